@@ -1,0 +1,59 @@
+# Everything here sets itself up: a private virtual environment in .venv, filled from a lock file.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+SOURCES := src tests
+
+.PHONY: help demo test lint types layers unit bench lock clean
+
+help:  ## show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 16
+
+demo: $(VENV)/.runtime  ## anonymize a made-up table, verify it and write a report: nothing to prepare
+	@$(BIN)/oboro demo
+
+test: lint types layers unit  ## everything that must hold before a change lands
+
+lint: $(VENV)/.dev  ## style
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+
+types: $(VENV)/.dev  ## types, strictly
+	$(BIN)/mypy --strict
+
+layers: $(VENV)/.dev  ## imports point down only
+	$(BIN)/lint-imports
+
+unit: $(VENV)/.dev  ## tests, property tests and the examples in the documentation
+	$(BIN)/python -m pytest -n 2
+
+bench: $(VENV)/.dev  ## reading and encoding a wide CSV, next to polars in the same run
+	$(BIN)/python benchmarks/read_csv.py
+
+lock: $(VENV)/.dev  ## pin the newest versions that pyproject.toml allows
+	$(BIN)/uv pip compile $(LOCK) --extra build pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile $(LOCK) --extra build --extra dev pyproject.toml -o requirements-dev.lock
+LOCK := --quiet --upgrade --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11
+
+clean:  ## remove the environment and every cache
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "oboro needs Python 3.11 or newer: make PYTHON=python3.12 ..." >&2; exit 2; }
+	@$(PYTHON) -m venv $(VENV) 2>/dev/null \
+	  || { rm -rf $(VENV); $(PYTHON) -m venv --without-pip $(VENV) && $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; } \
+	  || { rm -rf $(VENV); echo "Python cannot make a virtual environment here: install python3-venv (Debian) and try again" >&2; exit 2; }
+
+$(VENV)/.runtime: requirements.lock pyproject.toml | $(BIN)/python
+	@echo "Setting up .venv (once; about a minute) ..."
+	@$(PIP) --require-hashes -r requirements.lock
+	@$(PIP) --no-build-isolation --no-deps -e .
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.lock pyproject.toml | $(BIN)/python
+	@echo "Setting up .venv with the development tools (once; about a minute) ..."
+	@$(PIP) --require-hashes -r requirements-dev.lock
+	@$(PIP) --no-build-isolation --no-deps -e .
+	@touch $@

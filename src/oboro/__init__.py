@@ -1,0 +1,101 @@
+"""oboro (朧, "hazy"): anonymize personal data, verify the result, and report what it cost.
+
+>>> import oboro
+>>> oboro.verify({"age": [30, 30, 31], "sex": ["F", "F", "M"]}, quasi=["age", "sex"], k=2).holds
+False
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Where each public name lives. Nothing is imported before it is used, so that `import oboro` and `oboro --help` stay fast.
+_ROOMS = {
+    "BottomCode": "oboro.techniques.coding",
+    "Dataset": "oboro.table.dataset",
+    "DropColumns": "oboro.techniques.drop",
+    "DropRecords": "oboro.techniques.drop",
+    "Generalize": "oboro.techniques.generalize",
+    "KAnonymize": "oboro.techniques.k_anonymize",
+    "Microaggregate": "oboro.techniques.microaggregate",
+    "Noise": "oboro.techniques.noise",
+    "Outliers": "oboro.evaluate.outliers",
+    "PkAnonymize": "oboro.techniques.pk_anonymize",
+    "Pseudonymize": "oboro.techniques.pseudonymize",
+    "Recipe": "oboro.recipe",
+    "Release": "oboro.release",
+    "Round": "oboro.techniques.round",
+    "Sample": "oboro.techniques.sample",
+    "Shuffle": "oboro.techniques.order",
+    "Sort": "oboro.techniques.order",
+    "Swap": "oboro.techniques.swap",
+    "TopCode": "oboro.techniques.coding",
+    "read": "oboro.io.files",
+    "reconstruct": "oboro.evaluate.reconstruct",
+    "verify": "oboro.evaluate.verify",
+}
+
+__all__ = [  # noqa: RUF022  (classes, then functions)
+    "BottomCode",
+    "Dataset",
+    "DropColumns",
+    "DropRecords",
+    "Generalize",
+    "KAnonymize",
+    "Microaggregate",
+    "Noise",
+    "Outliers",
+    "PkAnonymize",
+    "Pseudonymize",
+    "Recipe",
+    "Release",
+    "Round",
+    "Sample",
+    "Shuffle",
+    "Sort",
+    "Swap",
+    "TopCode",
+    "errors",
+    "read",
+    "reconstruct",
+    "verify",
+]
+
+if TYPE_CHECKING:
+    from oboro import errors
+    from oboro.evaluate.outliers import Outliers
+    from oboro.evaluate.reconstruct import reconstruct
+    from oboro.evaluate.verify import verify
+    from oboro.io.files import read
+    from oboro.recipe import Recipe
+    from oboro.release import Release
+    from oboro.table.dataset import Dataset
+    from oboro.techniques.coding import BottomCode, TopCode
+    from oboro.techniques.drop import DropColumns, DropRecords
+    from oboro.techniques.generalize import Generalize
+    from oboro.techniques.k_anonymize import KAnonymize
+    from oboro.techniques.microaggregate import Microaggregate
+    from oboro.techniques.noise import Noise
+    from oboro.techniques.order import Shuffle, Sort
+    from oboro.techniques.pk_anonymize import PkAnonymize
+    from oboro.techniques.pseudonymize import Pseudonymize
+    from oboro.techniques.round import Round
+    from oboro.techniques.sample import Sample
+    from oboro.techniques.swap import Swap
+
+
+def __getattr__(name: str) -> Any:
+    if name == "errors":
+        return importlib.import_module("oboro.errors")
+    if name not in _ROOMS:
+        raise AttributeError(f"oboro has no {name!r}; it has {', '.join(__all__)}")
+    value = getattr(importlib.import_module(_ROOMS[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

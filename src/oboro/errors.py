@@ -1,0 +1,81 @@
+"""What can go wrong, as a tree.
+
+OboroError                  everything that oboro raises on purpose
+├── UsageError              a parameter, an option or a recipe is wrong          exit code 2
+│   └── RecipeError         … in a recipe: says which step or attribute
+├── InputError              the data cannot be used as it is                     exit code 2
+│   ├── FileError           a file is unreadable, malformed, or cannot be written
+│   ├── ColumnError         a column is missing, unknown, or holds the wrong kind of value
+│   └── HierarchyError      a hierarchy does not fit the data, or itself
+└── PromiseError            a privacy promise does not hold, so nothing is released    exit code 1
+
+A message says what was wrong, what is allowed and what came, and ends with the way out. It shows the offending value and no
+other raw value of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+__all__ = [
+    "ColumnError",
+    "FileError",
+    "HierarchyError",
+    "InputError",
+    "OboroError",
+    "PromiseError",
+    "RecipeError",
+    "UsageError",
+    "listing",
+]
+
+
+class OboroError(Exception):
+    """Everything that oboro raises on purpose."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class UsageError(OboroError, ValueError):
+    """A parameter, an option or a recipe is wrong."""
+
+
+class RecipeError(UsageError):
+    """A recipe is wrong: the message names the step or the attribute."""
+
+
+class InputError(OboroError, ValueError):
+    """The data cannot be used as it is."""
+
+
+class FileError(InputError):
+    """A file is unreadable, malformed, or cannot be written."""
+
+
+class ColumnError(InputError):
+    """A column is missing, unknown, or holds the wrong kind of value."""
+
+
+class HierarchyError(InputError):
+    """A hierarchy does not fit the data, or contradicts itself."""
+
+
+class PromiseError(OboroError):
+    """A privacy promise does not hold; nothing is released."""
+
+    exit_code: ClassVar[int] = 1
+
+
+def listing(names: Iterable[object], most: int = 8) -> str:
+    """Names for a message: at most `most` of them, then how many more.
+
+    >>> listing(["age", "sex"])
+    "'age', 'sex'"
+    >>> listing(range(10), most=2)
+    '0, 1 and 8 more'
+    """
+    items = [repr(name) for name in names]
+    if len(items) <= most:
+        return ", ".join(items)
+    return f"{', '.join(items[:most])} and {len(items) - most} more"

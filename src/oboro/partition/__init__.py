@@ -1,0 +1,1 @@
+"""Who stands with whom: the deciding side."""

@@ -1,0 +1,322 @@
+"""The plan: what each column is, and what is done to the table, in order.
+
+A recipe is a YAML or JSON file, or the same as Python objects. It is what a privacy officer signs and what can be applied again
+to the next delivery. `explain` says in words what will happen; `run` does it, verifies every promise on what would be released,
+and returns nothing at all if one does not hold.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, PlainSerializer, PrivateAttr
+from pydantic import ValidationError as PydanticError
+
+from oboro.errors import ColumnError, FileError, HierarchyError, PromiseError, RecipeError, listing
+from oboro.evaluate.verify import Promise, Verification
+from oboro.io.files import Table, read
+from oboro.release import Release, StepRecord
+from oboro.table.dataset import Dataset
+from oboro.table.frames import Frame
+from oboro.table.schema import Attribute, Role, Schema
+from oboro.techniques import TECHNIQUES
+from oboro.techniques.base import Technique, Work
+
+__all__ = ["Recipe"]
+
+Progress = Callable[[str], None]
+
+
+def _step(value: Any) -> Technique:
+    """`{k_anonymize: {k: 5}}`, `shuffle` or a technique object → a technique."""
+    if isinstance(value, Technique):
+        return value
+    if isinstance(value, str):
+        value = {value: {}}
+    if not isinstance(value, Mapping) or len(value) != 1:
+        raise ValueError("a step is one name with its parameters, for example `- k_anonymize: {k: 5}`")
+    ((name, parameters),) = value.items()
+    if name not in TECHNIQUES:
+        near = get_close_matches(str(name), TECHNIQUES, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ValueError(f"there is no step {name!r}; {hint}the steps are {', '.join(TECHNIQUES)}")
+    try:
+        return TECHNIQUES[name].model_validate(parameters or {})
+    except PydanticError as error:
+        raise ValueError("; ".join(_complaints(error, str(name)))) from None
+
+
+def _plain(technique: Technique) -> dict[str, Any]:
+    return {technique.step: technique.model_dump(mode="json", exclude_defaults=True)}
+
+
+Step = Annotated[InstanceOf[Technique], BeforeValidator(_step), PlainSerializer(_plain)]
+
+
+class Recipe(BaseModel):
+    """Attributes and steps, from YAML, JSON or Python.
+
+    >>> recipe = Recipe(
+    ...     attributes={"name": {"role": "identifier"}, "age": {"role": "quasi", "hierarchy": {"intervals": [10]}}},
+    ...     steps=[{"drop_columns": {"attributes": ["name"]}}, {"k_anonymize": {"k": 2}}],
+    ... )
+    >>> recipe.run({"name": ["Ann", "Bob", "Cid"], "age": [31, 38, 35]}).data
+    {'age': ['30–39', '30–39', '30–39']}
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    attributes: dict[str, Attribute] = Field(description="what each column of the table is")
+    steps: list[Step] = Field(description="what is done to the table, in this order")
+    seed: int | None = Field(None, ge=0, description="makes every random choice repeatable; whoever has it can repeat them")
+    unnamed: Literal["error", "drop", "other"] = Field("error", description="what happens to columns that are not named here")
+
+    _folder: Path = PrivateAttr(Path("."))
+
+    def __init__(self, **data: Any) -> None:
+        try:
+            super().__init__(**data)
+        except PydanticError as error:
+            raise RecipeError("the recipe is wrong:\n" + "\n".join(f"  {line}" for line in _complaints(error))) from None
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a recipe; hierarchy files named in it are looked for beside it."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise FileError(f"{path}: cannot read the recipe: {reason}") from None
+        return cls.parse(text, folder=path.parent, name=str(path))
+
+    @classmethod
+    def parse(cls, text: str, *, folder: Path = Path("."), name: str = "recipe") -> Self:
+        """A recipe from YAML text (JSON is YAML too)."""
+        try:
+            content = yaml.load(text, Loader=_StrictLoader)
+        except yaml.YAMLError as error:
+            raise RecipeError(f"{name}: not valid YAML: {_yaml_complaint(error)}") from None
+        if not isinstance(content, dict):
+            raise RecipeError(f"{name}: a recipe has `attributes:` and `steps:`, but this is {type(content).__name__}")
+        try:
+            recipe = cls(**{str(key): value for key, value in content.items()})
+        except RecipeError as error:
+            raise RecipeError(f"{name}: {error}") from None
+        recipe._folder = folder
+        return recipe
+
+    def to_yaml(self) -> str:
+        """The recipe as YAML; `parse` gives the same recipe back."""
+        content = self.model_dump(mode="json", exclude_defaults=True)
+        return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=120)
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """The JSON Schema of recipes, for editors."""
+        definitions: dict[str, Any] = {}
+        steps = [_step_schema(name, definitions) for name in TECHNIQUES]
+        names = {"type": "string", "enum": list(TECHNIQUES), "description": "a step without parameters"}
+        schema = BaseModel.model_json_schema.__func__(_RecipeShape)  # type: ignore[attr-defined]
+        schema["properties"]["steps"]["items"] = {"anyOf": [*steps, names]}
+        schema["$defs"] = {**schema.get("$defs", {}), **definitions}
+        return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "oboro recipe"}
+
+    def explain(self) -> str:
+        """What each step will do, in plain words, before any row is touched."""
+        schema = Schema(self.attributes, self._folder)
+        lines = ["What is known of the columns:"]
+        lines += [f"  {role.value:<10} {', '.join(names)}" for role in Role if (names := schema.named(role))]
+        lines.append(f"  Columns that the recipe does not name: {_UNNAMED[self.unnamed]}.")
+        lines.append("What will be done:" if self.steps else "Nothing will be done to the rows.")
+        lines += [f"  {number}. {step.step}: {step.explain(schema)}" for number, step in enumerate(self.steps, 1)]
+        lines.append("Then every promise made above is verified on the result; if one does not hold, nothing is written.")
+        chance = f"repeatable with seed {self.seed}" if self.seed is not None else "new each time (no seed is set)"
+        lines.append(f"Random choices are {chance}.")
+        return "\n".join(lines)
+
+    def run(self, source: Any, *, progress: Progress | None = None) -> Release:
+        """Apply the recipe to a pandas, polars or pyarrow frame, or to a file; the same kind comes back (a file: an Arrow table).
+
+        Raises a `PromiseError` and releases nothing where a promise does not hold on the result.
+        """
+        say = progress or (lambda stage: None)
+        origin = source if isinstance(source, Table) else None
+        if isinstance(source, str | Path):
+            say("reading")
+            source = origin = read(source)
+        frame = Frame.read(origin.data if origin else source)
+        data, schema = self._admit(frame.data)
+        self._check_identifiers(schema)
+        self._check_hierarchies(data, schema)
+        data, schema, records, promises = self._steps(data, schema, say)
+        leaking = [name for name in schema.named(Role.IDENTIFIER) if name in data]
+        if leaking:
+            raise RecipeError(_leak(leaking))
+        say("verifying")
+        verification = self._verify(data, promises, records)
+        released = replace(frame, data=data)
+        return Release(
+            frame=released,
+            original=frame.data,
+            schema=schema,
+            steps=tuple(records),
+            verification=verification,
+            recipe_text=self.to_yaml(),
+            plan=self.explain(),
+            source=origin,
+            attributes=self.attributes,
+            folder=self._folder,
+        )
+
+    def _admit(self, data: Dataset) -> tuple[Dataset, Schema]:
+        """The table with the columns that the recipe knows, and its schema."""
+        unknown = [name for name in self.attributes if name not in data]
+        if unknown:
+            raise ColumnError(
+                f"the recipe names {listing(unknown)}, which the table does not have; it has {listing(data, most=30)}"
+            )
+        unnamed = [name for name in data if name not in self.attributes]
+        if unnamed and self.unnamed == "error":
+            raise ColumnError(
+                f"the recipe does not say what {listing(unnamed)} is; name every column under `attributes:`, "
+                "or set `unnamed: drop` or `unnamed: other`"
+            )
+        if self.unnamed == "drop":
+            data = data.select([name for name in data if name in self.attributes])
+        attributes = {name: self.attributes.get(name, Attribute()) for name in data}
+        return data, Schema(attributes, self._folder)
+
+    def _check_identifiers(self, schema: Schema) -> None:
+        """Before any work: every identifier is dropped or pseudonymized by some step."""
+        handled = {name for step in self.steps for name in step.removes_identity}
+        open_ = [name for name in schema.named(Role.IDENTIFIER) if name not in handled]
+        if open_:
+            raise RecipeError(_leak(open_))
+
+    def _check_hierarchies(self, data: Dataset, schema: Schema) -> None:
+        """Before any work: every hierarchy can be read and fits the column, unless an earlier step may still mend the column."""
+        for name in schema.quasi:
+            try:
+                schema.hierarchy(name, data[name])
+            except HierarchyError:
+                first = next((i for i, step in enumerate(self.steps) if step.uses_hierarchies), None)
+                if first is None or not any(step.changes_values for step in self.steps[:first]):
+                    raise
+
+    def _steps(
+        self, data: Dataset, schema: Schema, say: Progress
+    ) -> tuple[Dataset, Schema, list[StepRecord], list[Promise]]:
+        records: list[StepRecord] = []
+        promises: list[Promise] = []
+        for step, seed in zip(self.steps, self._seeds(), strict=True):
+            say(step.step)
+            started = time.perf_counter()
+            plan = step.explain(schema)
+            outcome = step.run(Work(data, schema, np.random.default_rng(seed)))
+            seconds = time.perf_counter() - started
+            rows = (data.rows, outcome.data.rows)
+            data, schema = outcome.data, outcome.schema
+            promises += outcome.promises
+            records.append(StepRecord(step.step, plan, dict(outcome.facts), seconds, *rows))
+        return data, schema, records, promises
+
+    def _seeds(self) -> Iterator[np.random.SeedSequence]:
+        """Each step has random numbers of its own, so that changing one step does not change the others' draws."""
+        return iter(np.random.SeedSequence(self.seed).spawn(len(self.steps)))
+
+    def _verify(self, data: Dataset, promises: list[Promise], records: list[StepRecord]) -> Verification:
+        """Every promise, on the table as it would be read by whoever receives it."""
+        received = Dataset.from_arrow(data.to_arrow()) if promises else data
+        verdicts = []
+        for promise in promises:
+            result = promise.verify(received)
+            if not result.holds:
+                names = [record.name for record in records]
+                later = names[names.index(promise.step) + 1 :]
+                blame = f"; a later step must have broken it: {listing(later)}" if later else ""
+                raise PromiseError(f"{promise.step}: {result.sentence()}{blame}. Nothing was released.")
+            verdicts += result.verdicts
+        return Verification(tuple(verdicts))
+
+
+class _RecipeShape(BaseModel):
+    """`Recipe` without its step objects, for the JSON Schema."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    attributes: dict[str, Attribute] = Field(description="what each column of the table is")
+    steps: list[Any] = Field(description="what is done to the table, in this order")
+    seed: int | None = Field(None, ge=0, description="makes every random choice repeatable")
+    unnamed: Literal["error", "drop", "other"] = Field("error", description="what happens to columns not named here")
+
+
+_UNNAMED = {"error": "are an error", "drop": "are dropped", "other": "are released as they are"}
+
+
+def _leak(names: list[str]) -> str:
+    return (
+        f"identifier {listing(names)} would be released; add a step that drops or pseudonymizes it, "
+        f"for example `- drop_columns: {{attributes: [{names[0]}]}}`"
+    )
+
+
+def _step_schema(name: str, definitions: dict[str, Any]) -> dict[str, Any]:
+    parameters = TECHNIQUES[name].model_json_schema(ref_template="#/$defs/{model}")
+    definitions.update(parameters.pop("$defs", {}))
+    summary = (TECHNIQUES[name].__doc__ or "").strip().splitlines()[0]
+    parameters["description"] = summary
+    return {
+        "type": "object",
+        "properties": {name: {"anyOf": [parameters, {"type": "null"}]}},
+        "required": [name],
+        "additionalProperties": False,
+        "description": summary,
+    }
+
+
+def _complaints(error: PydanticError, prefix: str = "") -> list[str]:
+    """Pydantic's findings as lines: where, what is wrong, what came."""
+    lines = []
+    for found in error.errors(include_url=False):
+        where = ".".join(str(part) for part in (prefix, *found["loc"]) if part != "")
+        message = found["msg"].removeprefix("Value error, ")
+        plain = isinstance(found["input"], str | int | float | bool | None.__class__)
+        came = f" (got {found['input']!r})" if plain and found["type"] not in ("missing", "value_error") else ""
+        lines.append(f"{where}: {message}{came}")
+    return lines
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """Safe YAML in which naming the same key twice is an error: the second would silently win."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[Any] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if isinstance(key, Hashable) and key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"{key!r} stands twice in the same place", key_node.start_mark
+                )
+            if isinstance(key, Hashable):
+                seen.add(key)
+        return super().construct_mapping(node, deep)
+
+
+def _yaml_complaint(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
+    return f"{getattr(error, 'problem', None) or 'it cannot be read'}{where}"
+
+
+def dumps(content: Mapping[str, Any]) -> str:
+    """JSON for programs: the same everywhere."""
+    return json.dumps(content, ensure_ascii=False, indent=2, default=str)

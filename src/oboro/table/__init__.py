@@ -1,0 +1,1 @@
+"""What the data is: values, columns, hierarchies, roles, groups."""

@@ -1,0 +1,250 @@
+"""Dictionary-encoded columns: encode once, decode once.
+
+A column is its distinct values (a small Arrow array, the *dictionary*) and one small unsigned code per row. Techniques work on
+dictionaries and codes; a row's value is looked up only when the table is written. Columns and datasets are never changed: every
+act returns new ones that share what stayed the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oboro.errors import ColumnError, listing
+from oboro.kernels import grouping
+from oboro.table.values import Kind, from_numbers, kind_of, numbers_of, texts_of
+
+__all__ = ["Column", "Dataset", "smallest_unsigned"]
+
+
+def smallest_unsigned(count: int) -> type[np.unsignedinteger]:
+    """The smallest unsigned type with at least `count` different values.
+
+    >>> smallest_unsigned(256), smallest_unsigned(257)
+    (<class 'numpy.uint8'>, <class 'numpy.uint16'>)
+    """
+    return np.uint8 if count <= 1 << 8 else np.uint16 if count <= 1 << 16 else np.uint32
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """Distinct values and one code per row. A missing value is a dictionary entry (null) like any other."""
+
+    values: pa.Array
+    codes: np.ndarray
+
+    @staticmethod
+    def encode(array: pa.Array | pa.ChunkedArray) -> Column:
+        """Encode one Arrow column. Not-a-number counts as missing. O(n) hashing in Arrow."""
+        if isinstance(array, pa.ChunkedArray):
+            array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
+        if isinstance(array, pa.ChunkedArray):  # combine_chunks keeps very long text in several chunks
+            array = pa.concat_arrays([chunk.cast(_wide(array.type)) for chunk in array.chunks])
+        if pa.types.is_dictionary(array.type):
+            return _from_dictionary(array)
+        if pa.types.is_floating(array.type):
+            array = pc.if_else(pc.is_nan(array), None, array)
+        encoded = _plain(array).dictionary_encode(null_encoding="encode")
+        return _from_dictionary(encoded)
+
+    @staticmethod
+    def of(values: Sequence[object]) -> Column:
+        """A column from plain Python values.
+
+        >>> Column.of(["a", None, "a"]).codes
+        array([0, 1, 0], dtype=uint8)
+        """
+        return Column.encode(pa.array(values))
+
+    @staticmethod
+    def from_numbers(numbers: np.ndarray, kind: Kind) -> Column:
+        """A column from one number per row (as `Column.numbers` counts them); NaN is missing."""
+        return Column.encode(from_numbers(numbers, kind))
+
+    def __len__(self) -> int:
+        return int(self.codes.size)
+
+    @cached_property
+    def kind(self) -> Kind:
+        """What the column holds; text is judged by what every value looks like."""
+        return kind_of(self.values)
+
+    @cached_property
+    def texts(self) -> list[str | None]:
+        """The dictionary as text."""
+        return texts_of(self.values)
+
+    def numbers(self, name: str = "column") -> np.ndarray:
+        """The dictionary's places on the line, NaN where missing; `name` is for the error when a value is no number."""
+        return numbers_of(self.values, name)
+
+    @cached_property
+    def missing(self) -> int:
+        """The code of the missing value, or −1."""
+        if self.values.null_count == 0:
+            return -1
+        return int(np.flatnonzero(self.values.is_null().to_numpy(zero_copy_only=False))[0])
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """How many rows hold each dictionary entry."""
+        out = np.zeros(len(self.values), dtype=np.int64)
+        grouping.occurrences(self.codes, out)
+        return out
+
+    def recode(self, table: np.ndarray, values: pa.Array) -> Column:
+        """Replace every value by looking its code up: row i gets `values[table[codes[i]]]`. One small gather.
+
+        `values` may repeat or hold entries that nobody uses: equal ones are merged and unused ones go.
+        """
+        merged = values.dictionary_encode(null_encoding="encode")
+        lookup = merged.indices.to_numpy(zero_copy_only=False)[table]
+        used = np.zeros(len(merged.dictionary), dtype=bool)
+        used[lookup[self.counts > 0]] = True
+        renumber = np.cumsum(used) - 1
+        dense = renumber[lookup].clip(0).astype(smallest_unsigned(int(used.sum())))
+        return Column(merged.dictionary.filter(pa.array(used)), dense[self.codes])
+
+    def where(self, rows: np.ndarray, value: object) -> Column:
+        """The same column with one value (as text where the types differ) written into the rows of a boolean mask.
+
+        >>> Column.of([1, 2, 3]).where(np.array([False, True, False]), "*").decode().to_pylist()
+        ['1', '*', '3']
+        """
+        values = self.values
+        if value is not None and not _fits(value, values.type):
+            values = pa.array(self.texts, pa.string())
+        values = pa.concat_arrays([values, pa.array([value], type=values.type)])
+        codes = self.codes.astype(smallest_unsigned(len(values)))
+        codes = np.where(rows, codes.dtype.type(len(values) - 1), codes)
+        return Column(values, codes).tidy()
+
+    def tidy(self) -> Column:
+        """Without dictionary entries that no row uses or that occur twice."""
+        return self.recode(np.arange(len(self.values)), self.values)
+
+    def take(self, rows: np.ndarray) -> Column:
+        """The given rows (positions or a boolean mask), without values that no row uses any more."""
+        return Column(self.values, self.codes[rows]).tidy()
+
+    def decode(self) -> pa.Array:
+        """One value per row."""
+        return self.values.take(pa.array(self.codes))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by codes and dictionary."""
+        return int(self.codes.nbytes + self.values.nbytes)
+
+
+def _from_dictionary(encoded: pa.DictionaryArray) -> Column:
+    values, indices = _plain(encoded.dictionary), encoded.indices
+    if indices.null_count:
+        values = pa.concat_arrays([values, pa.nulls(1, values.type)])
+        indices = indices.fill_null(len(values) - 1) if len(values) <= np.iinfo(np.int8).max else pc.fill_null(
+            indices.cast(pa.int64()), len(values) - 1
+        )
+    codes = indices.to_numpy(zero_copy_only=False).astype(smallest_unsigned(len(values)), copy=False)
+    column = Column(values, codes)
+    untidy = encoded.dictionary.null_count and indices.null_count or len(values.unique()) < len(values)
+    return column.tidy() if untidy or (column.counts == 0).any() else column
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    """Arrow has several types for text; one is enough, and a dictionary never needs the wide offsets."""
+    type_ = array.type
+    if pa.types.is_large_string(type_) or pa.types.is_string_view(type_):
+        return array.cast(pa.string()) if array.nbytes < 2**31 else array.cast(pa.large_string())
+    return array
+
+
+def _wide(type_: pa.DataType) -> pa.DataType:
+    return pa.large_string() if pa.types.is_string(type_) else type_
+
+
+def _fits(value: object, type_: pa.DataType) -> bool:
+    try:
+        return bool(pa.scalar(value).type == type_)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Named columns of equal length, in order. `origin` says which input row each row came from (None: the same)."""
+
+    columns: Mapping[str, Column]
+    rows: int
+    origin: np.ndarray | None = field(default=None, repr=False)
+
+    @staticmethod
+    def from_arrow(table: pa.Table) -> Dataset:
+        """Encode every column once; both cores, since Arrow releases the GIL."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        duplicates = [name for name in set(table.column_names) if table.column_names.count(name) > 1]
+        if duplicates:
+            raise ColumnError(f"two columns have the same name: {listing(sorted(duplicates))}; rename one of them")
+        with ThreadPoolExecutor() as pool:
+            columns = list(pool.map(Column.encode, table.columns))
+        return Dataset(dict(zip(table.column_names, columns, strict=True)), table.num_rows)
+
+    @staticmethod
+    def of(columns: Mapping[str, Sequence[object]]) -> Dataset:
+        """A dataset from plain Python lists, for examples and tests."""
+        encoded = {name: Column.of(values) for name, values in columns.items()}
+        return Dataset(encoded, len(next(iter(encoded.values()), ())))
+
+    def to_arrow(self) -> pa.Table:
+        """Decode every column once."""
+        return pa.table({name: column.decode() for name, column in self.columns.items()})
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self.columns:
+            raise ColumnError(f"there is no column {name!r}; the table has {listing(self.columns, most=30)}")
+        return self.columns[name]
+
+    def replace(self, **columns: Column) -> Dataset:
+        """The same table with some columns exchanged, in their old places."""
+        return self.with_columns(columns)
+
+    def with_columns(self, columns: Mapping[str, Column]) -> Dataset:
+        """The same table with some columns exchanged (in their old places) or added (at the end)."""
+        return replace(self, columns={**self.columns, **columns})
+
+    def select(self, names: Sequence[str]) -> Dataset:
+        """Only these columns, in this order."""
+        return replace(self, columns={name: self[name] for name in names})
+
+    def take(self, rows: np.ndarray) -> Dataset:
+        """The given rows (positions or a boolean mask), in that order."""
+        rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+        columns = {name: column.take(rows) for name, column in self.columns.items()}
+        return Dataset(columns, int(rows.size), self.origin_rows[rows])
+
+    @property
+    def origin_rows(self) -> np.ndarray:
+        """For each row, the number of the input row that it came from."""
+        return np.arange(self.rows) if self.origin is None else self.origin
+
+    def memory(self) -> dict[str, int]:
+        """Bytes held by each column: codes (1, 2 or 4 a row) and dictionary.
+
+        >>> Dataset.of({"sex": ["F", "M", "F"]}).memory()
+        {'sex': 13}
+        """
+        return {name: column.nbytes for name, column in self.columns.items()}

@@ -1,0 +1,89 @@
+"""Roles and attributes: what each column is to the people in the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from oboro.errors import ColumnError, listing
+from oboro.table.dataset import Column, Dataset
+from oboro.table.hierarchy import Hierarchy, HierarchySpec
+
+__all__ = ["Attribute", "Role", "Schema"]
+
+
+class Role(StrEnum):
+    """What a column is to the person it speaks of."""
+
+    IDENTIFIER = "identifier"  # names the person: must be dropped or pseudonymized
+    QUASI = "quasi"  # known to others: together with its like it can single a person out
+    SENSITIVE = "sensitive"  # the secret
+    OTHER = "other"  # neither
+
+
+class Attribute(BaseModel):
+    """What the recipe says of one column."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    role: Role = Field(Role.OTHER, description="identifier, quasi, sensitive or other")
+    hierarchy: HierarchySpec | None = Field(None, description="how values become coarser; without one: the value, or *")
+    weight: float = Field(1.0, gt=0, description="how much losing detail here counts when solutions are compared")
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The attributes of a table, with what is left of the hierarchies of columns that were already generalized."""
+
+    attributes: Mapping[str, Attribute]
+    folder: Path = Path(".")  # where relative paths of hierarchy files start
+    remaining: Mapping[str, Hierarchy] = field(default_factory=dict)
+
+    def named(self, role: Role) -> list[str]:
+        """The columns of one role, in the order of the recipe."""
+        return [name for name, attribute in self.attributes.items() if attribute.role is role]
+
+    @property
+    def quasi(self) -> list[str]:
+        """The quasi-identifiers."""
+        return self.named(Role.QUASI)
+
+    @property
+    def sensitive(self) -> list[str]:
+        """The sensitive columns."""
+        return self.named(Role.SENSITIVE)
+
+    def hierarchy(self, name: str, column: Column) -> Hierarchy:
+        """The hierarchy of a column as it is now: the recipe's, or what an earlier generalization left of it."""
+        if name in self.remaining:
+            return self.remaining[name].bind(column)
+        spec = self.attributes[name].hierarchy if name in self.attributes else None
+        return (spec or HierarchySpec()).build(name, column, self.folder)
+
+    def without(self, names: Iterable[str]) -> Schema:
+        """The schema after columns were dropped."""
+        gone = set(names)
+        return replace(
+            self,
+            attributes={name: attribute for name, attribute in self.attributes.items() if name not in gone},
+            remaining={name: hierarchy for name, hierarchy in self.remaining.items() if name not in gone},
+        )
+
+    def with_role(self, name: str, role: Role) -> Schema:
+        """The schema with one column in another role (a pseudonym is no identifier any more)."""
+        changed = self.attributes.get(name, Attribute()).model_copy(update={"role": role})
+        return replace(self, attributes={**self.attributes, name: changed})
+
+    def with_remaining(self, name: str, hierarchy: Hierarchy) -> Schema:
+        """The schema after a column was generalized: what is left of its hierarchy."""
+        return replace(self, remaining={**self.remaining, name: hierarchy})
+
+    def require(self, data: Dataset, names: Iterable[str], what: str) -> None:
+        """Raise a `ColumnError` that says `what` asked for a column that is not there."""
+        unknown = [name for name in names if name not in data]
+        if unknown:
+            raise ColumnError(f"{what}: there is no column {listing(unknown)}; the table has {listing(data, most=30)}")

@@ -1,0 +1,180 @@
+"""What a value is: its kind, its text, its number.
+
+Everything here works on the *dictionary* of a column (its distinct values), never on its rows, so it costs what the number of
+distinct values costs. Text that looks like a number or a date counts as one where a technique needs numbers; what is not changed
+is written back as it came (`007` stays `007`).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oboro.errors import ColumnError
+
+__all__ = ["STAR", "Kind", "from_numbers", "kind_of", "numbers_of", "texts_of"]
+
+STAR = "*"  # what suppression writes
+
+
+class Kind(StrEnum):
+    """What a column holds."""
+
+    INTEGER = "integer"
+    NUMBER = "number"
+    DATE = "date"
+    DATETIME = "datetime"
+    BOOLEAN = "boolean"
+    TEXT = "text"
+
+    @property
+    def numeric(self) -> bool:
+        """Whether values of this kind have a position on a line (numbers, dates and times)."""
+        return self in (Kind.INTEGER, Kind.NUMBER, Kind.DATE, Kind.DATETIME)
+
+
+# Leading zeros make an identifier (zip code, phone), not a number; 18 digits fit an int64.
+INTEGER_TEXT = r"^-?(0|[1-9][0-9]{0,17})$"
+NUMBER_TEXT = r"^[-+]?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][-+]?[0-9]{1,3})?$"
+DATE_TEXT = r"^[0-9]{4}([-/])[0-9]{1,2}[-/][0-9]{1,2}$"
+DATETIME_TEXT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?Z?$"
+
+
+def kind_of(values: pa.Array) -> Kind:
+    """The kind of a dictionary: by its type, or for text by what every value looks like.
+
+    >>> kind_of(pa.array(["1", "-20", None])), kind_of(pa.array(["007"])), kind_of(pa.array(["2024-02-30"]))
+    (<Kind.INTEGER: 'integer'>, <Kind.TEXT: 'text'>, <Kind.TEXT: 'text'>)
+    """
+    type_ = values.type
+    if pa.types.is_boolean(type_):
+        return Kind.BOOLEAN
+    if pa.types.is_integer(type_):
+        return Kind.INTEGER
+    if pa.types.is_floating(type_) or pa.types.is_decimal(type_):
+        return Kind.NUMBER
+    if pa.types.is_date(type_):
+        return Kind.DATE
+    if pa.types.is_timestamp(type_):
+        return Kind.DATETIME
+    if not (pa.types.is_string(type_) or pa.types.is_large_string(type_)):
+        return Kind.TEXT
+    return _kind_of_text(values.drop_null())
+
+
+def _kind_of_text(texts: pa.Array) -> Kind:
+    if len(texts) == 0:
+        return Kind.TEXT
+    if _all_match(texts, INTEGER_TEXT):
+        return Kind.INTEGER
+    if _all_match(texts, NUMBER_TEXT) and _parses(texts, Kind.NUMBER):
+        return Kind.NUMBER
+    if _all_match(texts, DATE_TEXT) and _parses(texts, Kind.DATE):
+        return Kind.DATE
+    if _all_match(texts, DATETIME_TEXT) and _parses(texts, Kind.DATETIME):
+        return Kind.DATETIME
+    return Kind.TEXT
+
+
+def _all_match(texts: pa.Array, pattern: str) -> bool:
+    # The first hundred settle nearly every column of words without touching the rest.
+    head = texts.slice(0, 100)
+    return all(pc.all(pc.match_substring_regex(part, pattern)).as_py() for part in (head, texts))
+
+
+def _parses(texts: pa.Array, kind: Kind) -> bool:
+    try:
+        _parse(texts, kind)
+    except (pa.ArrowInvalid, ValueError):
+        return False
+    return True
+
+
+def _parse(texts: pa.Array, kind: Kind) -> pa.Array:
+    if kind is Kind.INTEGER:
+        return pc.cast(texts, pa.int64())
+    if kind is Kind.NUMBER:
+        return pc.cast(pc.utf8_ltrim(texts, "+"), pa.float64())
+    if kind is Kind.DATE:
+        dashed = pc.replace_substring(texts, "/", "-")
+        padded = pc.replace_substring_regex(dashed, r"-([0-9])\b", r"-0\1")
+        return pc.cast(padded, pa.date32())
+    return pc.cast(pc.utf8_rtrim(texts, "Z"), pa.timestamp("us"))
+
+
+def typed(values: pa.Array) -> pa.Array:
+    """The dictionary with the type of its kind: text that looks like numbers or dates is parsed, everything else is kept."""
+    kind = kind_of(values)
+    is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
+    return _parse(values, kind) if is_text and kind is not Kind.TEXT else values
+
+
+def texts_of(values: pa.Array) -> list[str | None]:
+    """Each value as text, `None` where it is missing; what hierarchies and conditions are matched by.
+
+    >>> texts_of(pa.array([39.0, 1.5, None]))
+    ['39', '1.5', None]
+    """
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        return list(values.to_pylist())
+    try:
+        return list(pc.cast(values, pa.string()).to_pylist())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return [None if value is None else str(value) for value in values.to_pylist()]
+
+
+def numbers_of(values: pa.Array, name: str = "column") -> np.ndarray:
+    """Each value's place on the line as float64, NaN where missing: dates count days, date-times microseconds, since 1970.
+
+    Raises `ColumnError` naming the column and one value that is no number.
+    """
+    kind = kind_of(values)
+    parsed = typed(values)
+    if kind is Kind.DATE:
+        parsed = pc.cast(pc.cast(parsed, pa.date32()), pa.int32())
+    elif kind is Kind.DATETIME:
+        # Microseconds since 1970 stay exact in a float64 until the year 2255.
+        unit = pa.timestamp("us", tz=parsed.type.tz)
+        parsed = pc.cast(pc.cast(parsed, unit, safe=False), pa.int64())
+    elif not kind.numeric and not pa.types.is_null(values.type) and len(values.drop_null()):
+        culprit = _not_a_number(values)
+        raise ColumnError(
+            f"{name}: needs numbers or dates, but holds {culprit!r}; correct the value or use a technique for categories"
+        )
+    if pa.types.is_null(parsed.type):
+        return np.full(len(values), np.nan)
+    floats = pc.cast(parsed, pa.float64(), safe=False)
+    return np.asarray(floats.fill_null(np.nan).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _not_a_number(values: pa.Array) -> str | None:
+    return next((text for text in texts_of(values) if text is not None and not _is_number(text)), texts_of(values)[0])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def from_numbers(numbers: np.ndarray, kind: Kind) -> pa.Array:
+    """The way back from `numbers_of`: integers and dates are rounded to the nearest, NaN becomes missing.
+
+    >>> from_numbers(np.array([1.4, np.nan]), Kind.INTEGER).to_pylist()
+    [1, None]
+    """
+    missing = np.isnan(numbers)
+    if kind is Kind.NUMBER or not kind.numeric:
+        return pa.array(numbers, mask=missing)
+    whole = np.rint(np.where(missing, 0.0, numbers)).astype(np.int64)
+    integers = pa.array(whole, mask=missing)
+    if kind is Kind.DATE:
+        return pc.cast(pc.cast(integers, pa.int32()), pa.date32())
+    if kind is Kind.DATETIME:
+        return pc.cast(integers, pa.timestamp("us"))
+    return integers

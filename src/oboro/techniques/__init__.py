@@ -1,0 +1,1 @@
+"""What is published: one class per technique, all with `apply` and `explain`."""
