@@ -50,7 +50,7 @@ class Column:
         if pa.types.is_floating(array.type):
             array = pc.if_else(pc.is_nan(array), None, array)
         encoded = _plain(array).dictionary_encode(null_encoding="encode")
-        return _from_dictionary(encoded)
+        return Column(encoded.dictionary, _codes(encoded.indices, len(encoded.dictionary)))
 
     @staticmethod
     def of(values: Sequence[object]) -> Column:
@@ -143,21 +143,27 @@ class Column:
 
 
 def _from_dictionary(encoded: pa.DictionaryArray) -> Column:
+    """A dictionary that somebody else made may repeat values, hold unused ones, or say "missing" in two ways."""
     values, indices = _plain(encoded.dictionary), encoded.indices
+    if pa.types.is_floating(values.type):
+        values = pc.if_else(pc.is_nan(values), None, values)
     if indices.null_count:
         values = pa.concat_arrays([values, pa.nulls(1, values.type)])
-        indices = indices.fill_null(len(values) - 1) if len(values) <= np.iinfo(np.int8).max else pc.fill_null(
-            indices.cast(pa.int64()), len(values) - 1
-        )
-    codes = indices.to_numpy(zero_copy_only=False).astype(smallest_unsigned(len(values)), copy=False)
-    column = Column(values, codes)
-    untidy = encoded.dictionary.null_count and indices.null_count or len(values.unique()) < len(values)
-    return column.tidy() if untidy or (column.counts == 0).any() else column
+        indices = pc.fill_null(indices.cast(pa.int64()), len(values) - 1)
+    column = Column(values, _codes(indices, len(values)))
+    return column if len(values.unique()) == len(values) and column.counts.all() else column.tidy()
+
+
+def _codes(indices: pa.Array, count: int) -> np.ndarray:
+    codes: np.ndarray = indices.to_numpy(zero_copy_only=False).astype(smallest_unsigned(count))
+    return codes
 
 
 def _plain(array: pa.Array) -> pa.Array:
     """Arrow has several types for text; one is enough, and a dictionary never needs the wide offsets."""
     type_ = array.type
+    if pa.types.is_binary_view(type_):
+        return array.cast(pa.binary())
     if pa.types.is_large_string(type_) or pa.types.is_string_view(type_):
         return array.cast(pa.string()) if array.nbytes < 2**31 else array.cast(pa.large_string())
     return array

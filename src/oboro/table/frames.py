@@ -1,19 +1,20 @@
 """Frames in, the same kind of frame out: pandas, polars, pyarrow, narwhals, a dict of lists, or a `Dataset`.
 
-What comes back has the kind, the column names and, where a column's values kept their type, the column types of what came in.
-Nothing but released values comes back with it:
+What comes back has the kind, the column names and, where a column's values kept their type, the column types of what
+came in. Nothing but released values comes back with it:
 
-- pandas: a fresh `RangeIndex`. An unnamed index is dropped, a named one is refused (it would name the rows); `attrs` is dropped.
-- Categorical columns keep only the categories that rows still use, in their old order (or sorted, where values are new).
-- pyarrow: schema metadata is dropped.
+- pandas: a fresh `RangeIndex`. An unnamed index is dropped and a named one refused (it names the rows); `attrs` goes.
+- Categorical columns keep only the categories that rows still use, in their old order (sorted, where values are new).
+- pyarrow: schema metadata goes.
 - Not-a-number comes back as missing.
 
-pandas and polars are optional: they are imported only when the user's own object is one of theirs. The input is never changed.
+pandas and polars are optional: they are imported only when the user's own object is one of theirs. The input is never
+changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +22,6 @@ import narwhals.stable.v2 as nw
 import narwhals.stable.v2.dependencies as is_
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from oboro.errors import ColumnError, UsageError, listing
 from oboro.table.dataset import Column, Dataset
@@ -44,14 +44,15 @@ class Frame:
 
     @staticmethod
     def read(native: Any) -> Frame:
-        """Encode a frame of any supported kind. Raises `UsageError` for another kind, `ColumnError` for an unusable column."""
+        """Encode a frame of any supported kind: `UsageError` for another kind, `ColumnError` for an unusable column."""
         if isinstance(native, Frame):
             return native
         for fits, read in _KINDS:
             if fits(native):
                 return read(native)
         raise UsageError(
-            f"a table was expected (pandas, polars or pyarrow frame, dict of lists, Dataset), but a {type(native).__name__} came"
+            "a table was expected (pandas, polars or pyarrow frame, dict of lists, Dataset), "
+            f"but {type(native).__name__!r} came; read files with oboro.read"
         )
 
     def write(self) -> Any:
@@ -59,126 +60,112 @@ class Frame:
         return self.rebuild(self.data)
 
 
-def _encode(table: pa.Table) -> Dataset:
-    nested = [
-        entry
-        for entry in table.schema
-        if pa.types.is_nested(entry.type) or isinstance(entry.type, pa.BaseExtensionType)
-    ]
-    if nested:
-        raise ColumnError(
-            f"column {nested[0].name!r} holds {nested[0].type}, not single values; split it into plain columns or drop it"
-        )
-    return Dataset.from_arrow(table)
+def _encode(table: pa.Table, rows: int) -> Dataset:
+    for entry in table.schema:
+        if pa.types.is_nested(entry.type) or isinstance(entry.type, pa.BaseExtensionType):
+            raise _not_single(entry.name, entry.type)
+    return Dataset.from_arrow(table) if table.num_columns else Dataset({}, rows)
+
+
+def _not_single(name: str, type_: object) -> ColumnError:
+    return ColumnError(f"column {name!r} holds {type_}, not single values; split it into plain columns or drop it")
 
 
 def _kept(before: Dataset, after: Dataset) -> dict[str, Column]:
     """The columns whose values still have the type that came in, so that the frame's own type can be restored."""
-    kept = {name: column for name, column in after.columns.items() if name in before}
-    return {name: column for name, column in kept.items() if column.values.type == before[name].values.type}
+    shared = {name: column for name, column in after.columns.items() if name in before}
+    return {name: column for name, column in shared.items() if column.values.type == before[name].values.type}
 
 
-def _texts(labels: Any) -> list[str]:
+def _texts(labels: Iterable[Hashable]) -> list[str]:
     """Column names as text; 1 and "1" would be the same name."""
     names = [str(label) for label in labels]
-    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-    if twice:
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
         raise ColumnError(f"two columns have the same name: {listing(twice)}; rename one of them")
     return names
 
 
-def _array(name: object, values: Any) -> pa.Array | pa.ChunkedArray:
+def _array(name: str, values: Any) -> pa.Array:
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as problem:
         raise ColumnError(
-            f"column {str(name)!r} mixes kinds of values or holds objects ({problem}); make it one kind, for example all text"
+            f"column {name!r} mixes kinds of values or holds objects ({problem}); make it one kind, such as all text"
         ) from None
 
 
-# pyarrow ---------------------------------------------------------------------------------------------------------------------
+# pyarrow --------------------------------------------------------------------------------------------------------------
 
 
 def _read_arrow(table: pa.Table) -> Frame:
-    data = _encode(table)
+    data = _encode(table, table.num_rows)
     types = dict(zip(table.column_names, table.schema.types, strict=True))
 
     def rebuild(released: Dataset) -> pa.Table:
         kept = _kept(data, released)
-        columns = {
-            name: _arrow(column, types[name]) if name in kept else column.decode()
-            for name, column in released.columns.items()
-        }
-        return pa.table(columns)
+        return pa.table({name: _arrow(released[name], types[name] if name in kept else None) for name in released})
 
     return Frame(data, rebuild)
 
 
 def _read_batch(batch: pa.RecordBatch) -> Frame:
     frame = _read_arrow(pa.Table.from_batches([batch]))
-
-    def rebuild(released: Dataset) -> pa.RecordBatch:
-        table = frame.rebuild(released)
-        columns = [column.combine_chunks() for column in table.columns]
-        return pa.RecordBatch.from_arrays(columns, schema=table.schema)
-
-    return Frame(frame.data, rebuild)
+    return Frame(frame.data, lambda released: frame.rebuild(released).combine_chunks().to_batches()[0])
 
 
-def _arrow(column: Column, type_: pa.DataType) -> pa.Array:
+def _arrow(column: Column, type_: pa.DataType | None) -> pa.Array:
+    if type_ is None:
+        return column.decode()
     if not pa.types.is_dictionary(type_):
         return column.decode().cast(type_)
     column = column.tidy()
-    missing = column.missing
-    mask = column.codes == missing if missing >= 0 else None
-    indices = pa.array(column.codes.astype(type_.index_type.to_pandas_dtype()), mask=mask)
-    values = column.values.cast(type_.value_type)
-    return pa.DictionaryArray.from_arrays(indices, values, ordered=type_.ordered)
+    present = column.values.is_valid().to_numpy(zero_copy_only=False)
+    places = np.cumsum(present) - 1  # a missing value is missing in the rows, not an entry of the dictionary
+    indices = pa.array(places[column.codes], mask=~present[column.codes])
+    values = column.values.drop_null().cast(type_.value_type)
+    encoded = pa.DictionaryArray.from_arrays(indices, values, ordered=type_.ordered)
+    fits = len(values) <= np.iinfo(type_.index_type.to_pandas_dtype()).max
+    return encoded.cast(type_) if fits else encoded
 
 
-# pandas ----------------------------------------------------------------------------------------------------------------------
+# pandas ---------------------------------------------------------------------------------------------------------------
 
 
 def _read_pandas(frame: Any) -> Frame:
-    _refuse_named_index(frame)
-    if getattr(frame.columns, "nlevels", 1) > 1:
-        raise ColumnError("the frame has column names of several levels; flatten them to one text per column")
+    _refuse_names(frame)
     names = _texts(frame.columns)
     labels = dict(zip(names, frame.columns, strict=True))
-    series = [frame.iloc[:, place] for place in range(len(names))]
-    arrays = [_array(name, one) for name, one in zip(names, series, strict=True)]
-    data = _sized(_encode(pa.table(dict(zip(names, arrays, strict=True)))), len(frame))
-    dtypes = dict(zip(names, (one.dtype for one in series), strict=True))
+    series = {name: frame.iloc[:, place] for place, name in enumerate(names)}
+    data = _encode(pa.table({name: _array(name, one) for name, one in series.items()}), len(frame))
+    dtypes = {name: one.dtype for name, one in series.items()}
     return Frame(data, lambda released: _to_pandas(data, released, dtypes, labels))
 
 
-def _sized(data: Dataset, rows: int) -> Dataset:
-    """A frame without columns still has rows."""
-    return data if data.columns else Dataset({}, rows)
-
-
-def _refuse_named_index(frame: Any) -> None:
+def _refuse_names(frame: Any) -> None:
     named = [name for name in frame.index.names if name is not None]
     if named:
         raise ColumnError(
             f"the index {listing(named)} would name every row; make it a column with reset_index(), "
             "or leave it out with reset_index(drop=True)"
         )
+    if frame.columns.nlevels > 1:
+        raise ColumnError("the frame has column names of several levels; flatten them to one text per column")
 
 
 def _to_pandas(before: Dataset, after: Dataset, dtypes: Mapping[str, Any], labels: Mapping[str, Hashable]) -> Any:
     import pandas as pd
 
     kept = _kept(before, after)
-    series = {}
+    arrays: dict[str, Any] = {}
     for name, column in after.columns.items():
-        if name in dtypes and isinstance(dtypes[name], pd.CategoricalDtype):
-            series[name] = _pandas_categories(column, dtypes[name])
+        if isinstance(dtypes.get(name), pd.CategoricalDtype):
+            arrays[name] = _pandas_categories(column, dtypes[name])
         elif name in kept:
-            series[name] = _pandas_values(column, dtypes[name])
+            arrays[name] = _pandas_values(column, dtypes[name])
         else:
-            series[name] = column.decode().to_pandas().array
-    frame = pd.DataFrame(series, index=pd.RangeIndex(after.rows))
+            arrays[name] = column.decode().to_pandas().array
+    frame = pd.DataFrame(arrays, index=pd.RangeIndex(after.rows))
     frame.columns = pd.Index([labels.get(name, name) for name in after])
     return frame
 
@@ -191,41 +178,38 @@ def _pandas_categories(column: Column, dtype: Any) -> Any:
     old = dtype.categories[dtype.categories.isin(used)]
     same = len(old) == len(used)
     categories = old if same else pd.Index(used.sort_values())
-    places = np.append(categories.get_indexer(used), -1)  # the last one is for the missing value, which is no category
-    order = np.cumsum(column.values.is_valid().to_numpy(zero_copy_only=False)) - 1
-    order[column.values.is_null().to_numpy(zero_copy_only=False)] = -1
-    return pd.Categorical.from_codes(places[order][column.codes], categories=categories, ordered=same and dtype.ordered)
+    places = np.full(len(column.values), -1)  # a missing value is no category
+    places[column.values.is_valid().to_numpy(zero_copy_only=False)] = categories.get_indexer(used)
+    return pd.Categorical.from_codes(places[column.codes], categories=categories, ordered=bool(same and dtype.ordered))
 
 
 def _pandas_values(column: Column, dtype: Any) -> Any:
     import pandas as pd
 
     array = column.decode()
+    if array.null_count and dtype.kind in "iub" and isinstance(dtype, np.dtype):
+        # NumPy's integers and booleans have no missing value: the nullable type of the same width does.
+        dtype = pd.array(np.empty(0, dtype), dtype=_nullable_name(dtype)).dtype
     if hasattr(dtype, "__from_arrow__"):
         return dtype.__from_arrow__(array)
-    if (
-        array.null_count and dtype.kind in "iub"
-    ):  # plain integers and booleans have no missing value: use the nullable type
-        nullable = pd.array(
-            [], dtype="boolean" if dtype.kind == "b" else dtype.name.replace("i", "I").replace("u", "U")
-        ).dtype
-        return nullable.__from_arrow__(array)
     if dtype.kind == "O":
-        return array.to_pandas(timestamp_as_object=True).astype(object).array
+        return pd.Series(array.to_pylist(), dtype=object)
     return array.to_pandas().astype(dtype).array
 
 
-# polars ----------------------------------------------------------------------------------------------------------------------
+def _nullable_name(dtype: np.dtype[Any]) -> Any:
+    return {"b": "boolean", "i": f"Int{8 * dtype.itemsize}", "u": f"UInt{8 * dtype.itemsize}"}[dtype.kind]
+
+
+# polars ---------------------------------------------------------------------------------------------------------------
 
 
 def _read_polars(frame: Any) -> Frame:
     dtypes = dict(zip(frame.columns, frame.dtypes, strict=True))
-    nested = [name for name, dtype in dtypes.items() if dtype.is_nested() or dtype.is_object()]
-    if nested:
-        raise ColumnError(
-            f"column {nested[0]!r} holds {dtypes[nested[0]]}, not single values; split it into plain columns or drop it"
-        )
-    data = _sized(_encode(frame.to_arrow()), frame.height)
+    for name, dtype in dtypes.items():
+        if dtype.is_nested() or dtype.is_object():
+            raise _not_single(name, dtype)
+    data = _encode(frame.to_arrow(), frame.height)
     return Frame(data, lambda released: _to_polars(data, released, dtypes))
 
 
@@ -243,44 +227,44 @@ def _to_polars(before: Dataset, after: Dataset, dtypes: Mapping[str, Any]) -> An
 def _polars_type(column: Column, dtype: Any) -> Any:
     import polars as pl
 
-    if isinstance(dtype, pl.Enum):
-        used = set(column.tidy().values.to_pylist()) - {None}
-        known = [value for value in dtype.categories.to_list() if value in used]
-        return pl.Enum(known) if len(known) == len(used) else pl.String
-    return dtype
+    if not isinstance(dtype, pl.Enum):
+        return dtype
+    # An Enum names its categories in its type: those that no row uses any more must not come back.
+    used = set(column.tidy().values.to_pylist()) - {None}
+    known = [value for value in dtype.categories.to_list() if value in used]
+    return pl.Enum(known) if len(known) == len(used) else pl.String
 
 
-# narwhals, plain Python, our own -----------------------------------------------------------------------------------------------
+# narwhals, plain Python, our own --------------------------------------------------------------------------------------
 
 
 def _read_narwhals(frame: Any) -> Frame:
     inner = Frame.read(frame.to_native())
-    wrap = type(frame)
-    return Frame(inner.data, lambda released: _narwhals(wrap, inner.rebuild(released)))
+    return Frame(inner.data, lambda released: _narwhals(type(frame), inner.rebuild(released)))
 
 
 def _narwhals(wrap: type, native: Any) -> Any:
     # narwhals has a main and several stable namespaces; the frame goes back to the one it came from.
-    if issubclass(wrap, nw.DataFrame):
-        return nw.from_native(native, eager_only=True)
     import narwhals
     import narwhals.stable.v1 as v1
 
-    return (v1 if issubclass(wrap, v1.DataFrame) else narwhals).from_native(native, eager_only=True)
+    namespace = next((one for one in (v1, nw) if issubclass(wrap, one.DataFrame)), narwhals)
+    return namespace.from_native(native, eager_only=True)
 
 
-def _read_mapping(columns: Mapping[Any, Any]) -> Frame:
+def _read_mapping(columns: Mapping[Hashable, Any]) -> Frame:
     names = _texts(columns)
     labels = dict(zip(names, columns, strict=True))
     arrays = {name: _array(name, values) for name, values in zip(names, columns.values(), strict=True)}
-    lengths = {name: len(array) for name, array in arrays.items()}
-    if len(set(lengths.values())) > 1:
-        shown = ", ".join(f"{name!r} has {length}" for name, length in list(lengths.items())[:8])
+    if len({len(array) for array in arrays.values()}) > 1:
+        shown = ", ".join(f"{name!r} has {len(array)}" for name, array in list(arrays.items())[:8])
         raise ColumnError(f"all columns must have the same number of rows, but {shown}")
-    data = _encode(pa.table(arrays))
-    return Frame(
-        data, lambda released: {labels.get(name, name): released[name].decode().to_pylist() for name in released}
-    )
+    data = _encode(pa.table(arrays), 0)
+    return Frame(data, lambda released: {labels.get(name, name): _list(released[name]) for name in released})
+
+
+def _list(column: Column) -> list[Any]:
+    return list(column.decode().to_pylist())
 
 
 def _read_dataset(data: Dataset) -> Frame:

@@ -59,11 +59,8 @@ def _refine(labels: np.ndarray, found: int, codes: np.ndarray, width: int) -> tu
     space = found * width
     if space > max(4 * rows, 1 << 16):
         # np.unique numbers by value; relabelling its few results by appearance keeps the numbering independent of the branch.
-        _, keys = np.unique(keys, return_inverse=True)
-        keys = keys.astype(np.uint64)
+        keys = np.unique(keys, return_inverse=True)[1].astype(np.uint64)
         space = int(keys.max()) + 1 if rows else 0
     out = np.empty(rows, dtype=np.uint32)
     seen = np.zeros(space, dtype=np.uint32)
     return out, grouping.number_by_appearance(keys, seen, out)
-
-

@@ -1,0 +1,85 @@
+"""Dates into days, months, quarters, years and decades."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oboro.errors import HierarchyError
+from oboro.table.hierarchy.intervals import span_share
+from oboro.table.hierarchy.levels import Level, odd_one
+from oboro.table.values import Kind, kind_of, typed
+
+__all__ = ["UNITS", "date_levels"]
+
+UNITS = ("day", "month", "quarter", "year", "decade")
+MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
+DAY = 86_400_000_000  # microseconds
+
+
+def date_levels(name: str, values: pa.Array, units: Sequence[str]) -> list[Level]:
+    """One level per unit, finest first; `day` is the value itself in a column of dates. Times count in their own zone.
+
+    Given: units in the order of `UNITS`. Promises: each level is a function of the one below: units nest. O(n log n).
+    """
+    kinds = (Kind.DATE, Kind.DATETIME)
+    kind = kind_of(values)
+    if len(values) and kind not in kinds:
+        raise HierarchyError(
+            f"{name}: dates: needs dates like 2024-01-31, but the column holds {odd_one(values, kinds)!r}; "
+            "correct the value, or use another hierarchy"
+        )
+    if kind is Kind.DATE:
+        days = pc.cast(typed(values), pa.date32()).cast(pa.int32()).to_numpy(zero_copy_only=False).astype(np.int64)
+        return [_date_level(unit, days, days.astype(np.float64), 1) for unit in units if unit != "day"]
+    moments = _local_microseconds(values) if len(values) else np.empty(0, dtype=np.int64)
+    return [_date_level(unit, moments // DAY, moments.astype(np.float64), DAY) for unit in units]
+
+
+def _local_microseconds(values: pa.Array) -> np.ndarray:
+    moments = typed(values)
+    local = pc.local_timestamp(moments) if moments.type.tz else moments
+    counted = pc.cast(pc.cast(local, pa.timestamp("us"), safe=False), pa.int64())
+    return np.asarray(counted.to_numpy(zero_copy_only=False))
+
+
+def _date_level(unit: str, days: np.ndarray, exact: np.ndarray, size: int) -> Level:
+    """`exact` holds the values in the unit of which a day has `size`."""
+    cells, table = np.unique(_cell(unit, days), return_inverse=True)
+    starts, ends = (_first_day(unit, cell).astype(np.float64) * size for cell in (cells, cells + 1))
+    labels = [_label(unit, cell) for cell in cells.tolist()]
+    share = span_share(starts, ends, exact, counted=size == 1)
+    return Level(pa.array(labels, pa.string()), table, share).compact()
+
+
+def _cell(unit: str, days: np.ndarray) -> np.ndarray:
+    """The number of each day's unit, counted from the year 0, so that decades start with a round year."""
+    if unit == "day":
+        return days
+    months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) + 1970 * 12
+    return np.asarray(months // MONTHS[unit])
+
+
+def _first_day(unit: str, cells: np.ndarray) -> np.ndarray:
+    if unit == "day":
+        return cells
+    months = (cells * MONTHS[unit] - 1970 * 12).astype("datetime64[M]")
+    return np.asarray(months.astype("datetime64[D]").astype(np.int64))
+
+
+def _label(unit: str, cell: int) -> str:
+    """What is shown for a unit.
+
+    >>> _label("month", 2024 * 12), _label("quarter", 2024 * 4 + 3), _label("decade", 202)
+    ('2024-01', '2024-Q4', '2020s')
+    """
+    if unit == "day":
+        return str(np.datetime64(cell, "D"))
+    if unit == "month":
+        return f"{cell // 12:04d}-{cell % 12 + 1:02d}"
+    if unit == "quarter":
+        return f"{cell // 4:04d}-Q{cell % 4 + 1}"
+    return f"{cell:04d}" if unit == "year" else f"{cell * 10:04d}s"

@@ -1,0 +1,181 @@
+"""Numbers into intervals, by width or between given edges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oboro.errors import HierarchyError
+from oboro.table.hierarchy.levels import Level, odd_one
+from oboro.table.values import Kind, kind_of, numbers_of
+
+__all__ = ["edge_levels", "span_share", "width_levels"]
+
+Bounds = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+LOW, HIGH = -(1 << 62), 1 << 62  # the places of the open intervals at the ends
+FURTHEST = 1 << 53  # from here on a float64 skips integers
+
+
+def width_levels(
+    name: str,
+    values: pa.Array,
+    widths: Sequence[float],
+    origin: float = 0,
+    bottom: float | None = None,
+    top: float | None = None,
+) -> list[Level]:
+    """One level per width, counted from `origin`; all below `bottom`, and all from `top` on, are one open interval.
+
+    Given: each width is a multiple of the one before. Promises: each level is a function of the one below, since
+    coarser intervals are counted in finer ones; a value lies between the bounds that its label shows. O(n log n).
+    """
+    numbers = _numbers(name, values)
+    low, high = -np.inf if bottom is None else bottom, np.inf if top is None else top
+    shown = [origin, *widths, *(end for end in (bottom, top) if end is not None)]
+    whole = _all_whole(numbers) and _all_whole(np.array(shown, dtype=np.float64))
+    finest = _Grid(origin, widths[0], low, high)
+    cells = finest.cells(name, numbers)
+    levels = []
+    for width in widths:
+        grid = _Grid(origin, width, low, high)
+        index = np.where(np.abs(cells) == HIGH, cells, cells // round(width / widths[0]))
+        levels.append(_span_level(index, grid.bounds, numbers, whole))
+    return levels
+
+
+class _Grid:
+    """Equal intervals in decimal arithmetic: `floor(0.3 / 0.1)` is 2, but 0.3 lies in [0.3, 0.4)."""
+
+    def __init__(self, origin: float, width: float, low: float, high: float) -> None:
+        self.scale = _decimal_scale((origin, width))
+        # Whole numbers in floats: exact up to 2**53, and no overflow beyond. A third is no decimal and stays as it is.
+        exact = self.scale > 1
+        self.origin = float(round(origin * self.scale) if exact else origin)
+        self.width = float(round(width * self.scale) if exact else width)
+        self.low, self.high = low, high
+
+    def edge(self, cells: np.ndarray) -> np.ndarray:
+        """Where each interval starts."""
+        return np.asarray((self.origin + cells * self.width) / self.scale)
+
+    def cells(self, name: str, numbers: np.ndarray) -> np.ndarray:
+        """The number of each value's interval."""
+        # Without a bottom or top code an infinite value has no interval, and is told so below.
+        inside = (numbers >= self.low) & ((numbers < self.high) | (self.high == np.inf))
+        inner = numbers[inside]
+        guess = np.floor((inner * self.scale - self.origin) / self.width)
+        if not (np.abs(guess) < FURTHEST).all():
+            furthest = float(inner[np.abs(inner).argmax()])
+            raise HierarchyError(
+                f"{name}: intervals of {self.width / self.scale:g} cannot hold {furthest!r}; "
+                "set bottom and top, or use wider intervals"
+            )
+        exact = guess.astype(np.int64)
+        exact += self.edge(exact + 1) <= inner
+        exact -= self.edge(exact) > inner
+        cells = np.where(numbers < self.low, LOW, HIGH)
+        cells[inside] = exact
+        return cells
+
+    def bounds(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Where intervals start and end, cut where the open ones begin."""
+        ends = np.abs(cells) == HIGH
+        inner = np.where(ends, 0, cells)
+        starts = np.where(ends, self.high, np.maximum(self.edge(inner), self.low))
+        stops = np.where(ends, self.low, np.minimum(self.edge(inner + 1), self.high))
+        return np.where(cells == LOW, -np.inf, starts), np.where(cells == HIGH, np.inf, stops)
+
+
+def edge_levels(name: str, values: pa.Array, edges: Sequence[Sequence[float]]) -> list[Level]:
+    """One level per list of ascending edges, open at both ends.
+
+    Given: each level's edges are among those of the level before. Promises: it is a function of that level.
+    """
+    numbers = _numbers(name, values)
+    whole = _all_whole(numbers) and all(_all_whole(np.array(level, dtype=np.float64)) for level in edges)
+    levels = []
+    for level in edges:
+        marks = np.array([-np.inf, *level, np.inf], dtype=np.float64)
+        index = np.searchsorted(marks[1:-1], numbers, side="right")
+        levels.append(_span_level(index, _between(marks), numbers, whole))
+    return levels
+
+
+def _between(marks: np.ndarray) -> Bounds:
+    return lambda cells: (marks[cells], marks[cells + 1])
+
+
+def span_share(starts: np.ndarray, ends: np.ndarray, numbers: np.ndarray, *, counted: bool) -> np.ndarray:
+    """The part of the data's range that each span covers.
+
+    Counted (integers, days), it is the part of the possible values, and a span that holds one of them says it exactly,
+    so 0. Measured, it is the part of the length.
+    """
+    finite = numbers[np.isfinite(numbers)]
+    unit = 1.0 if counted else 0.0
+    lowest, highest = finite.min(initial=np.inf), finite.max(initial=-np.inf) + unit
+    if not lowest < highest:
+        return np.zeros(starts.size)
+    covered = np.clip(np.minimum(ends, highest) - np.maximum(starts, lowest), 0.0, None)
+    return np.where(covered <= unit, 0.0, covered / (highest - lowest))
+
+
+def _span_level(index: np.ndarray, bounds: Bounds, numbers: np.ndarray, whole: bool) -> Level:
+    cells, table = np.unique(index, return_inverse=True)
+    starts, ends = bounds(cells)
+    share = span_share(starts, ends, numbers, counted=whole)
+    return Level(_labels(starts, ends, whole), table, share).compact()
+
+
+def _labels(starts: np.ndarray, ends: np.ndarray, whole: bool) -> pa.Array:
+    """What is shown for spans.
+
+    >>> _labels(np.array([-np.inf, -10, 20, 30]), np.array([-10, -5, 25, np.inf]), True).to_pylist()
+    ['<-10', '-10 to -6', '20–24', '≥30']
+    >>> _labels(np.array([0.5]), np.array([1.0]), False).to_pylist()
+    ['[0.5, 1)']
+    """
+    join = pc.binary_join_element_wise
+    first, last = _shown(starts, whole), _shown(ends - 1 if whole else ends, whole)
+    if whole:
+        # A dash before a negative number would read as its sign. Each label decides alone, whatever else there is.
+        closed = join(first, pc.if_else(pa.array(starts >= 0), "–", " to "), last, "")
+        closed = pc.if_else(pa.array(ends - starts == 1), first, closed)
+    else:
+        closed = join("[", first, ", ", last, ")", "")
+    closed = pc.if_else(pa.array(ends == np.inf), join("≥", first, ""), closed)
+    return pc.if_else(pa.array(starts == -np.inf), join("<", _shown(ends, whole), ""), closed)
+
+
+def _shown(numbers: np.ndarray, whole: bool) -> pa.Array:
+    finite = np.where(np.isfinite(numbers), numbers, 0.0)
+    return pc.cast(pa.array(finite.astype(np.int64) if whole else finite), pa.string())
+
+
+def _numbers(name: str, values: pa.Array) -> np.ndarray:
+    """The values as numbers; an empty or all-missing column has none."""
+    numeric = (Kind.INTEGER, Kind.NUMBER)
+    if len(values) and kind_of(values) not in numeric:
+        raise HierarchyError(
+            f"{name}: intervals need numbers, but the column holds {odd_one(values, numeric)!r}; correct the value, "
+            "or use dates: for dates and csv: or tree: for words"
+        )
+    return numbers_of(values, name) if len(values) else np.empty(0)
+
+
+def _decimal_scale(numbers: Sequence[float]) -> int:
+    """The smallest power of ten that makes all of them whole, or 1 if no reasonable one does."""
+    for scale in (1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000):
+        if all(round(number * scale) / scale == number for number in numbers):
+            return scale
+    return 1
+
+
+def _all_whole(numbers: np.ndarray) -> bool:
+    # By value and not by type: a column of integers with a missing one comes as floats from pandas.
+    finite = numbers[np.isfinite(numbers)]
+    return bool((finite == np.floor(finite)).all() and (np.abs(finite) < FURTHEST).all())

@@ -1,0 +1,299 @@
+"""A hierarchy bound to a column: labels, and one small lookup table per level.
+
+Two values stand outside every hierarchy that does not list them: the missing value (null) and the suppressed one (`*`).
+Each keeps its own label until a level has that very label, a missing one also until a level says the same of everything;
+there it joins, and follows from then on.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oboro.errors import HierarchyError, listing
+from oboro.table.dataset import Column, smallest_unsigned
+from oboro.table.values import STAR, Kind, kind_of, texts_of
+
+__all__ = ["Hierarchy", "Level", "LevelPreview"]
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """One level: its distinct labels, each code's label, and how much of the attribute's domain each label covers.
+
+    Every label is used by some code. `share` is 0 for a label that stands for one value and 1 for one that says nothing
+    (`*`). Labels of level 0 are the column's own values, higher ones are text; a null label is a value that is missing.
+    """
+
+    labels: pa.Array
+    table: np.ndarray
+    share: np.ndarray
+
+    @staticmethod
+    def ground(values: pa.Array) -> Level:
+        """Level 0: the values themselves."""
+        return Level(values, np.arange(len(values), dtype=smallest_unsigned(len(values))), np.zeros(len(values)))
+
+    @staticmethod
+    def star(count: int) -> Level:
+        """The coarsest level: `*` for each of `count` values."""
+        return Level(pa.array([STAR]), np.zeros(count, dtype=np.uint8), np.ones(1))
+
+    def compact(self) -> Level:
+        """The same level without labels that no code uses, in the smallest unsigned type that fits."""
+        used = np.zeros(len(self.labels), dtype=bool)
+        used[self.table] = True
+        if used.all():
+            return Level(self.labels, self.table.astype(smallest_unsigned(used.size), copy=False), self.share)
+        renumber = np.cumsum(used) - 1
+        table = renumber[self.table].astype(smallest_unsigned(int(used.sum())))
+        return Level(self.labels.filter(pa.array(used)), table, self.share[used])
+
+
+@dataclass(frozen=True)
+class LevelPreview:
+    """What a level does to a column: how many labels, how many rows they hold, and the most frequent ones."""
+
+    level: int
+    labels: int
+    smallest: int
+    median: float
+    largest: int
+    examples: tuple[tuple[str | None, int], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """Levels over one dictionary, from the values themselves (level 0) to the coarsest.
+
+    Given: levels over the same codes. Promises: each level is a function of the one below, so going up never separates
+    two records. Checked by: `conflict`, on every construction; `tests/test_hierarchy.py`.
+
+    `whole` is the same hierarchy over every value that it knows, also those that the column lacks; other columns bind
+    to it. `listed` says that those values are all there are, so that a level with one label covers everything.
+    """
+
+    name: str
+    levels: tuple[Level, ...]
+    source: str = "the hierarchy"
+    listed: bool = False
+    whole: Hierarchy | None = None
+
+    def __post_init__(self) -> None:
+        for number, (below, above) in enumerate(pairwise(self.levels)):
+            pair = conflict(below, above)
+            if pair is not None:
+                raise HierarchyError(f"{self.name}: {describe_conflict(self.levels, number, pair)}")
+
+    @property
+    def height(self) -> int:
+        """How many times a value can become coarser."""
+        return len(self.levels) - 1
+
+    def generalize(self, column: Column, level: int) -> Column:
+        """The column on a level; level 0 is the column itself."""
+        self._require(level)
+        if level == 0:
+            return column
+        chosen = self._fit(column).levels[level]
+        return column.recode(chosen.table, chosen.labels)
+
+    def above(self, level: int) -> Hierarchy:
+        """What is left of the hierarchy for a column that was generalized to `level`."""
+        self._require(level)
+        one = _one_code_each(self.levels[level])
+        # Without any known value only levels of `*` have a label.
+        levels = tuple(
+            Level(upper.labels, upper.table[one] if upper.table.size else one.astype(np.uint8), upper.share)
+            for upper in self.levels[level:]
+        )
+        whole = self.whole.above(level) if self.whole else None
+        return Hierarchy(self.name, levels, self.source, self.listed, whole)
+
+    def bind(self, column: Column) -> Hierarchy:
+        """The same hierarchy for another dictionary, matched by text. O(known values + dictionary).
+
+        Raises `HierarchyError` that shows values which the hierarchy lacks.
+        """
+        whole = self.whole or self
+        asked, leaves = text_array(column.values), text_array(whole.levels[0].labels)
+        place = pc.index_in(asked, value_set=leaves).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        if column.missing >= 0 and place[column.missing] < 0:
+            place[column.missing] = pc.index(leaves, pa.scalar("", pa.string())).as_py()
+        lacking = asked.filter(pa.array((place < 0) & ~outside(column)))
+        if len(lacking):
+            raise HierarchyError(f"{self.name}: {_describe_lacking(self.source, lacking, asked, leaves)}")
+        return whole.placed(column.values, place)
+
+    def placed(self, values: pa.Array, place: np.ndarray) -> Hierarchy:
+        """The same hierarchy over other values; `place`: which known value each one is, −1 if missing or suppressed."""
+        place = place.copy()
+        levels = [_ground_of(self.levels[0], values, place)]
+        levels.extend(_level_of(level, values, place, self.listed) for level in self.levels[1:])
+        return Hierarchy(self.name, tuple(levels), self.source, self.listed, self)
+
+    def to_rows(self) -> list[list[str]]:
+        """One row per value, `[value, level 1, level 2, …]`, a missing one as empty text: ARX's format.
+
+        A listed hierarchy gives all that it knows. Where a column has an empty text too, that one speaks for both.
+        """
+        base = self.whole if self.listed and self.whole else self
+        columns = [_texts_by_code(level) for level in base.levels]
+        if pc.any(pc.equal(columns[0], "")).as_py():
+            columns = [column.filter(columns[0].is_valid()) for column in columns]
+        return [list(row) for row in zip(*(column.fill_null("").to_pylist() for column in columns), strict=True)]
+
+    def to_csv(self) -> str:
+        """The hierarchy as the text of an ARX hierarchy file; reading it back gives the same levels."""
+        rows = self.to_rows()
+        # The csv module leaves a carriage return without quotes, and then takes it for the end of a line.
+        awkward = any("\r" in cell for row in rows for cell in row)
+        text = io.StringIO()
+        style: Any = {"quoting": csv.QUOTE_ALL if awkward else csv.QUOTE_MINIMAL, "lineterminator": "\n"}
+        csv.writer(text, delimiter=";", **style).writerows(rows)
+        return text.getvalue()
+
+    def preview(self, column: Column, examples: int = 5) -> list[LevelPreview]:
+        """What each level does to the rows of the column, with the most frequent labels as examples."""
+        bound = self._fit(column)
+        return [_preview(number, level, column.counts, examples) for number, level in enumerate(bound.levels)]
+
+    def _require(self, level: int) -> None:
+        if not 0 <= level <= self.height:
+            raise HierarchyError(
+                f"{self.name}: there is no level {level}; the hierarchy has levels 0 (the value) to {self.height}"
+            )
+
+    def _fit(self, column: Column) -> Hierarchy:
+        return self if self.levels[0].labels.equals(column.values) else self.bind(column)
+
+
+# Over a dictionary --------------------------------------------------------------------------------------------------
+
+
+def text_array(values: pa.Array) -> pa.Array:
+    """A dictionary as Arrow text, the same texts as `Column.texts`."""
+    if pa.types.is_string(values.type):
+        return values
+    try:
+        return pc.cast(values, pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return pa.array(texts_of(values), pa.string())
+
+
+def outside(column: Column) -> np.ndarray:
+    """Which dictionary entries stand outside every hierarchy: the missing and the suppressed one."""
+    values = column.values
+    is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
+    found = pc.fill_null(pc.equal(values, STAR), True) if is_text else values.is_null()
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def odd_one(values: pa.Array, kinds: tuple[Kind, ...]) -> str | None:
+    """The text of a value that is of none of these kinds, found by halving; the last one if only the mixture is odd."""
+    while len(values) > 1:
+        half = values.slice(0, len(values) // 2)
+        values = values.slice(len(half)) if kind_of(half) in kinds else half
+    return text_array(values)[0].as_py()  # type: ignore[no-any-return]
+
+
+def leaf_share(table: np.ndarray, labels: int) -> np.ndarray:
+    """For each label the part of the values under it; a label over one value says it exactly: 0."""
+    under = np.bincount(table, minlength=labels)
+    return np.where(under <= 1, 0.0, under / max(table.size, 1))
+
+
+def _one_code_each(level: Level) -> np.ndarray:
+    """For each label one code that has it; it stands for all of them where a higher level is asked."""
+    one = np.zeros(len(level.labels), dtype=np.int64)
+    one[level.table] = np.arange(level.table.size)
+    return one
+
+
+def conflict(below: Level, above: Level) -> tuple[int, int] | None:
+    """Two codes that share a label below but not above, or None if `above` is a function of `below`. O(codes)."""
+    partner = _one_code_each(below)[below.table]
+    wrong = np.flatnonzero(above.table[partner] != above.table)
+    return (int(wrong[0]), int(partner[wrong[0]])) if wrong.size else None
+
+
+def describe_conflict(levels: tuple[Level, ...], number: int, pair: tuple[int, int]) -> str:
+    """The words for a `conflict` between level `number` and the next."""
+    below, above = levels[number], levels[number + 1]
+    shared = below.labels[int(below.table[pair[0]])].as_py()
+    parents = [above.labels[int(above.table[code])].as_py() for code in sorted(pair)]
+    finer = len(above.labels) > len(below.labels)
+    head = f"level {number + 1} is finer than level {number} below it: " if finer else ""
+    return (
+        f"{head}{shared!r} on level {number} has two parents on level {number + 1}, {listing(parents)}; "
+        "give it one parent, or give its two meanings two names"
+    )
+
+
+def _describe_lacking(source: str, lacking: pa.Array, asked: pa.Array, leaves: pa.Array) -> str:
+    spaced = pc.is_in(pc.utf8_trim_whitespace(lacking), value_set=pc.utf8_trim_whitespace(leaves))
+    why = " (they differ from known values only by spaces around them)" if pc.all(spaced).as_py() else ""
+    return (
+        f"{source} lacks {len(lacking)} of the column's {len(asked)} values: "
+        f"{listing(lacking.to_pylist(), most=5)}{why}; add them to the hierarchy, or correct them in the data"
+    )
+
+
+def _ground_of(known: Level, values: pa.Array, place: np.ndarray) -> Level:
+    """Level 0 over other values; a suppressed one says nothing from the start."""
+    suppressed = (place < 0) & values.is_valid().to_numpy(zero_copy_only=False)
+    share = np.where(place < 0, suppressed, np.append(known.share, 0.0)[place])
+    return Level(values, Level.ground(values).table, share)
+
+
+def _level_of(level: Level, values: pa.Array, place: np.ndarray, listed: bool) -> Level:
+    """One level over other values; outsiders that join a label are noted in `place`, so that they follow it."""
+    labels, share = level.labels, level.share
+    table = np.append(level.table, 0).astype(np.int64)[place]
+    for code in np.flatnonzero(place < 0).tolist():
+        own = text_array(values.slice(code, 1))
+        found = _joined(own, level, listed)
+        if found is None:
+            table[code], labels = len(labels), pa.concat_arrays([labels, own])
+            share = np.append(share, float(own[0].is_valid))
+            continue
+        table[code] = found
+        under = np.flatnonzero(level.table == found)
+        place[code] = under[0] if under.size else -1
+    return Level(labels, table, share).compact()
+
+
+def _joined(own: pa.Array, level: Level, listed: bool) -> int | None:
+    """The label that an outsider joins: its own, or, if it is missing, the only one where that covers everything.
+
+    One label alone is not enough: where all ages happen to lie in 20–39, a missing age is still missing.
+    """
+    found: int | None = pc.index_in(own, value_set=level.labels)[0].as_py()
+    covers_all = len(level.labels) == 1 and (listed or level.labels[0].as_py() == STAR)
+    return 0 if covers_all and not own[0].is_valid else found
+
+
+def _texts_by_code(level: Level) -> pa.Array:
+    return text_array(level.labels).take(pa.array(level.table))
+
+
+def _preview(number: int, level: Level, counts: np.ndarray, examples: int) -> LevelPreview:
+    rows = np.bincount(level.table, weights=counts, minlength=len(level.labels)).astype(np.int64)
+    used = rows[rows > 0]
+    most = np.argsort(-rows, kind="stable")[: min(examples, used.size)]
+    labels = texts_of(level.labels.take(pa.array(most)))
+    return LevelPreview(
+        level=number,
+        labels=int(used.size),
+        smallest=int(used.min()) if used.size else 0,
+        median=float(np.median(used)) if used.size else 0.0,
+        largest=int(used.max(initial=0)),
+        examples=tuple(zip(labels, rows[most].tolist(), strict=True)),
+    )

@@ -1,0 +1,277 @@
+"""Hierarchies that list their values: ARX files, rows, trees. Everything is checked before anything is used."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+import yaml
+
+from oboro.errors import FileError, HierarchyError
+from oboro.table.hierarchy.levels import Hierarchy, Level, conflict, describe_conflict, leaf_share
+from oboro.table.values import STAR, texts_of
+
+__all__ = ["from_csv", "from_rows", "from_tree"]
+
+DELIMITERS = ";\t,"  # in this order where several would do: ARX writes semicolons, and labels often hold commas
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Values and their labels as columns of text, and where each row stands, for messages."""
+
+    columns: Sequence[pa.Array]
+    source: str
+    where: Callable[[int], str]
+
+    def row(self, number: int) -> list[str]:
+        """One value with its labels."""
+        return [column[number].as_py() for column in self.columns]
+
+
+def from_csv(name: str, path: Path) -> Hierarchy:
+    """The hierarchy of an ARX file: `value;level1;level2;…`, no header. Its levels are exactly the file's."""
+    source = f"hierarchy file {path}"
+    text = _read_text(name, path, source)
+    delimiter = _delimiter(text)
+
+    def where(row: int) -> str:
+        return f"line {_line(text, delimiter, row)}"
+
+    columns = _read_plain(text, delimiter)
+    if columns is None:
+        columns = _columns(name, source, where, _read_quoted(name, source, text, delimiter))
+    return _whole(name, Paths(columns, source, where))
+
+
+def from_rows(name: str, rows: Sequence[Sequence[object]]) -> Hierarchy:
+    """The hierarchy of rows given in Python or in the recipe."""
+    source = "hierarchy rows"
+
+    def where(row: int) -> str:
+        return f"row {row + 1}"
+
+    return _whole(name, Paths(_columns(name, source, where, rows), source, where))
+
+
+def from_tree(name: str, tree: Any, folder: Path) -> Hierarchy:
+    """The hierarchy of a nested tree, or of a YAML file that holds one, under the root `*`.
+
+    Labels of one depth, counted from the root, share a level; a value that hangs higher stays itself on lower levels.
+    """
+    source = "hierarchy tree"
+    if isinstance(tree, str):
+        source = f"hierarchy file {folder / tree}"
+        tree = _load_yaml(name, folder / tree, source)
+    paths = list(_walk(name, source, tree, ()))
+    depth = max((len(path) for path in paths), default=0)
+    rows = [[path[0]] * (depth - len(path)) + [*path, STAR] for path in paths]
+
+    def where(row: int) -> str:
+        return f"under {' > '.join(paths[row][:0:-1]) or 'the root'}"
+
+    return _whole(name, Paths(_columns(name, source, where, rows), source, where))
+
+
+def as_text(value: object) -> str:
+    """A cell as the text that values are matched by; the empty text is the missing value.
+
+    >>> as_text(39.0), as_text(True), as_text(None)
+    ('39', 'true', '')
+    """
+    return value if isinstance(value, str) else texts_of(pa.array([value]))[0] or ""
+
+
+# Reading ------------------------------------------------------------------------------------------------------------
+
+
+def _read_text(name: str, path: Path, source: str) -> str:
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise FileError(f"{name}: {source} cannot be read: {error.strerror or error}; check the path") from None
+    for encoding in ("utf-8-sig", "cp932"):
+        try:
+            text = raw.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        # Other 8-bit encodings often pass as Shift_JIS, but then they use its private characters.
+        if encoding != "cp932" or not any("\ue000" <= char <= "\uf8ff" for char in set(text)):
+            return text
+    raise HierarchyError(f"{name}: {source} is neither UTF-8 nor Shift_JIS (cp932); save it as UTF-8")
+
+
+def _delimiter(text: str) -> str:
+    """The one that cuts the first rows into equally many cells, more than one; else the most frequent one."""
+    head = text[: 1 << 16]
+    for delimiter in DELIMITERS:
+        rows = list(islice(csv.reader(StringIO(head, newline=""), delimiter=delimiter), 1000))
+        if len(head) < len(text) and len(rows) > 1:
+            rows.pop()  # it may be cut in the middle
+        widths = {len(row) for row in rows if row}
+        if len(widths) == 1 and widths != {1}:
+            return delimiter
+    return max(DELIMITERS, key=head.lstrip().partition("\n")[0].count)
+
+
+def _read_plain(text: str, delimiter: str) -> list[pa.Array] | None:
+    """The columns of a file without quotes and mistakes, or None if it is another; six times as fast as `csv`."""
+    width = text.lstrip("\r\n").partition("\n")[0].count(delimiter) + 1
+    if '"' in text or "\r" in text.replace("\r\n", "\n") or width < 2:
+        return None
+    names = [str(number) for number in range(width)]
+    try:
+        table = pacsv.read_csv(
+            pa.BufferReader(text.encode()),
+            pacsv.ReadOptions(column_names=names),
+            pacsv.ParseOptions(delimiter=delimiter, quote_char=False),
+            pacsv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
+        )
+    except pa.ArrowInvalid:
+        return None  # the careful reader says what is wrong and where
+    return [pa.concat_arrays(column.chunks) for column in table.columns]
+
+
+def _read_quoted(name: str, source: str, text: str, delimiter: str) -> list[list[str]]:
+    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        return [cells for cells in reader if cells]
+    except csv.Error as error:
+        raise HierarchyError(f"{name}: {source}, line {reader.line_num}: {error}; correct the quotes") from None
+
+
+def _line(text: str, delimiter: str, row: int) -> int:
+    """The line on which a row ends; read again, since only errors ask."""
+    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter)
+    next(islice(filter(None, reader), row, None), None)
+    return reader.line_num
+
+
+def _load_yaml(name: str, path: Path, source: str) -> Any:
+    try:
+        # Nodes instead of values: `no` stays Norway, 007 stays 007, and a label that stands twice is seen.
+        node = yaml.compose(_read_text(name, path, source), Loader=yaml.SafeLoader)
+        return [] if node is None else _plain(name, source, node)
+    except yaml.YAMLError as error:
+        mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        raise HierarchyError(f"{name}: {source}{where} is not valid YAML: {problem or error}") from None
+
+
+def _plain(name: str, source: str, node: yaml.Node) -> Any:
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(name, source, item) for item in node.value]
+    if not isinstance(node, yaml.MappingNode):
+        return None if node.tag == "tag:yaml.org,2002:null" else node.value
+    tree: dict[str, Any] = {}
+    for key, below in node.value:
+        line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode):
+            raise HierarchyError(f"{name}: {source}, line {line}: a label must be a text or a number, not a list")
+        if key.value in tree:
+            raise HierarchyError(f"{name}: {source}, line {line}: {key.value!r} stands twice; put its values together")
+        tree[key.value] = _plain(name, source, below)
+    return tree
+
+
+def _walk(name: str, source: str, node: Any, parents: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Each value with the labels over it, nearest first. A label with nothing under it is a value itself."""
+    if isinstance(node, dict):
+        for label, below in node.items():
+            if below is None:
+                yield (as_text(label), *parents)
+            else:
+                yield from _walk(name, source, below, (as_text(label), *parents))
+    elif isinstance(node, (list, tuple)):
+        if not node and parents:
+            raise HierarchyError(f"{name}: {source}: {parents[0]!r} has no values; remove it, or list its values")
+        for item in node:
+            yield from _walk(name, source, item, parents)
+    else:
+        yield (as_text(node), *parents)
+
+
+# Checking -----------------------------------------------------------------------------------------------------------
+
+
+def _whole(name: str, paths: Paths) -> Hierarchy:
+    """The hierarchy over all listed values, after every check."""
+    _check_duplicates(name, paths)
+    levels = (Level.ground(paths.columns[0]), *(_level(column) for column in paths.columns[1:]))
+    for number in range(1, len(levels) - 1):
+        pair = conflict(levels[number], levels[number + 1])
+        if pair is not None:
+            where = " and ".join(paths.where(row) for row in sorted(pair))
+            raise HierarchyError(f"{name}: {paths.source}, {where}: {describe_conflict(levels, number, pair)}")
+    return Hierarchy(name, _never_shrinking(levels), paths.source, listed=True)
+
+
+def _columns(name: str, source: str, where: Callable[[int], str], rows: Sequence[Sequence[object]]) -> list[pa.Array]:
+    """Rows as columns of text, if all are as long as the first."""
+    if not rows:
+        raise HierarchyError(
+            f"{name}: {source} is empty; list every value with its labels, such as value;level1;level2"
+        )
+    width = len(rows[0])
+    if width < 2:
+        raise HierarchyError(
+            f"{name}: {source}, {where(0)}: {width} column(s), but a row is value;level1;level2;… "
+            "(separated by ; , or tab); add the levels"
+        )
+    if len(set(map(len, rows))) > 1:
+        wrong = next(number for number, row in enumerate(rows) if len(row) != width)
+        raise HierarchyError(
+            f"{name}: {source}, {where(wrong)}: {len(rows[wrong])} column(s), but the first row has {width}; "
+            "give every row the value and one label for each level"
+        )
+    cells = _text_cells(list(chain.from_iterable(rows)))
+    return [cells.take(pa.array(np.arange(column, len(cells), width))) for column in range(width)]
+
+
+def _text_cells(cells: list[object]) -> pa.Array:
+    try:
+        return pa.array(cells, pa.string()).fill_null("")
+    except pa.ArrowTypeError:
+        return pa.array([as_text(cell) for cell in cells], pa.string())
+
+
+def _check_duplicates(name: str, paths: Paths) -> None:
+    leaves = paths.columns[0]
+    encoded = leaves.dictionary_encode()
+    if len(encoded.dictionary) == len(leaves):
+        return
+    codes = encoded.indices.to_numpy(zero_copy_only=False)
+    first = np.unique(codes, return_index=True)[1]
+    again = np.flatnonzero(first[codes] != np.arange(codes.size))
+    row, earlier = int(again[0]), int(first[codes[again[0]]])
+    same = paths.row(row) == paths.row(earlier)
+    raise HierarchyError(
+        f"{name}: {paths.source}, {paths.where(earlier)} and {paths.where(row)}: the value {leaves[row].as_py()!r} "
+        f"stands twice, with {'the same' if same else 'different'} labels; keep one of them"
+        f"{f' ({again.size} rows too many)' if again.size > 1 else ''}"
+    )
+
+
+def _level(cells: pa.Array) -> Level:
+    encoded = pc.if_else(pc.equal(cells, ""), None, cells).dictionary_encode(null_encoding="encode")
+    labels, table = encoded.dictionary, encoded.indices.to_numpy(zero_copy_only=False)
+    says_nothing = pc.fill_null(pc.equal(labels, STAR), False).to_numpy(zero_copy_only=False)
+    return Level(labels, table, np.where(says_nothing, 1.0, leaf_share(table, len(labels)))).compact()
+
+
+def _never_shrinking(levels: tuple[Level, ...]) -> tuple[Level, ...]:
+    """The same levels; a label covers at least what those under it cover, since an early `*` counts as everything."""
+    under = np.zeros(len(levels[0].labels))
+    for level in levels:
+        np.maximum.at(level.share, level.table, under)
+        under = level.share[level.table]
+    return levels

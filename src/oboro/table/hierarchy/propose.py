@@ -1,0 +1,136 @@
+"""Propose a hierarchy for a column that has none; a start for people, not a decision."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oboro.table.dataset import Column
+from oboro.table.hierarchy.levels import outside, text_array
+from oboro.table.hierarchy.spec import HierarchySpec, Mask
+from oboro.table.values import Kind, kind_of, numbers_of
+
+__all__ = ["propose"]
+
+FEW = 8  # so many different values need no levels between the value and *
+MANY = 20  # from so many on, codes of one length are worth a mask
+CODE_NAME = re.compile(r"zip|post|plz|code|郵便|番号|コード", re.IGNORECASE)
+CODE_TEXT = r"^[0-9A-Za-z-]*[0-9][0-9A-Za-z-]*$"
+IDEOGRAPHS = r"[\p{Han}\p{Hiragana}\p{Katakana}]"
+Unit = Literal["day", "month", "quarter", "year", "decade"]
+
+
+def propose(name: str, column: Column) -> HierarchySpec | None:
+    """A hierarchy that suits the column, or None where the value or `*` is best.
+
+    >>> propose("age", Column.of(list(range(17, 91)))).intervals
+    [5, 10, 20]
+    >>> propose("sex", Column.of(["F", "M"])) is None
+    True
+    """
+    known = ~outside(column)
+    values = column.values.filter(pa.array(known))
+    kind = kind_of(values)
+    if kind in (Kind.DATE, Kind.DATETIME):
+        return HierarchySpec(dates=_units(numbers_of(values), kind))
+    if len(values) <= FEW:
+        return None
+    if kind is Kind.TEXT or (kind is Kind.INTEGER and CODE_NAME.search(name)):
+        mask = _mask(text_array(values))
+        if mask is not None or kind is Kind.TEXT:
+            return mask
+    return _intervals(numbers_of(values), column.counts[known]) if kind.numeric else None
+
+
+def _units(numbers: np.ndarray, kind: Kind) -> list[Unit]:
+    """Quarters where there are few years, decades where there are many."""
+    years = float(np.ptp(numbers)) / (365.25 * (1 if kind is Kind.DATE else 86_400_000_000))
+    units: list[Unit] = ["day", "month"]
+    units += ["quarter"] if years <= 3 else []
+    units += ["year"]
+    return [*units, "decade"] if years > 20 else units
+
+
+def _mask(texts: pa.Array) -> HierarchySpec | None:
+    """A mask for codes of one length, and for Japanese addresses, whose first characters name prefecture and city."""
+    longest, shortest = pc.max(pc.utf8_length(texts)).as_py(), pc.min(pc.utf8_length(texts)).as_py()
+    if len(texts) <= MANY:
+        return None
+    if longest == shortest >= 3 and pc.all(pc.match_substring_regex(texts, CODE_TEXT)).as_py():
+        steps = None if longest <= 6 else [round(longest * part) for part in (0.25, 0.5, 0.75)]
+        return HierarchySpec(mask="right" if steps is None else Mask(side="right", steps=steps))
+    if longest > 8 and _looks_like_addresses(texts):
+        return HierarchySpec(mask=Mask(side="right", steps=[longest - 8, longest - 5, longest - 3]))
+    return None
+
+
+def _looks_like_addresses(texts: pa.Array) -> bool:
+    japanese = pc.mean(pc.match_substring_regex(texts, IDEOGRAPHS)).as_py()
+    beginnings = pc.count_distinct(pc.utf8_slice_codeunits(texts, 0, 3)).as_py()
+    return bool(len(texts) > 5 * MANY and japanese > 0.5 and beginnings * 4 <= len(texts))
+
+
+def _intervals(numbers: np.ndarray, counts: np.ndarray) -> HierarchySpec | None:
+    """Round widths, each made of the one before; long tails become open intervals.
+
+    A tail is long if the middle 98 % of the rows take less than half of the range: equal intervals would leave the
+    people in it alone.
+    """
+    low, bottom, top, high = (_quantile(numbers, counts, share) for share in (0.0, 0.01, 0.99, 1.0))
+    tailed = 0 < top - bottom < (high - low) / 2
+    span = top - bottom if tailed else high - low
+    furthest = max(-low, high)
+    if not (furthest < 1e15 and span > max(1e-6, furthest * 1e-9)):
+        return None  # infinite, or numbers of another kind: serial numbers, measurements beyond their precision
+    width = _round_width(span / 16, whole=bool((numbers == np.floor(numbers)).all()))
+    widths = [width]
+    while len(widths) < 3 and (width := _next_width(width)) <= span:
+        widths.append(width)
+    if not tailed:
+        return HierarchySpec(intervals=widths)
+    floor, ceiling = (
+        _multiple(math.floor(bottom / widths[0]), widths[0]),
+        _multiple(math.ceil(top / widths[0]), widths[0]),
+    )
+    return HierarchySpec(
+        intervals=widths, bottom=floor if low < floor else None, top=ceiling if high > ceiling else None
+    )
+
+
+def _quantile(numbers: np.ndarray, counts: np.ndarray, share: float) -> float:
+    order = np.argsort(numbers)
+    reached = np.cumsum(counts[order])
+    place = int(np.searchsorted(reached, share * reached[-1]))
+    return float(numbers[order[min(place, order.size - 1)]])
+
+
+def _round_width(width: float, *, whole: bool) -> float:
+    """The nearest of 1, 2, 5 times a power of ten (by ratio); at least 2 among whole numbers.
+
+    >>> _round_width(4.6, whole=True), _round_width(0.06, whole=False), _round_width(0.4, whole=True)
+    (5, 0.05, 2)
+    """
+    power = math.floor(math.log10(width))
+    candidates = [_decimal(digit, power + shift) for shift in (0, 1) for digit in (1, 2, 5)]
+    nearest = min(candidates, key=lambda candidate: abs(math.log(candidate / width)))
+    return max(nearest, 2) if whole else nearest
+
+
+def _next_width(width: float) -> float:
+    """The next of 1, 2, 5 times a power of ten that is a multiple: 5 → 10 → 20 → 100."""
+    power = math.floor(math.log10(width) + 1e-9)
+    digit = round(width / 10.0**power)
+    return _decimal(2, power) if digit == 1 else _decimal(1, power + 1)
+
+
+def _decimal(digit: int, power: int) -> float:
+    return digit * 10**power if power >= 0 else float(f"{digit}e{power}")
+
+
+def _multiple(count: int, width: float) -> float:
+    return count * width if isinstance(width, int) else round(count * width, 12)

@@ -1,0 +1,278 @@
+"""What a recipe says after `hierarchy:`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, SkipValidation, Tag, field_validator, model_validator
+
+from oboro.errors import listing
+from oboro.table.dataset import Column
+from oboro.table.hierarchy import listed
+from oboro.table.hierarchy.dates import UNITS, date_levels
+from oboro.table.hierarchy.intervals import edge_levels, width_levels
+from oboro.table.hierarchy.levels import Hierarchy, Level, outside
+from oboro.table.hierarchy.masks import mask_levels
+
+__all__ = ["Edges", "HierarchySpec", "Mask"]
+
+Number = int | float
+FORMS = {
+    "csv": "csv: ages.csv",
+    "rows": "rows: [[value, level1, …], …]",
+    "intervals": "intervals: [5, 10, 20]",
+    "dates": "dates: [day, month, year]",
+    "mask": "mask: right",
+    "tree": "tree: {Europe: [France, Germany]}",
+}
+OPTIONS = {"origin": ("intervals",), "bottom": ("intervals",), "top": ("intervals",), "star": ("intervals", "dates")}
+
+
+def _say_one_form(schema: dict[str, Any]) -> None:
+    schema["oneOf"] = [{"maxProperties": 0}, *({"required": [form]} for form in FORMS)]
+
+
+class Edges(BaseModel):
+    """Intervals between given edges, open at both ends."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    edges: list[list[Number]] = Field(min_length=1, examples=[[[0, 18, 40, 65], [0, 40]]])
+    """For each level its edges, ascending; a coarser level leaves some of the finer one's edges out."""
+
+    @field_validator("edges")
+    @classmethod
+    def _nested(cls, edges: list[list[Number]]) -> list[list[Number]]:
+        for level in edges:
+            if not level or any(low >= high for low, high in pairwise(level)) or not all(map(math.isfinite, level)):
+                raise ValueError(f"edges of a level are ascending numbers, such as [0, 18, 40, 65]; got {level}")
+        for finer, coarser in pairwise(edges):
+            if extra := sorted(set(coarser) - set(finer)):
+                raise ValueError(f"a coarser level may only leave edges out, but {listing(extra)} is not in {finer}")
+        return edges
+
+
+class Mask(BaseModel):
+    """Characters hidden from one side."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    side: Literal["right", "left"]
+    """The side from which characters are hidden."""
+    steps: list[int] | None = Field(None, min_length=1, examples=[[1, 2, 4]])
+    """How many characters each level hides, ascending; without it one more on each level, up to the longest value."""
+    char: str = Field("*", min_length=1, max_length=1)
+    """The character that stands for a hidden one."""
+
+    @field_validator("steps")
+    @classmethod
+    def _ascending(cls, steps: list[int] | None) -> list[int] | None:
+        if steps is not None and (steps[0] < 1 or any(low >= high for low, high in pairwise(steps))):
+            raise ValueError(f"steps are ascending numbers of characters, such as [1, 2, 4]; got {steps}")
+        return steps
+
+
+def _interval_form(given: Any) -> str:
+    return "edges" if isinstance(given, Mapping | Edges) else "widths"
+
+
+def _mask_form(given: Any) -> str:
+    return "mask" if isinstance(given, Mapping | Mask) else "side"
+
+
+# Tagged, so that a mistake in one form is not reported as a mistake in the other one too.
+Widths = Annotated[list[Number], Tag("widths")]
+EdgesForm = Annotated[Edges, Tag("edges")]
+Side = Annotated[Literal["right", "left"], Tag("side")]
+MaskForm = Annotated[Mask, Tag("mask")]
+
+
+class HierarchySpec(BaseModel):
+    """How values become coarser: one of csv, rows, intervals, dates, mask, tree; empty: the value or `*`."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        use_attribute_docstrings=True,
+        json_schema_extra=_say_one_form,
+    )
+
+    csv: str | None = None
+    """A file in ARX's format, `value;level1;level2;…` without a header, relative to the recipe."""
+    rows: list[SkipValidation[list[Any]]] | None = None
+    """The same as such a file, written here: `[[value, level1, level2], …]`."""
+    intervals: Annotated[Widths | EdgesForm, Discriminator(_interval_form)] | None = Field(None, examples=[[5, 10, 20]])
+    """Widths of intervals, each a multiple of the one before; or `edges`, a list of edges for each level."""
+    origin: Number = 0
+    """With intervals: a number at which intervals start."""
+    bottom: Number | None = None
+    """With intervals: everything below it is one interval, `<bottom`."""
+    top: Number | None = None
+    """With intervals: everything from it on is one interval, `≥top`."""
+    dates: list[Literal["day", "month", "quarter", "year", "decade"]] | None = Field(None, min_length=1)
+    """Units of time, from fine to coarse; a column of dates has days as its values."""
+    mask: Annotated[Side | MaskForm, Discriminator(_mask_form)] | None = None
+    """Hide characters from one side, one more on each level; or side, steps and char."""
+    tree: dict[Any, Any] | list[Any] | str | None = None
+    """Labels over values, `{Europe: [France, Germany]}`, nested at will; or a YAML file, relative to the recipe."""
+    star: bool = True
+    """With intervals and dates: whether everything becomes `*` on the last level."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_form(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given if isinstance(given, HierarchySpec) else _refuse(f"{given!r} is no hierarchy")
+        unknown = [key for key in given if key not in FORMS and key not in OPTIONS]
+        forms = [form for form in FORMS if given.get(form) is not None]
+        if unknown:
+            _refuse(f"there is no hierarchy {listing(unknown)}")
+        if len(forms) > 1:
+            _refuse(f"a hierarchy has one form, not {len(forms)} ({listing(forms)})")
+        for option, homes in OPTIONS.items():
+            if option in given and not set(forms) & set(homes):
+                raise ValueError(f"{option} goes with {' or '.join(homes)} only; remove it")
+        return given
+
+    @field_validator("rows")
+    @classmethod
+    def _rows_of_cells(cls, rows: list[Any] | None) -> list[Any] | None:
+        odd = next((row for row in rows or () if not isinstance(row, list | tuple)), None)
+        if odd is not None:
+            raise ValueError(f"rows are lists of a value and its labels, [[value, level1, …], …]; got {odd!r}")
+        return rows
+
+    @field_validator("intervals", mode="before")
+    @classmethod
+    def _widths(cls, given: Any) -> Any:
+        if isinstance(given, Mapping | Edges | None):
+            return given
+        if not isinstance(given, Sequence) or not given or not all(_is_width(width) for width in given):
+            raise ValueError(
+                f"intervals are positive widths, such as [5, 10, 20], or {{edges: [[…], …]}}; got {given!r}"
+            )
+        for finer, coarser in pairwise(given):
+            if coarser <= finer or (Fraction(str(coarser)) / Fraction(str(finer))).denominator != 1:
+                raise ValueError(
+                    f"intervals of {coarser} do not consist of whole intervals of {finer}; "
+                    "make each width a multiple of the one before, such as [5, 10, 20]"
+                )
+        return given
+
+    @field_validator("dates")
+    @classmethod
+    def _fine_to_coarse(cls, units: list[str] | None) -> list[str] | None:
+        if units is not None and units != [unit for unit in UNITS if unit in units]:
+            raise ValueError(f"dates go from fine to coarse, each once: {listing(UNITS)}; got {listing(units)}")
+        return units
+
+    @field_validator("mask", mode="before")
+    @classmethod
+    def _side(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping | Mask | None) and given not in ("right", "left"):
+            raise ValueError(f"mask is right, left or {{side: right, steps: [1, 2, 4], char: '*'}}; got {given!r}")
+        return given
+
+    @field_validator("tree", mode="before")
+    @classmethod
+    def _nested(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping | list | str | None):
+            raise ValueError(
+                f"tree is {{label: [value, …]}}, nested at will, or the name of a YAML file; got {given!r}"
+            )
+        return given
+
+    @model_validator(mode="after")
+    def _ends(self) -> HierarchySpec:
+        if isinstance(self.intervals, Edges) and {"origin", "bottom", "top"} & self.model_fields_set:
+            raise ValueError("edges have open ends already; remove origin, bottom and top")
+        ends = [end for end in (self.bottom, self.top) if end is not None]
+        if not all(map(math.isfinite, [self.origin, *ends])) or ends != sorted(ends):
+            raise ValueError(f"bottom, top and origin are numbers, bottom not above top; got {self.bottom}, {self.top}")
+        return self
+
+    def build(self, name: str, column: Column, folder: Path = Path(".")) -> Hierarchy:
+        """The hierarchy of one column; `folder` is where relative paths start.
+
+        Raises `HierarchyError` (or `FileError`) if the hierarchy does not fit the column, or itself.
+        """
+        if self.csv is not None:
+            return listed.from_csv(name, folder / self.csv).bind(column)
+        if self.rows is not None:
+            return listed.from_rows(name, self.rows).bind(column)
+        if self.tree is not None:
+            return listed.from_tree(name, self.tree, folder).bind(column)
+        known = ~outside(column)
+        values = column.values.filter(pa.array(known))
+        whole = Hierarchy(name, (Level.ground(values), *self._ruled(name, values)))
+        return whole if known.all() else whole.placed(column.values, np.where(known, np.cumsum(known) - 1, -1))
+
+    def _ruled(self, name: str, values: pa.Array) -> list[Level]:
+        """The levels over values that a rule gives."""
+        levels: list[Level] = []
+        if isinstance(self.intervals, Edges):
+            levels = edge_levels(name, values, self.intervals.edges)
+        elif self.intervals is not None:
+            levels = width_levels(name, values, self.intervals, self.origin, self.bottom, self.top)
+        elif self.dates is not None:
+            levels = date_levels(name, values, self.dates)
+        elif self.mask is not None:
+            mask = self._full_mask()
+            levels = mask_levels(values, mask.side, mask.steps, mask.char)
+        return [*levels, Level.star(len(values))] if self.star else levels
+
+    def _full_mask(self) -> Mask:
+        return self.mask if isinstance(self.mask, Mask) else Mask(side=self.mask or "right")
+
+    def explain(self) -> str:
+        """The hierarchy in words.
+
+        >>> HierarchySpec(intervals=[5, 10], top=80).explain()
+        'intervals of 5, then 10; from 80 on as one; then *'
+        """
+        words = self._words()
+        return f"{words}; then *" if self.star and (self.intervals or self.dates) else words
+
+    def _words(self) -> str:
+        if self.csv is not None:
+            return f"levels of the file {self.csv}"
+        if self.rows is not None:
+            return f"levels of {len(self.rows)} listed rows"
+        if self.tree is not None:
+            return f"a tree in the file {self.tree}, then *" if isinstance(self.tree, str) else "a tree, then *"
+        if self.dates is not None:
+            return ", then ".join(self.dates)
+        if isinstance(self.intervals, Edges):
+            return "intervals between " + ", then ".join(map(str, self.intervals.edges))
+        if self.intervals is not None:
+            return self._interval_words(self.intervals)
+        return self._mask_words() if self.mask is not None else "the value or *"
+
+    def _interval_words(self, widths: list[Number]) -> str:
+        parts = [f"intervals of {', then '.join(map(str, widths))}"]
+        parts += [f"counted from {self.origin}"] if self.origin else []
+        parts += [f"below {self.bottom} as one"] if self.bottom is not None else []
+        parts += [f"from {self.top} on as one"] if self.top is not None else []
+        return "; ".join(parts)
+
+    def _mask_words(self) -> str:
+        mask = self._full_mask()
+        many = (
+            f"{', then '.join(map(str, mask.steps))} characters" if mask.steps else "one more character on each level"
+        )
+        return f"{many} hidden from the {mask.side}, then *"
+
+
+def _is_width(width: object) -> bool:
+    return isinstance(width, int | float) and not isinstance(width, bool) and math.isfinite(width) and width > 0
+
+
+def _refuse(what: str) -> None:
+    raise ValueError(f"{what}; write one of {{{'}, {'.join(FORMS.values())}}}, or nothing for the value or *")
