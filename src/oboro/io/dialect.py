@@ -1,0 +1,125 @@
+"""What a CSV file looks like: its delimiter, its quotes, whether spaces follow the delimiter, whether it has a header.
+
+Guessed from the beginning of the file with Python's own `csv` module, so that a human could check every guess; what the guess is
+made for is then held strictly on every row.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from oboro.errors import FileError, UsageError, listing
+
+__all__ = ["DELIMITERS", "Dialect", "dialect_of", "first_record", "names_of"]
+
+DELIMITERS = (",", "\t", ";", "|")
+ROWS = 100  # records that the guesses are made from
+LOOKS_LIKE_DATA = re.compile(r"[-+]?[0-9][0-9.,:/\-+ eE]*")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a CSV file is written. `space`: spaces after a delimiter are not part of the value, as in `a, b`."""
+
+    delimiter: str = ","
+    quote: str = '"'
+    space: bool = False
+    header: bool = True
+    encoding: str = "utf-8"
+
+    def __post_init__(self) -> None:
+        for what, mark in (("delimiter", self.delimiter), ("quote", self.quote)):
+            if len(mark) != 1 or not mark.isascii() or mark in "\r\n\0 " or mark.isalnum():
+                raise UsageError(f"{what} must be one ASCII mark such as , ; | or a tab, but {mark!r} came")
+        if self.delimiter == self.quote:
+            raise UsageError(f"delimiter and quote must differ, but both are {self.quote!r}")
+
+    def records(self, text: str) -> list[list[str]]:
+        """The first records of a text, without blank lines; the last one may be cut off."""
+        marks = {"delimiter": self.delimiter, "quotechar": self.quote, "skipinitialspace": self.space}
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True, **marks)  # type: ignore[arg-type]
+        found: list[list[str]] = []
+        with suppress(csv.Error):  # the reader says later what is wrong, and where
+            found.extend(islice((record for record in reader if record), ROWS))
+        return found
+
+
+def dialect_of(
+    sample: str, *, delimiter: str | None = None, quote: str | None = None, header: bool | None = True
+) -> Dialect:
+    """The dialect of a file that starts with `sample`; what is given is not guessed.
+
+    >>> dialect_of("age;sex\\n39;M\\n50;F\\n").delimiter
+    ';'
+    >>> dialect_of("39, M\\n50, F\\n", header=None)
+    Dialect(delimiter=',', quote='"', space=True, header=False, encoding='utf-8')
+    """
+    quotes = [quote] if quote is not None else [mark for mark in "\"'" if mark != delimiter]
+    if '"' in sample and quote is None:
+        quotes = quotes[:1]
+    delimiters = [delimiter] if delimiter is not None else [mark for mark in DELIMITERS if mark != quote]
+    choices = [Dialect(one, mark) for mark in quotes for one in delimiters]
+    best = max(choices, key=lambda dialect: _fit(dialect, sample))
+    spaced = best.records(sample)
+    best = replace(best, space=bool(spaced) and all(_spaced(record) for record in spaced))
+    return replace(best, header=_has_header(best.records(sample)) if header is None else header)
+
+
+def _fit(dialect: Dialect, sample: str) -> tuple[float, bool, int]:
+    """How well a dialect explains the sample: the share of records as wide as the first one, quotes used, how wide it is."""
+    records = dialect.records(sample)[:ROWS]
+    width = len(records[0]) if records else 0
+    if width < 2:
+        return 0.0, dialect.quote == '"', 0
+    alike = sum(len(record) == width for record in records) / len(records)
+    return alike, dialect.quote == '"' or _quoted(dialect, sample), width
+
+
+def _quoted(dialect: Dialect, sample: str) -> bool:
+    """Whether an unusual quote stands around some field of every record."""
+    mark, edge = re.escape(dialect.quote), re.escape(dialect.delimiter)
+    field = re.compile(f"(^|{edge}) *{mark}[^{mark}]*{mark} *({edge}|$)")
+    lines = sample.splitlines()[1:ROWS]
+    return bool(lines) and all(field.search(line) for line in lines if line)
+
+
+def _spaced(record: Sequence[str]) -> bool:
+    return len(record) > 1 and all(field.startswith(" ") for field in record[1:])
+
+
+def _has_header(records: Sequence[Sequence[str]]) -> bool:
+    """A header has a different, non-empty word in every field, none of which looks like a number or a date."""
+    first = records[0] if records else []
+    words = all(field.strip() and not LOOKS_LIKE_DATA.fullmatch(field.strip()) for field in first)
+    return words and len(set(first)) == len(first)
+
+
+def first_record(path: str, sample: str, dialect: Dialect) -> list[str]:
+    """The fields of the first record, which say how many columns there are."""
+    records = dialect.records(sample)
+    if records:
+        return records[0]
+    if sample.strip("\r\n"):
+        raise FileError(f"{path}, line 1: the first record cannot be read; is a quote left open, or text after one?")
+    raise FileError(f"{path}: the file is empty; a table has at least a line with the names of its columns")
+
+
+def names_of(path: str, first: Sequence[str], dialect: Dialect) -> list[str]:
+    """The names of the columns: the header's, or column1, column2 … where there is none."""
+    if not dialect.header:
+        return [f"column{place}" for place in range(1, len(first) + 1)]
+    for place, name in enumerate(first, 1):
+        if not name:
+            raise FileError(
+                f"{path}: column {place} has no name; name it in the header, or say that there is no header"
+            )
+    twice = sorted({name for name in first if first.count(name) > 1}) if len(set(first)) < len(first) else []
+    if twice:
+        raise FileError(f"{path}: several columns have the same name: {listing(twice)}; rename them in the header")
+    return list(first)

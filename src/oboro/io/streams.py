@@ -1,0 +1,266 @@
+"""Bytes in: a file or standard input, unpacked and in UTF-8, whatever it was packed with and written in.
+
+Everything ends in `Stream.readinto`, so that the reader above fills its own buffers and knows nothing of files.
+"""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import io
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from oboro.errors import FileError
+
+__all__ = ["STDIN", "Stream", "compression_of", "encoding_of", "head_of", "open_stream", "readable"]
+
+STDIN = "-"
+SAMPLE = 1 << 18  # bytes that the guesses about a file are made from
+PIECE = 1 << 20
+COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+UNREADABLE = {
+    errno.ENOENT: "there is no such file",
+    errno.EACCES: "permission to read it is denied",
+    errno.EPERM: "permission to read it is denied",
+    errno.EISDIR: "it is a directory, not a file",
+    errno.ENOTDIR: "part of the path is not a directory",
+}
+
+
+@contextmanager
+def readable(path: str | Path) -> Iterator[None]:
+    """Turn what the system says about an unreadable file into one clear message."""
+    try:
+        yield
+    except FileError:
+        raise
+    except (OSError, pa.ArrowException, EOFError) as problem:
+        known = UNREADABLE.get(getattr(problem, "errno", None) or 0)
+        raise FileError(f"{path}: cannot be read: {known or _first_line(problem)}") from None
+
+
+def _first_line(problem: BaseException) -> str:
+    text = getattr(problem, "strerror", None) or str(problem) or type(problem).__name__
+    return text.splitlines()[0].rstrip(".")
+
+
+@dataclass
+class Stream:
+    """Bytes of UTF-8 text, and how far the file behind them has been read."""
+
+    path: str
+    file: BinaryIO
+    total: int | None
+    encoding: str
+    ascii_so_far: bool
+    _source: Any
+    _start: bytes
+    _decoder: _Decoder | None
+
+    def sample(self) -> str:
+        """The beginning of the text, to guess from; it stays to be read."""
+        piece = self._decoder.peek(self._start) if self._decoder else self._start
+        return piece.decode("utf-8", "ignore")  # the last character may be cut in two, and a bad one is reported later
+
+    def readinto(self, buffer: memoryview) -> int:
+        """Fill the buffer from its beginning; returns the number of bytes, 0 at the end. Never short but at the end."""
+        filled = 0
+        with readable(self.path):
+            while filled < len(buffer):
+                count = self._some(buffer[filled:])
+                if not count:
+                    break
+                filled += count
+        return filled
+
+    @property
+    def plain(self) -> int | None:
+        """How many bytes of text there are, where that is known beforehand: the file is not packed and not recoded."""
+        return self.total if self._source is self.file and self._decoder is None else None
+
+    def done(self) -> int:
+        """How many bytes of the file were read, for a progress bar."""
+        try:
+            return self.file.tell()
+        except OSError:
+            return 0
+
+    def _some(self, buffer: memoryview) -> int:
+        if self._decoder:
+            return self._decoder.readinto(self._raw, buffer)
+        return self._raw(buffer)
+
+    def _raw(self, buffer: memoryview) -> int:
+        if self._start:
+            count = min(len(buffer), len(self._start))
+            buffer[:count] = self._start[:count]
+            self._start = self._start[count:]
+            return count
+        return self._source.readinto(buffer) or 0
+
+
+class _Decoder:
+    """Any encoding to UTF-8, piece by piece and strictly."""
+
+    def __init__(self, path: str, encoding: str) -> None:
+        self.path, self.encoding = path, encoding
+        self.decoder = codecs.getincrementaldecoder(encoding)("strict")
+        self.piece = memoryview(bytearray(PIECE))
+        self.ready = b""
+        self.lines = 0
+
+    def readinto(self, read: Any, buffer: memoryview) -> int:
+        ended = False
+        while not self.ready and not ended:
+            count = read(self.piece)
+            ended = count == 0
+            self.ready = self._decode(bytes(self.piece[:count]), ended)
+        count = min(len(buffer), len(self.ready))
+        buffer[:count] = self.ready[:count]
+        self.ready = self.ready[count:]
+        return count
+
+    def peek(self, start: bytes) -> bytes:
+        """What the first bytes say, before anything is read."""
+        return codecs.getincrementaldecoder(self.encoding)("ignore").decode(start).encode()
+
+    def _decode(self, data: bytes, ended: bool) -> bytes:
+        before = self.decoder.getstate()[0]  # the first half of a character that the last piece ended with
+        try:
+            text = self.decoder.decode(data, ended)
+        except UnicodeDecodeError as problem:
+            good = (before + data)[: problem.start].decode(self.encoding, "ignore")
+            line = self.lines + good.count("\n") + 1
+            raise FileError(
+                f"{self.path}, line {line}: the byte 0x{problem.object[problem.start]:02X} is not {self.encoding} text; "
+                "correct it, or say which encoding the file has (such as cp932, euc_jp, latin-1, utf-8)"
+            ) from None
+        self.lines += text.count("\n")
+        return text.encode()
+
+
+def head_of(path: str | Path, size: int = 8) -> bytes:
+    """The first bytes of a file, to know its format by; nothing for standard input."""
+    if str(path) == STDIN:
+        return b""
+    with readable(path), open(path, "rb") as file:
+        return file.read(size)
+
+
+def compression_of(head: bytes) -> str | None:
+    """What a file is packed with, by its first bytes.
+
+    >>> compression_of(b"\\x1f\\x8b\\x08"), compression_of(b"age,sex")
+    ('gzip', None)
+    """
+    return next((name for magic, name in COMPRESSIONS.items() if head.startswith(magic)), None)
+
+
+@contextmanager
+def open_stream(path: str | Path, encoding: str | None = None) -> Iterator[Stream]:
+    """Open a file of text, packed or not; `encoding` is guessed from its beginning unless given."""
+    name = str(path)
+    with readable(name):
+        file = sys.stdin.buffer if name == STDIN else open(name, "rb", buffering=0)  # noqa: SIM115
+    try:
+        with readable(name):
+            yield _stream(name, file, encoding)
+    finally:
+        if name != STDIN:
+            file.close()
+
+
+def _stream(name: str, file: BinaryIO, encoding: str | None) -> Stream:
+    status = os.fstat(file.fileno()) if name != STDIN else None
+    total = status.st_size if status and stat.S_ISREG(status.st_mode) else None
+    start = _read(file, 4)
+    packed = compression_of(start)
+    source: Any = file
+    if packed:
+        source, start = pa.CompressedInputStream(_Joined(start, file), packed), b""
+    start += _read(source, SAMPLE - len(start))
+    chosen = encoding_of(name, start) if encoding is None else _known(encoding)
+    if chosen == "utf-8-sig":
+        start = start.removeprefix(codecs.BOM_UTF8)
+    decoder = None if chosen in ("utf-8", "utf-8-sig") else _Decoder(name, chosen)
+    return Stream(name, file, total, chosen, start.isascii(), source, start, decoder)
+
+
+def _read(source: Any, size: int) -> bytes:
+    parts = []
+    while size > 0 and (part := source.read(size)):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+class _Joined(io.RawIOBase):
+    """A file with the bytes put back that were read to recognize it; standard input cannot be rewound."""
+
+    def __init__(self, start: bytes, rest: BinaryIO) -> None:
+        self.start, self.rest = start, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        if self.start:
+            part, self.start = self.start, b""
+            return part
+        return self.rest.read(size) or b""
+
+
+def _known(encoding: str) -> str:
+    try:
+        name = codecs.lookup(encoding).name
+    except LookupError:
+        raise FileError(
+            f"there is no encoding {encoding!r}; use a name such as utf-8, cp932, euc_jp or latin-1"
+        ) from None
+    return name
+
+
+def encoding_of(path: str, start: bytes) -> str:
+    """Which encoding a file has, guessed from its first bytes: a byte order mark, UTF-8, or a Japanese encoding.
+
+    >>> encoding_of("people.csv", "氏名,年齢".encode("cp932"))
+    'cp932'
+    """
+    if start.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    whole = len(start) < SAMPLE
+    if _decodes(start, "utf-8", whole) is not None:
+        return "utf-8"
+    texts = {name: _decodes(start, name, whole) for name in ("cp932", "euc_jp")}
+    # Read as the other one, Japanese text turns into halfwidth katakana, which real text has little of.
+    fits = {name: len(re.findall("[\uff61-\uff9f]", text)) for name, text in texts.items() if text is not None}
+    if fits and _many_together(start):
+        return min(fits, key=lambda name: fits[name])
+    raise FileError(
+        f"{path}: the text is neither UTF-8 nor cp932 (Shift_JIS); say which encoding the file has (such as latin-1)"
+    )
+
+
+def _decodes(start: bytes, encoding: str, whole: bool) -> str | None:
+    try:
+        return codecs.getincrementaldecoder(encoding)("strict").decode(start, whole)
+    except UnicodeDecodeError:
+        return None
+
+
+def _many_together(start: bytes) -> bool:
+    """Whether most bytes beyond ASCII stand next to another one, as in Japanese; the accents of latin-1 stand alone."""
+    runs = re.findall(rb"[\x80-\xff]+", start)
+    return 2 * sum(len(run) for run in runs if len(run) > 1) >= sum(map(len, runs))

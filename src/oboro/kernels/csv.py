@@ -1,0 +1,502 @@
+"""Comma-separated text to codes: find the fields, pack them, number the distinct ones.
+
+A field becomes a *cell* of three 64-bit words, so that equal cells mean equal values and most work never returns to the text:
+
+- up to 23 bytes: the bytes themselves, zeros behind them, and in the top byte of the third word how many there are;
+- longer: a hash, zero, and `LONG` | length << 32 | where the bytes start in the buffer. A hash is no identity: bytes are compared.
+
+The distinct values of a column stand one after another in its `text`, from `offsets[code]` on: what Arrow needs in the end, so
+nothing is copied then. `slots` is an open-addressing table over them, four words each: the cell (a long one with its place in
+`text`) and code + 1, or 0 where it is free. Two slots are one line of the cache, so most values are found with one look.
+
+A column of mostly different values is not looked up row by row, which would be a cache miss each: `slots` is empty, every row
+gets a value of its own, and at the end equal ones are found part by part (`scatter`, `representatives`), each part small enough
+for the cache.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import carray  # type: ignore[attr-defined]
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from oboro.kernels import kernel
+
+__all__ = ["encode_columns", "pack_values", "rehash", "renumber", "representatives", "scatter", "size_of", "tokenize"]
+
+U = np.uint64
+PLAIN, QUOTE, DELIMITER, LF, CR, NUL = 0, 1, 2, 3, 4, 5  # what a byte can be; a field ends at DELIMITER and above
+UNEXPECTED, UNCLOSED = 6, 7  # what else can end a field: text behind its closing quote, the file inside quotes
+SPACE = 32
+LONG = U(0xFF << 56)
+LOW = U(0xFFFFFFFF)
+# What `tables` says of a column: addresses and sizes of its arrays, its place in a record, what it holds, where it is.
+SLOTS, OFFSETS, TEXT, CODES, WIDTH, ROOM, ROWS, PLACE, ROW, FOUND = 0, 2, 4, 6, 7, 8, 9, 10, 11, 12
+LARGE = 1 << 13  # words of a table that no longer fits the nearest cache
+BATCH = 128  # rows that are prepared together
+
+
+@kernel()
+def word_at(words: np.ndarray, place: int) -> int:
+    """The eight bytes that start at byte `place`, from the two aligned words that hold them."""
+    first = U(place) >> U(3)
+    shift = (U(place) & U(7)) << U(3)
+    return (words[first] >> shift) | ((words[first + U(1)] << U(1)) << (U(63) - shift))  # type: ignore[no-any-return]
+
+
+@kernel()
+def mix(word: int) -> int:
+    """Spread a word's bits over all 64 (two rounds of multiply and fold)."""
+    word = word * U(0x9E3779B97F4A7C15)
+    word ^= word >> U(32)
+    word = word * U(0xD6E8FEB86659FD93)
+    return word ^ (word >> U(29))
+
+
+@kernel()
+def hash_of(words: np.ndarray, place: int, size: int) -> int:
+    """A 64-bit hash of at least eight bytes; the last eight are taken whole, overlapping those before. O(size / 8)."""
+    value = U(size)
+    last = place + size - 8
+    while place < last:
+        value = (value ^ word_at(words, place)) * U(0x9E3779B97F4A7C15)
+        value ^= value >> U(32)
+        place += 8
+    value = (value ^ word_at(words, last)) * U(0x9E3779B97F4A7C15)
+    return value ^ (value >> U(32))  # type: ignore[no-any-return]
+
+
+@kernel()
+def pack(words: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
+    """The cell of the `size` bytes that start at `start`; a long one still without its hash."""
+    if size < 8:
+        return word_at(words, start) & first_bytes(size), U(0), U(size) << U(56)
+    if size < 16:
+        return word_at(words, start), word_at(words, start + 8) & first_bytes(size - 8), U(size) << U(56)
+    if size < 24:
+        third = word_at(words, start + 16) & first_bytes(size - 16)
+        return word_at(words, start), word_at(words, start + 8), third | (U(size) << U(56))
+    return U(0), U(0), LONG | (U(size) << U(32)) | U(start)
+
+
+@kernel()
+def first_bytes(size: int) -> int:
+    """A mask of the first `size` < 8 bytes of a word."""
+    return (U(1) << U(8 * size)) - U(1)
+
+
+@kernel()
+def closing_quote(buffer: np.ndarray, place: int, end: int, kinds: np.ndarray) -> tuple[int, bool, int]:
+    """Where the quoted text that starts at `place` is closed (or `end`, or a NUL), whether quotes are doubled, line breaks."""
+    doubled = False
+    lines = 0
+    while place < end:
+        kind = kinds[buffer[place]]
+        if kind == QUOTE:
+            if place + 1 == end or kinds[buffer[place + 1]] != QUOTE:
+                break
+            doubled = True
+            place += 1
+        elif kind == CR or (kind == LF and buffer[place - 1] != 13):
+            lines += 1
+        elif kind == NUL:
+            break
+        place += 1
+    return place, doubled, lines
+
+
+@kernel()
+def undouble(buffer: np.ndarray, start: int, stop: int, quote: int, out: int) -> int:
+    """Copy `buffer[start:stop]` to `out` in the same buffer with each doubled quote once; returns its size."""
+    begin = out
+    while start < stop:
+        buffer[out] = buffer[start]
+        start += 2 if buffer[start] == quote else 1
+        out += 1
+    return out - begin
+
+
+@kernel()
+def after_line(buffer: np.ndarray, place: int, end: int) -> int:
+    """The place after the line break (LF, CR LF or CR) at `place`."""
+    pair = buffer[place] == 13 and place + 1 < end and buffer[place + 1] == 10
+    return min(place + (2 if pair else 1), end)
+
+
+@kernel()
+def tokenize(
+    buffer: np.ndarray,
+    words: np.ndarray,
+    end: int,
+    last: bool,
+    kinds: np.ndarray,
+    space: bool,
+    state: np.ndarray,
+    cells: np.ndarray,
+) -> int:
+    """Cut `buffer[state[0]:end]` into records and pack their fields into `cells[column, 3 · row]`; returns how many records.
+
+    `words` is the same buffer seen as words; its second half takes quoted fields without their doubled quotes. `last` says
+    that the text ends at `end`; else a record that reaches it is left for the next call. `space` skips spaces before a field.
+    `state`: bytes consumed, lines before them; then for a bad record what is wrong, its line, its number of fields. O(bytes).
+    """
+    columns, capacity = cells.shape
+    side = buffer.size >> 1
+    buffer[end] = 10  # a fence, so that the inner loop need not ask where the text ends
+    place, line, row = state[0], state[1], 0
+    while 3 * row < capacity and place < end:
+        breaks = 1
+        column = 0
+        kind = kinds[buffer[place]]
+        blank = columns > 1 and kind in (LF, CR)
+        while not blank:
+            if space:
+                while buffer[place] == SPACE:
+                    place += 1
+            start = place
+            if kinds[buffer[place]] == QUOTE:
+                start += 1
+                place, doubled, more = closing_quote(buffer, start, end, kinds)
+                breaks += more
+                size = place - start
+                if doubled:
+                    size = undouble(buffer, start, place, buffer[start - 1], side)
+                    start = side
+                    side += size
+                kind = kinds[buffer[place]]
+                if place < end and kind == QUOTE:
+                    place += 1
+                    kind = kinds[buffer[place]]
+                    if kind < DELIMITER:
+                        kind = UNEXPECTED
+                elif last and place == end:
+                    kind = UNCLOSED
+            else:
+                while kinds[buffer[U(place)]] < DELIMITER:
+                    place += 1
+                kind = kinds[buffer[place]]
+                size = place - start
+            if column < columns:
+                cell = pack(words, start, size)
+                cells[U(column), U(3 * row)] = cell[0]
+                cells[U(column), U(3 * row + 1)] = cell[1]
+                cells[U(column), U(3 * row + 2)] = cell[2]
+            column += 1
+            if kind != DELIMITER:
+                break
+            place += 1
+        if not last and place + (kind == CR) >= end:  # the record may go on
+            break
+        if kind >= NUL or (column != columns and not blank):
+            state[2], state[3], state[4] = kind, line + 1, column
+            break
+        place = after_line(buffer, place, end)
+        line += breaks
+        row += not blank
+        state[0], state[1] = place, line
+    return row
+
+
+@kernel()
+def spread(first: int, second: int, third: int) -> int:
+    """The hash of a cell; where a long one starts is not part of it."""
+    end = third & ~LOW if third >= LONG else third
+    return mix(first ^ (second * U(0xC2B2AE3D27D4EB4F)) ^ (end * U(0x165667B19E3779F9)))
+
+
+@kernel()
+def share(hashed: int, count: int) -> int:
+    """Which of `count` equal parts a hash falls into."""
+    return ((hashed >> U(32)) * count) >> U(32)
+
+
+@kernel()
+def place_of(third: int) -> int:
+    """Where a long field starts in its text."""
+    return np.int64(third & LOW)
+
+
+@kernel()
+def size_of(third: int) -> int:
+    """How many bytes a field has."""
+    return np.int64((third >> U(32)) & U(0xFFFFFF) if third >= LONG else third >> U(56))
+
+
+@kernel()
+def same(words: np.ndarray, place: int, others: np.ndarray, other: int, size: int) -> bool:
+    """Whether two long texts of the same size are equal."""
+    last = place + size - 8
+    if word_at(words, last) != word_at(others, other + size - 8):
+        return False
+    while place < last:
+        if word_at(words, place) != word_at(others, other):
+            return False
+        place += 8
+        other += 8
+    return True
+
+
+@kernel()
+def write(cells: np.ndarray, at: int, words: np.ndarray, place: int, out: np.ndarray) -> None:
+    """Write the bytes of a cell at byte `place` of a text seen as words; up to eight bytes behind them change too."""
+    third = cells[at + U(2)]
+    start = place_of(third)
+    index, shift = U(place) >> U(3), (U(place) & U(7)) << U(3)
+    for i in range((size_of(third) + 7) >> 3):
+        word = word_at(words, start + 8 * i) if third >= LONG else cells[at + U(i)]
+        out[index] = (out[index] & ((U(1) << shift) - U(1))) | (word << shift)
+        index += U(1)
+        out[index] = (word >> U(1)) >> (U(63) - shift)
+
+
+@kernel()
+def prepare(
+    cells: np.ndarray, begin: int, end: int, words: np.ndarray, slots: np.ndarray, known: np.ndarray, starts: np.ndarray
+) -> int:
+    """Hash some rows and say at which slots they start; returns a number without meaning.
+
+    What they will need of a large table is brought into the cache, all at once: waiting for one row's slot, then for the next
+    one's, took twice as long. Long fields are hashed here and not while cutting, because a column's fields are alike and a
+    record's are not.
+    """
+    lines = U(slots.size >> 3)
+    sink = U(0)
+    for row in range(begin, end):
+        third = cells[U(3 * row + 2)]
+        if third >= LONG:
+            cells[U(3 * row)] = hash_of(words, place_of(third), size_of(third))
+        starts[row - begin] = share(spread(cells[U(3 * row)], cells[U(3 * row + 1)], third), lines) << U(3)
+    if slots.size < LARGE:
+        return sink
+    for i in range(end - begin):
+        sink ^= slots[starts[i]]
+    for i in range(end - begin):
+        slot = starts[i]
+        if slots[slot + U(2)] >= LONG:
+            sink ^= known[U(place_of(slots[slot + U(2)])) >> U(3)]
+        elif slots[slot] != cells[U(3 * (begin + i))] and slots[slot + U(4)] != cells[U(3 * (begin + i))]:
+            sink ^= slots[slot + U(8) if slot + U(8) < U(slots.size) else U(0)]
+    return sink
+
+
+@kernel()
+def encode(
+    cells: np.ndarray,
+    first: int,
+    rows: int,
+    words: np.ndarray,
+    slots: np.ndarray,
+    offsets: np.ndarray,
+    known: np.ndarray,
+    state: np.ndarray,
+    out: np.ndarray,
+) -> int:
+    """Number a column's cells `first` … `rows` by first appearance into `out`; returns the row where room ran out, or `rows`.
+
+    The distinct values are in `known`, a text seen as words, from byte `offsets[code]` on; `state[0]` says how many there are.
+    Without `slots`, every row gets a value of its own. O(rows) expected.
+    """
+    starts = np.empty(BATCH, dtype=np.uint64)
+    sink, slot = U(0), U(0)
+    found, size = state[0], U(slots.size)
+    row = first
+    for begin in range(first, rows, BATCH):
+        end = min(begin + BATCH, rows)
+        if size:
+            sink ^= prepare(cells, begin, end, words, slots, known, starts)
+        while row < end:
+            at = U(3 * row)
+            first_word, second_word, third_word = cells[at], cells[at + U(1)], cells[at + U(2)]
+            if size:
+                # Written out, because an array that is passed on to a function is counted there and back for every row.
+                slot = starts[row - begin]
+                code = slots[slot + U(3)]
+                while code:
+                    other = slots[slot + U(2)]
+                    if slots[slot] == first_word and slots[slot + U(1)] == second_word:
+                        if other == third_word and third_word < LONG:
+                            break
+                        if other >> U(32) == third_word >> U(32) and third_word >= LONG:  # noqa: SIM102
+                            if same(words, place_of(third_word), known, place_of(other), size_of(third_word)):
+                                break
+                    slot = slot + U(4) if slot + U(4) < size else U(0)
+                    code = slots[slot + U(3)]
+                if code:
+                    out[row] = code - U(1)
+                    row += 1
+                    continue
+            place = np.int64(offsets[found])
+            after = place + size_of(third_word)
+            if found + 1 == offsets.size or after + 16 > 8 * known.size:
+                state[0] = found
+                return row
+            write(cells, at, words, place, known)
+            out[row] = found
+            found += 1
+            offsets[found] = after
+            if size:
+                slots[slot] = first_word
+                slots[slot + U(1)] = second_word
+                slots[slot + U(2)] = (third_word & ~LOW) | U(place) if third_word >= LONG else third_word
+                slots[slot + U(3)] = U(found)
+            row += 1
+    state[0], state[1] = found, np.int64(sink >> U(1))
+    return rows
+
+
+@kernel()
+def pack_values(offsets: np.ndarray, known: np.ndarray, count: int, out: np.ndarray) -> None:
+    """The cells of the first `count` values. O(bytes)."""
+    for code in range(count):
+        place = np.int64(offsets[code])
+        size = np.int64(offsets[code + 1]) - place
+        first, second, third = pack(known, place, size)
+        at = U(3 * code)
+        out[at] = hash_of(known, place, size) if third >= LONG else first
+        out[at + U(1)] = second
+        out[at + U(2)] = third
+
+
+@kernel()
+def rehash(cells: np.ndarray, found: int, slots: np.ndarray) -> None:
+    """Enter the cells of `found` values, which all differ, into an empty table. O(found)."""
+    lines = U(slots.size >> 3)
+    for code in range(found):
+        at = U(3 * code)
+        slot = share(spread(cells[at], cells[at + U(1)], cells[at + U(2)]), lines) << U(3)
+        while slots[slot + U(3)]:
+            slot = slot + U(4) if slot + U(4) < U(slots.size) else U(0)
+        slots[slot], slots[slot + U(1)], slots[slot + U(2)] = cells[at], cells[at + U(1)], cells[at + U(2)]
+        slots[slot + U(3)] = U(code + 1)
+
+
+@kernel()
+def scatter(cells: np.ndarray, count: int, ends: np.ndarray, out: np.ndarray) -> None:
+    """Sort `count` cells into parts by their hash, in their order, as slots: part p is `ends[p − 1]` … `ends[p]`. O(count)."""
+    parts = U(ends.size)
+    for code in range(count):
+        at = U(3 * code)
+        ends[share(spread(cells[at], cells[at + U(1)], cells[at + U(2)]), parts)] += 1
+    total = 0
+    for part in range(ends.size):
+        total += ends[part]
+        ends[part] = total - ends[part]
+    for code in range(count):
+        at = U(3 * code)
+        first, second, third = cells[at], cells[at + U(1)], cells[at + U(2)]
+        part = share(spread(first, second, third), parts)
+        target = U(4 * ends[part])
+        out[target], out[target + U(1)], out[target + U(2)], out[target + U(3)] = first, second, third, U(code + 1)
+        ends[part] += 1
+
+
+@kernel()
+def representatives(
+    records: np.ndarray, ends: np.ndarray, known: np.ndarray, slots: np.ndarray, out: np.ndarray
+) -> None:
+    """For each value the first one that equals it. `slots` has room for the largest part. O(values) expected."""
+    size, lines = U(slots.size), U(slots.size >> 3)
+    begin = 0
+    for part in range(ends.size):
+        slots[:] = 0
+        for i in range(begin, ends[part]):
+            at = U(4 * i)
+            first, second, third, number = records[at], records[at + U(1)], records[at + U(2)], records[at + U(3)]
+            # The upper half of the hash chose the part, so the lower half chooses the slot.
+            slot = share(spread(first, second, third) << U(32), lines) << U(3)
+            while slots[slot + U(3)]:
+                other = slots[slot + U(2)]
+                if slots[slot] == first and slots[slot + U(1)] == second:
+                    if other == third and third < LONG:
+                        break
+                    if other >> U(32) == third >> U(32) and third >= LONG:  # noqa: SIM102
+                        if same(known, place_of(third), known, place_of(other), size_of(third)):
+                            break
+                slot = slot + U(4) if slot + U(4) < size else U(0)
+            if slots[slot + U(3)] == 0:
+                slots[slot], slots[slot + U(1)], slots[slot + U(2)], slots[slot + U(3)] = first, second, third, number
+            out[number - U(1)] = slots[slot + U(3)] - U(1)
+        begin = ends[part]
+
+
+@kernel()
+def renumber(count: int, offsets: np.ndarray, text: np.ndarray, out: np.ndarray) -> int:
+    """Turn representatives into codes by first appearance and close the gaps in the text; returns how many values are left."""
+    kept = 0
+    for code in range(count):
+        if out[code] == code:
+            place, size = np.int64(offsets[code]), np.int64(offsets[code + 1]) - np.int64(offsets[code])
+            target = np.int64(offsets[kept])
+            if target < place:
+                for i in range(size):
+                    text[target + i] = text[place + i]
+            out[code] = kept
+            kept += 1
+            offsets[kept] = target + size
+        else:
+            out[code] = out[out[code]]
+    return kept
+
+
+@intrinsic  # type: ignore[misc]
+def pointer(typing: Any, address: Any) -> Any:
+    """An address as a pointer."""
+
+    def code(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+
+    return types.voidptr(address), code
+
+
+@kernel()
+def append(codes: np.ndarray, first: int, table: np.ndarray) -> None:
+    """Write the codes from `first` on behind those that a column has, with its width."""
+    begin, count = table[ROWS], codes.size - first
+    if table[WIDTH] == 1:
+        bytes1 = carray(pointer(table[CODES]), begin + count, np.uint8)
+        for i in range(count):
+            bytes1[begin + i] = codes[first + i]
+    elif table[WIDTH] == 2:
+        bytes2 = carray(pointer(table[CODES]), begin + count, np.uint16)
+        for i in range(count):
+            bytes2[begin + i] = codes[first + i]
+    else:
+        bytes4 = carray(pointer(table[CODES]), begin + count, np.uint32)
+        for i in range(count):
+            bytes4[begin + i] = codes[first + i]
+    table[ROWS] += count
+
+
+@kernel()
+def encode_columns(
+    cells: np.ndarray,
+    first: int,
+    rows: int,
+    words: np.ndarray,
+    tables: np.ndarray,
+    begin: int,
+    end: int,
+    out: np.ndarray,
+) -> int:
+    """Number and append the cells of the columns of `tables[begin:end]`; returns the first that needs more room, or `end`.
+
+    One call for many columns, because a thread that returns to Python waits for the others. `tables` says where a column's arrays
+    are: they have different sizes and grow, so they cannot be one array. Called again after growing, it goes on where it was;
+    `out` keeps what was done.
+    """
+    for column in range(begin, end):
+        table = tables[column]
+        slots = carray(pointer(table[SLOTS]), table[SLOTS + 1], np.uint64)
+        offsets = carray(pointer(table[OFFSETS]), table[OFFSETS + 1], np.uint32)
+        known = carray(pointer(table[TEXT]), table[TEXT + 1] >> 3, np.uint64)
+        start = max(first, table[ROW])
+        table[ROW] = encode(cells[table[PLACE]], start, rows, words, slots, offsets, known, table[FOUND:], out)
+        fits = table[FOUND] <= 1 << 8 * table[WIDTH] and table[ROWS] + rows - first <= table[ROOM]
+        if table[ROW] < rows or not fits:
+            return column
+        append(out, first, table)
+        table[ROW] = 0
+    return end
