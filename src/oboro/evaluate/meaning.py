@@ -1,0 +1,183 @@
+"""What a released value may stand for among the original values of its column.
+
+- `*` stands for everything.
+- A label of the column's hierarchy stands for the leaves under it.
+- A plain value, or a label that no hierarchy explains, stands for the original values behind it, if it is known which
+  released record was made from which original one; otherwise a plain value stands for itself and a label is not
+  explained.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oboro.evaluate.classes import Tally, clean, tally
+from oboro.table.dataset import Column, Dataset
+from oboro.table.hierarchy import Hierarchy, Level
+from oboro.table.values import STAR, Kind, kind_of, numbers_of, texts_of
+
+__all__ = ["Meaning", "is_star", "plain_numbers", "source_rows", "text_array", "without_star"]
+
+
+def source_rows(original: Dataset, released: Dataset) -> np.ndarray | None:
+    """For each released row the original row that it came from, or None where nothing is known.
+
+    A table that forgot (it was read from a file) is taken to be in the same order if it has as many rows.
+    """
+    rows = released.origin_rows
+    if released.origin is None and released.rows != original.rows:
+        return None
+    return None if rows.size and (rows.min() < 0 or rows.max() >= original.rows) else rows
+
+
+@dataclass(frozen=True, eq=False)
+class Meaning:
+    """One column before and after. Everything here is per dictionary entry of the released column, never per row."""
+
+    original: Column
+    released: Column
+    hierarchy: Hierarchy | None
+    rows: np.ndarray | None  # for each released row the original one
+
+    @staticmethod
+    def of(original: Column, released: Column, hierarchy: Hierarchy | None, rows: np.ndarray | None) -> Meaning:
+        """Bind the hierarchy to the original column."""
+        original, released = clean(original), clean(released)
+        return Meaning(original, released, None if hierarchy is None else hierarchy.bind(original), rows)
+
+    @cached_property
+    def behind(self) -> Tally | None:
+        """The original codes behind each released code, and how often; None where rows are not paired. O(rows)."""
+        if self.rows is None:
+            return None
+        came_from = self.original.codes[self.rows]
+        return tally(self.released.codes, self.released.counts, came_from, len(self.original.values))
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """The levels of the hierarchy; without one only the values themselves."""
+        return (_ground(self.original.values),) if self.hierarchy is None else self.hierarchy.levels
+
+    @property
+    def height(self) -> int:
+        """The level of `*`."""
+        return max(1, len(self.levels) - 1)
+
+    @cached_property
+    def stars(self) -> np.ndarray:
+        """Which entries are `*`."""
+        return is_star(self.released)
+
+    @cached_property
+    def place(self) -> tuple[np.ndarray, np.ndarray]:
+        """For each entry the lowest level that has it as a label (−1: none), and which label it is there."""
+        texts = text_array(self.released.values)
+        level, label = np.full(len(texts), -1), np.zeros(len(texts), np.int64)
+        for number, one in enumerate(self.levels):
+            found = pc.index_in(texts, value_set=text_array(one.labels)).fill_null(-1)
+            index = found.to_numpy(zero_copy_only=False).astype(np.int64)
+            new = (index >= 0) & (level < 0) & ~self.stars
+            level[new], label[new] = number, index[new]
+        level[self.stars] = self.height
+        return level, label
+
+    @cached_property
+    def numbers(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The original and the released dictionary as numbers, if both count the same: a year is no date."""
+        kinds = {kind_of(without_star(column.values)) for column in (self.original, self.released)}
+        if len(kinds) > 1 and not kinds <= {Kind.INTEGER, Kind.NUMBER}:
+            return None
+        before, after = plain_numbers(self.original), plain_numbers(self.released)
+        return None if before is None or after is None else (before, after)
+
+    @cached_property
+    def known(self) -> np.ndarray:
+        """Which entries are explained by the hierarchy (or are values of the original column)."""
+        return self.place[0] >= 0
+
+    @cached_property
+    def share(self) -> np.ndarray:
+        """The part of the original domain that each entry may stand for: 0 one value, 1 everything, NaN not known."""
+        out = np.where(self.known, self._from_levels([level.share for level in self.levels], 1.0), np.nan)
+        return out if self.behind is None else np.where(self._plain, _spread(self.behind, self.original), out)
+
+    @cached_property
+    def weight(self) -> np.ndarray:
+        """How many original records hold a value that each entry may stand for; NaN not known."""
+        counts = self.original.counts
+        under = [np.bincount(level.table, weights=counts, minlength=len(level.labels)) for level in self.levels]
+        out = np.where(self.known, self._from_levels(under, float(counts.sum())), np.nan)
+        if self.behind is None:
+            return out
+        behind = np.add.reduceat(counts[self.behind.codes], self.behind.starts[:-1])
+        return np.asarray(np.where(self._plain, behind, out))
+
+    @property
+    def _plain(self) -> np.ndarray:
+        return np.asarray((self.place[0] <= 0) & ~self.stars)
+
+    def _from_levels(self, values: list[np.ndarray], star: float) -> np.ndarray:
+        """For each entry the number that its level has for its label."""
+        level, label = self.place
+        out = np.full(level.size, star)
+        for number, value in enumerate(values):
+            here = (level == number) & ~self.stars
+            out[here] = value[label[here]]
+        return out
+
+    def leaves(self) -> np.ndarray:
+        """The released rows spread evenly over the original values that they may stand for; every entry must be
+        `known`."""
+        level, label = self.place
+        counts = self.released.counts
+        out = np.full(len(self.original.values), counts[self.stars].sum() / max(1, len(self.original.values)))
+        for number, one in enumerate(self.levels):
+            here = (level == number) & ~self.stars
+            rows = np.bincount(label[here], weights=counts[here], minlength=len(one.labels))
+            out += (rows / np.bincount(one.table, minlength=len(one.labels)).clip(1))[one.table]
+        return out
+
+
+def _ground(values: pa.Array) -> Level:
+    """Level 0: the values themselves."""
+    return Level(values, np.arange(len(values)), np.zeros(len(values)))
+
+
+def text_array(values: pa.Array) -> pa.Array:
+    """A dictionary as Arrow text."""
+    return values if pa.types.is_string(values.type) else pa.array(texts_of(values), pa.string())
+
+
+def is_star(column: Column) -> np.ndarray:
+    """Which dictionary entries are `*`."""
+    found = pc.fill_null(pc.equal(text_array(column.values), STAR), False)
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def _spread(behind: Tally, original: Column) -> np.ndarray:
+    """How much of the domain lies behind each entry: the range of numbers, or the number of different categories."""
+    starts = behind.starts[:-1]
+    numbers = plain_numbers(original)
+    if numbers is None:
+        return (behind.distinct - 1) / max(1, len(original.values) - 1)
+    width = np.nanmax(numbers) - np.nanmin(numbers)
+    values = numbers[behind.codes]
+    high = np.maximum.reduceat(np.where(np.isnan(values), -np.inf, values), starts)
+    low = np.minimum.reduceat(np.where(np.isnan(values), np.inf, values), starts)
+    return np.asarray(np.where(high >= low, high - low, 0.0) / (width or 1.0))
+
+
+def plain_numbers(column: Column) -> np.ndarray | None:
+    """The dictionary as numbers, NaN where it is missing or `*`; None if it holds text, or nothing else at all."""
+    values = without_star(column.values)
+    return numbers_of(values) if kind_of(values).numeric and values.null_count < len(values) else None
+
+
+def without_star(values: pa.Array) -> pa.Array:
+    """A dictionary with `*` as missing."""
+    return pc.if_else(pc.equal(values, STAR), None, values) if pa.types.is_string(values.type) else values

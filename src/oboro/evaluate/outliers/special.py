@@ -1,0 +1,106 @@
+"""Special records: the smallest sets of attributes that make a record unique.
+
+After SUDA (Elliot, Manning, Ford, 2002; SUDA2: Manning, Haglin, Keane, 2008): a *minimal sample unique* of a record is
+a set of attributes on which no other record agrees with it, while on every smaller part of that set some other record
+does. The fewer attributes such a set needs, and the more such sets a record has, the easier the record is recognised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+
+import numpy as np
+
+from oboro.errors import ColumnError, UsageError, listing
+from oboro.table.dataset import Column, Dataset
+from oboro.table.groups import Groups
+
+__all__ = ["SpecialUniques", "special_uniques"]
+
+
+@dataclass(frozen=True, eq=False)
+class SpecialUniques:
+    """For each record, the smallest sets of attributes that make it unique."""
+
+    attributes: tuple[str, ...]
+    max_size: int
+    sizes: np.ndarray
+    """For each record the size of its smallest set; 0: none of at most `max_size` attributes."""
+    sets: Mapping[tuple[str, ...], np.ndarray]
+    """For each set of attributes, the records (numbers, ascending) that it makes unique and no part of it does."""
+
+    def of(self, row: int) -> list[tuple[str, ...]]:
+        """The minimal sets of one record, the smallest first."""
+        return [names for names, rows in self.sets.items() if rows[np.searchsorted(rows, row) :][:1].tolist() == [row]]
+
+    def scores(self) -> np.ndarray:
+        """SUDA's score of each record: the sum of ∏ (A − i), i from the set's size to `max_size`, over its minimal
+        sets.
+
+        A is the number of attributes (a factor of zero is left out). A smaller set has more ways to be found, so
+        counts more.
+        """
+        count = len(self.attributes)
+        scores = np.zeros(self.sizes.size)
+        for names, rows in self.sets.items():
+            scores[rows] += prod(count - i for i in range(len(names), min(self.max_size, count - 1) + 1))
+        return scores
+
+
+def special_uniques(data: Dataset, attributes: Sequence[str], max_size: int = 2) -> SpecialUniques:
+    """Every minimal unique set of at most `max_size` attributes, for every record.
+
+    Level by level: a record that a part of a set already makes unique needs no look at the set, and (agreeing with
+    nobody) is not missed by the others; so each set groups only the records that are still together in all of its
+    parts. Cost O(records) for each set of attributes, of which there are (attributes choose size).
+
+    >>> table = Dataset.of({"sex": ["F", "F", "M", "M"], "job": ["cook", "judge", "cook", "cook"]})
+    >>> special_uniques(table, ["sex", "job"]).of(1), special_uniques(table, ["sex", "job"]).of(0)
+    ([('job',)], [('sex', 'job')])
+    """
+    _require(data, attributes, max_size)
+    sizes = np.zeros(data.rows, dtype=np.int64)
+    sets: dict[tuple[str, ...], np.ndarray] = {}
+    together: dict[tuple[str, ...], np.ndarray] = {(): _mask(np.arange(data.rows), data.rows)}
+    for size in range(1, min(max_size, len(attributes)) + 1):
+        still: dict[tuple[str, ...], np.ndarray] = {}
+        for names in combinations(attributes, size):
+            rows, alone = _alone(data, names, together)
+            if alone.any():
+                sets[names] = rows[alone]
+                sizes[sets[names]] = np.where(sizes[sets[names]] > 0, sizes[sets[names]], size)
+            still[names] = _mask(rows[~alone], data.rows)
+        together = still
+    return SpecialUniques(tuple(attributes), max_size, sizes, sets)
+
+
+def _alone(
+    data: Dataset, names: tuple[str, ...], together: Mapping[tuple[str, ...], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The rows that no part of the set makes unique, and which of them the whole set does."""
+    candidates = np.bitwise_and.reduce([together[part] for part in combinations(names, len(names) - 1)])
+    rows = np.flatnonzero(np.unpackbits(candidates, count=data.rows))
+    columns = [Column(data[name].values, data[name].codes[rows]) for name in names]
+    return rows, Groups.of(columns, int(rows.size)).row_sizes() == 1
+
+
+def _mask(rows: np.ndarray, count: int) -> np.ndarray:
+    """A bit per record: (attributes choose size) of these are kept at a time."""
+    mask = np.zeros(count, dtype=bool)
+    mask[rows] = True
+    return np.packbits(mask)
+
+
+def _require(data: Dataset, attributes: Sequence[str], max_size: int) -> None:
+    unknown = [name for name in attributes if name not in data]
+    if unknown:
+        raise ColumnError(
+            f"special records: there is no column {listing(unknown)}; the table has {listing(data, most=30)}"
+        )
+    if len(set(attributes)) < len(attributes):
+        raise UsageError("special records: an attribute is named twice; name each once")
+    if max_size < 1:
+        raise UsageError(f"special records: max_size must be at least 1, not {max_size}")

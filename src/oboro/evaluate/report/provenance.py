@@ -1,0 +1,163 @@
+"""The sections about how a release was made: why these levels, step by step, and what is needed to make it again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from oboro.evaluate.report.blocks import (
+    Block,
+    Cell,
+    Code,
+    Facts,
+    Grid,
+    Notes,
+    Section,
+    Text,
+    count,
+    number,
+    size,
+    words,
+)
+
+if TYPE_CHECKING:
+    from oboro.evaluate.report.report import Report
+
+__all__ = ["counting", "evidence", "recipe", "solutions", "steps"]
+
+
+def solutions(report: Report) -> Section | None:
+    """Why these levels: the chosen node of the lattice and the ones that came next."""
+    searched = [step["facts"] for step in report.steps if {"levels", "lattice", "loss"} <= step["facts"].keys()]
+    blocks = [block for facts in searched for block in _solution(facts)]
+    return Section("solution", "Why this solution", blocks) if blocks else None
+
+
+def _solution(facts: Mapping[str, Any]) -> list[Block]:
+    """One column per solution: there are at most a handful of them, but there may be many quasi-identifiers."""
+    levels, loss = facts["levels"], facts["loss"]
+    chosen = {
+        "levels": [one["level"] for one in levels.values()],
+        "loss": loss["value"],
+        "suppressed": facts["suppressed"]["records"],
+    }
+    nodes = [chosen, *facts.get("runners_up", [])]
+    rows = [
+        _level_row(name, top["of"], [node["levels"][i] for node in nodes])
+        for i, (name, top) in enumerate(levels.items())
+    ]
+    rows.append([Cell("suppressed rows"), *(Cell(count(node["suppressed"])) for node in nodes)])
+    name = "loss" if loss["name"] == "loss" else f"loss ({words(loss['name'])})"
+    rows.append([Cell(name), *(Cell(number(node["loss"])) for node in nodes)])
+    head = ["level of", "✓ chosen", *(f"no. {rank}" for rank in range(2, len(nodes) + 1))]
+    return [Text(_searched(facts)), Grid(head, rows)]
+
+
+def _level_row(name: str, top: int, levels: Sequence[int]) -> list[Cell]:
+    return [Cell(name), *(Cell(f"{level} of {top}", meter=level / top if top else 0.0) for level in levels)]
+
+
+def _searched(facts: Mapping[str, Any]) -> str:
+    lattice = facts["lattice"]
+    ways = (("evaluated", "were tried"), ("tagged", "followed from those"), ("skipped", "could not be better"))
+    told = ", ".join(f"{count(lattice[key])} {said}" for key, said in ways if lattice.get(key))
+    minimal = facts.get("minimal")
+    finest = f" {count(len(minimal))} of them are minimal: in those no column could be finer." if minimal else ""
+    return SEARCHED.format(nodes=count(lattice["nodes"]), told=told, finest=finest)
+
+
+SEARCHED = (
+    "Each column can be released on several levels; 0 is the value itself. There are {nodes} combinations of levels: "
+    "{told}. Of those that keep every promise within the allowed suppression the one with the least loss was chosen; "
+    "the next best that were tried stand beside it.{finest}"
+)
+
+
+def steps(report: Report) -> Section | None:
+    """What each step said it would do, and what it did."""
+    blocks = [
+        Facts(
+            [*_told(step["facts"]), ("time", f"{step.get('seconds', 0.0):.2f} s")],
+            title=f"{position}. {step['name']}",
+            lead=step.get("plan", ""),
+        )
+        for position, step in enumerate(report.steps, 1)
+    ]
+    return Section("steps", "What was done, step by step", blocks) if blocks else None
+
+
+ELSEWHERE = ("lattice", "loss", "minimal", "runners_up", "levels")  # told by `solutions`
+
+
+def _told(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [
+        (words(key), _said(value)) for key, value in facts.items() if key not in ELSEWHERE or "lattice" not in facts
+    ]
+
+
+def _said(value: Any, most: int = 12) -> str:
+    """A fact in words, whatever its shape; names of columns stay as they are."""
+    if isinstance(value, Mapping):
+        parts = [f"{key} {_said(inner)}" for key, inner in list(value.items())[:most]]
+        return "; ".join(parts) + _more(value, most) if parts else "none"
+    if isinstance(value, list):
+        return ", ".join(_said(inner) for inner in value[:most]) + _more(value, most) if value else "none"
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "–"}[value]
+    if isinstance(value, int):
+        return count(value)
+    return number(value) if isinstance(value, float) else str(value)
+
+
+def _more(values: Sequence[Any] | Mapping[str, Any], most: int) -> str:
+    return f" and {len(values) - most} more" if len(values) > most else ""
+
+
+def counting(report: Report) -> Section:
+    """How missing and suppressed values are counted, and what is left out."""
+    notes = [line.format(smallest=report.smallest_cell) for line in COUNTING]
+    return Section("counting", "How things are counted", [Notes(notes)])
+
+
+COUNTING = (
+    "A missing value is a value like any other: in grouping rows, in verifying, in measuring risk and in counting "
+    "sensitive values.",
+    "Suppression writes * into every quasi-identifier of a row. Suppressed rows stay in the release, form one class of "
+    "their own, and are held to the same promises as all others.",
+    "Rows that a step drops are in no figure about the release; they count only as rows that came in and did not go "
+    "out.",
+    "A * counts as the loss of the whole value. Measures of loss speak of the quasi-identifiers; distances between "
+    "distributions speak of every column that both tables have.",
+    "Labels that fewer than {smallest} rows hold are counted together or not at all. This page holds no record of "
+    "either table, but it holds the recipe: keep it with those who may know how the release was made.",
+)
+
+
+def evidence(report: Report) -> Section:
+    """Files, versions, seed and memory: what is needed to make the release again."""
+    table = report.table
+    facts = [
+        ("rows", f"{count(table.rows_before)} in, {count(table.rows_after)} out"),
+        ("columns", f"{table.columns_before} in, {table.columns_after} out"),
+        ("dropped columns", ", ".join(table.dropped) or "none"),
+        ("seed", SEED[report.seeded]),
+        ("memory", f"{size(table.bytes_before)} for the original, {size(table.bytes_after)} for the release"),
+        ("versions", ", ".join(f"{name} {version}" for name, version in report.versions.items())),
+    ]
+    files = [
+        Facts([(words(key), _said(value)) for key, value in file.items()], title=role)
+        for role, file in report.files.items()
+    ]
+    return Section("evidence", "Evidence", [Facts(facts), *files])
+
+
+SEED = {
+    True: "set in the recipe; whoever has it can repeat the random choices",
+    False: "none; the random choices cannot be repeated",
+    None: "not known",
+}
+
+
+def recipe(report: Report) -> Section | None:
+    """The recipe itself."""
+    return Section("recipe", "The recipe", [Code(report.recipe)]) if report.recipe.strip() else None
