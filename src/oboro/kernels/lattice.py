@@ -1,0 +1,263 @@
+"""Checking one node of a generalization lattice: keys of classes, their sizes, what they break.
+
+A *tuple* is a combination of codes that occurs in the table, with the number of records that share it (its weight). A
+node's `table` holds, for every code of every attribute (the attributes one after the other, codes numbered through),
+the generalized code times a stride, so that the sum over the attributes is the class's key: the same key means the
+same class, exactly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oboro.kernels import kernel
+
+__all__ = [
+    "ALPHA",
+    "DISTINCT",
+    "ENTROPY",
+    "RECURSIVE",
+    "T_ORDERED",
+    "T_TREE",
+    "breaks",
+    "judge",
+    "keys",
+    "number_by_hash",
+    "order_by_class",
+    "sizes",
+    "survey",
+    "tally",
+]
+
+DISTINCT, ENTROPY, RECURSIVE, T_ORDERED, T_TREE, ALPHA = range(6)
+SLACK = 1e-9  # entropies closer to the limit than this are left to exact arithmetic
+
+
+@kernel()
+def keys(codes: np.ndarray, table: np.ndarray, out: np.ndarray) -> None:
+    """One key per tuple. O(tuples · attributes)."""
+    for i in range(codes.shape[0]):
+        key = np.uint64(0)
+        for a in range(codes.shape[1]):
+            key += table[codes[i, a]]
+        out[i] = key
+
+
+@kernel()
+def number_by_hash(keys: np.ndarray, slots: np.ndarray, out: np.ndarray) -> int:
+    """Number equal keys alike, 0, 1, 2 … by first appearance; returns how many there are.
+
+    `slots` is filled with −1 and has a power of two places, at least twice as many as keys. Full keys are compared,
+    so a collision costs time and never joins two classes.
+    """
+    mask = np.uint64(slots.size - 1)
+    found = 0
+    for i in range(keys.size):
+        key = keys[i]
+        spot = ((key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20) & mask
+        while True:
+            first = slots[spot]
+            if first < 0:
+                slots[spot] = i
+                out[i] = found
+                found += 1
+                break
+            if keys[first] == key:
+                out[i] = out[first]
+                break
+            spot = (spot + np.uint64(1)) & mask
+    return found
+
+
+@kernel()
+def survey(
+    codes: np.ndarray,
+    weights: np.ndarray,
+    table: np.ndarray,
+    steps: np.ndarray,
+    k: int,
+    hashed: bool,
+    held: np.ndarray,
+    places: np.ndarray,
+    tally: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Everything about one node that only asks for k: no labels, one counter per class. O(tuples · attributes).
+
+    `held` has a zeroed counter per possible key, or for hashed keys a power of two of them, at least twice as many as
+    tuples, each with its key before it (`held[2 * spot]`); it is zeroed again. `places` has a place per tuple. Gives
+    in `out` the suppressed records, the classes, the kept ones, the sum of squared sizes of all classes and of the
+    kept ones, and the size of the smallest kept one; adds to `tally[a, step]` the suppressed records by what they
+    cost.
+    """
+    mask = np.uint64((held.size >> 1) - 1)
+    for i in range(codes.shape[0]):
+        key = np.uint64(0)
+        for a in range(codes.shape[1]):
+            key += table[codes[i, a]]
+        spot = key
+        if hashed:
+            spot = ((key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20) & mask
+            while held[np.uint64(2) * spot + np.uint64(1)] != 0 and np.uint64(held[np.uint64(2) * spot]) != key:
+                spot = (spot + np.uint64(1)) & mask
+            held[np.uint64(2) * spot] = key
+            spot = np.uint64(2) * spot + np.uint64(1)
+        held[spot] += weights[i]
+        places[i] = spot
+    suppressed, classes, kept, squares, kept_squares, smallest = 0, 0, 0, 0, 0, np.int64(1) << np.int64(62)
+    for i in range(codes.shape[0]):
+        size = held[places[i]]
+        own = size if size > 0 else -size  # negative: this class was already counted
+        if size > 0:
+            held[places[i]] = -size
+            classes += 1
+            squares += own * own
+            if own >= k:
+                kept += 1
+                kept_squares += own * own
+                smallest = min(smallest, own)
+        if own < k:
+            suppressed += weights[i]
+            for a in range(codes.shape[1]):
+                tally[a, steps[codes[i, a]]] += weights[i]
+    for i in range(codes.shape[0]):
+        held[places[i]] = 0
+        if hashed:
+            held[places[i] - np.uint64(1)] = 0
+    out[0], out[1], out[2], out[3], out[4], out[5] = suppressed, classes, kept, squares, kept_squares, smallest
+
+
+@kernel()
+def sizes(labels: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
+    """Add to `out` how many records each class holds. O(tuples)."""
+    for i in range(labels.size):
+        out[labels[i]] += weights[i]
+
+
+@kernel()
+def tally(
+    codes: np.ndarray, labels: np.ndarray, gone: np.ndarray, weights: np.ndarray, steps: np.ndarray, out: np.ndarray
+) -> None:
+    """Add to `out[a, steps[code]]` how many records of the classes that go hold that code. O(tuples · attributes)."""
+    for i in range(labels.size):
+        if gone[labels[i]]:
+            for a in range(codes.shape[1]):
+                out[a, steps[codes[i, a]]] += weights[i]
+
+
+@kernel()
+def order_by_class(labels: np.ndarray, starts: np.ndarray, out: np.ndarray) -> None:
+    """The tuples, class by class (a counting sort); `starts` says where each class begins and is moved to where it
+    ends.
+    """
+    for i in range(labels.size):
+        label = labels[i]
+        out[starts[label]] = i
+        starts[label] += 1
+
+
+@kernel()
+def judge(
+    order: np.ndarray,
+    starts: np.ndarray,
+    secrets: np.ndarray,
+    weights: np.ndarray,
+    kind: int,
+    count: int,
+    level: float,
+    whole: np.ndarray,
+    tree: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Raise in `out` the classes that break one rule about one sensitive attribute to 1, those that are undecided to 2.
+
+    Classes that already stand at 1 are not looked at. O(tuples + classes · what `breaks` costs).
+    """
+    held = np.zeros(whole.size, dtype=np.int64)
+    for c in range(starts.size - 1):
+        if out[c] == 1:
+            continue
+        for j in range(starts[c], starts[c + 1]):
+            held[secrets[order[j]]] += weights[order[j]]
+        verdict = breaks(held, kind, count, level, whole, tree)
+        if verdict > 0:
+            out[c] = verdict
+        for j in range(starts[c], starts[c + 1]):
+            held[secrets[order[j]]] = 0
+
+
+@kernel()
+def breaks(held: np.ndarray, kind: int, count: int, level: float, whole: np.ndarray, tree: np.ndarray) -> int:
+    """Whether a class that holds each sensitive value `held` times breaks a rule: 0 no, 1 yes, 2 too close for
+    logarithms.
+
+    Counts are compared as whole numbers and ratios after one division, so that a limit of 0.3 and a share of 3/10
+    round alike. O(values), recursive O(values · log), tree O(values · height).
+    """
+    if kind == DISTINCT:
+        return 1 if np.count_nonzero(held) < count else 0
+    if kind == RECURSIVE:
+        return _breaks_recursive(held, count, level)
+    total = held.sum()
+    if kind == ENTROPY:
+        return _breaks_entropy(held, total, level)
+    if kind == ALPHA:
+        most = held.max() if count < 0 else held[count]
+        return 1 if most / total > level else 0
+    if kind == T_ORDERED:
+        return 1 if _ordered_distance(held, total, whole) > level else 0
+    return 1 if _tree_distance(held, total, whole, tree) > level else 0
+
+
+@kernel()
+def _breaks_recursive(held: np.ndarray, count: int, level: float) -> int:
+    ordered = np.sort(held)
+    rest = 0
+    for i in range(ordered.size - count + 1):
+        rest += ordered[i]
+    return 0 if rest > 0 and ordered[-1] / rest < level else 1
+
+
+@kernel()
+def _breaks_entropy(held: np.ndarray, total: int, level: float) -> int:
+    entropy, distinct = 0.0, 0
+    for value in range(held.size):
+        if held[value] > 0:
+            distinct += 1
+            share = held[value] / total
+            entropy -= share * np.log(share)
+    if held.max() * distinct == total:
+        return 1 if distinct < level else 0  # all equally frequent: exactly log(distinct)
+    if abs(entropy - np.log(level)) < SLACK:
+        return 2
+    return 1 if entropy < np.log(level) else 0
+
+
+@kernel()
+def _ordered_distance(held: np.ndarray, total: int, whole: np.ndarray) -> float:
+    """Earth mover's distance to the whole table where neighbours are 1 / (values − 1) apart."""
+    rows = whole.sum()
+    moved, carried = 0.0, 0
+    for value in range(held.size):
+        carried += held[value] * rows - whole[value] * total
+        moved += abs(carried)
+    return moved / (max(1, held.size - 1) * float(rows) * total)
+
+
+@kernel()
+def _tree_distance(held: np.ndarray, total: int, whole: np.ndarray, tree: np.ndarray) -> float:
+    """Earth mover's distance to the whole table where two values are as far apart as the height on which they meet.
+
+    `tree[h, value]` is the ancestor's number at height h below the root (0: the value itself). What an ancestor holds
+    too much crosses the edge above it; an edge is half a step long, since a value goes up and down again. One height
+    only (the values below the root) is the equal distance.
+    """
+    rows = whole.sum()
+    surplus = np.zeros(held.size, dtype=np.int64)
+    moved = 0
+    for h in range(tree.shape[0]):
+        surplus[:] = 0
+        for value in range(held.size):
+            surplus[tree[h, value]] += held[value] * rows - whole[value] * total
+        moved += np.abs(surplus).sum()
+    return float(moved / (2.0 * rows * total * tree.shape[0]))

@@ -1,0 +1,204 @@
+"""What a generalization costs: the losses that solutions are compared by, and lower bounds on them before a node is
+looked at.
+
+| name | what it counts | range |
+|---|---|---|
+| `loss` | mean over cells of the share of the domain that the label covers (NCP); suppressed: all | 0 … 1 |
+| `precision` | mean over cells of level / height; a suppressed cell counts as the top | 0 … 1 |
+| `entropy` | non-uniform entropy: bits lost, log₂(records of the label / of the value), as a share of all | 0 … 1 |
+| `arx` | ARX's Loss: share of leaves beyond the first, geometric mean over attributes of 1 + it, minus 1 | 0 … 1 |
+| `discernibility` | each record pays its class's size, a suppressed one the table's size | records … records² |
+| `average_class_size` | records / classes / k; the suppressed records are one class | ≥ 1 / k |
+
+The first four look at cells (attribute weights count), the last two at classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import exp, fsum, log
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oboro.table.dataset import Column
+from oboro.table.hierarchy import Hierarchy, Level
+from oboro.table.values import texts_of
+
+__all__ = ["CellLoss", "ClassLoss", "Loss", "LossName", "loss_of"]
+
+LossName = Literal["loss", "precision", "discernibility", "average_class_size", "entropy", "arx"]
+
+
+@dataclass(frozen=True, eq=False)
+class Charge:
+    """What one attribute pays at one level.
+
+    `base` is paid without any suppression; suppressing a record adds one of few amounts: `extra[step[code]]` for its
+    code. Everything is a share of what suppressing the whole column costs, except `extra`, which is that times the
+    records.
+    """
+
+    base: float
+    step: np.ndarray
+    extra: np.ndarray
+
+    @staticmethod
+    def of(level: Level, counts: np.ndarray, cost: np.ndarray, extra: np.ndarray, whole: float) -> Charge:
+        """From what a record pays for each label (`cost`), what suppressing it adds, and what the whole column would
+        pay.
+        """
+        amounts, step = np.unique(extra, return_inverse=True)
+        base = fsum(cost * counts) / whole if whole else 0.0
+        return Charge(base, step.ravel()[level.table], amounts / whole if whole else 0.0 * amounts)
+
+
+@dataclass(frozen=True, eq=False)
+class CellLoss:
+    """A loss that is summed over cells, attribute by attribute, then averaged over the attributes by weight."""
+
+    name: str
+    weights: np.ndarray
+    charges: tuple[tuple[Charge, ...], ...]
+    geometric: bool = False
+
+    by_cells = True
+
+    def value(self, levels: Sequence[int], suppressed: np.ndarray | None) -> float:
+        """The loss of a node; `suppressed[a, step]` counts the suppressed records by what they add.
+
+        Exact sums (fsum) of order-free integers: the last bit does not depend on the order of the rows.
+        """
+        parts = []
+        for a, level in enumerate(levels):
+            charge = self.charges[a][level]
+            gone = 0.0 if suppressed is None else fsum(suppressed[a, : charge.extra.size] * charge.extra)
+            parts.append(charge.base + gone)
+        return self.mean(parts)
+
+    def mean(self, parts: Sequence[float]) -> float:
+        """The loss of a table from what each attribute loses."""
+        if self.geometric:
+            return exp(fsum(w * log(1 + part) for w, part in zip(self.weights, parts, strict=True))) - 1
+        return fsum(w * part for w, part in zip(self.weights, parts, strict=True))
+
+    def bounds(self, limit: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Per attribute and level the parts (P, Q) of a lower bound: with s ≤ `limit` records suppressed a node loses
+        at least ΣP + s · ΣQ, as `fold` counts.
+
+        Each suppressed record adds at least the least `extra`. For the geometric mean, log(1 + b + q·s) is concave in
+        s, so its chord from 0 to the limit lies below it.
+        """
+        bases, slopes = [], []
+        for weight, charges in zip(self.weights, self.charges, strict=True):
+            base = np.array([charge.base for charge in charges])
+            least = np.array([charge.extra.min(initial=np.inf) for charge in charges])
+            least = np.where(np.isfinite(least), least, 0.0)
+            if self.geometric:
+                top = max(limit, 1)
+                least = (np.log1p(base + least * top) - np.log1p(base)) / top
+                base = np.log1p(base)
+            bases.append(weight * base)
+            slopes.append(weight * least)
+        return bases, slopes
+
+    def fold(self, loss: float) -> float:
+        """From a loss to where it stands among the bounds."""
+        return log(max(1 + loss, 1e-300)) if self.geometric else loss
+
+    @cached_property
+    def width(self) -> int:
+        """The most amounts that an attribute can add."""
+        return max((charge.extra.size for charges in self.charges for charge in charges), default=1)
+
+
+@dataclass(frozen=True)
+class ClassLoss:
+    """A loss that looks at the sizes of the classes."""
+
+    name: str
+    rows: int
+    k: int
+
+    by_cells = False
+
+    def value(self, classes: int, squares: int, suppressed: int) -> float:
+        """The loss of a node from its kept classes: how many, and the sum of their squared sizes (exact integers)."""
+        if self.name == "discernibility":
+            return float(squares + self.rows * suppressed)
+        return self.rows / max(classes + (suppressed > 0), 1) / self.k
+
+    def floor(self, classes: int, squares: int) -> float:
+        """A lower bound for a node with these classes and for every coarser one: the loss if nothing were suppressed.
+
+        Coarser classes are unions of these: every record's class only grows, and there are never more classes.
+        """
+        return self.value(classes, squares, 0)
+
+
+Loss = CellLoss | ClassLoss
+
+
+def loss_of(
+    name: LossName, columns: Sequence[Column], hierarchies: Sequence[Hierarchy], weights: Sequence[float], k: int
+) -> Loss:
+    """The loss of that name for these columns."""
+    rows = len(columns[0]) if columns else 0
+    if name in ("discernibility", "average_class_size"):
+        return ClassLoss(name, rows, k)
+    pay = {"loss": _pay_share, "arx": _pay_leaves, "precision": _pay_level, "entropy": _pay_bits}[name]
+    charges = []
+    for column, hierarchy in zip(columns, hierarchies, strict=True):
+        counts = [_label_counts(level, column) for level in hierarchy.levels]
+        charges.append(tuple(pay(hierarchy, i, counts, rows) for i in range(len(hierarchy.levels))))
+    shares = np.array(weights, dtype=np.float64)
+    return CellLoss(name, shares / shares.sum(), tuple(charges), geometric=name == "arx")
+
+
+def _label_counts(level: Level, column: Column) -> np.ndarray:
+    counts = np.zeros(len(level.labels), dtype=np.int64)
+    np.add.at(counts, level.table, column.counts)
+    return counts
+
+
+def _pay_share(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int) -> Charge:
+    level = hierarchy.levels[i]
+    return Charge.of(level, counts[i], level.share, 1.0 - level.share, float(rows))
+
+
+def _pay_leaves(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int) -> Charge:
+    """A label of m leaves pays (m − 1) / (leaves of the domain − 1), values that the table lacks included."""
+    level, whole = hierarchy.levels[i], hierarchy.whole or hierarchy
+    known = whole.levels[i]
+    leaves = np.bincount(known.table, minlength=len(known.labels))
+    place = (
+        pc.index_in(_texts(level.labels), value_set=_texts(known.labels)).fill_null(-1).to_numpy(zero_copy_only=False)
+    )
+    cost = np.where(place >= 0, (leaves[place] - 1) / max(known.table.size - 1, 1), level.share)
+    return Charge.of(level, counts[i], cost, 1.0 - cost, float(rows))
+
+
+def _texts(labels: pa.Array) -> pa.Array:
+    return pa.array(texts_of(labels), pa.string())
+
+
+def _pay_level(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int) -> Charge:
+    level, cost = hierarchy.levels[i], np.full(counts[i].size, i / max(hierarchy.height, 1))
+    return Charge.of(level, counts[i], cost, 1.0 - cost, float(rows))
+
+
+def _pay_bits(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int) -> Charge:
+    """Bits: a record with value v under label g loses log₂(|g| / |v|), a suppressed one log₂(n / |v|)."""
+    level = hierarchy.levels[i]
+    known = np.log2(np.maximum(counts[i], 1))
+    extra = np.where(counts[i] > 0, np.log2(max(rows, 1)) - known, 0.0)
+    value_bits = np.log2(np.maximum(counts[0], 1))
+    spent = fsum(known * counts[i]) - fsum(value_bits * counts[0])
+    whole = rows * float(np.log2(max(rows, 1))) - fsum(value_bits * counts[0])
+    amounts, step = np.unique(extra, return_inverse=True)
+    base = max(spent, 0.0) / whole if whole > 0 else 0.0
+    return Charge(base, step.ravel()[level.table], amounts / whole if whole > 0 else 0.0 * amounts)

@@ -1,0 +1,59 @@
+"""The top-down greedy method: split in two around two records far apart, and again, as long as k remain on both sides.
+
+Xu, Wang, Pei, Wang, Shi & Fu, "Utility-based anonymization using local recoding", 2006.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oboro.kernels import arena
+from oboro.partition.local import Records, Tree, divide
+from oboro.table.groups import Groups
+
+__all__ = ["patterns", "top_down", "value_or_star"]
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio: its multiples spread evenly
+
+
+def top_down(records: Records, k: int) -> Groups:
+    """Group all records, k or more each.
+
+    A group of 2k records or more is split: of two seeds, each (nearly) the farthest from the other, every record joins
+    the one where the total loss (size times NCP) grows less. A group that is then too small, or breaks a rule, takes
+    the records that widen it least from the other; if that cannot help, the group stays whole. The paper lets small
+    groups stand and repairs them at the end; doing it at once needs no search over all groups.
+
+    Records that are alike stay together unless a group has to take some of them. The paper assigns in random order;
+    here the order is scattered, but always the same, and does not depend on the order of the rows: only which of two
+    like rows goes where does. (In sorted order a fifth more is lost: NCP 0.082 instead of 0.067 on Adult, eight
+    attributes, k = 5.) Cost O(n · attributes · depth); the depth is log₂(n / k) where splits are even.
+    """
+    count = records.loads.size
+    scattered = np.argsort(np.arange(count, dtype=np.uint64) * GOLDEN, kind="stable")
+    return divide(records, scattered, arena.TOP_DOWN, k)
+
+
+def value_or_star(codes: np.ndarray, widths: np.ndarray, k: int, suppressed: np.ndarray | None = None) -> Groups:
+    """`top_down` for plain codes that are kept or given up: `codes[i, j]` in 0 … `widths[j]` − 1.
+
+    `suppressed[j]` is the code of attribute j that already says nothing (−1: none).
+
+    >>> value_or_star(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([2, 2]), 2).labels.tolist()
+    [0, 1, 0, 1]
+    """
+    given = np.full(len(widths), -1) if suppressed is None else suppressed
+    columns = [
+        Tree.plain(np.asarray(codes[:, j], dtype=np.int64), int(widths[j]), suppressed=int(given[j]))
+        for j in range(len(widths))
+    ]
+    return top_down(Records.of(columns), k)
+
+
+def patterns(codes: np.ndarray, groups: Groups) -> np.ndarray:
+    """For each group the code that all its records share, −1 where they share none. O(n · attributes)."""
+    order, starts = groups.members()
+    ordered = np.asarray(codes, dtype=np.int64)[order]
+    low = np.minimum.reduceat(ordered, starts[:-1], axis=0)
+    high = np.maximum.reduceat(ordered, starts[:-1], axis=0)
+    return np.where(low == high, low, -1)
