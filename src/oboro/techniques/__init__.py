@@ -1,1 +1,48 @@
 """What is published: one class per technique, all with `apply` and `explain`."""
+
+from __future__ import annotations
+
+from oboro.techniques.base import Technique
+from oboro.techniques.coding import BottomCode, TopCode
+from oboro.techniques.drop import DropColumns, DropRecords
+from oboro.techniques.generalize import Generalize
+from oboro.techniques.k_anonymize import KAnonymize
+from oboro.techniques.k_conceal import KConceal
+from oboro.techniques.local_recode import LocalRecode
+from oboro.techniques.microaggregate import Microaggregate
+from oboro.techniques.noise import Noise
+from oboro.techniques.order import Shuffle, Sort
+from oboro.techniques.partition_univariate import PartitionUnivariate
+from oboro.techniques.pk_anonymize import PkAnonymize
+from oboro.techniques.pseudonymize import Pseudonymize
+from oboro.techniques.round import Round
+from oboro.techniques.sample import Sample
+from oboro.techniques.swap import Swap
+from oboro.techniques.synthesize import Synthesize
+
+__all__ = ["TECHNIQUES", "Technique"]
+
+TECHNIQUES: dict[str, type[Technique]] = {
+    technique.step: technique
+    for technique in (
+        Sort,
+        Shuffle,
+        Pseudonymize,
+        DropColumns,
+        DropRecords,
+        Generalize,
+        TopCode,
+        BottomCode,
+        Sample,
+        Microaggregate,
+        Round,
+        Swap,
+        Noise,
+        KAnonymize,
+        LocalRecode,
+        KConceal,
+        PkAnonymize,
+        PartitionUnivariate,
+        Synthesize,
+    )
+}

@@ -50,6 +50,7 @@ class Technique(BaseModel):
 
     step: ClassVar[str]
     uses_hierarchies: ClassVar[bool] = False
+    moves_records: ClassVar[bool] = False  # True: afterwards the n-th record may be another person's
     changes_values: ClassVar[bool] = True  # False: only order or whole columns change, so a column keeps its values
 
     @property

@@ -1,0 +1,110 @@
+"""A value that the recipe names, as a place on a column's line.
+
+Recipes say `90`, `"90"`, `2020-01-31` or `"2020/1/31"`; columns count numbers, days or microseconds. A value that has
+no place among the column's own is an error that says both kinds, never a comparison that silently fails.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Annotated, Any
+
+import numpy as np
+import pyarrow as pa
+from pydantic import BeforeValidator, StrictBool
+
+from oboro.errors import ColumnError, UsageError
+from oboro.table.dataset import Column
+from oboro.table.values import Kind, kind_of, numbers_of
+
+__all__ = ["Value", "comparable", "kind_of_value", "place", "shown"]
+
+
+def _as_written(value: Any) -> Any:
+    """YAML turns unquoted dates into objects; as ISO text they are the same whichever way the recipe was read."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return f"{value.astimezone(UTC).replace(tzinfo=None).isoformat()}Z"
+    return value.isoformat() if isinstance(value, date) else value
+
+
+Value = Annotated[StrictBool | int | float | str, BeforeValidator(_as_written)]
+
+NUMBERS = (Kind.INTEGER, Kind.NUMBER)
+TIMES = (Kind.DATE, Kind.DATETIME)
+DAY = 86_400e6  # microseconds
+
+_WORDS = {
+    Kind.INTEGER: "whole numbers",
+    Kind.NUMBER: "numbers",
+    Kind.DATE: "dates",
+    Kind.DATETIME: "dates with times",
+    Kind.BOOLEAN: "true and false",
+    Kind.TEXT: "text",
+}
+
+
+def shown(value: Value) -> str:
+    """As a recipe would write it.
+
+    >>> shown(90), shown("a"), shown(True)
+    ('90', "'a'", 'true')
+    """
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def kind_of_value(value: Value) -> Kind:
+    """What a value of the recipe is; text is judged by what it looks like.
+
+    >>> kind_of_value(90), kind_of_value("2020/1/31"), kind_of_value("flu")
+    (<Kind.INTEGER: 'integer'>, <Kind.DATE: 'date'>, <Kind.TEXT: 'text'>)
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Kind.INTEGER  # also those that no machine word holds
+    return kind_of(pa.array([value]))
+
+
+def comparable(one: Kind, other: Kind) -> bool:
+    """Whether values of the two kinds lie on one line: numbers with numbers, dates with dates."""
+    return any(one in family and other in family for family in (NUMBERS, TIMES))
+
+
+def place(value: Value, column: Column, name: str) -> float:
+    """Where the value lies on the line on which `column.numbers` counts; NaN where all its values are missing.
+
+    Raises `ColumnError` where the two are not of one kind.
+    """
+    given, kind = kind_of_value(value), column.kind
+    if column.values.null_count == len(column.values):
+        return float("nan")
+    if comparable(given, kind):
+        return _place(value, given, kind)
+    raise ColumnError(
+        f"{name}: holds {_WORDS[kind]}, which cannot be compared with {shown(value)} ({_WORDS[given]}); "
+        f"{_hint(kind, value)}"
+    )
+
+
+def _place(value: Value, given: Kind, kind: Kind) -> float:
+    if given in NUMBERS:
+        number = float(value)
+        if not np.isfinite(number):
+            raise UsageError(f"a bound must be a finite number, but {value!r} came")
+        return number
+    number = float(numbers_of(pa.array([value]))[0])
+    if given is kind:
+        return number
+    return number * DAY if kind is Kind.DATETIME else number / DAY
+
+
+def _hint(kind: Kind, value: Value) -> str:
+    if isinstance(value, bool) and kind is Kind.TEXT:
+        return f"YAML reads yes, no, on and off as true and false: quote the word (it came as {shown(value)})"
+    if kind in NUMBERS:
+        return "give a number"
+    if kind in TIMES:
+        return "give a date such as 2020-01-31"
+    if kind is Kind.BOOLEAN:
+        return "give true or false"
+    return (
+        f'for text use equals, in or matches with text in quotes ("{value}"), or correct the values that are no numbers'
+    )

@@ -1,0 +1,128 @@
+"""Leave out whole columns, or the records that a condition, their rarity or their oddness picks out."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from oboro.errors import UsageError, listing
+from oboro.evaluate.outliers import Outliers
+from oboro.table.groups import Groups
+from oboro.table.schema import Schema
+from oboro.techniques.base import Outcome, Technique, Work
+from oboro.techniques.conditions import Condition
+
+__all__ = ["DropColumns", "DropRecords", "RarerThan"]
+
+
+class DropColumns(Technique):
+    """Leave out columns: names, numbers and addresses that nobody needs cannot be misused.
+
+    Given: the columns.
+    Promises: they are gone, with their roles and hierarchies; every other column is unchanged.
+    Checked by: tests/test_techniques_records.py.
+
+    >>> DropColumns(attributes=["name"]).apply({"name": ["Ann"], "age": [31]})
+    {'age': [31]}
+    """
+
+    step: ClassVar[str] = "drop_columns"
+    changes_values: ClassVar[bool] = False
+
+    attributes: tuple[str, ...] = Field(min_length=1)
+    """The columns to leave out."""
+
+    @property
+    def removes_identity(self) -> tuple[str, ...]:
+        """All of them."""
+        return self.attributes
+
+    def run(self, work: Work) -> Outcome:
+        """Select the others."""
+        work.schema.require(work.data, self.attributes, self.step)
+        kept = [name for name in work.data if name not in self.attributes]
+        if not kept:
+            raise UsageError(
+                f"{self.step}: no column would be left; keep at least one of {listing(work.data, most=30)}"
+            )
+        return Outcome(work.data.select(kept), work.schema.without(self.attributes), {"dropped": list(self.attributes)})
+
+    def explain(self, schema: Schema) -> str:
+        """Which."""
+        return f"Leave out the column{'s' * (len(self.attributes) > 1)} {listing(self.attributes, most=30)}."
+
+
+class RarerThan(BaseModel):
+    """Combinations of values that occur too rarely."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    attributes: tuple[str, ...] = Field(min_length=1)
+    """The columns whose combination is counted; a missing value is a value like any other."""
+    count: int = Field(ge=2)
+    """Combinations that fewer records share are rare."""
+
+
+class DropRecords(Technique):
+    """Leave out records: by a condition on their values, because they are rare, or because they stand out.
+
+    Given: exactly one of `where` (every condition must hold), `rarer_than` and `outliers`.
+    Promises: exactly those records are gone, and the others are unchanged and in their old order. After `rarer_than`
+    each combination that is left is shared by at least `count` records (a later step may change that; for a promise
+    that is verified on the release use k_anonymize).
+    Checked by: tests/test_drop_records.py, against a loop over the rows.
+
+    >>> DropRecords(where={"age": {"above": 90}}).apply({"age": [31, 97, None]})
+    {'age': [31, None]}
+    """
+
+    step: ClassVar[str] = "drop_records"
+    moves_records: ClassVar[bool] = True
+
+    where: dict[str, Condition] | None = Field(None, min_length=1)
+    """Conditions by column; a record is left out if all of them hold."""
+    rarer_than: RarerThan | None = None
+    """Leave out records whose combination of values is rare."""
+    outliers: Outliers | None = None
+    """Leave out records that stand out."""
+
+    @model_validator(mode="after")
+    def _one_reason(self) -> DropRecords:
+        if sum(reason is not None for reason in (self.where, self.rarer_than, self.outliers)) != 1:
+            raise ValueError("give exactly one of where, rarer_than and outliers (several steps for several reasons)")
+        return self
+
+    def run(self, work: Work) -> Outcome:
+        """Decide on dictionaries and groups, then take the rows that stay."""
+        dropped = self._picked(work)
+        data = work.data.take(~dropped)
+        facts: dict[str, Any] = {"records": work.data.rows, "dropped": int(dropped.sum()), "kept": data.rows}
+        return Outcome(data, work.schema, facts)
+
+    def _picked(self, work: Work) -> np.ndarray:
+        """One boolean per row: it is left out."""
+        data = work.data
+        if self.outliers is not None:
+            return self.outliers.find(data, work.rng)
+        if self.rarer_than is not None:
+            work.schema.require(data, self.rarer_than.attributes, self.step)
+            groups = Groups.of([data[name] for name in self.rarer_than.attributes], data.rows)
+            return groups.row_sizes() < self.rarer_than.count
+        assert self.where is not None
+        work.schema.require(data, self.where, self.step)
+        picked = np.ones(data.rows, dtype=bool)
+        for name, condition in self.where.items():
+            picked &= condition.holds(data[name], name)[data[name].codes]
+        return picked
+
+    def explain(self, schema: Schema) -> str:
+        """By what they are picked."""
+        if self.outliers is not None:
+            return f"Leave out the records that stand out. {self.outliers.explain()}"
+        if self.rarer_than is not None:
+            names, count = listing(self.rarer_than.attributes, most=30), self.rarer_than.count
+            return f"Leave out the records whose combination of {names} is shared by fewer than {count} records."
+        conditions = (self.where or {}).items()
+        return f"Leave out the records where {' and '.join(one.words(name) for name, one in conditions)}."

@@ -1,0 +1,88 @@
+"""Replace values by coarser ones: everyone in the same city, everyone in the same ten years."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, model_validator
+
+from oboro.errors import UsageError
+from oboro.table.schema import Schema
+from oboro.techniques.base import Outcome, Technique, Work
+
+__all__ = ["Generalize"]
+
+Level = Annotated[int, Field(ge=0)]
+
+
+class Generalize(Technique):
+    """Replace every value of a column by what stands above it in the column's hierarchy, one level for all records.
+
+    Given: a hierarchy for each column (in the recipe's attributes; without one the levels are the value and `*`) and
+    the level to go to, 0 being the value itself. A column that was generalized before counts from where it is.
+    Promises: each value becomes its one ancestor at that level; rows, order and the other columns stay. Steps that
+    come later can go on from there, but not back.
+    Checked by: tests/test_techniques_records.py, against a look-up value by value.
+
+    >>> decades = {"age": {"hierarchy": {"intervals": [10]}}}
+    >>> Generalize(attribute="age", level=1).apply({"age": [31, 38]}, attributes=decades)
+    {'age': ['30–39', '30–39']}
+    """
+
+    step: ClassVar[str] = "generalize"
+    uses_hierarchies: ClassVar[bool] = True
+
+    attribute: str | None = None
+    """The column (with `level`)."""
+    level: Level | None = None
+    """The level to go to: 0 is the value itself, 1 the first above it."""
+    levels: dict[str, Level] | None = Field(None, min_length=1)
+    """Several columns, each with its level (instead of `attribute` and `level`)."""
+
+    @model_validator(mode="after")
+    def _one_way_to_say_it(self) -> Generalize:
+        one = [given is not None for given in (self.attribute, self.level)]
+        if any(one) if self.levels is not None else not all(one):
+            raise ValueError("give attribute and level, or levels with one level for each column")
+        return self
+
+    @property
+    def _levels(self) -> dict[str, int]:
+        if self.levels is not None:
+            return self.levels
+        assert self.attribute is not None
+        assert self.level is not None
+        return {self.attribute: self.level}
+
+    def run(self, work: Work) -> Outcome:
+        """One look-up table per column, from the dictionary's codes to the level's labels."""
+        data, schema = work.data, work.schema
+        schema.require(data, self._levels, self.step)
+        facts: dict[str, Any] = {}
+        for name, level in self._levels.items():
+            column = data[name]
+            hierarchy = schema.hierarchy(name, column)
+            if level > hierarchy.height:
+                raise UsageError(
+                    f"{self.step}: {name!r} has levels 0 to {hierarchy.height}, but level {level} was asked for"
+                )
+            coarse = hierarchy.generalize(column, level)
+            facts[name] = {"level": level, "of": hierarchy.height, "values": [len(column.values), len(coarse.values)]}
+            data = data.with_columns({name: coarse})
+            schema = schema.with_remaining(name, hierarchy.above(level))
+        return Outcome(data, schema, facts)
+
+    def explain(self, schema: Schema) -> str:
+        """Which columns, to which level, by which hierarchy."""
+        return f"Replace values by coarser ones: {'; '.join(self._words(schema, name) for name in self._levels)}."
+
+    def _words(self, schema: Schema, name: str) -> str:
+        attribute = schema.attributes.get(name)
+        spec = attribute.hierarchy if attribute is not None else None
+        if name in schema.remaining:
+            how = "on top of the level it already has"
+        else:
+            how = (
+                f"by its hierarchy: {spec.explain()}" if spec is not None else "which has no hierarchy: level 1 is `*`"
+            )
+        return f"{name!r} goes to level {self._levels[name]} ({how})"

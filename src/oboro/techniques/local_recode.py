@@ -1,0 +1,270 @@
+"""Local recoding: every group of similar records gets its own ranges and its own labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field, model_validator
+
+from oboro.errors import PromiseError, UsageError, listing
+from oboro.evaluate.models import KAnonymity
+from oboro.evaluate.verify import Promise
+from oboro.partition.bic import bic
+from oboro.partition.local import Attribute, Ordered, Records, Tree
+from oboro.partition.mondrian import mondrian
+from oboro.partition.rules import Rule
+from oboro.partition.space import ranks
+from oboro.partition.top_down import top_down
+from oboro.table.dataset import Column, Dataset
+from oboro.table.groups import Groups
+from oboro.table.hierarchy import Hierarchy
+from oboro.table.schema import Schema
+from oboro.table.values import STAR, Kind
+from oboro.techniques import aggregate
+from oboro.techniques.base import Outcome, Technique, Work
+from oboro.techniques.demands import Closeness, Demand, Diversity
+from oboro.techniques.numeric import places, quoted, written
+
+__all__ = ["LocalRecode"]
+
+Method = Literal["mondrian", "relaxed_mondrian", "top_down", "bic"]
+
+HOW = {
+    "mondrian": "halved along the widest attribute, equal numbers together (Mondrian, strict)",
+    "relaxed_mondrian": "halved along the widest attribute, equal numbers divided where needed (Mondrian, relaxed)",
+    "top_down": "split around two records far apart (top-down, Xu et al.)",
+    "bic": "cut where the density of the records changes (likelihood and BIC)",
+}
+
+
+class LocalRecode(Technique):
+    """Put k or more similar records together and let each group say only what its members have in common.
+
+    Unlike `k_anonymize`, which takes one level for all, every group has its own ranges and levels; that loses far less.
+    A group's number becomes the range from its smallest to its largest (or their mean); a category the lowest common
+    ancestor in its hierarchy, without a hierarchy the set of the values if it is small, else `*`.
+
+    Given: k records or more; numbers, dates or categories as quasi-identifiers (numbers with a `mask` hierarchy count
+    as categories); with `bic` numbers only; for l-diversity and t-closeness sensitive columns, of which the whole table
+    must keep the demand. A missing value is a value of its own: a group of missing ones stays missing, a group with and
+    without says `*`.
+    Promises: every combination of released quasi-identifiers occurs k times or more and keeps every other demand. The
+    order of the rows does not matter, except for who of several like records goes to which of two groups. Other
+    columns, rows and their order stay.
+    Checked by: the verifier on the released table; tests/test_local_recode.py, groups against plain loops.
+
+    >>> people = {"age": [31, 32, 38, 45], "sex": ["F", "F", "M", "M"]}
+    >>> roles = {"age": {"role": "quasi"}, "sex": {"role": "quasi"}}
+    >>> LocalRecode(k=2).apply(people, attributes=roles)
+    {'age': ['31–32', '31–32', '38–45', '38–45'], 'sex': ['F', 'F', 'M', 'M']}
+    """
+
+    step: ClassVar[str] = "local_recode"
+    uses_hierarchies: ClassVar[bool] = True
+
+    k: int = Field(ge=1)
+    """The least number of records that must look alike."""
+    method: Method = "mondrian"
+    """mondrian, relaxed_mondrian, top_down (closest groups, slower) or bic (numbers only: as fine as the data carry)."""
+    publish: Literal["ranges", "hierarchy", "mean"] = "ranges"
+    """Numbers as ranges, by the labels of their hierarchies (where they have one), or as the mean of the group."""
+    largest_set: int = Field(3, ge=1)
+    """Categories without a hierarchy: up to so many values are listed, more become `*`."""
+    l_diversity: dict[str, Annotated[float, Field(ge=1)] | Diversity] = Field(default_factory=dict)
+    """For each sensitive column the number of different values that every group must hold, or l with kind and c."""
+    t_closeness: dict[str, Annotated[float, Field(ge=0, le=1)] | Closeness] = Field(default_factory=dict)
+    """For each sensitive column how far a group may be from the whole table, or t with distance."""
+    quasi: list[str] | None = Field(None, min_length=1)
+    """The columns to recode; without it all quasi-identifiers."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.method == "bic" and (self.l_diversity or self.t_closeness):
+            raise ValueError("bic looks at the numbers alone; use mondrian or top_down for l_diversity and t_closeness")
+        if self.method == "bic" and self.publish == "hierarchy":
+            raise ValueError("bic cuts numbers where it sees fit, not by a hierarchy; publish ranges or mean")
+        return self
+
+    def run(self, work: Work) -> Outcome:
+        """Group, then publish what each group has in common."""
+        data, schema = work.data, work.schema
+        names = self._quasi(schema)
+        demands = self._demands(names)
+        schema.require(data, [*names, *(sensitive for sensitive, _ in demands)], self.step)
+        models = [demand.model(name, _tree(name, data[name], demand, schema)) for name, demand in demands]
+        promise = Promise(self.step, tuple(names), (KAnonymity(k=self.k), *models))
+        if data.rows == 0:
+            return Outcome(data, schema, {"method": self.method, "k": self.k, "groups": 0}, (promise,))
+        attributes = {name: self._attribute(name, data[name], schema) for name in names}
+        groups = self._groups(attributes, [_rule(name, demand, data, schema) for name, demand in demands])
+        released = {name: self._published(name, data[name], one, groups) for name, one in attributes.items()}
+        return Outcome(data.with_columns(released), schema, self._facts(attributes, groups), (promise,))
+
+    def explain(self, schema: Schema) -> str:
+        """Who stands together, what they say, and what that promises."""
+        say = {"ranges": "its range", "hierarchy": "a label of its hierarchy", "mean": "its mean"}[self.publish]
+        names = self._quasi(schema)
+        more = "".join(f"; {demand.words(name)}" for name, demand in self._demands(names))
+        return (
+            f"Groups of {self.k} or more records that are similar in {quoted(names)}, {HOW[self.method]}. Each "
+            f"group says only what its members have in common: of a number {say}, of a category the lowest common "
+            f"label{more}."
+        )
+
+    def _quasi(self, schema: Schema) -> list[str]:
+        names = self.quasi if self.quasi is not None else schema.quasi
+        if not names:
+            raise UsageError(
+                f"{self.step}: there is no quasi-identifier; give a column the role quasi, or name columns in quasi"
+            )
+        if len(set(names)) < len(names):
+            raise UsageError(f"{self.step}: a column is named twice in quasi: {listing(names)}; name each once")
+        return names
+
+    def _demands(self, quasi: list[str]) -> list[tuple[str, Demand]]:
+        demands: list[tuple[str, Demand]] = []
+        demands += [(name, d if isinstance(d, Diversity) else Diversity(l=d)) for name, d in self.l_diversity.items()]
+        demands += [(name, d if isinstance(d, Closeness) else Closeness(t=d)) for name, d in self.t_closeness.items()]
+        if both := [name for name, _ in demands if name in quasi]:
+            raise UsageError(
+                f"{self.step}: {listing(both)} is a quasi-identifier too; a column is either known or secret"
+            )
+        return demands
+
+    def _attribute(self, name: str, column: Column, schema: Schema) -> Attribute:
+        known = schema.attributes.get(name)
+        weight = known.weight if known is not None else 1.0
+        spec = known.hierarchy if known is not None else None
+        by_label = name in schema.remaining or (
+            spec is not None and (spec.mask is not None or self.publish == "hierarchy")
+        )
+        if self.method == "bic" or (_is_number(column) and not by_label):
+            return Ordered.of(column, name, weight)
+        return Tree.of(column, schema.hierarchy(name, column), weight)
+
+    def _groups(self, attributes: Mapping[str, Attribute], rules: list[Rule]) -> Groups:
+        if self.method == "bic":
+            return bic([one for one in attributes.values() if isinstance(one, Ordered)], self._enough(attributes))
+        records = Records.of(list(attributes.values()), rules)
+        k = self._enough(attributes)
+        if not records.keeps():
+            raise PromiseError(
+                f"{self.step}: even all records as one group break a demand on {listing({rule.secret for rule in rules})}; "
+                "relax l_diversity or t_closeness"
+            )
+        if self.method == "top_down":
+            return top_down(records, k)
+        return mondrian(records, k, relaxed=self.method == "relaxed_mondrian")
+
+    def _enough(self, attributes: Mapping[str, Attribute]) -> int:
+        rows = next(iter(attributes.values())).codes.size
+        if rows < self.k:
+            raise PromiseError(
+                f"{self.step}: the table has only {rows} records, so none can look like {self.k - 1} others; lower k"
+            )
+        return self.k
+
+    def _published(self, name: str, column: Column, attribute: Attribute, groups: Groups) -> Column:
+        if isinstance(attribute, Ordered):
+            if self.publish == "mean":
+                return _mean(name, column, groups)
+            return _range(column, attribute, groups)
+        return _ancestor(column, attribute, groups, self.largest_set)
+
+    def _facts(self, attributes: Mapping[str, Attribute], groups: Groups) -> dict[str, Any]:
+        return {
+            "method": self.method,
+            "k": self.k,
+            "groups": len(groups),
+            "smallest": int(groups.sizes.min()),
+            "largest": int(groups.sizes.max()),
+            "mean": float(groups.sizes.mean()),
+        }
+
+
+def _is_number(column: Column) -> bool:
+    return column.kind.numeric
+
+
+# Sensitive columns ----------------------------------------------------------------------------------------------------
+
+
+def _tree(name: str, column: Column, demand: Demand, schema: Schema) -> Hierarchy | None:
+    return schema.hierarchy(name, column) if demand.hierarchical else None
+
+
+def _rule(name: str, demand: Demand, data: Dataset, schema: Schema) -> Rule:
+    """What the deciding side makes of a demand; values in the order of their texts, so that rows may come in any."""
+    column = data[name].tidy()
+    order = ranks(column)
+    column = Column(column.values.take(pa.array(np.argsort(order))), order[column.codes])
+    return demand.rule(name, column, _tree(name, column, demand, schema))
+
+
+# What a group says ----------------------------------------------------------------------------------------------------
+
+
+def _ends(codes: np.ndarray, groups: Groups) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest and the largest code of each group."""
+    order, starts = groups.members()
+    return np.minimum.reduceat(codes[order], starts[:-1]), np.maximum.reduceat(codes[order], starts[:-1])
+
+
+def _mean(name: str, column: Column, groups: Groups) -> Column:
+    numbers = places(column, name)[column.codes]
+    if np.isnan(numbers).all():
+        return column
+    shared = aggregate.without_minority(aggregate.mean(numbers, groups), numbers, groups)
+    return Column(written(shared, column, name), groups.labels).tidy()
+
+
+def _range(column: Column, attribute: Ordered, groups: Groups) -> Column:
+    """`31–38`; `-5 to 3` and dates with a word, so that no dash reads as a sign; one value as itself."""
+    low, high = _ends(attribute.codes, groups)
+    if (low == high).all() and len(column.values) == attribute.width:
+        return column  # nobody had to give anything up, and no two texts mean one number
+    first, last = attribute.texts.take(pa.array(low)), attribute.texts.take(pa.array(high))
+    plain = column.kind in (Kind.INTEGER, Kind.NUMBER)
+    signed = pc.fill_null(pc.starts_with(first, "-"), False)
+    dash = pc.if_else(signed, " to ", "–") if plain else " to "
+    labels = pc.binary_join_element_wise(first, dash, last, "", null_handling="emit_null")
+    labels = pc.if_else(pa.array((high == attribute.missing) & (low < high)), STAR, labels)
+    return Column(pc.if_else(pa.array(low == high), first, labels), groups.labels).tidy()
+
+
+def _ancestor(column: Column, attribute: Tree, groups: Groups, largest_set: int) -> Column:
+    """The label on the lowest level that has one for the whole group; for a value or `*`, a small set of values."""
+    labels, level = pa.nulls(len(groups), pa.string()), 0
+    open_ = np.ones(len(groups), dtype=bool)
+    for level, names in enumerate(attribute.labels):
+        low, high = _ends(attribute.table[level][attribute.codes], groups)
+        settled = open_ & (low == high)
+        labels = pc.if_else(pa.array(settled), names.take(pa.array(low)), labels)
+        open_ &= low != high
+        if not open_.any():
+            break
+        if level == 0 and len(attribute.labels) == 2 and largest_set > 1:
+            labels, open_ = _sets(attribute, groups, labels, open_, largest_set)
+    if level == 0:
+        return column  # nobody had to give anything up
+    return Column(labels, groups.labels).tidy()
+
+
+def _sets(
+    attribute: Tree, groups: Groups, labels: pa.Array, open_: np.ndarray, most: int
+) -> tuple[pa.Array, np.ndarray]:
+    """`{A, B}` for the groups that hold few enough values, none of them missing or `*`."""
+    pairs = np.unique(groups.labels.astype(np.int64) * attribute.width + attribute.codes)
+    owner, code = pairs // attribute.width, pairs % attribute.width
+    count = np.bincount(owner, minlength=len(groups))
+    texts = attribute.labels[0].take(pa.array(code))
+    offsets = pa.array(np.append(0, np.cumsum(count)).astype(np.int32))
+    texts = pc.if_else(pc.equal(texts, STAR), None, texts)
+    joined = pc.binary_join(pa.ListArray.from_arrays(offsets, texts), ", ")  # null where a value is missing or `*`
+    small = open_ & (count <= most) & joined.is_valid().to_numpy(zero_copy_only=False)
+    sets = pc.binary_join_element_wise("{", joined, "}", "")
+    return pc.if_else(pa.array(small), sets, labels), open_ & ~small

@@ -1,0 +1,162 @@
+"""Microaggregation: small groups of similar records share one value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from oboro.errors import ColumnError
+from oboro.evaluate.models import KAnonymity
+from oboro.evaluate.verify import Promise
+from oboro.partition.fixed import fixed
+from oboro.partition.mdav import mdav, vmdav
+from oboro.partition.space import Space, ranks
+from oboro.table.dataset import Column
+from oboro.table.groups import Groups
+from oboro.table.schema import Schema
+from oboro.techniques import aggregate
+from oboro.techniques.base import Outcome, Work
+from oboro.techniques.numeric import OnColumns, differing, places, quoted, written
+
+__all__ = ["Microaggregate"]
+
+Aggregate = Literal["mean", "median", "mode"]
+
+AGGREGATES = {"mean": aggregate.mean, "median": aggregate.median, "mode": aggregate.mode}
+
+
+class Microaggregate(OnColumns):
+    """Put k or more similar records together and give them all one value: the mean, the median or the most frequent.
+
+    `mdav` groups over all columns at once (each number in standard deviations; two different categories are at distance
+    1; a missing number is as far from every number as the smallest from the largest). `vmdav` does so too, but lets a
+    group grow to 2k − 1 where that suits the data. `fixed` sorts each column on its own and cuts it every k records.
+
+    Given: k records or more; numbers or dates, and with `mdav` and `vmdav` also categories, whose aggregate must be
+    `mode`.
+    Promises: with `mdav` and `vmdav` every combination of released values of the columns occurs k times or more; with
+    `fixed` every value of each column alone does. Whole numbers and dates stay such (rounded half to even); text that looks like
+    numbers becomes numbers. A missing number stays missing only as its group does: a group's number is missing unless
+    more than half of the members have one; among categories a missing value counts as one more category.
+    Checked by: the verifier on the released table; tests/test_microaggregate.py, against MDAV by plain loops.
+
+    Cost: `mdav` O(n² · columns / k) on all cores, with few columns about O(n^1.5) (1M records in 3 columns: half a
+    minute); `vmdav` about O(n log n) with few columns; `fixed` O(n log n).
+
+    >>> Microaggregate(attribute="age", k=2, method="fixed").apply({"age": [30, 41, 31, 45, 44]})
+    {'age': [30, 43, 30, 43, 43]}
+    """
+
+    step: ClassVar[str] = "microaggregate"
+
+    k: int = Field(ge=2)
+    """The least number of records in a group."""
+    method: Literal["mdav", "vmdav", "fixed"] = "mdav"
+    """mdav: similar over all columns together; vmdav: the same with groups of k to 2k − 1; fixed: each column on its own,
+    sorted and cut every k records.
+    """
+    gamma: float | None = Field(None, ge=0, allow_inf_nan=False)
+    """vmdav: how readily a group grows; 0.2 (the default) suits scattered data, 1.1 clustered data."""
+    aggregate: Aggregate | dict[str, Aggregate] = "mean"
+    """mean, median or mode: for all columns, or by column (mean where a column is not named)."""
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.gamma is not None and self.method != "vmdav":
+            raise ValueError(f"gamma: goes with method: vmdav only, not with {self.method}; remove it")
+        if isinstance(self.aggregate, dict) and (
+            unknown := [name for name in self.aggregate if name not in self.names]
+        ):
+            raise ValueError(
+                f"aggregate: {quoted(unknown)} is not microaggregated; the columns are {quoted(self.names)}"
+            )
+        return self
+
+    def run(self, work: Work) -> Outcome:
+        """Group, then publish one value per group and column."""
+        work.schema.require(work.data, self.names, self.step)
+        columns = {name: work.data[name] for name in self.names}
+        if not work.data.rows:
+            return Outcome(work.data, work.schema, {"method": self.method, "k": self.k})
+        categorical = frozenset(name for name in columns if self._is_category(name, columns[name]))
+        groups = self._groups(columns, categorical)
+        released, changed = {}, {}
+        for name, column in columns.items():
+            publish = _published_category if name in categorical else self._published_number
+            released[name], changed[name] = publish(name, column, groups[name])
+        facts = {"method": self.method, "k": self.k, **_sizes(groups), "changed": changed}
+        return Outcome(work.data.with_columns(released), work.schema, facts, self._promises())
+
+    def explain(self, schema: Schema) -> str:
+        """Who stands together, what they share, and what that promises."""
+        shares = {self._aggregate(name) for name in self.names}
+        each = "; ".join(f"{name}: {self._aggregate(name)}" for name in self.names)
+        what = f"the {shares.pop()}" if len(shares) == 1 else f"one aggregate a column ({each})"
+        if self.method != "fixed":
+            return (
+                f"Put each record with {self.k - 1} or more others that are similar in {quoted(self.names)} and "
+                f"replace their values by {what} of the group. Every combination of these columns then occurs "
+                f"{self.k} times or more."
+            )
+        own = ", each on its own" if len(self.names) > 1 else ""
+        return (
+            f"Sort {quoted(self.names)}{own}, cut every {self.k} records and replace the values by {what} of the "
+            f"group. Every value of a column then occurs {self.k} times or more; combinations of columns may not."
+        )
+
+    def _aggregate(self, name: str) -> Aggregate:
+        return self.aggregate.get(name, "mean") if isinstance(self.aggregate, dict) else self.aggregate
+
+    def _is_category(self, name: str, column: Column) -> bool:
+        if column.kind.numeric or len(column.values.drop_null()) == 0:
+            return False
+        if self.method == "fixed" or self._aggregate(name) != "mode":
+            try:
+                column.numbers(name)
+            except ColumnError as error:
+                hint = f"for categories use method: mdav with aggregate: {{{name}: mode}}"
+                raise ColumnError(f"{str(error).split(';')[0]}; correct the value, or {hint}") from None
+        return True
+
+    def _groups(self, columns: Mapping[str, Column], categorical: frozenset[str]) -> dict[str, Groups]:
+        if self.method == "fixed":
+            return {name: fixed(places(column, name)[column.codes], self.k) for name, column in columns.items()}
+        space = Space.of(columns, categorical=categorical)
+        gamma = 0.2 if self.gamma is None else self.gamma
+        groups = mdav(space, self.k) if self.method == "mdav" else vmdav(space, self.k, gamma)
+        return dict.fromkeys(columns, groups)
+
+    def _published_number(self, name: str, column: Column, groups: Groups) -> tuple[Column, int]:
+        before = places(column, name)[column.codes]
+        if np.isnan(before).all():
+            return column, 0
+        shared = AGGREGATES[self._aggregate(name)](before, groups)
+        array = written(aggregate.without_minority(shared, before, groups), column, name)
+        released = Column(array, groups.labels).tidy()
+        return released, differing(before, released.numbers(name)[released.codes])
+
+    def _promises(self) -> tuple[Promise, ...]:
+        model = (KAnonymity(k=self.k),)
+        if self.method != "fixed":
+            return (Promise(self.step, self.names, model),)
+        return tuple(Promise(self.step, (name,), model) for name in self.names)
+
+
+def _published_category(name: str, column: Column, groups: Groups) -> tuple[Column, int]:
+    order = ranks(column)
+    shared = aggregate.mode(order[column.codes].astype(np.float64), groups).astype(np.int64)
+    code_of = np.argsort(order)
+    released = Column(column.values.take(code_of[shared]), groups.labels).tidy()
+    return released, int(np.count_nonzero(code_of[shared][groups.labels] != column.codes))
+
+
+def _sizes(groups: Mapping[str, Groups]) -> dict[str, Any]:
+    every = list({id(group): group for group in groups.values()}.values())
+    return {
+        "groups": sum(len(group) for group in every),
+        "smallest": min(int(group.sizes.min()) for group in every),
+        "largest": max(int(group.sizes.max()) for group in every),
+    }

@@ -1,0 +1,222 @@
+"""Noise on numbers and dates."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from oboro.errors import ColumnError, InputError, UsageError
+from oboro.table.dataset import Column, Dataset
+from oboro.table.schema import Schema
+from oboro.table.values import Kind
+from oboro.techniques.base import Outcome, Work
+from oboro.techniques.bounds import Value, place
+from oboro.techniques.numeric import DAY, OnColumns, differing, is_date, places, quoted, written
+
+__all__ = ["Bounds", "Noise"]
+
+LARGEST = 1e150
+MEANING = "Noise alone promises nothing: it hides exact values, not who is who."
+
+
+class Bounds(BaseModel):
+    """What a value cannot be: an age below 0, a date in the future."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    min: Value | None = None
+    """The least value that may be released."""
+    max: Value | None = None
+    """The largest value that may be released."""
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if self.min is None and self.max is None:
+            raise ValueError("give min, max or both")
+        return self
+
+
+class Noise(OnColumns):
+    """Add a random amount to each value, or multiply by one: nobody can look an exact value up in another table.
+
+    `correlated` draws the noise of all columns together from N(0, relative² · Σ), where Σ is their covariance (over
+    records without a missing value): the covariance of the release is (1 + relative²) · Σ in expectation and
+    correlations stay (Kim 1986). `rescale` then draws values towards the mean by √(1 + relative²), so that the
+    covariance itself stays in expectation; without `correlated` it keeps each column's variance. Values beyond `bounds`
+    are reflected at them, not cut off: cutting would heap values on the bound.
+
+    Given: columns of numbers or dates (the scale of dates is in days).
+    Promises: nothing about who can be found; missing values stay missing, whole numbers whole, dates dates, and nothing
+    lies outside `bounds`. The noise has mean 0 (bounds and rounding to whole numbers change it a little).
+    Checked by: tests/test_techniques_numeric.py: means, variances and covariances of large samples, and reflection case
+    by case.
+
+    >>> Noise(attribute="age", scale=2, bounds={"min": 0}).apply({"age": [1, 44, None]}, seed=1)
+    {'age': [2, 46, None]}
+    """
+
+    step: ClassVar[str] = "noise"
+
+    distribution: Literal["gaussian", "laplace"] = "gaussian"
+    """gaussian, or laplace (more small and more very large amounts)."""
+    scale: float | None = Field(None, gt=0, le=1e100)
+    """The distribution's scale: standard deviation (gaussian) or b (laplace), in the column's unit; dates in days."""
+    relative: float | None = Field(None, gt=0, le=1e6)
+    """The noise's standard deviation as a part of the column's own (multiplicative: of each value)."""
+    multiplicative: bool = False
+    """Multiply each value by 1 + noise: large values change more than small ones."""
+    correlated: bool = False
+    """Draw the noise of all columns together, correlated as the columns are; gaussian, with relative."""
+    rescale: bool = False
+    """Draw the values back towards the mean so that variances (correlated: covariances) stay as they were."""
+    bounds: Bounds | dict[str, Bounds] | None = None
+    """The least and the largest value allowed: for all columns, or by column. Values beyond are reflected."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if (self.scale is None) == (self.relative is None):
+            raise ValueError("give either scale (in the column's unit) or relative (a part of its standard deviation)")
+        if self.correlated and (len(self.names) < 2 or self.relative is None or self.distribution != "gaussian"):
+            raise ValueError("correlated needs several attributes, relative, and the gaussian distribution")
+        if self.multiplicative and (self.correlated or self.rescale):
+            raise ValueError("correlated and rescale are for added noise, not for multiplicative noise")
+        if self.bounds == {}:
+            raise ValueError("bounds: give min, max or both, or leave bounds out")
+        if isinstance(self.bounds, dict) and (unknown := [name for name in self.bounds if name not in self.names]):
+            raise ValueError(f"bounds: {quoted(unknown)} gets no noise; the columns are {quoted(self.names)}")
+        return self
+
+    def run(self, work: Work) -> Outcome:
+        """One draw per cell. O(rows · columns²) with `correlated`, else O(rows · columns)."""
+        work.schema.require(work.data, self.names, self.step)
+        columns = [work.data[name] for name in self.names]
+        before = _matrix(work.data, self.names)
+        after, deviations = self._noisy(before, columns, work.rng)
+        released, changed = {}, {}
+        for j, (name, column) in enumerate(zip(self.names, columns, strict=True)):
+            if np.isnan(before[:, j]).all():
+                continue
+            numbers = self._within(after[:, j], column, name)
+            released[name] = Column.encode(written(numbers, column, name))
+            changed[name] = differing(before[:, j], released[name].numbers(name)[released[name].codes])
+        facts = {"distribution": self.distribution, "changed": changed, "standard_deviation": deviations}
+        return Outcome(work.data.with_columns(released), work.schema, facts)
+
+    def explain(self, schema: Schema) -> str:
+        """What is added, how much, and what that is not."""
+        if self.scale is not None:
+            size = f"scale {self.scale:.6g}"
+        else:
+            size = f"standard deviation {self.relative:.6g}" + (
+                "" if self.multiplicative else " times the column's own"
+            )
+        noise = f"{self.distribution} noise of {size}"
+        if self.multiplicative:
+            act = f"Multiply each value of {quoted(self.names)} by 1 + {noise}"
+        else:
+            act = f"Add {noise} to each value of {quoted(self.names)}"
+        kept = ", correlated as the columns are" if self.correlated else ""
+        back = ", then draw values back so that variances stay" if self.rescale else ""
+        bounds = ", reflected at the bounds" if self.bounds is not None else ""
+        return f"{act}{kept}{back}{bounds}. Missing values stay; whole numbers and dates stay such. {MEANING}"
+
+    def _noisy(
+        self, before: np.ndarray, columns: list[Column], rng: np.random.Generator
+    ) -> tuple[np.ndarray, dict[str, float]]:
+        """Noisy values, and the standard deviation of the noise by column."""
+        used = before[~np.isnan(before).any(axis=1)] if self.correlated else before
+        if self.correlated and len(used) < 2:
+            raise InputError(
+                f"{self.step}: correlated needs two records or more without a missing value; leave correlated out"
+            )
+        means, spreads = _moments(used)
+        if self.correlated:
+            deviations = (self.relative or 0) * spreads
+            noise = rng.standard_normal(before.shape) @ _root(used, means, spreads).T * deviations
+        else:
+            deviations = self._deviations(spreads, columns)
+            noise = self._draw(before.shape, rng) * deviations
+        after = before * (1 + noise) if self.multiplicative else before + noise
+        if self.rescale:
+            ratio = np.divide(deviations, spreads, out=np.zeros_like(spreads), where=spreads > 0)
+            after = means + (after - means) / np.sqrt(1 + ratio**2)
+        in_days = deviations / self._units(columns)
+        return after, {name: float(value) for name, value in zip(self.names, in_days, strict=True)}
+
+    def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+        """Noise with mean 0 and standard deviation 1."""
+        if self.distribution == "gaussian":
+            return rng.standard_normal(shape)
+        return rng.laplace(scale=np.sqrt(0.5), size=shape)
+
+    def _deviations(self, spreads: np.ndarray, columns: list[Column]) -> np.ndarray:
+        """The noise's standard deviation in each column, in the unit in which the column counts."""
+        for name, column in zip(self.names, columns, strict=True):
+            if self.multiplicative and is_date(column):
+                raise ColumnError(f"{name}: holds dates, which cannot be multiplied; leave multiplicative out")
+        if self.relative is not None:
+            return np.full(spreads.size, self.relative) if self.multiplicative else self.relative * spreads
+        assert self.scale is not None
+        deviation = self.scale * (1 if self.distribution == "gaussian" else np.sqrt(2))
+        return np.asarray(deviation * self._units(columns))
+
+    def _units(self, columns: list[Column]) -> np.ndarray:
+        """What the recipe's 1 is on each column's line: a day is 86.4e9 microseconds in a column of date-times."""
+        return np.array([DAY if column.kind is Kind.DATETIME else 1.0 for column in columns])
+
+    def _within(self, numbers: np.ndarray, column: Column, name: str) -> np.ndarray:
+        bounds = self.bounds.get(name) if isinstance(self.bounds, dict) else self.bounds
+        if bounds is None:
+            return numbers
+        low = -np.inf if bounds.min is None else place(bounds.min, column, name)
+        high = np.inf if bounds.max is None else place(bounds.max, column, name)
+        if column.kind is not Kind.NUMBER:
+            low, high = np.ceil(low), np.floor(high)
+        if low > high:
+            raise UsageError(f"{self.step}: bounds of {name!r}: no value lies between min and max")
+        return reflect(numbers, low, high)
+
+
+def reflect(numbers: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Mirror what lies beyond a bound back at it, as often as needed; what lies within stays exactly.
+
+    >>> reflect(np.array([-3.0, 4.0, 12.0, 31.0]), 0, 10)
+    array([3., 4., 8., 9.])
+    """
+    beyond = (numbers < low) | (numbers > high)
+    if not beyond.any():
+        return numbers
+    if np.isinf(low) or np.isinf(high):
+        mirror = 2 * (low if np.isinf(high) else high)
+        return np.where(beyond, mirror - numbers, numbers)
+    if low == high:
+        return np.where(beyond, low, numbers)
+    along = np.mod(numbers - low, 2 * (high - low))
+    folded = low + np.minimum(along, 2 * (high - low) - along)
+    return np.where(beyond, np.clip(folded, low, high), numbers)
+
+
+def _matrix(data: Dataset, names: tuple[str, ...]) -> np.ndarray:
+    """One number per cell, NaN where missing: rows × columns."""
+    matrix = np.stack([places(data[name], name)[data[name].codes] for name in names], axis=1)
+    if large := [name for name, column in zip(names, matrix.T, strict=True) if (np.abs(column) > LARGEST).any()]:
+        raise ColumnError(f"{quoted(large)}: holds a number beyond ±1e150; correct it, or drop the record")
+    return matrix
+
+
+def _moments(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation (n − 1) of each column without its missing values; 0 where nothing is spread."""
+    present = ~np.isnan(matrix)
+    counts = present.sum(axis=0)
+    means = np.where(present, matrix, 0).sum(axis=0) / np.maximum(counts, 1)
+    squares = np.where(present, matrix - means, 0) ** 2
+    return means, np.sqrt(squares.sum(axis=0) / np.maximum(counts - 1, 1))
+
+
+def _root(matrix: np.ndarray, means: np.ndarray, spreads: np.ndarray) -> np.ndarray:
+    """A square root of the correlation matrix; by eigenvalues: dependent columns have no Cholesky root."""
+    scaled = np.divide(matrix - means, spreads, out=np.zeros_like(matrix), where=spreads > 0)
+    values, vectors = np.linalg.eigh(scaled.T @ scaled / (len(matrix) - 1))
+    return np.asarray(vectors * np.sqrt(np.clip(values, 0, None)))

@@ -1,0 +1,110 @@
+"""What the techniques for numbers and dates share: naming columns, reading places on a line, and writing them back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field, model_validator
+
+from oboro.errors import ColumnError, listing
+from oboro.table.dataset import Column
+from oboro.table.values import Kind, from_numbers
+from oboro.techniques.base import Technique
+
+__all__ = ["DAY", "OnColumns", "differing", "is_date", "is_text", "narrowed", "places", "quoted", "written"]
+
+# The calendar of Python and of most files: the years 1 to 9999, in days since 1970.
+FIRST_DAY, LAST_DAY = -719_162.0, 2_932_896.0
+DAY = 86_400e6  # microseconds
+LARGEST = 2.0**63 - 1024  # the largest float64 that an int64 holds
+
+
+class OnColumns(Technique):
+    """A technique for one column (`attribute`) or several (`attributes`)."""
+
+    attribute: str | None = None
+    """The column."""
+    attributes: tuple[str, ...] | None = Field(None, min_length=1)
+    """The columns, where there are several."""
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        if (self.attribute is None) == (self.attributes is None):
+            raise ValueError("give either attribute (one column) or attributes (a list of columns)")
+        if len(set(self.names)) < len(self.names):
+            raise ValueError(f"a column is named twice: {listing(self.names)}")
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns, one or several."""
+        return self.attributes or ((self.attribute,) if self.attribute is not None else ())
+
+
+def quoted(names: Sequence[str]) -> str:
+    """Column names for a sentence.
+
+    >>> quoted(["age"]), quoted(["age", "income", "born"])
+    ("'age'", "'age', 'income' and 'born'")
+    """
+    first, last = list(names[:-1]), repr(names[-1])
+    return f"{', '.join(map(repr, first))} and {last}" if first else last
+
+
+def is_text(column: Column) -> bool:
+    """Whether the values are written as text (as they come from a CSV file), whatever they look like."""
+    return bool(pa.types.is_string(column.values.type) or pa.types.is_large_string(column.values.type))
+
+
+def is_date(column: Column) -> bool:
+    """Whether the values are dates, with or without a time."""
+    return column.kind in (Kind.DATE, Kind.DATETIME)
+
+
+def places(column: Column, name: str) -> np.ndarray:
+    """Where each distinct value lies on the line, NaN where missing; an infinite number is an error."""
+    numbers = column.numbers(name)
+    if np.isinf(numbers).any():
+        raise ColumnError(f"{name}: holds an infinite number; correct it, or drop the record")
+    return numbers
+
+
+def written(numbers: np.ndarray, column: Column, name: str) -> pa.Array:
+    """Places on the line as values of the column's kind: whole numbers and dates rounded half to even, NaN as missing.
+
+    Text becomes numbers or dates; a numeric type is kept where it can hold the values.
+    """
+    kind = column.kind
+    if kind is Kind.INTEGER:
+        numbers = np.clip(numbers, -LARGEST, LARGEST)
+    if is_date(column):
+        unit = DAY if kind is Kind.DATETIME else 1.0
+        if (np.rint(numbers / unit) < FIRST_DAY).any() or (np.rint(numbers / unit) > LAST_DAY).any():
+            raise ColumnError(
+                f"{name}: a date would leave the years 1 to 9999; use a smaller step or scale, or give bounds"
+            )
+    array = from_numbers(numbers, kind)
+    if kind is Kind.DATETIME and pa.types.is_timestamp(column.values.type) and column.values.type.tz:
+        # From the count, not from the zoneless time: a cast of that would be free to take it for local time.
+        array = pc.cast(pc.cast(array, pa.int64()), pa.timestamp("us", column.values.type.tz))
+    return array if is_text(column) else narrowed(array, column.values.type)
+
+
+def narrowed(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    """The values in the type that the column had, where it can hold them all."""
+    if pa.types.is_null(type_):
+        return array
+    try:
+        # Fractions of a second that the type cannot hold are cut off; a number that it cannot hold is not.
+        return pc.cast(array, type_, safe=not pa.types.is_timestamp(type_))
+    except pa.ArrowInvalid:
+        return array
+
+
+def differing(before: np.ndarray, after: np.ndarray) -> int:
+    """How many cells changed; missing equals missing."""
+    return int(np.count_nonzero((before != after) & ~(np.isnan(before) & np.isnan(after))))

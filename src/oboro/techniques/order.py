@@ -1,0 +1,144 @@
+"""The order of records: sorted by a rule, or shuffled by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import Field, model_validator
+
+from oboro.errors import listing
+from oboro.table.dataset import Column, Dataset, smallest_unsigned
+from oboro.table.schema import Schema
+from oboro.table.values import texts_of, typed
+from oboro.techniques.base import Outcome, Technique, Work
+
+__all__ = ["Shuffle", "Sort"]
+
+
+class Sort(Technique):
+    """Put the records in an order that the data itself gives, so that the order of collection says nothing.
+
+    Numbers are compared as numbers, dates as dates, text by code point; text that looks like a number counts as one
+    only where every value of the column does. Missing values come last, in both directions.
+
+    Given: columns to sort by, the most important first; `-zip` is `zip` from high to low.
+    Promises: the same records, each whole, in that order; records that agree on every key keep their order. No privacy
+    guarantee: where many records agree, their old order still shows (shuffle first).
+    Checked by: tests/test_techniques_records.py, against Python's own sort.
+
+    >>> Sort(by=["-age"]).apply({"age": ["9", None, "10"]})
+    {'age': ['10', '9', None]}
+    """
+
+    step: ClassVar[str] = "sort"
+    moves_records: ClassVar[bool] = True
+    changes_values: ClassVar[bool] = False
+
+    by: str | tuple[str, ...] = Field(min_length=1)
+    """A column, or several with the most important first; a minus before the name sorts from high to low."""
+    descending: bool = False
+    """Sort every column from high to low (instead of a minus before each)."""
+
+    @model_validator(mode="after")
+    def _one_way_to_say_it(self) -> Sort:
+        if self.descending and any(name.startswith("-") for name in self._names):
+            raise ValueError("give `descending: true` or a minus before the names, not both")
+        bare = [name.removeprefix("-") for name in self._names]
+        if len(set(bare)) < len(bare):
+            raise ValueError(f"a column can be sorted by only once, but by is {listing(self._names)}")
+        return self
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return (self.by,) if isinstance(self.by, str) else self.by
+
+    def run(self, work: Work) -> Outcome:
+        """Sort stably by the least important key first: with one or two bytes a row each pass is a radix sort, O(n)."""
+        keys = self._keys(work.data)
+        work.schema.require(work.data, [name for name, _ in keys], self.step)
+        order = np.arange(work.data.rows)
+        for name, descending in reversed(keys):
+            places = _places(work.data[name], descending)
+            order = order[np.argsort(places[order], kind="stable")]
+        facts = {"records": work.data.rows, "by": [f"-{name}" if down else name for name, down in keys]}
+        return Outcome(work.data.take(order), work.schema, facts)
+
+    def explain(self, schema: Schema) -> str:
+        """The keys and their directions."""
+        keys = [
+            f"{name!r} ({'high to low' if down else 'low to high'})" for name, down in self._keys(schema.attributes)
+        ]
+        return f"Sort the records by {', then by '.join(keys)}; missing values come last, and ties keep their order."
+
+    def _keys(self, known: Container[str]) -> list[tuple[str, bool]]:
+        """Name and whether it descends; a column whose own name starts with a minus is taken at its word."""
+        return [
+            (name[1:], True) if name.startswith("-") and name not in known else (name, self.descending)
+            for name in self._names
+        ]
+
+
+def _places(column: Column, descending: bool) -> np.ndarray:
+    """For each row, the place of its value among the column's distinct values; missing has the last place."""
+    values = typed(column.values)
+    if pa.types.is_floating(values.type):
+        values = values.cast(pa.float64())  # Arrow does not rank half floats
+    direction = "descending" if descending else "ascending"
+    try:
+        ranks = pc.rank(values, sort_keys=direction, tiebreaker="dense")
+    except pa.ArrowNotImplementedError:
+        ranks = pc.rank(pa.array(texts_of(values), pa.string()), sort_keys=direction, tiebreaker="dense")
+    small = ranks.to_numpy(zero_copy_only=False).astype(smallest_unsigned(len(values) + 1))
+    return np.asarray(small[column.codes])
+
+
+class Shuffle(Technique):
+    """Put the records in a random order, or shuffle some columns against the others.
+
+    Without `attributes` whole records change places. With `attributes` the values of those columns change places among
+    the records, together: a row of them stays together, but its link to the rest of the record is broken.
+
+    Given: nothing, or the columns whose link to the others is to be broken.
+    Promises: without `attributes`, the same records in an order that is uniformly random; with them, the same rows of
+    those columns, and the same rows of all the others, paired at random.
+    Checked by: tests/test_techniques_records.py, on the multisets of records.
+
+    >>> sorted(Shuffle().apply({"age": [31, 42, 53]}, seed=1)["age"])
+    [31, 42, 53]
+    """
+
+    step: ClassVar[str] = "shuffle"
+    moves_records: ClassVar[bool] = True
+    changes_values: ClassVar[bool] = False
+
+    attributes: tuple[str, ...] | None = Field(None, min_length=1)
+    """Shuffle only these columns, together, against the rest. Without it: whole records."""
+
+    def run(self, work: Work) -> Outcome:
+        """One uniformly random permutation of the rows."""
+        data, order = work.data, work.rng.permutation(work.data.rows)
+        if self.attributes is None:
+            return Outcome(data.take(order), work.schema, {"records": data.rows})
+        work.schema.require(data, self.attributes, self.step)
+        facts: dict[str, Any] = {"records": data.rows, "attributes": list(self.attributes)}
+        return Outcome(_rearranged(data, self.attributes, order), work.schema, facts)
+
+    def explain(self, schema: Schema) -> str:
+        """Whether records stay whole."""
+        if self.attributes is None:
+            return "Put the records in a random order; every record stays whole."
+        names = listing(self.attributes, most=30)
+        return (
+            f"Shuffle the values of {names} among the records, keeping them together. This breaks their link to the "
+            "other columns: they no longer speak of the person in the rest of the record, and every relation between "
+            "them and the other columns is lost."
+        )
+
+
+def _rearranged(data: Dataset, names: tuple[str, ...], order: np.ndarray) -> Dataset:
+    """Only codes move: the dictionaries stay."""
+    return data.with_columns({name: Column(data[name].values, data[name].codes[order]) for name in names})

@@ -1,0 +1,204 @@
+"""Pk-anonymization: every value is kept with probability ρ, else replaced by a uniform draw from its domain.
+
+After Ikarashi, Kikuchi, Chida and Takahashi, "k-anonymous Microdata Release via Post Randomisation Method" (IWSEC
+2015). The argument for the formula is in `docs/guarantees/pk-anonymity.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import log
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from oboro.errors import UsageError, listing
+from oboro.evaluate.retention import Domain, Value
+from oboro.table.dataset import Column, smallest_unsigned
+from oboro.table.schema import Schema
+from oboro.techniques.base import Outcome, Technique, Work
+
+__all__ = ["PkAnonymize", "anonymity", "budget", "solve"]
+
+GRID = 1 << 53  # what a generator's uniform numbers are multiples of: "below ρ" then has exactly the chance ρ
+
+Rho = Annotated[float, Field(ge=0, lt=1)]
+
+
+class PkAnonymize(Technique):
+    """Randomize attributes so that a released record cannot be linked to a person with more than 1/k certainty.
+
+    Each value is kept with probability ρ, else replaced by a uniform draw from its domain of |V| values (which may
+    draw the same value again).
+
+    Given: n records, attributes with their domains, and k or ρ. The attacker may know the original values of these
+    attributes of *all* persons, but none of the other columns; the order of the records tells nothing (if it may,
+    shuffle them).
+    Promises: Pk-anonymity: no released record is linked to any person with a probability above 1/k, where
+    k = 1 + (n − 1)·∏((1 − ρ)/(1 + (|V| − 1)ρ))². And, where the domains do not depend on the data, local ε-differential
+    privacy of each record, ε = Σ ln((1 + (|V| − 1)ρ)/(1 − ρ)).
+    Checked by: nothing that looks at the release alone, for the promise is about how it was made. So the outcome has no
+    promise to verify, and the facts carry n, |V|, ρ, k and ε instead; the owner of both tables can compare them with
+    `oboro.evaluate.retention.pk_evidence`. tests/test_pk.py checks the formula on all small tables by enumeration.
+
+    >>> released = PkAnonymize(rho=0.9).apply({"sex": ["F", "M"] * 500}, attributes={"sex": {"role": "quasi"}}, seed=1)
+    >>> sum(one == other for one, other in zip(released["sex"], ["F", "M"] * 500))  # 950 expected
+    950
+    """
+
+    step: ClassVar[str] = "pk_anonymize"
+
+    k: float | None = Field(None, gt=1)
+    """Link no record to a person with more than 1/k certainty; the largest rho that keeps this is found."""
+    attributes: tuple[str, ...] | None = Field(None, min_length=1)
+    """The columns to randomize. Without it: all quasi-identifiers."""
+    rho: Rho | dict[str, Rho] | None = None
+    """The probability to keep a value: one for all attributes, or one for each. What is not given is found from k, one
+    rho for all; what is given together with k must reach that k."""
+    domain: dict[str, list[Value]] = Field(default_factory=dict)
+    """The values that replacements are drawn from, by attribute. Without it: the distinct values in the data (a
+    missing value is one), whose list tells which values occurred at all. A list that does not depend on the data is
+    safer."""
+
+    @model_validator(mode="after")
+    def _enough_is_said(self) -> PkAnonymize:
+        if self.k is None and self.rho is None:
+            raise ValueError("give k (then rho is found), or rho (then k is reported)")
+        if short := [name for name, values in self.domain.items() if not values]:
+            raise ValueError(f"the domain of {short[0]!r} is empty; list its values, or leave it out")
+        if self.attributes and len(set(self.attributes)) < len(self.attributes):
+            raise ValueError(f"an attribute is named twice in {listing(self.attributes)}; randomize each once")
+        return self
+
+    def run(self, work: Work) -> Outcome:
+        """Randomize; the facts carry everything that the guarantee depends on."""
+        names = self._names(work.schema)
+        work.schema.require(work.data, names, self.step)
+        domains = {name: Domain.of(name, work.data[name], self.domain.get(name)) for name in names}
+        sizes = {name: len(domain) for name, domain in domains.items()}
+        rhos = self.rates(work.data.rows, sizes)
+        columns = {name: _randomize(work.data[name], domains[name], rhos[name], work.rng) for name in names}
+        data = work.data.with_columns(columns)
+        return Outcome(data, work.schema, self._facts(work.data.rows, sizes, rhos))
+
+    def rates(self, records: int, sizes: Mapping[str, int]) -> dict[str, float]:
+        """ρ for each attribute, as given or found, for so many records and domains of these sizes."""
+        given = self.rho if isinstance(self.rho, dict) else {} if self.rho is None else dict.fromkeys(sizes, self.rho)
+        fixed = {name: _on_grid(rho) for name, rho in given.items()}
+        free = [name for name in sizes if name not in fixed]
+        if self.k is None:
+            if free:
+                raise UsageError(f"{self.step}: rho says nothing of {listing(free)}; give its rho, or k")
+            return {name: float(fixed[name]) for name in sizes}
+        found = solve(self.k, records, sizes, fixed, step=self.step)
+        return {name: float(fixed.get(name, found)) for name in sizes}
+
+    def explain(self, schema: Schema) -> str:
+        """What will be done, and what must be true for the guarantee to mean something."""
+        names = self._names(schema)
+        aim = "the k that follows is reported" if self.k is None else f"k = {self.k:g}"
+        plan = (
+            f"Keep each value of {listing(names, most=30)} with probability rho ({self._rho_words()}), else replace it "
+            "by a uniform draw from its domain: nobody then links a record to a person with more than 1/k certainty, "
+            f"{aim}. This holds by construction, for these attributes only, where the order of the records tells "
+            "nothing (else add the step shuffle); it cannot be verified from the output."
+        )
+        if drawn := [name for name in names if name not in self.domain]:
+            plan += (
+                f" The domain of {listing(drawn, most=30)} is the values in the data, so the release shows which "
+                "values occurred; a declared domain that does not depend on the data is safer."
+            )
+        return plan
+
+    def _rho_words(self) -> str:
+        if isinstance(self.rho, dict):
+            fixed = ", ".join(f"{name} {rho:g}" for name, rho in self.rho.items())
+            return fixed if self.k is None else f"{fixed}; else the largest that reaches k = {self.k:g}"
+        if self.rho is not None:
+            return f"{self.rho:g}"
+        return f"the largest that reaches k = {self.k:g}, the same for all"
+
+    def _names(self, schema: Schema) -> list[str]:
+        names = self.attributes or schema.quasi
+        if not names:
+            raise UsageError(f"{self.step}: no attribute to randomize; name attributes, or give columns the role quasi")
+        for what, given in (("rho", self.rho), ("domain", self.domain)):
+            if isinstance(given, dict) and (stray := [name for name in given if name not in names]):
+                raise UsageError(f"{self.step}: {what} names {listing(stray)}, which is not randomized")
+        return list(names)
+
+    def _facts(self, records: int, sizes: Mapping[str, int], rhos: Mapping[str, float]) -> dict[str, Any]:
+        return {
+            "records": records,
+            "k_asked": self.k,
+            "k": float(anonymity(records, sizes, rhos)),
+            "epsilon": budget(sizes, rhos),
+            "rho": dict(rhos),
+            "domain_sizes": dict(sizes),
+            "declared_domains": [name for name in sizes if name in self.domain],
+        }
+
+
+def anonymity(records: int, sizes: Mapping[str, int], rhos: Mapping[str, float | Fraction]) -> Fraction:
+    """k = 1 + (n − 1)·∏((1 − ρ)/(1 + (|V| − 1)ρ))², exactly; an attribute with one value tells nothing, so it counts 1.
+
+    >>> float(anonymity(101, {"sex": 2}, {"sex": 0.5}))
+    12.11111111111111
+    """
+    odds = Fraction(1)
+    for name, size in sizes.items():
+        if size > 1:
+            rho = Fraction(rhos[name])
+            odds *= (1 - rho) / (1 + (size - 1) * rho)
+    return 1 + max(records - 1, 0) * odds**2
+
+
+def budget(sizes: Mapping[str, int], rhos: Mapping[str, float]) -> float:
+    """ε = Σ ln((1 + (|V| − 1)ρ)/(1 − ρ)): how much a released record can say about its original.
+
+    >>> round(budget({"sex": 2}, {"sex": 0.5}), 4)
+    1.0986
+    """
+    return sum(log((1 + (size - 1) * rhos[name]) / (1 - rhos[name])) for name, size in sizes.items() if size > 1)
+
+
+def solve(
+    k: float, records: int, sizes: Mapping[str, int], fixed: Mapping[str, Fraction], *, step: str = "pk_anonymize"
+) -> Fraction:
+    """The largest ρ for the attributes that are not fixed with which k is reached.
+
+    k falls as ρ grows, so bisection finds it: over the 2⁵³ values that ρ can take, in exact fractions, because a
+    rounding error upwards would break the promise. `UsageError` where even ρ = 0 is not enough.
+    """
+
+    def reached(place: int) -> bool:
+        rhos = {name: fixed.get(name, Fraction(place, GRID)) for name in sizes}
+        return anonymity(records, sizes, rhos) >= Fraction(k)
+
+    if k > records:
+        raise UsageError(f"{step}: k = {k:g} cannot be reached with {records} records; ask for at most {records}")
+    if not reached(0):
+        most = float(anonymity(records, sizes, {name: fixed.get(name, Fraction(0)) for name in sizes}))
+        raise UsageError(f"{step}: with the given rho k is at most {most:.6g}, not {k:g}; lower rho, or ask for less")
+    if not any(size > 1 and name not in fixed for name, size in sizes.items()):
+        return Fraction(0)  # nothing is left to choose: attributes with one value stay as they are under any rho
+    low, high = 0, GRID  # reached, not reached
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if reached(middle) else (low, middle)
+    return Fraction(low, GRID)
+
+
+def _on_grid(rho: float) -> Fraction:
+    """A given ρ, rounded down (by less than 2⁻⁵³) to a probability that is drawn exactly."""
+    return Fraction(int(Fraction(rho) * GRID), GRID)
+
+
+def _randomize(column: Column, domain: Domain, rho: float, rng: np.random.Generator) -> Column:
+    places = domain.places(column)
+    kept = rng.random(places.size) < rho
+    drawn = rng.integers(len(domain), size=places.size) if len(domain) else places
+    codes = np.where(kept, places, drawn).astype(smallest_unsigned(len(domain)))
+    return Column(domain.values, codes).tidy()

@@ -1,0 +1,126 @@
+"""Exchanging values between records."""
+
+from __future__ import annotations
+
+from math import floor
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from oboro.errors import listing
+from oboro.kernels import swapping
+from oboro.table.dataset import Column
+from oboro.table.groups import Groups
+from oboro.table.schema import Schema
+from oboro.techniques.base import Outcome, Work
+from oboro.techniques.numeric import OnColumns, quoted
+
+__all__ = ["Swap"]
+
+WINDOW = 5.0
+
+
+class Swap(OnColumns):
+    """Exchange values between records, so that nobody can be sure whose value a record carries.
+
+    `rank` (Moore 1996): records are ranked by the value, ties by chance; each exchanges its value with one whose rank
+    is at most `window` percent of the records away. `random`: the values are permuted by chance among the records that
+    agree on the columns `within` (all records without them).
+
+    Given: for `rank` columns of numbers or dates; for `random` any columns.
+    Promises: each column holds exactly the values that it held, each as often as before; with `rank` each record takes
+    part in at most one exchange per column, with one within the window, and missing values stay where they are; with
+    `random` each group of `within` keeps its values, missing ones included. With `together` the columns move as one, so
+    that what they say jointly stays true (with `rank` the first column decides). No group size is promised.
+    Checked by: tests/test_techniques_numeric.py: counts before and after, the window, and a pairing by plain lists.
+
+    >>> Swap(attribute="age", method="random").apply({"age": [31, 44, 58], "sex": ["F", "M", "F"]}, seed=3)
+    {'age': [31, 58, 44], 'sex': ['F', 'M', 'F']}
+    """
+
+    step: ClassVar[str] = "swap"
+    changes_values: ClassVar[bool] = False  # values move, none is new
+
+    method: Literal["rank", "random"] = "rank"
+    """rank: with a record whose value is near in rank; random: with any record of the same group."""
+    window: float | None = Field(None, gt=0, le=100)
+    """With `rank`: how far apart in rank partners may be, in percent of the records that have a value (default 5)."""
+    within: tuple[str, ...] = ()
+    """With `random`: only among records that agree on these columns."""
+    fraction: float = Field(1.0, gt=0, le=1)
+    """The part of the records that take part, drawn by chance; the others keep their values."""
+    together: bool = False
+    """Move the values of all the columns together instead of each column on its own."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.method == "random" and self.window is not None:
+            raise ValueError("window is for method: rank; with method: random use within")
+        if self.method == "rank" and self.within:
+            raise ValueError("within is for method: random; with method: rank use window")
+        if both := [name for name in self.within if name in self.names]:
+            raise ValueError(f"{listing(both)} cannot be swapped and stay fixed at once; take it out of within")
+        if self.together and len(self.names) < 2:
+            raise ValueError("together needs several attributes")
+        return self
+
+    def run(self, work: Work) -> Outcome:
+        """Decide for each row whose value it gets; only codes move. O(n log n) a column."""
+        data = work.data
+        work.schema.require(data, (*self.names, *self.within), self.step)
+        groups = Groups.of([data[name] for name in self.within], data.rows)
+        leaders = self.names[:1] if self.together else self.names
+        sources = {name: self._sources(data[name], name, groups, work.rng) for name in leaders}
+        swapped, moved, changed = {}, {}, {}
+        for name in self.names:
+            source = sources[name if name in sources else leaders[0]]
+            codes = data[name].codes
+            swapped[name] = Column(data[name].values, codes[source])
+            moved[name] = int(np.count_nonzero(source != np.arange(source.size)))
+            changed[name] = int(np.count_nonzero(codes[source] != codes))
+        facts: dict[str, Any] = {"method": self.method, "moved": moved, "changed": changed}
+        if self.within:
+            facts |= {"groups": len(groups), "records_alone": int((groups.sizes == 1).sum())}
+        return Outcome(data.with_columns(swapped), work.schema, facts)
+
+    def explain(self, schema: Schema) -> str:
+        """What is exchanged with whom."""
+        if self.method == "rank":
+            window = f"{self.window or WINDOW:.4g} % of the records"
+            how = f"with a record whose rank is at most {window} away; missing values stay"
+        else:
+            how = f"by chance among records that agree on {quoted(self.within)}" if self.within else "by chance"
+        of = "" if self.fraction == 1 else f" of {self.fraction:.4g} of the records"
+        each = "" if len(self.names) == 1 else ", all together" if self.together else ", each on its own"
+        return (
+            f"Exchange the values{of} of {quoted(self.names)}{each}, {how}. "
+            "Each column keeps exactly its values; who has which is no longer certain, but no group size is promised."
+        )
+
+    def _sources(self, column: Column, name: str, groups: Groups, rng: np.random.Generator) -> np.ndarray:
+        """For each row, the row whose value it gets."""
+        takes_part = np.zeros(len(column), dtype=bool)
+        takes_part[rng.permutation(len(column))[: floor(self.fraction * len(column) + 0.5)]] = True
+        if self.method == "random":
+            return _permuted(takes_part, groups.labels, rng)
+        return self._paired(column.numbers(name)[column.codes], takes_part, rng)
+
+    def _paired(self, numbers: np.ndarray, takes_part: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        rows = np.flatnonzero(~np.isnan(numbers))
+        ranked = rows[np.lexsort((rng.random(rows.size), numbers[rows]))]
+        window = max(1, floor((self.window or WINDOW) / 100 * ranked.size))
+        partners = np.empty(ranked.size, dtype=np.int64)
+        swapping.pair(takes_part[ranked], window, rng.random(ranked.size), partners)
+        sources = np.arange(numbers.size)
+        sources[ranked] = ranked[partners]
+        return sources
+
+
+def _permuted(takes_part: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A uniform permutation within each group of the rows that take part."""
+    rows = np.flatnonzero(takes_part)
+    shuffled = rng.permutation(rows)
+    sources = np.arange(takes_part.size)
+    sources[rows[np.argsort(labels[rows], kind="stable")]] = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    return sources

@@ -1,0 +1,55 @@
+"""Synthesis: every value is drawn anew from the interval that it lay in."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from oboro.partition.univariate import Method
+from oboro.table.schema import Schema
+from oboro.techniques.base import Outcome, Work
+from oboro.techniques.numeric import OnColumns
+from oboro.techniques.partition_univariate import PartitionUnivariate
+
+__all__ = ["Synthesize"]
+
+
+class Synthesize(OnColumns):
+    """Replace each value by one drawn from its interval, k records or more to an interval; each column on its own.
+
+    The short way to `partition_univariate` with a drawn value published, with the defaults that lose least: the
+    histogram by Schwarz's criterion and a density without steps.
+
+    Given: numbers or dates, k records or more with a value; missing values as many as k, or none (else see `missing`).
+    Promises: nothing that a table can show. By construction a drawn value depends on its record only through its
+    interval, which k records or more share; the drawn values themselves may be unique. Whole numbers and dates stay such.
+    Checked by: tests/test_partition_univariate.py (each draw stays in its interval; the same seed draws the same).
+
+    >>> Synthesize(attribute="age", k=2).apply({"age": [30, 30, 30, 30]}, seed=1)
+    {'age': [30, 30, 30, 30]}
+    """
+
+    step: ClassVar[str] = "synthesize"
+
+    k: int = Field(ge=2)
+    """The least number of records in an interval."""
+    density: Literal["uniform", "linear"] = "linear"
+    """How values lie in an interval: everywhere alike, or along a line without steps at the edges."""
+    method: Method = "hist_bic"
+    """How the intervals are found; see partition_univariate."""
+    precision: float | None = Field(None, gt=0, allow_inf_nan=False)
+    """How far apart two values must be to differ; see partition_univariate."""
+    missing: Literal["apart", "join"] = "apart"
+    """What happens where fewer than k values are missing; see partition_univariate."""
+
+    def run(self, work: Work) -> Outcome:
+        """Cut and draw."""
+        return self._partition().run(work)
+
+    def explain(self, schema: Schema) -> str:
+        """How the line is cut and how values are drawn."""
+        return self._partition().explain(schema)
+
+    def _partition(self) -> PartitionUnivariate:
+        return PartitionUnivariate(publish=self.density, **self.model_dump(exclude={"density"}))
