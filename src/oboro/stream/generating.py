@@ -1,0 +1,361 @@
+"""Deciding by a function that is made from earlier records: `paper`, `fixed` and `sequential`.
+
+After Yamaoka & Itoh, "Entropy improvement on delay-free k-anonymization of streaming data". The *generalizing side* takes
+the newest function, applies it, and stores the record where the function changed it. The *generating side* k-anonymizes
+what is stored (top-down, Xu et al. 2006) and makes a function of the groups: a record becomes the most specific pattern of
+a group that it matches, or all `*`. A notice during a run only marks that another one is due.
+
+Each pattern comes from at least k earlier records of the stream, which all match it: that is the promise.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from oboro.errors import InputError
+from oboro.partition.local import Records, Tree
+from oboro.partition.rules import diversity_rule
+from oboro.partition.top_down import patterns, top_down
+from oboro.stream.ladder import Ladder
+from oboro.stream.settings import Settings
+from oboro.table.dataset import Column
+from oboro.table.groups import Groups
+
+__all__ = ["Fixed", "Function", "Paper", "Sequential"]
+
+CHUNK = 512  # records of a batch that share a function before the newest is asked for again
+
+
+class Function:
+    """Patterns, ready to be looked up: for each mask that occurs, the codes that it keeps."""
+
+    def __init__(self, found: np.ndarray, worth: np.ndarray) -> None:
+        self.found = found
+        bits = np.int64(1) << np.arange(worth.size, dtype=np.int64)
+        masks = ((found >= 0) * bits).sum(axis=1)
+        distinct = sorted(set(masks.tolist()) - {0}, key=lambda mask: (-_value(mask, worth), mask))
+        self._tables = []
+        for mask in distinct:
+            kept = np.flatnonzero(mask & bits)
+            take = _taker(kept.tolist())
+            self._tables.append((mask, take, {take(row) for row in found[masks == mask].tolist()}))
+        self._known: dict[bytes, int] = {}
+
+    @staticmethod
+    def none(worth: np.ndarray) -> Function:
+        """What there is before anything is known: everything becomes `*`."""
+        return Function(np.zeros((0, worth.size), dtype=np.int64), worth)
+
+    def masks(self, rows: np.ndarray) -> np.ndarray:
+        """The masks for rows of codes."""
+        return np.fromiter((self.mask(row) for row in rows), dtype=np.int64, count=rows.shape[0])
+
+    def mask(self, row: np.ndarray) -> int:
+        """The mask of the most specific pattern that a row matches, 0 if there is none. O(1) for a row seen before."""
+        key = row.tobytes()
+        mask = self._known.get(key)
+        if mask is None:
+            codes = row.tolist()
+            mask = next((m for m, take, rows in self._tables if take(codes) in rows), 0)
+            self._known[key] = mask
+        return mask
+
+
+def _taker(places: list[int]) -> Callable[[list[int]], tuple[int, ...]]:
+    """Some codes of a row, as a key."""
+    only = places[0]
+    return itemgetter(*places) if len(places) > 1 else lambda row: (row[only],)
+
+
+def _full(row: np.ndarray) -> int:
+    """The mask that keeps everything."""
+    return sum(1 << bit for bit, code in enumerate(row.tolist()) if code >= 0)
+
+
+def _value(mask: int, worth: np.ndarray) -> int:
+    return int(sum(int(one) for bit, one in enumerate(worth) if mask >> bit & 1))
+
+
+class _Store:
+    """Rows with what belongs to them, in order of arrival, from which groups are made."""
+
+    def __init__(self, settings: Settings, ladders: Sequence[Ladder]) -> None:
+        self.settings = settings
+        self.ladders = ladders
+        self.rows: list[np.ndarray] = []
+        self.people: list[int] = []
+        self.secrets: list[int] = []
+        self.times: list[float] = []
+        self.numbers: list[int] = []
+        self._who: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def add(self, row: np.ndarray, person: int, secret: int, now: float, number: int) -> bool:
+        """Keep one more; of each person only one, so that k records are k people."""
+        if person >= 0 and person in self._who:
+            return False
+        if person >= 0:
+            self._who.add(person)
+        self.rows.append(row.copy())
+        self.people.append(person)
+        self.secrets.append(secret)
+        self.times.append(now)
+        self.numbers.append(number)
+        return True
+
+    def replace(self, row: np.ndarray, person: int, secret: int, now: float, number: int) -> None:
+        """Keep one more instead of an earlier one of the same person."""
+        if person >= 0 and person in self._who:
+            at = self.people.index(person)
+            for values in (self.rows, self.people, self.secrets, self.times, self.numbers):
+                del values[at]
+            self._who.discard(person)
+        self.add(row, person, secret, now, number)
+
+    def forget(self, now: float, number: int) -> bool:
+        """Drop what lies beyond the horizon; whether anything did."""
+        horizon, seconds = self.settings.horizon, self.settings.horizon_seconds
+        first = 0
+        while first < len(self.rows) and (
+            (horizon is not None and self.numbers[first] < number - horizon)
+            or (seconds is not None and self.times[first] < now - seconds)
+        ):
+            self._who.discard(self.people[first])
+            first += 1
+        for values in (self.rows, self.people, self.secrets, self.times, self.numbers):
+            del values[:first]
+        return first > 0
+
+    def dump(self) -> dict[str, np.ndarray]:
+        """Everything as arrays."""
+        bits = sum(ladder.height for ladder in self.ladders)
+        return {
+            "rows": np.array(self.rows, dtype=np.int32).reshape(-1, bits),
+            "people": np.array(self.people, dtype=np.int64),
+            "secrets": np.array(self.secrets, dtype=np.int64),
+            "times": np.array(self.times, dtype=np.float64),
+            "numbers": np.array(self.numbers, dtype=np.int64),
+        }
+
+    def load(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Take up what `dump` gave."""
+        self.rows = list(arrays["rows"].astype(np.int32))
+        self.people, self.secrets = arrays["people"].tolist(), arrays["secrets"].tolist()
+        self.times, self.numbers = arrays["times"].tolist(), arrays["numbers"].tolist()
+        self._who = {person for person in self.people if person >= 0}
+
+
+def _group(settings: Settings, ladders: Sequence[Ladder], rows: np.ndarray, secrets: np.ndarray) -> Groups | None:
+    """Groups of k or more rows, l-diverse where asked; None where there are too few rows for any."""
+    if rows.shape[0] < settings.k:
+        return None
+    offsets = np.cumsum([0, *(ladder.height for ladder in ladders)])
+    trees = [
+        _tree(rows[:, offset], ladder, settings.weights.get(ladder.name, 1.0))
+        for offset, ladder in zip(offsets[:-1], ladders, strict=True)
+    ]
+    rules = []
+    if settings.sensitive is not None:
+        distinct, codes = np.unique(secrets, return_inverse=True)
+        column = Column(pa.array(distinct), codes.astype(np.uint32))
+        rules.append(diversity_rule(settings.sensitive, column, l=settings.secrets))
+    try:
+        return top_down(Records.of(trees, rules), settings.k)
+    except InputError:
+        return None  # not even all rows together are diverse enough
+
+
+def _tree(codes: np.ndarray, ladder: Ladder, weight: float) -> Tree:
+    """An attribute as top-down takes it; a missing value has a code of its own, and has lost everything already."""
+    table = ladder.table
+    count = int(codes.max(initial=-1)) + 1  # not len(ladder.paths): the other side may be learning new values
+    labels = table[:count].T
+    own = labels.max(axis=1, initial=-1)[:, None] + 1
+    levels = np.concatenate([labels, own], axis=1)
+    levels = np.concatenate([levels, np.zeros((1, count + 1), dtype=levels.dtype)]).astype(np.int32)
+    losses = np.repeat(np.linspace(0, weight, ladder.height + 1)[:, None], count + 1, axis=1)
+    losses[:, count] = weight
+    names = tuple(pa.nulls(int(level.max()) + 1, pa.string()) for level in levels)
+    return Tree(np.where(codes < 0, count, codes).astype(np.int64), levels, losses, weight, names)
+
+
+def _generate(
+    settings: Settings, ladders: Sequence[Ladder], rows: np.ndarray, secrets: np.ndarray, worth: np.ndarray
+) -> Function | None:
+    groups = _group(settings, ladders, rows, secrets)
+    return None if groups is None else Function(np.unique(patterns(rows, groups), axis=0), worth)
+
+
+class Paper:
+    """The published method. `background` puts the generating side into a thread of its own; the loops release the GIL.
+
+    Given: rows of codes in the order of the stream. Promises: the mask of each row belongs to a pattern that at least k
+    earlier rows match. Checked by: `oboro.evaluate.stream_verify`, `tests/test_stream_promise.py`.
+    """
+
+    def __init__(self, settings: Settings, ladders: Sequence[Ladder], worth: np.ndarray) -> None:
+        self.settings = settings
+        self.ladders = ladders
+        self.worth = worth
+        self.version = 0
+        self.store = _Store(settings, ladders)
+        self.seen = 0
+        self._function = Function.none(worth)
+        self._due = threading.Event()
+        self._idle = threading.Event()
+        self._idle.set()
+        self._lock = threading.Lock()  # held only while the store is copied or added to, never while a function is made
+        self._ended = False
+        self._thread: threading.Thread | None = None
+
+    def decide(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float) -> np.ndarray:
+        """The masks under which rows are released, by the newest function at hand."""
+        if rows.shape[0] == 1 and self.ripe(rows[0]):
+            self.seen += 1  # released whole: nothing to store, nobody to notify
+            return np.array([_full(rows[0])])
+        step = CHUNK if self.settings.background else 1
+        masks = np.zeros(rows.shape[0], dtype=np.int64)
+        for start in range(0, rows.shape[0], step):
+            part = slice(start, start + step)
+            masks[part] = self._function.masks(rows[part])
+            self.replay(rows[part], people[part], secrets[part], now, masks[part])
+        return masks
+
+    def replay(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float, masks: np.ndarray) -> None:
+        """Store the rows that were changed, and give notice."""
+        full = ((rows >= 0) * (np.int64(1) << np.arange(self.worth.size, dtype=np.int64))).sum(axis=1)
+        changed = np.flatnonzero(full != masks)
+        notice = False
+        with self._lock:
+            for i in changed.tolist():
+                notice |= self.store.add(rows[i], int(people[i]), int(secrets[i]), now, self.seen + i)
+            self.seen += rows.shape[0]
+            if self.settings.forgets:
+                notice |= self.store.forget(now, self.seen)
+        if notice:
+            self._notice()
+
+    def _notice(self) -> None:
+        if not self.settings.background:
+            self._renew()
+            return
+        self._idle.clear()
+        self._due.set()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="oboro-generating", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            self._due.wait()
+            if self._ended:
+                return
+            self._due.clear()  # before the store is read: what is stored from now on asks for another run
+            self._renew()
+            if not self._due.is_set():
+                self._idle.set()
+
+    def _renew(self) -> None:
+        with self._lock:
+            arrays = self.store.dump()
+        function = _generate(self.settings, self.ladders, arrays["rows"], arrays["secrets"], self.worth)
+        if function is None:
+            function = Function.none(self.worth)
+        self._function = function  # one assignment: the other side sees the old one or the new one
+        self.version += 1
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Until the generating side has nothing left to do."""
+        return self._idle.wait(timeout)
+
+    def ripe(self, row: np.ndarray) -> bool:
+        """Whether records like this one are released whole, and so not stored, as long as this function is in force."""
+        return not self.settings.forgets and self._function.mask(row) == _full(row)
+
+    def dump(self) -> dict[str, np.ndarray]:
+        """What is stored, and the function."""
+        with self._lock:
+            arrays = {f"store_{name}": values for name, values in self.store.dump().items()}
+        return {**arrays, "function": self._function.found, "seen": np.array([self.seen, self.version])}
+
+    def load(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Take up what `dump` gave."""
+        prefix = "store_"
+        self.store.load({name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)})
+        self._function = Function(arrays["function"], self.worth)
+        self.seen, self.version = (int(number) for number in arrays["seen"])
+
+    def facts(self) -> dict[str, Any]:
+        """How much is stored."""
+        return {"stored": len(self.store), "patterns": int(self._function.found.shape[0])}
+
+    def close(self) -> None:
+        """End the generating side."""
+        self._ended = True
+        self._due.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+
+class Fixed(Paper):
+    """The earlier method: one function, made from the first records, which are released fully suppressed."""
+
+    def decide(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float) -> np.ndarray:
+        """The masks: nothing until the function is there, then always the same."""
+        masks = np.zeros(rows.shape[0], dtype=np.int64)
+        start = min(max(0, self.settings.initial - self.seen), rows.shape[0])
+        self.replay(rows[:start], people[:start], secrets[:start], now, masks[:start])
+        masks[start:] = self._function.masks(rows[start:])
+        self.seen += rows.shape[0] - start
+        return masks
+
+    def ripe(self, row: np.ndarray) -> bool:
+        """As for `Paper`, once the function is there."""
+        return self.seen >= self.settings.initial and super().ripe(row)
+
+    def replay(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float, masks: np.ndarray) -> None:
+        """Store the first rows; when the last of them is there, make the function."""
+        before = self.seen
+        for i in range(min(rows.shape[0], max(0, self.settings.initial - before))):
+            self.store.add(rows[i], int(people[i]), int(secrets[i]), now, before + i)
+        self.seen += rows.shape[0]
+        if before < self.settings.initial <= self.seen:
+            self._renew()
+
+
+class Sequential(Paper):
+    """The baseline: all earlier records and the new one are anonymized anew for each record. O(n) each."""
+
+    def decide(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float) -> np.ndarray:
+        """The masks: of the group that the new record falls into."""
+        masks = np.zeros(rows.shape[0], dtype=np.int64)
+        bits = np.int64(1) << np.arange(self.worth.size, dtype=np.int64)
+        for i in range(rows.shape[0]):
+            self.replay(rows[i : i + 1], people[i : i + 1], secrets[i : i + 1], now, masks[i : i + 1])
+            arrays = self.store.dump()
+            groups = _group(self.settings, self.ladders, arrays["rows"], arrays["secrets"])
+            if groups is not None:
+                mine = arrays["rows"][groups.labels == groups.labels[-1]]
+                shared = (mine == mine[0]).all(axis=0) & (mine[0] >= 0)
+                masks[i] = int((shared * bits).sum())
+        return masks
+
+    def ripe(self, row: np.ndarray) -> bool:
+        """Never: everything is anonymized anew each time."""
+        return False
+
+    def replay(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float, masks: np.ndarray) -> None:
+        """Store every row; of each person only the newest."""
+        for i in range(rows.shape[0]):
+            self.store.forget(now, self.seen)
+            self.store.replace(rows[i], int(people[i]), int(secrets[i]), now, self.seen)
+            self.seen += 1

@@ -1,0 +1,173 @@
+"""Values as codes: for each attribute the values seen so far, and what each becomes level by level.
+
+A stream's values are not known beforehand. A new one gets the next code and its *path*: itself, its label on each level
+of the hierarchy, and at the end `*` (which has no code, being nothing). Looking a known value up is one dictionary access.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from oboro.errors import ColumnError, InputError, UsageError
+from oboro.table.dataset import Column
+from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.table.hierarchy.spec import Mask
+from oboro.table.values import STAR, texts_of
+
+__all__ = ["Ladder", "Value"]
+
+Value = Hashable
+KINDS = (str, int, float, bool, date, datetime)
+MISSING = -1
+
+
+@dataclass(eq=False)
+class Ladder:
+    """One attribute: how its values become coarser."""
+
+    name: str
+    spec: HierarchySpec
+    folder: Path = Path(".")
+    missing_is_value: bool = False
+    leaves: dict[Any, int] = field(default_factory=dict)
+    """The code of each value seen; equal values (1 and 1.0) are one, and are released as first seen."""
+    paths: list[tuple[Any, ...]] = field(default_factory=list)
+    """For each code its labels, from the value itself to the last level below `*`."""
+
+    def __post_init__(self) -> None:
+        self._whole: Hierarchy | None = None
+        self.height = self._height()
+        self._labels: list[dict[Any, int]] = [{} for _ in range(self.height)]
+        self._table = np.empty((16, self.height), dtype=np.int32)
+        self.steps: list[tuple[int, ...]] = []  # the rows of the table once more, for one record at a time
+        self.nothing = (MISSING,) * self.height
+
+    def _height(self) -> int:
+        """How many levels stand below `*`; fixed for the whole stream, so it must not depend on the values."""
+        spec = self.spec
+        if spec.csv is not None or spec.rows is not None or spec.tree is not None:
+            whole = spec.build(self.name, Column.of([None]), self.folder)
+            self._whole = whole.whole or whole
+            labels = [texts_of(level.labels) for level in self._whole.levels]
+            return len(labels) - (labels[-1] == [STAR])
+        if spec.intervals is not None:
+            return 1 + len(spec.intervals if isinstance(spec.intervals, list) else spec.intervals.edges)
+        if spec.dates is not None:
+            return 1 + len(spec.dates)
+        if spec.mask is not None:
+            if not isinstance(spec.mask, Mask) or spec.mask.steps is None:
+                raise UsageError(
+                    f"{self.name}: a stream does not know its longest value beforehand; say how many characters each "
+                    "level hides, for example {mask: {side: right, steps: [1, 2, 4]}}"
+                )
+            return 1 + len(spec.mask.steps)
+        return 1
+
+    @property
+    def table(self) -> np.ndarray:
+        """`table[code, level]`: the label's number."""
+        return self._table[: len(self.paths)]
+
+    def code(self, value: Value) -> int:
+        """The code of a value, −1 if it is missing; a new value is learned.
+
+        Raises `ColumnError` where it is no single value, or the hierarchy lacks it.
+        """
+        try:
+            found = self.leaves.get(value)
+        except TypeError:
+            raise ColumnError(f"{self.name}: {_kind(value)} is no single value") from None
+        return found if found is not None else self.learn([value])[0]
+
+    def learn(self, values: Sequence[Any]) -> list[int]:
+        """The codes of values, known or not."""
+        values = [None if isinstance(value, float) and math.isnan(value) else value for value in values]
+        fresh = []
+        for value in values:
+            if value is None:
+                self._remember(value, (None,) * self.height if self.missing_is_value else None)
+            elif not isinstance(value, KINDS):
+                raise ColumnError(f"{self.name}: {_kind(value)} is no single value")
+            elif value == STAR:
+                self._remember(value, None)
+            elif value not in self.leaves:
+                fresh.append(value)
+        if fresh:
+            self._climb(list(dict.fromkeys(fresh)))
+        return [self.leaves[value] for value in values]
+
+    def _climb(self, values: list[Any]) -> None:
+        """Find the paths of new values, those of one type at a time."""
+        by_type: dict[type, list[Any]] = {}
+        for value in values:
+            by_type.setdefault(type(value), []).append(value)
+        for alike in by_type.values():
+            for value, path in zip(alike, self._paths(alike), strict=True):
+                self._remember(value, path)
+
+    def _paths(self, values: list[Any]) -> Iterable[tuple[Any, ...]]:
+        if self.height == 1:
+            return ((value,) for value in values)
+        column = Column.of(values)
+        try:
+            hierarchy = self._whole.bind(column) if self._whole else self.spec.build(self.name, column, self.folder)
+        except InputError:
+            # Said without the value: the reason goes where values may not be seen.
+            raise ColumnError(f"{self.name}: its hierarchy ({self.spec.explain()}) does not take this value") from None
+        texts = [texts_of(level.labels) for level in hierarchy.levels[1:]]
+        return [self._path(value, hierarchy, texts, code) for value, code in zip(values, column.codes, strict=True)]
+
+    def _path(self, value: Any, hierarchy: Hierarchy, texts: list[list[str | None]], code: int) -> tuple[Any, ...]:
+        labels = [text[level.table[code]] for text, level in zip(texts, hierarchy.levels[1:], strict=True)]
+        labels = labels[:-1] if texts[-1] == [STAR] else labels
+        # Days of a column of dates are its values already: where a level says nothing new, the value stands for it.
+        lower = [value] * (self.height - len(labels))
+        return (*lower, *labels)[: self.height]
+
+    def _remember(self, value: Any, path: tuple[Any, ...] | None) -> None:
+        if path is None:
+            self.leaves[value] = MISSING
+            return
+        if value in self.leaves:
+            return
+        code = len(self.paths)
+        if code == len(self._table):
+            self._table = np.concatenate([self._table, np.empty_like(self._table)])
+        for level, label in enumerate(path):
+            # A label is known by the whole rest of the path: two cities of one name in two countries are two.
+            key = (label, *path[level + 1 :]) if level else code
+            self._table[code, level] = self._labels[level].setdefault(key, len(self._labels[level]))
+        self.leaves[value] = code
+        self.steps.append(tuple(self._table[code].tolist()))
+        self.paths.append(path)
+
+    def kept(self, used: np.ndarray) -> Ladder:
+        """The same ladder with only the used codes, numbered anew in their order."""
+        fresh = Ladder(self.name, self.spec, self.folder, self.missing_is_value)
+        fresh.restore([(value, self.paths[code]) for value, code in self.leaves.items() if code >= 0 and used[code]])
+        return fresh
+
+    def restore(self, known: Iterable[tuple[Any, Sequence[Any]]]) -> None:
+        """Values with their paths, in the order of their codes."""
+        for value, path in known:
+            self._remember(value, tuple(path))
+
+    def dump(self) -> list[tuple[Any, tuple[Any, ...]]]:
+        """What `restore` takes."""
+        return [(value, self.paths[code]) for value, code in self.leaves.items() if code >= 0]
+
+    def released(self, code: int, level: int) -> Any:
+        """What is released of a value on a level."""
+        return STAR if code < 0 or level >= self.height else self.paths[code][level]
+
+
+def _kind(value: object) -> str:
+    names: dict[type, str] = {list: "a list", dict: "an object", tuple: "a list", bytes: "a string of bytes"}
+    return names.get(type(value), f"a {type(value).__name__}")

@@ -1,0 +1,272 @@
+"""Where records come from and go to: standard input and output, files, and sockets.
+
+`-` is standard input or output; `tcp://HOST:PORT` and `unix:///PATH` connect to somebody who listens; `tcp-listen://…` and
+`unix-listen://…` wait for somebody who connects; everything else is a file. Reading and writing block: a slow reader of
+the output stops the input, and no more than one block is held.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import socket
+import stat
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from oboro.errors import FileError, UsageError
+
+__all__ = ["Source", "Stop", "Target"]
+
+CHUNK = 1 << 16
+SOCKETS = ("tcp://", "tcp-listen://", "unix://", "unix-listen://")
+GRACE = 5.0  # seconds that a reader who does not read has after somebody asked to stop
+
+
+class Stop:
+    """Whether somebody asked the stream to end (SIGTERM, SIGINT); wakes up whoever waits."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self.reader, self._writer = os.pipe()
+
+    def ask(self, *_: Any) -> None:
+        """End after what is in hand."""
+        self.asked = True
+        os.write(self._writer, b".")
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Take SIGTERM and SIGINT as a wish to end, while this lasts."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before: dict[int, Any] = {}
+        for asked in (signal.SIGTERM, signal.SIGINT):
+            before[asked] = signal.signal(asked, self._signal)
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _signal(self, number: int, frame: FrameType | None) -> None:
+        self.ask()
+
+    def wait(self, handle: int, event: int, timeout: float | None = None) -> bool:
+        """Until a file can be read or written, or somebody asks to stop; whether it is ready."""
+        with selectors.DefaultSelector() as waiting:
+            try:
+                waiting.register(handle, event)
+            except (PermissionError, ValueError):
+                return True  # a plain file is always ready
+            waiting.register(self.reader, selectors.EVENT_READ)
+            while True:
+                ready = {key.fd for key, _ in waiting.select(timeout)}
+                if handle in ready:
+                    return True
+                if not ready:
+                    return False
+                if not self.asked:
+                    continue
+                if event == selectors.EVENT_READ or timeout is not None:
+                    return False
+                waiting.unregister(self.reader)
+                timeout = GRACE
+
+    def close(self) -> None:
+        """Release the wake-up pipe."""
+        os.close(self.reader)
+        os.close(self._writer)
+
+
+class Source:
+    """Bytes from somewhere, a block at a time."""
+
+    def __init__(self, place: str, stop: Stop) -> None:
+        self.place = place
+        self.stop = stop
+        self.listens = "-listen://" in place
+        self.is_socket = place.startswith(SOCKETS)
+        self._server = _listen(place) if self.listens else None
+        self._connection: socket.socket | None = None
+        self.handle = -1 if self.listens else self._open()
+        self.is_file = self.handle >= 0 and stat.S_ISREG(os.fstat(self.handle).st_mode)
+        self._start = os.lseek(self.handle, 0, os.SEEK_CUR) if self.is_file else 0
+
+    def _open(self) -> int:
+        if self.place == "-":
+            return sys.stdin.fileno()
+        if self.is_socket:
+            self._connection = _connect(self.place)
+            return self._connection.fileno()
+        try:
+            return os.open(self.place, os.O_RDONLY)
+        except OSError as error:
+            raise FileError(f"{self.place}: cannot read it: {error.strerror}") from None
+
+    def skip(self, count: int) -> None:
+        """Go on behind bytes that were taken before."""
+        if self.is_file:
+            size = os.fstat(self.handle).st_size
+            if size < self._start + count:
+                raise FileError(
+                    f"{self.place}: has {size} bytes, but {count} were taken already; is it the same input?"
+                )
+            os.lseek(self.handle, self._start + count, os.SEEK_SET)
+            return
+        while count:
+            data = self.read(min(count, CHUNK))
+            if not data:
+                raise FileError(f"{self.place}: the input ended before the place where the state goes on")
+            count -= len(data)
+
+    def read(self, most: int | None = None) -> bytes | None:
+        """What there is, at once; empty at the end of one connection or of the input; None if it is time to stop."""
+        if self.handle < 0 and not self._accept():
+            return None
+        if not self.is_file and not self.stop.wait(self.handle, selectors.EVENT_READ):
+            return None
+        if self.stop.asked:
+            return None
+        try:
+            return os.read(self.handle, most or CHUNK)
+        except ConnectionError:
+            return b""
+
+    def _accept(self) -> bool:
+        assert self._server is not None
+        if not self.stop.wait(self._server.fileno(), selectors.EVENT_READ):
+            return False
+        self._connection, _ = self._server.accept()
+        self.handle = self._connection.fileno()
+        return True
+
+    def again(self) -> bool:
+        """After the end of a connection: whether another may come."""
+        if not self.listens or self.stop.asked:
+            return False
+        self._hang_up()
+        self.handle = -1
+        return True
+
+    def _hang_up(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._hang_up()
+        if self._server is not None:
+            _unlisten(self._server, self.place)
+        elif not self.is_socket and self.place != "-":
+            os.close(self.handle)
+
+
+class Target:
+    """Bytes to somewhere. A plain file can be asked how much of it is there; a pipe or a socket cannot."""
+
+    def __init__(self, place: str, stop: Stop) -> None:
+        self.place = place
+        self.stop = stop
+        self._server = _listen(place) if "-listen://" in place else None
+        self._connection: socket.socket | None = None
+        self.handle = self._open()
+        self.is_file = stat.S_ISREG(os.fstat(self.handle).st_mode)
+        self.start = os.fstat(self.handle).st_size if self.is_file else 0
+        self.written = 0
+
+    def _open(self) -> int:
+        if self._server is not None:
+            self._connection = self._accept(self._server)
+        elif self.place.startswith(SOCKETS):
+            self._connection = _connect(self.place)
+        if self._connection is not None:
+            return self._connection.fileno()
+        if self.place == "-":
+            return sys.stdout.fileno()
+        if self.place == "stderr":
+            return sys.stderr.fileno()
+        try:
+            return os.open(self.place, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        except OSError as error:
+            raise FileError(f"{self.place}: cannot write it: {error.strerror}") from None
+
+    def _accept(self, server: socket.socket) -> socket.socket:
+        if not self.stop.wait(server.fileno(), selectors.EVENT_READ):
+            raise FileError(f"{self.place}: nobody connected before the stream was asked to end")
+        return server.accept()[0]
+
+    def write(self, data: bytes) -> bool:
+        """All of it; false if the reader did not take it and it is time to stop. Blocks while the reader is slow."""
+        view = memoryview(data)
+        while view:
+            if not self.is_file and not self.stop.wait(self.handle, selectors.EVENT_WRITE):
+                return False
+            try:
+                # A ready pipe takes 4 KiB without blocking, and so a wish to end is heard between two such pieces.
+                count = os.write(self.handle, view if self.is_file else view[:4096])
+            except (BrokenPipeError, ConnectionError):
+                raise FileError(f"{self.place}: the reader of the output has gone") from None
+            self.written += count
+            view = view[count:]
+        return True
+
+    def close(self) -> None:
+        """Let go of it."""
+        if self._connection is not None:
+            self._connection.close()
+        elif self.place not in ("-", "stderr"):
+            os.close(self.handle)
+        if self._server is not None:
+            _unlisten(self._server, self.place)
+
+
+def _address(place: str) -> tuple[int, Any]:
+    kind, _, rest = place.partition("://")
+    if kind.startswith("unix"):
+        return socket.AF_UNIX, rest
+    host, _, port = rest.rpartition(":")
+    if not host or not port.isdigit():
+        raise UsageError(f"{place}: an address is {kind}://HOST:PORT, for example {kind}://127.0.0.1:7000")
+    return (socket.AF_INET6 if ":" in host else socket.AF_INET), (host.strip("[]"), int(port))
+
+
+def _connect(place: str) -> socket.socket:
+    family, address = _address(place)
+    connection = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        connection.connect(address)
+    except OSError as error:
+        connection.close()
+        raise FileError(f"{place}: cannot connect: {error.strerror or error}") from None
+    return connection
+
+
+def _listen(place: str) -> socket.socket:
+    family, address = _address(place)
+    server = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if family == socket.AF_UNIX and os.path.exists(address) and stat.S_ISSOCK(os.stat(address).st_mode):
+            os.unlink(address)  # left over from a process that was killed
+        if family != socket.AF_UNIX:
+            server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        server.bind(address)
+        server.listen(1)
+    except OSError as error:
+        server.close()
+        raise FileError(f"{place}: cannot listen: {error.strerror or error}") from None
+    return server
+
+
+def _unlisten(server: socket.socket, place: str) -> None:
+    server.close()
+    family, address = _address(place)
+    if family == socket.AF_UNIX and os.path.exists(address):
+        os.unlink(address)

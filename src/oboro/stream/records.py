@@ -1,0 +1,191 @@
+"""Bytes into records and back: NDJSON (one object a line) and CSV (a header, then a record a line).
+
+What is no record is said why it is none (`BadRecord`), without any of its values: the reason may be shown to others.
+The codec is the standard library's; `decode_json` and `encode_json` are the two functions to replace by a faster one.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+__all__ = ["BadRecord", "Blocks", "Csv", "Format", "Ndjson", "codec", "decode_json", "encode_json"]
+
+Format = Literal["ndjson", "csv"]
+HUGE = b"\x00"  # stands for a line that was too long to keep; no record begins like that
+csv.field_size_limit(1 << 30)  # the length of a whole line is limited before
+
+
+class BadRecord(Exception):
+    """A line that is no record, and why."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise BadRecord("invalid JSON: a field stands twice in one object")
+    return found
+
+
+def _constant(name: str) -> Any:
+    raise BadRecord(f"invalid JSON: {name} is no JSON number")
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant)
+_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+def decode_json(line: bytes) -> Any:
+    """One JSON value."""
+    try:
+        return _decoder.decode(line.decode())
+    except UnicodeDecodeError:
+        raise BadRecord("not UTF-8 text") from None
+    except RecursionError:
+        raise BadRecord("invalid JSON: nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise BadRecord(f"invalid JSON: {error.msg} at character {error.pos + 1}") from None
+    except ValueError:
+        raise BadRecord("invalid JSON: a number of too many digits") from None
+
+
+def encode_json(record: Mapping[str, Any]) -> bytes:
+    """One record as a line."""
+    text = _encoder.encode(record)
+    try:
+        return text.encode() + b"\n"
+    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can carry and UTF-8 cannot
+        return json.dumps(record).encode() + b"\n"
+
+
+class Ndjson:
+    """One JSON object a line."""
+
+    header: Sequence[str] | None = None
+
+    def decode(self, line: bytes) -> dict[str, Any] | None:
+        """The record of a line; None for an empty line."""
+        if line.startswith(HUGE):
+            raise BadRecord(_huge(line))
+        if not line or line.isspace():
+            return None
+        record = decode_json(line)
+        if not isinstance(record, dict):
+            raise BadRecord("not a JSON object")
+        return record
+
+    def begin(self, names: Sequence[str]) -> bytes:
+        """What stands before the first record."""
+        return b""
+
+    def encode(self, record: Mapping[str, Any]) -> bytes:
+        """A record as a line."""
+        return encode_json(record)
+
+    def ends(self, text: bytes) -> bool:
+        """Whether a line is whole."""
+        return True
+
+
+class Csv:
+    """A header that names the fields, then one record a line; quoted cells may hold line breaks. Empty cells are missing."""
+
+    def __init__(self, header: Sequence[str] | None = None) -> None:
+        self.header = header
+
+    def decode(self, line: bytes) -> dict[str, Any] | None:
+        """The record of a line; None for the header and for an empty line."""
+        if line.startswith(HUGE):
+            raise BadRecord(_huge(line))
+        if not line.strip(b"\r\n"):
+            return None
+        try:
+            cells = next(csv.reader([line.decode("utf-8-sig" if self.header is None else "utf-8")], strict=True))
+        except UnicodeDecodeError:
+            raise BadRecord("not UTF-8 text") from None
+        except (csv.Error, StopIteration):
+            raise BadRecord("invalid CSV: quotes do not fit together") from None
+        if self.header is None:
+            self.header = cells
+            return None
+        if len(cells) != len(self.header):
+            raise BadRecord(f"{len(cells)} cells where the header has {len(self.header)}")
+        return {name: cell or None for name, cell in zip(self.header, cells, strict=True)}
+
+    def begin(self, names: Sequence[str]) -> bytes:
+        """The header."""
+        return _csv_line(names)
+
+    def encode(self, record: Mapping[str, Any]) -> bytes:
+        """A record as a line."""
+        return _csv_line(list(record.values()))
+
+    def ends(self, text: bytes) -> bool:
+        """Whether a line is whole: no quoted cell goes on in the next one."""
+        return text.count(b'"') % 2 == 0
+
+
+def _csv_line(cells: Sequence[Any]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(["" if cell is None else cell for cell in cells])
+    return text.getvalue().encode("utf-8", "backslashreplace")
+
+
+def _huge(line: bytes) -> str:
+    return f"a line of {line[1:].decode(errors='replace').strip()} bytes, more than are taken"
+
+
+def codec(form: Format, header: Sequence[str] | None = None) -> Ndjson | Csv:
+    """The codec of a format."""
+    return Csv(header) if form == "csv" else Ndjson()
+
+
+class Blocks:
+    """Cuts what arrives into whole lines. A line that is too long is replaced by a note of its length."""
+
+    def __init__(self, form: Ndjson | Csv, most: int) -> None:
+        self.form = form
+        self.most = most
+        self._rest = b""
+        self._dropped = 0
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that arrived and are not yet part of a block."""
+        return len(self._rest) + self._dropped
+
+    def add(self, data: bytes) -> tuple[list[bytes], int]:
+        """The lines that are whole now, and how many bytes of input they take."""
+        before = self.waiting
+        lines = list(self._lines(self._rest + data if self._rest else data))
+        return lines, before + len(data) - self.waiting
+
+    def _lines(self, data: bytes) -> Iterator[bytes]:
+        parts = data.split(b"\n")
+        last = parts.pop()
+        held: bytes | None = None
+        for part in parts:
+            if self._dropped:
+                yield HUGE + str(self._dropped + len(part)).encode()
+                self._dropped = 0
+                continue
+            line = part if held is None else held + b"\n" + part
+            if not self.form.ends(line) and len(line) <= self.most:
+                held = line
+                continue
+            held = None
+            yield line if len(line) <= self.most else HUGE + str(len(line)).encode()
+        self._rest = last if held is None else held + b"\n" + last
+        if self._dropped or len(self._rest) > self.most:
+            self._dropped += len(self._rest)
+            self._rest = b""
+
+    def end(self) -> tuple[list[bytes], int]:
+        """What is left at the end of the input, as a last line."""
+        taken = self.waiting
+        line = HUGE + str(self._dropped + len(self._rest)).encode() if self._dropped else self._rest
+        self._rest, self._dropped = b"", 0
+        return ([line] if line else []), taken

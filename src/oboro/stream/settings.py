@@ -1,0 +1,130 @@
+"""What a stream is told at the start. Parameters are data: checked once, written into every snapshot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from oboro.errors import UsageError, listing
+from oboro.table.hierarchy import HierarchySpec
+
+__all__ = ["Mode", "Settings"]
+
+Mode = Literal["swap", "count", "paper", "sequential", "fixed"]
+COUNTING = ("swap", "count")
+
+
+class Settings(BaseModel):
+    """The parameters of `DelayFree`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    attributes: list[str] = Field(min_length=1)
+    """The quasi-identifiers: what is released is anonymous over them."""
+    k: int = Field(ge=2)
+    """Every release that is not fully suppressed matches at least k − 1 earlier records of the stream."""
+    mode: Mode = "swap"
+    """How is decided what to suppress: swap, count, paper, sequential or fixed."""
+    hierarchies: dict[str, HierarchySpec] = {}
+    """Attributes that can become coarser before they become `*`; the others are kept or suppressed."""
+    l_diversity: dict[str, int] = Field({}, max_length=1)
+    """A sensitive attribute and how many different values of it the candidates must have; it is released as it is."""
+    keep: list[str] = []
+    """Further fields that are released as they are."""
+    drop: list[str] = []
+    """Further fields that are taken and not released."""
+    unnamed: Literal["error", "drop"] = "error"
+    """Whether a record with fields that are not named is refused, or taken without them."""
+    person: str | None = None
+    """The field that says whose record it is; k people are then demanded, not k records. It is not released."""
+    horizon: int | None = Field(None, ge=1)
+    """Only so many of the last records protect a new one; older ones are forgotten."""
+    horizon_seconds: float | None = Field(None, gt=0, allow_inf_nan=False)
+    """Only records of so many last seconds protect a new one; older ones are forgotten."""
+    weights: dict[str, float] = {}
+    """How much losing an attribute counts against losing another one (1 if not said)."""
+    missing: Literal["star", "value"] = "star"
+    """Whether a missing value counts as suppressed (and is released as `*`) or is a value like any other."""
+    reach: int = Field(65_536, ge=1)
+    """How many distinct earlier records one search compares at most, the newest ones (swap, count)."""
+    initial: int = Field(1000, ge=1)
+    """How many records the function of `fixed` is made from; they are released fully suppressed."""
+    background: bool = True
+    """Whether `paper` makes its functions in a thread of its own; otherwise after each record that asks for one."""
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> Self:
+        """Checked parameters, or a `UsageError` that says what is wrong."""
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            what = first["msg"].removeprefix("Value error, ")
+            raise UsageError(f"{where}: {what}; got {first['input']!r}" if where else what) from None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        fields = self.fields
+        if twice := sorted({name for name in fields if fields.count(name) > 1}):
+            raise ValueError(
+                f"{listing(twice)}: a field is named once, as attribute, sensitive, kept, dropped or person"
+            )
+        for what, names in (("hierarchies", self.hierarchies), ("weights", self.weights)):
+            if unknown := [name for name in names if name not in self.attributes]:
+                raise ValueError(f"{what}: {listing(unknown)} is none of the attributes {listing(self.attributes)}")
+        if bad := [name for name, weight in self.weights.items() if not 0 < weight <= 1000]:
+            raise ValueError(f"weights: {listing(bad)} needs a positive weight up to 1000")
+        if bad := [name for name, least in self.l_diversity.items() if least < 2]:
+            raise ValueError(f"l_diversity: {listing(bad)} needs at least 2 different values")
+        if self.mode == "fixed" and (self.horizon or self.horizon_seconds):
+            raise ValueError("a fixed function does not forget; leave horizon and horizon_seconds out")
+        given = self.model_fields_set
+        for name, modes in (("reach", COUNTING), ("initial", ("fixed",)), ("background", ("paper",))):
+            if name in given and self.mode not in modes:
+                raise ValueError(f"{name} has no effect with mode {self.mode!r}; leave it out")
+        if self.mode == "fixed" and self.initial < self.k:
+            raise ValueError(f"initial: a function for k = {self.k} needs at least {self.k} records")
+        return self
+
+    @property
+    def sensitive(self) -> str | None:
+        """The sensitive attribute."""
+        return next(iter(self.l_diversity), None)
+
+    @property
+    def secrets(self) -> int:
+        """How many different secrets are demanded."""
+        return next(iter(self.l_diversity.values()), 1)
+
+    @property
+    def forgets(self) -> bool:
+        """Whether there is a horizon."""
+        return self.horizon is not None or self.horizon_seconds is not None
+
+    @property
+    def released(self) -> list[str]:
+        """The fields of a released record, in order."""
+        return [*self.attributes, *self.l_diversity, *self.keep]
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields of an incoming record."""
+        return [*self.released, *self.drop, *([self.person] if self.person is not None else [])]
+
+    def spec(self, name: str) -> HierarchySpec:
+        """The hierarchy of an attribute."""
+        return self.hierarchies.get(name) or HierarchySpec()
+
+    def fingerprint(self, folder: Path) -> str:
+        """What must not change between a snapshot and its continuation, as text; hierarchy files by what is in them."""
+        import hashlib
+
+        digest = hashlib.blake2b(self.model_dump_json(exclude={"background", "reach"}).encode(), digest_size=16)
+        for name in self.attributes:
+            spec = self.spec(name)
+            for file in (spec.csv, spec.tree if isinstance(spec.tree, str) else None):
+                digest.update((folder / file).read_bytes() if file else b"-")
+        return digest.hexdigest()

@@ -1,0 +1,87 @@
+"""One state, one file: arrays and plain data, written so that the file is either the old one or the new one, whole."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from oboro.errors import FileError
+
+__all__ = ["from_json", "read_snapshot", "replace_file", "to_json", "write_snapshot"]
+
+META = "meta"
+
+
+def to_json(value: Any) -> str:
+    """Plain data as JSON; dates, which JSON lacks, are marked."""
+    return json.dumps(value, default=_mark, ensure_ascii=False)
+
+
+def _mark(value: object) -> dict[str, str]:
+    if isinstance(value, datetime):
+        return {"datetime": value.isoformat()}
+    if isinstance(value, date):
+        return {"date": value.isoformat()}
+    raise TypeError(f"a {type(value).__name__} cannot be written down")
+
+
+def from_json(text: str | bytes) -> Any:
+    """The way back from `to_json`."""
+    return json.loads(text, object_hook=_unmark)
+
+
+def _unmark(found: dict[str, Any]) -> Any:
+    if found.keys() == {"datetime"}:
+        return datetime.fromisoformat(found["datetime"])
+    if found.keys() == {"date"}:
+        return date.fromisoformat(found["date"])
+    return found
+
+
+def write_snapshot(path: Path, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    """Write a state; readable by its owner only, for it holds what was not released."""
+    buffer = io.BytesIO()
+    text = np.frombuffer(to_json(dict(meta)).encode(), dtype=np.uint8)
+    np.savez(buffer, allow_pickle=False, **{META: text}, **dict(arrays))
+    replace_file(path, buffer.getvalue())
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Put a file in its place at once, and make sure that it stays there when the machine fails."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        with open(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def read_snapshot(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What `write_snapshot` wrote."""
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        meta = from_json(arrays.pop(META).tobytes())
+    except OSError as error:
+        raise FileError(f"{path}: cannot read the state: {error.strerror or error}") from None
+    except (ValueError, KeyError, zipfile.BadZipFile, EOFError):
+        raise FileError(f"{path}: is no state of a stream, or a damaged one") from None
+    return meta, arrays

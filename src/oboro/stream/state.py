@@ -1,0 +1,159 @@
+"""A folder that survives `kill -9`: a snapshot, and a log of everything since.
+
+Before anything is written to the output, the log has the lines, the decisions and where the output will end. So after a
+crash at any moment: what is not in the log was not written, and what is in the log can be decided again the same way and
+written as far as it is missing. A torn last entry fails its checksum and counts as never written.
+
+`log.N` continues `snapshot.N`. A new snapshot is put in its place whole, then the next log begins, then the old two go.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from oboro.errors import FileError
+
+__all__ = ["Batch", "Folder"]
+
+ENTRY = struct.Struct("<4sIIc")  # mark, length, checksum, kind
+HEAD = struct.Struct("<dQQQI")
+MARK = b"obr1"
+BATCH, DONE = b"B", b"D"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Lines that were taken together, and what was decided."""
+
+    lines: list[bytes]
+    masks: list[int]
+    now: float
+    taken: int  # bytes of input up to the end of this batch
+    written: int  # bytes of output up to its end
+    refused: int  # bytes of dead letters up to its end
+
+    def pack(self) -> bytes:
+        """As bytes, for the log."""
+        text = b"\x1e".join(line.replace(b"\x1b", b"\x1b1").replace(b"\x1e", b"\x1b2") for line in self.lines)
+        masks = np.array(self.masks, dtype="<i8").tobytes()
+        counts = struct.pack("<I", len(self.lines))
+        return HEAD.pack(self.now, self.taken, self.written, self.refused, len(self.masks)) + masks + counts + text
+
+    @staticmethod
+    def unpack(data: bytes) -> Batch:
+        """The way back."""
+        now, taken, written, refused, count = HEAD.unpack_from(data)
+        end = HEAD.size + 8 * count
+        masks = np.frombuffer(data[HEAD.size : end], dtype="<i8").tolist()
+        (lines,) = struct.unpack_from("<I", data, end)
+        parts = data[end + 4 :].split(b"\x1e") if lines else []
+        restored = [part.replace(b"\x1b2", b"\x1e").replace(b"\x1b1", b"\x1b") for part in parts]
+        return Batch(restored, masks, now, taken, written, refused)
+
+
+class Folder:
+    """The state of one stream on disk. Only one process may use it."""
+
+    def __init__(self, path: Path, fsync: bool = False) -> None:
+        self.path = path
+        self.fsync = fsync
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._lock)
+            raise FileError(
+                f"{path}: another stream is using this state; give each stream a folder of its own"
+            ) from None
+        self.number = max((int(p.suffix[1:]) for p in path.glob("snapshot.*") if p.suffix[1:].isdigit()), default=0)
+        self._log: FileIO | None = None
+
+    @property
+    def snapshot(self) -> Path:
+        """The newest snapshot; there may be none yet."""
+        return self.path / f"snapshot.{self.number}"
+
+    def entries(self) -> Iterator[Batch | int]:
+        """The log since the snapshot: batches, and positions up to which the output is known to be written.
+
+        Whatever follows the first damaged entry was never acted upon, and is cut off.
+        """
+        path = self.path / f"log.{self.number}"
+        good = 0
+        if path.exists():
+            with path.open("rb") as file:
+                while (entry := _read(file)) is not None:
+                    yield entry
+                    good = file.tell()
+        self._log = _opened(path, os.O_RDWR | os.O_CREAT)
+        self._log.truncate(good)
+        self._log.seek(good)
+
+    def log(self, batch: Batch) -> None:
+        """Note a batch, before any of its output is written."""
+        self._append(BATCH, batch.pack())
+
+    def done(self, written: int) -> None:
+        """Note that the output is written up to a position."""
+        self._append(DONE, struct.pack("<Q", written))
+
+    def _append(self, kind: bytes, payload: bytes) -> None:
+        assert self._log is not None, "entries() comes first"
+        data = memoryview(ENTRY.pack(MARK, len(payload), zlib.crc32(payload), kind) + payload)
+        while data:
+            data = data[self._log.write(data) :]
+        if self.fsync:
+            os.fsync(self._log.fileno())
+
+    @property
+    def size(self) -> int:
+        """Bytes in the log."""
+        return self._log.tell() if self._log else 0
+
+    def next(self) -> Path:
+        """Where the next snapshot goes."""
+        return self.path / f"snapshot.{self.number + 1}"
+
+    def advance(self) -> None:
+        """The next snapshot is in its place: begin its log, and let the old ones go."""
+        if self._log:
+            self._log.close()
+        old = self.number
+        self.number += 1
+        self._log = _opened(self.path / f"log.{self.number}", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+        for name in (f"log.{old}", f"snapshot.{old}"):
+            (self.path / name).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Let others use the folder."""
+        if self._log:
+            self._log.close()
+        os.close(self._lock)
+
+
+def _opened(path: Path, flags: int) -> FileIO:
+    return FileIO(os.open(path, flags, 0o600), "r+")
+
+
+def _read(file: BinaryIO) -> Batch | int | None:
+    head = file.read(ENTRY.size)
+    if len(head) < ENTRY.size:
+        return None
+    mark, length, checksum, kind = ENTRY.unpack(head)
+    if mark != MARK:
+        return None
+    payload = file.read(length)
+    if len(payload) < length or zlib.crc32(payload) != checksum:
+        return None
+    return Batch.unpack(payload) if kind == BATCH else int(struct.unpack("<Q", payload)[0])
