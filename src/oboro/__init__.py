@@ -20,9 +20,12 @@ _ROOMS = {
     "DropRecords": "oboro.techniques.drop",
     "Generalize": "oboro.techniques.generalize",
     "KAnonymize": "oboro.techniques.k_anonymize",
+    "KConceal": "oboro.techniques.k_conceal",
+    "LocalRecode": "oboro.techniques.local_recode",
     "Microaggregate": "oboro.techniques.microaggregate",
     "Noise": "oboro.techniques.noise",
     "Outliers": "oboro.evaluate.outliers",
+    "PartitionUnivariate": "oboro.techniques.partition_univariate",
     "PkAnonymize": "oboro.techniques.pk_anonymize",
     "Pseudonymize": "oboro.techniques.pseudonymize",
     "Recipe": "oboro.recipe",
@@ -32,22 +35,30 @@ _ROOMS = {
     "Shuffle": "oboro.techniques.order",
     "Sort": "oboro.techniques.order",
     "Swap": "oboro.techniques.swap",
+    "Synthesize": "oboro.techniques.synthesize",
     "TopCode": "oboro.techniques.coding",
+    "fidelity": "oboro.evaluate.fidelity",
+    "pk_evidence": "oboro.evaluate.retention",
     "read": "oboro.io.files",
     "reconstruct": "oboro.evaluate.reconstruct",
+    "risk": "oboro.evaluate.risk",
+    "special_uniques": "oboro.evaluate.outliers",
     "verify": "oboro.evaluate.verify",
 }
 
-__all__ = [  # noqa: RUF022  (classes, then functions)
+__all__ = [
     "BottomCode",
     "Dataset",
     "DropColumns",
     "DropRecords",
     "Generalize",
     "KAnonymize",
+    "KConceal",
+    "LocalRecode",
     "Microaggregate",
     "Noise",
     "Outliers",
+    "PartitionUnivariate",
     "PkAnonymize",
     "Pseudonymize",
     "Recipe",
@@ -57,17 +68,26 @@ __all__ = [  # noqa: RUF022  (classes, then functions)
     "Shuffle",
     "Sort",
     "Swap",
+    "Synthesize",
     "TopCode",
     "errors",
+    "fidelity",
+    "pk_evidence",
     "read",
     "reconstruct",
+    "risk",
+    "special_uniques",
+    "stream",
     "verify",
 ]
 
 if TYPE_CHECKING:
-    from oboro import errors
-    from oboro.evaluate.outliers import Outliers
+    from oboro import errors, stream
+    from oboro.evaluate.fidelity import fidelity
+    from oboro.evaluate.outliers import Outliers, special_uniques
     from oboro.evaluate.reconstruct import reconstruct
+    from oboro.evaluate.retention import pk_evidence
+    from oboro.evaluate.risk import risk
     from oboro.evaluate.verify import verify
     from oboro.io.files import read
     from oboro.recipe import Recipe
@@ -77,19 +97,23 @@ if TYPE_CHECKING:
     from oboro.techniques.drop import DropColumns, DropRecords
     from oboro.techniques.generalize import Generalize
     from oboro.techniques.k_anonymize import KAnonymize
+    from oboro.techniques.k_conceal import KConceal
+    from oboro.techniques.local_recode import LocalRecode
     from oboro.techniques.microaggregate import Microaggregate
     from oboro.techniques.noise import Noise
     from oboro.techniques.order import Shuffle, Sort
+    from oboro.techniques.partition_univariate import PartitionUnivariate
     from oboro.techniques.pk_anonymize import PkAnonymize
     from oboro.techniques.pseudonymize import Pseudonymize
     from oboro.techniques.round import Round
     from oboro.techniques.sample import Sample
     from oboro.techniques.swap import Swap
+    from oboro.techniques.synthesize import Synthesize
 
 
 def __getattr__(name: str) -> Any:
-    if name == "errors":
-        return importlib.import_module("oboro.errors")
+    if name in ("errors", "stream"):
+        return importlib.import_module(f"oboro.{name}")
     if name not in _ROOMS:
         raise AttributeError(f"oboro has no {name!r}; it has {', '.join(__all__)}")
     value = getattr(importlib.import_module(_ROOMS[name]), name)

@@ -7,7 +7,6 @@ and returns nothing at all if one does not hold.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import replace
@@ -21,9 +20,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, 
 from pydantic import ValidationError as PydanticError
 
 from oboro.errors import ColumnError, FileError, HierarchyError, PromiseError, RecipeError, listing
-from oboro.evaluate.verify import Promise, Verification
-from oboro.io.files import Table, read
-from oboro.release import Release, StepRecord
+from oboro.evaluate.report import Report
+from oboro.evaluate.verify import Promise, Verdict, Verification
+from oboro.io.files import Source, read
+from oboro.release import Release, StepRecord, measure
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.schema import Attribute, Role, Schema
@@ -76,8 +76,12 @@ class Recipe(BaseModel):
 
     attributes: dict[str, Attribute] = Field(description="what each column of the table is")
     steps: list[Step] = Field(description="what is done to the table, in this order")
-    seed: int | None = Field(None, ge=0, description="makes every random choice repeatable; whoever has it can repeat them")
-    unnamed: Literal["error", "drop", "other"] = Field("error", description="what happens to columns that are not named here")
+    seed: int | None = Field(
+        None, ge=0, description="makes every random choice repeatable; whoever has it can repeat them"
+    )
+    unnamed: Literal["error", "drop", "other"] = Field(
+        "error", description="what happens to columns that are not named here"
+    )
 
     _folder: Path = PrivateAttr(Path("."))
 
@@ -85,7 +89,9 @@ class Recipe(BaseModel):
         try:
             super().__init__(**data)
         except PydanticError as error:
-            raise RecipeError("the recipe is wrong:\n" + "\n".join(f"  {line}" for line in _complaints(error))) from None
+            raise RecipeError(
+                "the recipe is wrong:\n" + "\n".join(f"  {line}" for line in _complaints(error))
+            ) from None
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -138,7 +144,9 @@ class Recipe(BaseModel):
         lines.append(f"  Columns that the recipe does not name: {_UNNAMED[self.unnamed]}.")
         lines.append("What will be done:" if self.steps else "Nothing will be done to the rows.")
         lines += [f"  {number}. {step.step}: {step.explain(schema)}" for number, step in enumerate(self.steps, 1)]
-        lines.append("Then every promise made above is verified on the result; if one does not hold, nothing is written.")
+        lines.append(
+            "Then every promise made above is verified on the result; if one does not hold, nothing is written."
+        )
         chance = f"repeatable with seed {self.seed}" if self.seed is not None else "new each time (no seed is set)"
         lines.append(f"Random choices are {chance}.")
         return "\n".join(lines)
@@ -149,12 +157,13 @@ class Recipe(BaseModel):
         Raises a `PromiseError` and releases nothing where a promise does not hold on the result.
         """
         say = progress or (lambda stage: None)
-        origin = source if isinstance(source, Table) else None
+        origin = source if isinstance(source, Source) else None
         if isinstance(source, str | Path):
             say("reading")
             source = origin = read(source)
         frame = Frame.read(origin.data if origin else source)
-        data, schema = self._admit(frame.data)
+        data, given = self._admit(frame.data)
+        schema = given
         self._check_identifiers(schema)
         self._check_hierarchies(data, schema)
         data, schema, records, promises = self._steps(data, schema, say)
@@ -168,14 +177,23 @@ class Recipe(BaseModel):
             frame=released,
             original=frame.data,
             schema=schema,
+            given=given,
             steps=tuple(records),
             verification=verification,
             recipe_text=self.to_yaml(),
-            plan=self.explain(),
             source=origin,
-            attributes=self.attributes,
-            folder=self._folder,
         )
+
+    def evaluate(self, original: Any, released: Any) -> Report:
+        """Measure a release that anybody made: the recipe says what the columns are, and whether records were moved.
+
+        The n-th released record is compared with the n-th original one, unless the tables differ in length or a step moves records.
+        """
+        before, after = Frame.read(original).data, Frame.read(released).data
+        schema = Schema(self.attributes, self._folder)
+        schema.require(before, (name for name in self.attributes if name in after), "the original table")
+        paired = before.rows == after.rows and not any(step.moves_records for step in self.steps)
+        return measure(before, after, schema, recipe_text=self.to_yaml(), paired=paired)
 
     def _admit(self, data: Dataset) -> tuple[Dataset, Schema]:
         """The table with the columns that the recipe knows, and its schema."""
@@ -234,18 +252,16 @@ class Recipe(BaseModel):
         return iter(np.random.SeedSequence(self.seed).spawn(len(self.steps)))
 
     def _verify(self, data: Dataset, promises: list[Promise], records: list[StepRecord]) -> Verification:
-        """Every promise, on the table as it would be read by whoever receives it."""
-        received = Dataset.from_arrow(data.to_arrow()) if promises else data
-        verdicts = []
+        """Every promise, on the table as whoever receives it would read it."""
+        verdicts: list[Verdict] = []
         for promise in promises:
-            result = promise.verify(received)
-            if not result.holds:
-                names = [record.name for record in records]
-                later = names[names.index(promise.step) + 1 :]
-                blame = f"; a later step must have broken it: {listing(later)}" if later else ""
-                raise PromiseError(f"{promise.step}: {result.sentence()}{blame}. Nothing was released.")
-            verdicts += result.verdicts
-        return Verification(tuple(verdicts))
+            results = [promise.verify(reading) for reading in _readings(data, promise)]
+            for result in results:
+                if not result.holds:
+                    raise PromiseError(f"{promise.step}: {result.sentence()}{_blame(promise, records)}")
+            verdicts += results[0].verdicts
+        quasi = dict.fromkeys(name for promise in promises for name in promise.quasi if name in data)
+        return Verification.of(verdicts, list(quasi))
 
 
 class _RecipeShape(BaseModel):
@@ -267,6 +283,23 @@ def _leak(names: list[str]) -> str:
         f"identifier {listing(names)} would be released; add a step that drops or pseudonymizes it, "
         f"for example `- drop_columns: {{attributes: [{names[0]}]}}`"
     )
+
+
+def _readings(data: Dataset, promise: Promise) -> Iterator[Dataset]:
+    """What a promise speaks of, as released and, where it differs, as read back from CSV: there, empty text is missing."""
+    names = {*promise.quasi, *(getattr(model, "sensitive", None) for model in promise.models)}
+    tidy = {name: column.tidy() for name, column in data.columns.items() if name in names}
+    yield replace(data, columns=tidy)
+    blank = {name: column for name, column in tidy.items() if column.missing >= 0 and "" in column.texts}
+    if blank:
+        merged = {name: column.where(column.codes == column.texts.index(""), None) for name, column in blank.items()}
+        yield replace(data, columns={**tidy, **merged})
+
+
+def _blame(promise: Promise, records: list[StepRecord]) -> str:
+    names = [record.name for record in records]
+    later = names[names.index(promise.step) + 1 :]
+    return f" A later step must have broken it: {listing(later)}." if later else ""
 
 
 def _step_schema(name: str, definitions: dict[str, Any]) -> dict[str, Any]:
@@ -315,8 +348,3 @@ def _yaml_complaint(error: yaml.YAMLError) -> str:
     mark = getattr(error, "problem_mark", None)
     where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
     return f"{getattr(error, 'problem', None) or 'it cannot be read'}{where}"
-
-
-def dumps(content: Mapping[str, Any]) -> str:
-    """JSON for programs: the same everywhere."""
-    return json.dumps(content, ensure_ascii=False, indent=2, default=str)

@@ -1,0 +1,47 @@
+"""Benchmarks that reproduce a paper's tables on this machine, our figures beside the paper's."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+from oboro.app.bench.rows import Row, printed, record
+from oboro.errors import UsageError, listing
+
+__all__ = ["BENCHES", "Row", "run"]
+
+# Each module has `rows(quick, progress)` → a list of `Row`, and may have `pictures(rows, folder)` → the files written.
+BENCHES = {
+    "concealment": "oboro.app.bench.concealment",
+    "delay_free": "oboro.app.bench.delay_free",
+    "histogram": "oboro.app.bench.histogram",
+    "lattice": "oboro.app.bench.lattice",
+    "local": "oboro.app.bench.local",
+}
+
+
+def run(
+    name: str, *, quick: bool = False, as_json: bool = False, output: Path | None = None, progress: Any = None
+) -> None:
+    """Run one benchmark and print its rows: a table, or with `as_json` a JSON list.
+
+    With `output` (a folder) the rows are also written there as JSON, with the machine, the versions and the command, and
+    the pictures as PNG and in one HTML file. Real data is read from the folder in OBORO_DATA; without it that part is
+    left out, and said so on stderr.
+    """
+    if name not in BENCHES:
+        raise UsageError(f"there is no benchmark {name!r}; there are {listing(BENCHES)}")
+    module = importlib.import_module(BENCHES[name])
+    rows: list[Row] = module.rows(quick=quick, progress=progress or (lambda stage: None))
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        content = record(name, rows, quick=quick)
+        (output / f"{name}.json").write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        if hasattr(module, "pictures"):
+            module.pictures(rows, output)
+    if as_json:
+        print(json.dumps([row.as_dict() for row in rows], ensure_ascii=False, indent=2))
+    else:
+        printed(rows)

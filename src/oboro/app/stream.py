@@ -1,0 +1,198 @@
+"""`oboro stream`: the skin of a running stream."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from oboro.recipe import Recipe
+    from oboro.stream import DelayFree
+
+__all__ = ["run", "settings", "stream"]
+
+
+def stream(
+    recipe: Annotated[Path, typer.Option("--recipe", "-r", help="The recipe (YAML or JSON).")],
+    source: Annotated[
+        str, typer.Option("--from", help="-, a file, tcp://HOST:PORT, unix:///PATH, tcp-listen://…")
+    ] = "-",
+    target: Annotated[str, typer.Option("--to", help="The same, for what is released.")] = "-",
+    state: Annotated[Path | None, typer.Option(help="A folder that keeps the state; it survives kill -9.")] = None,
+    dead_letters: Annotated[
+        str | None,
+        typer.Option(help="A file for lines that are no records, and why; without it: stderr, reasons only."),
+    ] = None,
+    mode: Annotated[str, typer.Option(help="swap, count, paper, sequential or fixed.")] = "swap",
+    person: Annotated[
+        str | None, typer.Option(help="The field that says whose record it is: k people, not k records.")
+    ] = None,
+    horizon: Annotated[int | None, typer.Option(help="How many of the last records protect a new one.")] = None,
+    horizon_seconds: Annotated[float | None, typer.Option(help="How many of the last seconds do.")] = None,
+    form: Annotated[
+        str | None, typer.Option("--format", help="ndjson or csv; by the file's name if not given.")
+    ] = None,
+    output_form: Annotated[
+        str | None, typer.Option("--output-format", help="ndjson or csv; as the input if not given.")
+    ] = None,
+    resume: Annotated[
+        str | None, typer.Option(help="After a restart: replay (the input starts over) or continue (it goes on).")
+    ] = None,
+    longest_line: Annotated[int, typer.Option(min=1, help="Longer lines are dead letters, in bytes.")] = 1 << 20,
+    fsync: Annotated[bool, typer.Option("--fsync", help="Wait for the disk before anything is written.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print metrics as JSON at the end, on stderr.")] = False,
+) -> None:
+    """Anonymize records as they come: each line in, its anonymized version out at once.
+
+    Example: `oboro stream --recipe recipe.yaml --state state < people.ndjson > released.ndjson`
+    """
+    metrics = run(
+        recipe,
+        source=source,
+        target=target,
+        state=state,
+        dead_letters=dead_letters,
+        form=form,
+        output_form=output_form,
+        resume=resume,
+        longest_line=longest_line,
+        fsync=fsync,
+        watch=_watch() if sys.stderr.isatty() else None,
+        options={"mode": mode, "person": person, "horizon": horizon, "horizon_seconds": horizon_seconds},
+    )
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    if as_json:
+        print(json.dumps(metrics), file=sys.stderr)
+
+
+def run(
+    recipe: Path,
+    *,
+    source: str = "-",
+    target: str = "-",
+    state: Path | None = None,
+    dead_letters: str | None = None,
+    form: str | None = None,
+    output_form: str | None = None,
+    resume: str | None = None,
+    longest_line: int = 1 << 20,
+    fsync: bool = False,
+    watch: Callable[[dict[str, Any]], None] | None = None,
+    options: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Run a stream until its input ends or somebody asks to stop; its metrics."""
+    from oboro.recipe import Recipe
+    from oboro.stream.runner import Plan, Runner
+
+    for name, value, allowed in (
+        ("--format", form, ("ndjson", "csv")),
+        ("--output-format", output_form, ("ndjson", "csv")),
+        ("--resume", resume, ("replay", "continue")),
+    ):
+        _one_of(name, value, allowed)
+    plan = Plan(
+        source=source,
+        target=target,
+        dead=dead_letters,
+        state=state,
+        form=form,  # type: ignore[arg-type]
+        output_form=output_form,  # type: ignore[arg-type]
+        resume=resume,  # type: ignore[arg-type]
+        most=longest_line,
+        fsync=fsync,
+    )
+    loaded = Recipe.load(recipe)
+
+    def make() -> DelayFree:
+        return settings(loaded, recipe.parent, options or {})
+
+    return Runner(make, plan, watch).run()
+
+
+def settings(recipe: Recipe, folder: Path, options: dict[str, Any]) -> DelayFree:
+    """What a recipe means for a stream: its attributes, one `k_anonymize` (k and l-diversity), and columns to drop."""
+    from oboro.errors import RecipeError, listing
+    from oboro.stream import DelayFree
+    from oboro.table.schema import Role, Schema
+
+    schema = Schema(recipe.attributes, folder)
+    dropped = [name for step in recipe.steps if step.step == "drop_columns" for name in step.removes_identity]
+    goals = [step for step in recipe.steps if step.step == "k_anonymize"]
+    others = [step.step for step in recipe.steps if step.step not in ("drop_columns", "k_anonymize")]
+    if others or len(goals) != 1:
+        raise RecipeError(
+            f"a stream takes one k_anonymize step, and drop_columns; the recipe has {listing([s.step for s in recipe.steps])}"
+        )
+    person = options.get("person")
+    leaking = [name for name in schema.named(Role.IDENTIFIER) if name not in dropped and name != person]
+    if leaking:
+        raise RecipeError(
+            f"identifier {listing(leaking)} would be released; drop it with drop_columns, or name it with --person"
+        )
+    if recipe.unnamed == "other":
+        raise RecipeError("unnamed: other would release fields that nobody named; write error or drop for a stream")
+    quasi = [name for name in schema.quasi if name not in dropped and name != person]
+    diversity = _diversity(goals[0])
+    kept = [name for name in recipe.attributes if name not in (*quasi, *dropped, *diversity, person)]
+    specs = {name: spec for name in quasi if (spec := recipe.attributes[name].hierarchy) is not None}
+    weights = {name: recipe.attributes[name].weight for name in quasi if recipe.attributes[name].weight != 1}
+    given = {name: value for name, value in options.items() if value is not None}
+    return DelayFree(
+        quasi,
+        goals[0].k,  # type: ignore[attr-defined]
+        hierarchies=specs,
+        l_diversity=diversity,
+        keep=kept,
+        drop=[name for name in dropped if name != person],
+        weights=weights,
+        unnamed=recipe.unnamed,
+        folder=folder,
+        **given,
+    )
+
+
+def _diversity(goal: Any) -> dict[str, int]:
+    """The l-diversity of a step, as far as a stream can keep it; what it cannot keep is an error, not ignored."""
+    from oboro.errors import RecipeError
+
+    if goal.t_closeness or goal.alpha:
+        raise RecipeError("k_anonymize: a stream keeps k and l_diversity; it cannot keep t_closeness or alpha")
+    found = {}
+    for name, demand in goal.l_diversity.items():
+        least = demand if isinstance(demand, int | float) else demand.l if demand.kind == "distinct" else None
+        if least is None or least != int(least):
+            raise RecipeError(
+                f"k_anonymize: l_diversity of {name!r}: a stream counts distinct values, a whole number of them"
+            )
+        found[name] = int(least)
+    return {name: least for name, least in found.items() if least > 1}
+
+
+def _one_of(name: str, value: str | None, allowed: tuple[str, ...]) -> None:
+    from oboro.errors import UsageError, listing
+
+    if value is not None and value not in allowed:
+        raise UsageError(f"{name}: must be one of {listing(allowed)}; got {value!r}")
+
+
+def _watch() -> Callable[[dict[str, Any]], None]:
+    """One line on the terminal, written over and over."""
+
+    def show(now: dict[str, Any]) -> None:
+        latency = now["latency_ms"]
+        print(
+            f"\r{now['records']:>12,} records  {now['records_per_second']:>10,.0f}/s  "
+            f"latency {latency['p50']:.1f} / {latency['p99']:.1f} ms  {now['suppressed_cells']:,} cells suppressed  "
+            f"{now['dead_letters']:,} dead letters  function {now['function_version']}   ",
+            end="",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    return show

@@ -1,0 +1,207 @@
+"""The command line as people meet it: real processes where exit codes, streams and signals matter, one process elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from oboro.app.cli import app
+
+PEOPLE = {
+    "name": ["Ann", "Bob", "Cid", "Dan", "Eve", "Fay"],
+    "age": [31, 38, 35, 52, 57, 59],
+    "disease": ["flu", "cold", "flu", "ulcer", "flu", "cold"],
+}
+RECIPE = """
+attributes:
+  name: {role: identifier}
+  age: {role: quasi, hierarchy: {intervals: [10, 20]}}
+  disease: {role: sensitive}
+steps:
+  - drop_columns: {attributes: [name]}
+  - k_anonymize: {k: 3}
+seed: 1
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    pd.DataFrame(PEOPLE).to_csv(tmp_path / "people.csv", index=False)
+    (tmp_path / "recipe.yaml").write_text(RECIPE)
+    return tmp_path
+
+
+def oboro(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "oboro.app.cli", *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+ANONYMIZE = ("anonymize", "people.csv", "--recipe", "recipe.yaml", "--output", "out.csv")
+
+
+def test_anonymize_verify_evaluate(folder: Path) -> None:
+    done = oboro(*ANONYMIZE, "--report", "report.html", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert (folder / "out.csv").read_text().splitlines()[:2] == ["age,disease", "30–39,flu"]
+    assert "<html" in (folder / "report.html").read_text()
+    held = oboro("verify", "out.csv", "--quasi", "age", "--k", 3, cwd=folder)
+    assert held.returncode == 0, held.stderr
+    broken = oboro("verify", "out.csv", "--quasi", "age,disease", "--k", 3, "--json", cwd=folder)
+    assert broken.returncode == 1
+    assert json.loads(broken.stdout)["holds"] is False
+    measured = oboro("evaluate", "people.csv", "out.csv", "--recipe", "recipe.yaml", "--json", cwd=folder)
+    assert measured.returncode == 0, measured.stderr
+    assert json.loads(measured.stdout)
+
+
+def test_explain_touches_nothing(folder: Path) -> None:
+    done = oboro("anonymize", "nowhere.csv", "--recipe", "recipe.yaml", "--explain", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "k_anonymize" in done.stdout
+    assert not (folder / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "expected"),
+    [
+        ("people.csv", None, "people.csv"),
+        ("people.csv", b"name,age,disease\nAnn,31\n", "2"),
+        ("people.csv", b"name,age,disease,zip\nAnn,31,flu,1\n", "'zip'"),
+        ("people.csv", b"name,age\nAnn,31\n", "'disease'"),
+        ("people.csv", b"name,age,disease\nAnn,old,flu\n", "'old'"),
+        ("people.csv", b"", "people.csv"),
+        ("recipe.yaml", None, "recipe.yaml"),
+        ("recipe.yaml", RECIPE.replace("k: 3", "k: three").encode(), "three"),
+        ("recipe.yaml", RECIPE.replace("{intervals: [10, 20]}", "{csv: lost.csv}").encode(), "lost.csv"),
+        ("recipe.yaml", RECIPE.replace("{intervals: [10, 20]}", "{rows: [['31', '*']]}").encode(), "38"),
+    ],
+)
+def test_bad_input_is_one_clear_message(folder: Path, file: str, content: bytes | None, expected: str) -> None:
+    (folder / file).unlink()
+    if content is not None:
+        (folder / file).write_bytes(content)
+    (folder / "out.csv").write_text("the release of last month")
+    done = oboro(*ANONYMIZE, cwd=folder)
+    assert done.returncode == 2
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    for name in PEOPLE["name"][1:]:
+        assert name not in done.stderr, "raw data in the message"
+    assert (folder / "out.csv").read_text() == "the release of last month"
+    assert sorted(p.name for p in folder.iterdir()) == sorted(
+        {"out.csv", "people.csv", "recipe.yaml"} - ({file} if content is None else set())
+    )
+
+
+def test_a_promise_that_cannot_be_kept_is_exit_code_1(folder: Path) -> None:
+    (folder / "recipe.yaml").write_text(RECIPE.replace("k: 3", "k: 7"))
+    done = oboro(*ANONYMIZE, cwd=folder)
+    assert done.returncode == 1
+    assert not (folder / "out.csv").exists()
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("output", ["/dev/full/out.csv", "missing/folder/out.csv", "out.docx"])
+def test_an_output_that_cannot_be_written(folder: Path, output: str) -> None:
+    done = oboro("anonymize", "people.csv", "--recipe", "recipe.yaml", "--output", output, cwd=folder)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert sorted(p.name for p in folder.iterdir()) == ["people.csv", "recipe.yaml"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_in_the_middle_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    """The table is a pipe that never ends, so the process is surely in the middle of its work."""
+    os.mkfifo(tmp_path / "people.csv")
+    (tmp_path / "recipe.yaml").write_text(RECIPE)
+    command = [sys.executable, "-m", "oboro.app.cli", *ANONYMIZE]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    with (tmp_path / "people.csv").open("w") as pipe:
+        pipe.write("name,age,disease\nAnn,31,flu\n")
+        pipe.flush()
+        time.sleep(1)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 2
+    assert "interrupted" in errors
+    assert "Traceback" not in errors
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["people.csv", "recipe.yaml"]
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_every_command_has_help_with_an_example() -> None:
+    commands = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
+    assert set(commands) >= {"demo", "init", "anonymize", "verify", "evaluate", "hierarchy", "synth"}
+    for name in commands:
+        assert f"oboro {name}" in run(name, "--help"), f"{name} shows no example"
+
+
+def test_init_writes_a_recipe_that_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    text = run("init", "people.csv")
+    guessed = {name: spec["role"] for name, spec in yaml.safe_load(text)["attributes"].items()}
+    assert guessed == {"name": "identifier", "age": "quasi", "disease": "sensitive"}
+    (folder / "starter.yaml").write_text(text)
+    done = oboro("anonymize", "people.csv", "--recipe", "starter.yaml", "--output", "out.csv", cwd=folder)
+    assert done.returncode == 0, done.stderr
+
+
+def test_hierarchy_previews_and_saves(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    shown = run("hierarchy", "people.csv", "age", "--spec", "{intervals: [10, 20]}", "--output", "age.csv")
+    assert "30–39" in shown
+    assert "31;30–39;20–39;*" in (folder / "age.csv").read_text().splitlines()
+    levels = json.loads(run("hierarchy", "people.csv", "age", "--spec", "{csv: age.csv}", "--json"))["levels"]
+    assert [level["labels"] for level in levels] == [6, 2, 2, 1]
+    assert json.loads(run("hierarchy", "people.csv", "age", "--json"))["proposed"]
+
+
+def test_schema_is_json() -> None:
+    assert "k_anonymize" in json.dumps(json.loads(run("schema")))
+
+
+@pytest.mark.parametrize("kind", ["people", "purchases"])
+def test_synth_makes_a_table_whose_recipe_runs(tmp_path: Path, kind: str) -> None:
+    rows = {"people": 2000, "purchases": 60_000}[kind]
+    made = oboro("synth", kind, "--rows", rows, "--columns", 8, "--output", "made.csv", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    done = oboro(
+        "anonymize",
+        "made.csv",
+        "--recipe",
+        "made.csv.recipe.yaml",
+        "--output",
+        "out.csv",
+        "--report",
+        "r.html",
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_demo_leaves_everything_where_it_says(tmp_path: Path) -> None:
+    done = oboro("demo", "--rows", 1000, "--output", "here", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for name in ("people.csv", "recipe.yaml", "released.csv", "report.html"):
+        assert (tmp_path / "here" / name).stat().st_size > 0
+        assert f"here/{name}" in done.stdout
+    released = pd.read_csv(tmp_path / "here" / "released.csv", dtype=str, keep_default_na=False)
+    assert released.groupby(["birthdate", "sex", "address", "job"]).size().min() >= 5
+    assert "name" not in released

@@ -1,0 +1,74 @@
+"""What the documentation says is run: a command or an example that no longer works is a red build."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import oboro
+from oboro.techniques import TECHNIQUES
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
+    (script,) = blocks(README, "bash")
+    runner = f'oboro() {{ "{sys.executable}" -m oboro.app.cli "$@"; }}\nset -e\n'
+    done = subprocess.run(["bash", "-c", runner + script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "report.html").exists()
+    assert oboro.Recipe.load(tmp_path / "starter.yaml").steps
+
+
+def test_the_python_of_the_readme_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = blocks(README, "python")
+    exec(compile(code, "README.md", "exec"), {})
+    assert "30–39" in capsys.readouterr().out
+
+
+def test_the_recipe_of_the_readme_is_valid() -> None:
+    (text,) = blocks(README, "yaml")
+    recipe = oboro.Recipe.parse(text)
+    table = {
+        "name": ["a", "b", "c", "d"],
+        "age": [31, 32, 95, 99],
+        "zip": ["101", "102", "103", "104"],
+        "sex": ["F", "F", "M", "M"],
+        "disease": ["flu", "cold", "flu", "cold"],
+    }
+    assert recipe.run(table).verification.holds
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_links_of_the_readme_lead_somewhere() -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / target).exists(), target
+
+
+def test_every_step_has_its_place_in_the_documentation() -> None:
+    page = (ROOT / "docs" / "techniques.md").read_text()
+    for step in TECHNIQUES:
+        assert f"`{step}`" in page, f"{step} is not documented"
+
+
+def test_the_steps_in_the_documentation_are_valid() -> None:
+    page = (ROOT / "docs" / "techniques.md").read_text()
+    steps = [step for block in blocks(page, "yaml") for step in yaml.safe_load(block)]
+    assert {name for step in steps for name in step} == set(TECHNIQUES)
+    recipe = oboro.Recipe(attributes={"age": {"role": "quasi"}}, steps=steps)
+    assert recipe.explain()

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+import oboro
+from oboro.errors import ColumnError, FileError, HierarchyError, PromiseError, RecipeError
+
+PEOPLE = {
+    "name": ["Ann", "Bob", "Cid", "Dan", "Eve", "Fay"],
+    "age": [31, 38, 35, 52, 57, 59],
+    "disease": ["flu", "cold", "flu", "ulcer", "flu", "cold"],
+}
+RECIPE = """
+attributes:
+  name: {role: identifier}
+  age: {role: quasi, hierarchy: {intervals: [10, 20]}}
+  disease: {role: sensitive}
+steps:
+  - drop_columns: {attributes: [name]}
+  - k_anonymize: {k: 3, l_diversity: {disease: 2}}
+seed: 1
+"""
+
+
+def parse(text: str = RECIPE) -> oboro.Recipe:
+    return oboro.Recipe.parse(text)
+
+
+def test_a_recipe_runs_and_its_release_verifies() -> None:
+    release = parse().run(PEOPLE)
+    assert release.data == {"age": ["30–39"] * 3 + ["50–59"] * 3, "disease": PEOPLE["disease"]}
+    assert release.verification.holds
+    assert oboro.verify(release.data, quasi=["age"], k=3, sensitive="disease", l=2).holds
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_the_same_kind_of_frame_comes_back(make: Any) -> None:
+    frame = make(PEOPLE)
+    before = frame.copy() if isinstance(frame, pd.DataFrame) else frame
+    release = parse().run(frame)
+    assert type(release.data) is type(frame)
+    equal = before.equals(frame)
+    assert equal, "the input was changed"
+
+
+def test_yaml_json_and_python_are_the_same_recipe(tmp_path: Path) -> None:
+    recipe = parse()
+    as_json = json.dumps(yaml.safe_load(RECIPE))
+    assert oboro.Recipe.parse(as_json) == recipe
+    assert oboro.Recipe.parse(recipe.to_yaml()) == recipe
+    assert oboro.Recipe(**yaml.safe_load(RECIPE)) == recipe
+    (tmp_path / "r.yaml").write_text(RECIPE)
+    assert oboro.Recipe.load(tmp_path / "r.yaml").to_yaml() == recipe.to_yaml()
+
+
+def test_explain_says_every_step_before_any_data_is_there() -> None:
+    words = parse().explain()
+    for expected in ("drop_columns", "k_anonymize", "name", "age", "3", "verified"):
+        assert expected in words
+
+
+def test_release_explains_what_was_done() -> None:
+    assert "k_anonymize" in parse().run(PEOPLE).explain()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("k_anonymize", "k_anonymise"), "did you mean 'k_anonymize'"),
+        (("k: 3", "k: 0"), r"k_anonymize\.k.*0"),
+        (("k: 3", "kk: 3"), "kk"),
+        (("role: identifier", "role: secret"), r"attributes\.name\.role"),
+        (("seed: 1", "sead: 1"), "sead"),
+        (("  - drop_columns", "    drop_columns"), "YAML|steps"),
+        (("intervals: [10, 20]", "interval: [10, 20]"), "interval"),
+    ],
+)
+def test_a_wrong_recipe_says_where_and_what(change: tuple[str, str], message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        parse(RECIPE.replace(*change))
+
+
+def test_a_key_that_stands_twice_is_an_error() -> None:
+    with pytest.raises(RecipeError, match=r"'age' stands twice.*line"):
+        parse(RECIPE.replace("  disease:", "  age: {role: other}\n  disease:"))
+
+
+def test_a_recipe_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"nowhere\.yaml"):
+        oboro.Recipe.load(tmp_path / "nowhere.yaml")
+    (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(FileError, match="UTF-8"):
+        oboro.Recipe.load(tmp_path / "binary.yaml")
+    with pytest.raises(RecipeError, match="attributes"):
+        parse("just words")
+
+
+def test_columns_that_are_not_named() -> None:
+    more = {**PEOPLE, "shoe": [1, 2, 3, 4, 5, 6]}
+    with pytest.raises(ColumnError, match="'shoe'.*unnamed"):
+        parse().run(more)
+    assert "shoe" not in parse(RECIPE + "unnamed: drop\n").run(more).data
+    assert parse(RECIPE + "unnamed: other\n").run(more).data["shoe"] == more["shoe"]
+
+
+def test_columns_that_are_not_there() -> None:
+    with pytest.raises(ColumnError, match="'age'.*'name'"):
+        parse().run({"name": ["x"], "disease": ["y"]})
+
+
+def test_an_identifier_is_never_released_by_accident() -> None:
+    with pytest.raises(RecipeError, match="identifier 'name' would be released"):
+        parse(RECIPE.replace("  - drop_columns: {attributes: [name]}\n", "")).run(PEOPLE)
+
+
+def test_a_value_that_the_hierarchy_lacks_stops_before_any_step() -> None:
+    text = RECIPE.replace("{intervals: [10, 20]}", "{rows: [['31', '*'], ['38', '*']]}")
+    with pytest.raises(HierarchyError, match="35"):
+        parse(text).run(PEOPLE)
+
+
+def test_an_earlier_step_may_mend_what_the_hierarchy_lacks() -> None:
+    rows = [[str(age), "*"] for age in (31, 35, 38, 40)]
+    text = RECIPE.replace("{intervals: [10, 20]}", f"{{rows: {rows}}}").replace(
+        "  - k_anonymize", "  - top_code: {attribute: age, at: 40}\n  - k_anonymize"
+    )
+    assert parse(text).run(PEOPLE).data["age"] == ["*"] * 6
+
+
+def test_a_later_step_that_breaks_a_promise_is_an_error() -> None:
+    text = RECIPE.replace("seed: 1", "  - sample: {count: 4}\nseed: 1")
+    with pytest.raises(PromiseError, match=r"k_anonymize.*'sample'"):
+        parse(text).run(PEOPLE)
+
+
+def test_a_promise_out_of_reach_is_an_error() -> None:
+    with pytest.raises(PromiseError):
+        parse(RECIPE.replace("k: 3", "k: 7")).run(PEOPLE)
+
+
+def test_the_schema_accepts_the_recipe_and_refuses_a_wrong_one() -> None:
+    schema = oboro.Recipe.json_schema()
+    Draft202012Validator.check_schema(schema)
+    validator = Draft202012Validator(schema)
+    validator.validate(yaml.safe_load(RECIPE))
+    assert list(validator.iter_errors(yaml.safe_load(RECIPE.replace("k: 3", "kk: 3"))))
+    assert list(validator.iter_errors(yaml.safe_load(RECIPE.replace("drop_columns", "drop_colums"))))
+
+
+def test_the_same_seed_gives_the_same_rows_and_another_seed_others() -> None:
+    text = RECIPE.replace("seed: 1", "  - shuffle: {}\nseed: SEED")
+    big = {name: values * 20 for name, values in PEOPLE.items()}
+    runs = [oboro.Recipe.parse(text.replace("SEED", seed)).run(big).data for seed in ("1", "1", "2", "null", "null")]
+    assert runs[0] == runs[1]
+    assert runs[0] != runs[2]
+    assert runs[3] != runs[4]
+
+
+def test_a_file_comes_back_as_an_arrow_table_and_can_be_written(tmp_path: Path) -> None:
+    pd.DataFrame(PEOPLE).to_csv(tmp_path / "people.csv", index=False)
+    release = parse().run(tmp_path / "people.csv")
+    assert isinstance(release.data, pa.Table)
+    release.write(tmp_path / "out.parquet")
+    assert pd.read_parquet(tmp_path / "out.parquet")["age"].tolist() == ["30–39"] * 3 + ["50–59"] * 3
