@@ -149,7 +149,10 @@ def demo(
     Example: `oboro demo --rows 20000`
     """
     from oboro.app.demo import run
+    from oboro.kernels import compiled_before
 
+    if not compiled_before():
+        print("The first run compiles what is fast later; it takes about half a minute.", file=sys.stderr)
     with _stages() as stage:
         story = run(output, rows, seed, stage)
     story.show(_console())

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-__all__ = ["kernel"]
+__all__ = ["compiled_before", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -41,3 +41,10 @@ import numba  # noqa: E402  (only after the cache directory is known)
 def kernel(*, parallel: bool = False) -> Callable[[F], F]:
     """Compile a loop over arrays."""
     return numba.njit(cache=True, nogil=True, parallel=parallel, error_model="numpy")  # type: ignore[no-any-return]
+
+
+def compiled_before() -> bool:
+    """Whether kernels were compiled on this machine before; if not, the first run takes longer and should say so."""
+    folder = os.environ.get("NUMBA_CACHE_DIR")
+    places = Path(folder) if folder else Path(__file__).parent / "__pycache__"
+    return any(places.rglob("*.nbi")) if places.is_dir() else False
