@@ -229,6 +229,36 @@ def test_guessing_how_many_values_there_will_be() -> None:
     for domain in (20_000, 500_000):
         rows = rng.integers(0, domain, 1_000_000)
         start = len(np.unique(rows[:10_000]))
-        assert parse._projected(start, 10_000, 1_000_000) == pytest.approx(len(np.unique(rows)), rel=0.3)
+        assert parse._projected(start, 10_000, 1_000_000) == pytest.approx(len(np.unique(rows)), rel=0.1)
     assert parse._projected(10_000, 10_000, 1_000_000) == pytest.approx(1_000_000, rel=0.05)
-    assert parse._projected(5_000, 100_000, 1_000_000) == 0
+    assert parse._projected(5_000, 100_000, 1_000_000) == pytest.approx(5_000, rel=0.01)
+    assert parse._projected(500, 500, 1_000_000) == 0
+
+
+@SLOW
+@given(st.one_of(st.integers(0, 2_000_000).map(str), st.text(st.sampled_from("0123456789/:-+ a\x80é"), max_size=8)))
+def test_a_whole_number_is_what_python_says(text: str) -> None:
+    value = text.encode()
+    first, _, third = kernels.pack(
+        np.frombuffer(value + b"\0" * 32, np.uint8)[:32].copy().view(np.uint64), 0, len(value)
+    )
+    canonical = text.isascii() and text.isdigit() and str(int(text)) == text and len(text) <= kernels.DIGITS
+    assert int(kernels.whole(np.uint64(first), np.uint64(third))) == (int(text) if canonical else kernels.NUMBERS)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_numbers_and_text_in_one_column(tmp_path: Path, seed: int) -> None:
+    """Columns that change their nature on the way: each table grows, is filled anew, and takes numbers directly or not."""
+    rng = np.random.default_rng(seed)
+    rows = 30_000
+    numbers = rng.integers(0, 10 ** rng.integers(2, 8), rows).astype(str)
+    texts = np.char.add(rng.choice(["0", "x", "long text, quite long: ", "-"], rows), numbers)
+    late = np.where(np.arange(rows) < rows // 2, rng.integers(0, 40, rows).astype(str), numbers)
+    table = [numbers, texts, np.where(rng.random(rows) < 0.4, numbers, texts), late, late[::-1]]
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "a,b,c,d,e\n" + "".join(",".join(f'"{value}"' for value in row) + "\n" for row in zip(*table, strict=True))
+    )
+    with small_blocks(1 << 16, 5 * 700), patch.object(parse, "MOST_WAITING", 9_000):  # type: ignore[attr-defined]
+        found = columns_of(path)
+    assert found == [column.tolist() for column in table]

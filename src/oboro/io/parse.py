@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from oboro.errors import FileError
-from oboro.io.blocks import Block, Cutter
+from oboro.io.blocks import Block, Cutter, memory
 from oboro.io.dialect import Dialect
 from oboro.io.streams import Stream
 from oboro.kernels import csv as kernels
@@ -32,39 +32,31 @@ MOST_THREADS = 8
 AT_ONCE = 8  # columns that a thread takes
 PIECE = 32 << 20  # bytes of memory asked for at once
 FEW = 96  # values that a column has room for at first
+MANY = 4096  # values from which on a guess is made how many there will be
 PART = 2048  # values that are unified together: their table stays in the cache
 MOST_WAITING = 1 << 22  # values that are collected before they are unified
 MOST_TEXT = (1 << 32) - 64  # bytes of different values in one column: offsets have 32 bits while reading
 
 
 class Slab:
-    """Arrays cut from large pieces of memory, which the system gives in large pages.
-
-    Tables of many columns are looked up all over: in small pages, finding the page took longer than finding the value.
-    """
+    """Arrays of zeros cut from large pieces of memory."""
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.piece = np.empty(0, dtype=np.uint8)
+        self.piece = memory(0)
 
     def array(self, size: int, dtype: Any) -> np.ndarray:
-        """An array with anything in it, which starts with a line of the cache."""
+        """An array of zeros; what is not touched costs no memory."""
         needed = -(-size * np.dtype(dtype).itemsize // 64) * 64
         with self.lock:
             if needed > PIECE // 4:
-                taken = _aligned(needed)
+                taken = memory(needed)
             else:
                 if needed > self.piece.size:
-                    self.piece = _aligned(PIECE)
+                    self.piece = memory(PIECE)
                 taken, self.piece = self.piece[:needed], self.piece[needed:]
         array: np.ndarray = taken.view(dtype)
         return array[:size]
-
-
-def _aligned(size: int) -> np.ndarray:
-    memory = np.empty(size + 64, dtype=np.uint8)
-    start = -memory.ctypes.data % 64
-    return memory[start : start + size]
 
 
 class Scratch(local):
@@ -78,29 +70,30 @@ class Scratch(local):
     def arrays(self, values: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Room for so many values: their cells, the same as slots, and their codes."""
         if self.codes.size < values:
-            self.cells = np.empty(3 * values, dtype=np.uint64)
-            self.records = np.empty(4 * values, dtype=np.uint64)
-            self.codes = np.empty(values, dtype=np.uint32)
+            self.cells = memory(3 * values, np.uint64)
+            self.records = memory(4 * values, np.uint64)
+            self.codes = memory(values, np.uint32)
         return self.cells, self.records, self.codes[:values]
 
 
 class Coder:
     """The values of one column, numbered by first appearance, and the codes of its rows."""
 
-    def __init__(self, place: int, table: np.ndarray, kept: Slab, passing: Slab) -> None:
-        self.table, self.kept, self.passing = table, kept, passing
-        self.slots = passing.array(_slots(FEW), np.uint64)
-        self.slots[:] = 0
+    def __init__(self, place: int, table: np.ndarray, kept: Slab) -> None:
+        self.table, self.kept = table, kept
+        self.slots = np.zeros(_slots(FEW), dtype=np.uint64)
         self.offsets = np.zeros(FEW, dtype=np.uint32)
         self.text = np.empty(4096, dtype=np.uint8)
         self.codes = np.empty(0, dtype=np.uint8)
+        self.direct = np.zeros(1000, dtype=np.uint32)
         self.may_wait = True
         table[kernels.PLACE] = place
         self._tell()
 
     def _tell(self) -> None:
         """Tell the kernel where everything is now."""
-        for place, array in ((kernels.SLOTS, self.slots), (kernels.OFFSETS, self.offsets), (kernels.TEXT, self.text)):
+        arrays = {kernels.SLOTS: self.slots, kernels.OFFSETS: self.offsets, kernels.TEXT: self.text}
+        for place, array in {**arrays, kernels.DIRECT: self.direct}.items():
             self.table[place], self.table[place + 1] = array.ctypes.data, array.size
         self.table[kernels.CODES] = self.codes.ctypes.data
         self.table[kernels.WIDTH], self.table[kernels.ROOM] = self.codes.itemsize, self.codes.size
@@ -116,6 +109,11 @@ class Coder:
         return int(self.table[kernels.ROWS])
 
     @property
+    def hashed(self) -> int:
+        """How many of the values are in the table of slots: all but short whole numbers."""
+        return int(self.table[kernels.HASHED])
+
+    @property
     def waits(self) -> bool:
         """Whether equal values are still to be found, because nearly all differ."""
         return self.slots.size == 0
@@ -123,29 +121,37 @@ class Coder:
     def grow(self, block: Block, expected: int) -> None:
         """Make the room that the kernel asked for; `expected` rows are guessed in all."""
         row = int(self.table[kernels.ROW])
-        projected = _projected(self.found, self.rows + row, expected)
-        wanted = max(expected, self.found * 3 // 2) if self.waits else max(projected, self.found * 2)
+        wanted = max(expected, self.found * 3 // 2) if self.waits else self._wanted(self.found, row, expected)
         if row == block.found:
             self._grow_codes(row, wanted, expected)
+        elif not self.waits and self.hashed >= kernels.full(self.slots.size):
+            self._grow_slots(row, expected)
         elif self.found + 1 == self.offsets.size:
-            self._grow_values(wanted, expected, projected)
+            self.offsets = self._longer(self.offsets, self.found + 1, wanted + 2)
         else:
             self._grow_text(kernels.size_of(block.cells[self.table[kernels.PLACE], 3 * row + 2]), wanted)
         self._tell()
 
-    def _grow_values(self, wanted: int, expected: int, projected: int) -> None:
-        if self.may_wait and 4 * projected > expected:
-            self.slots, wanted = self.slots[:0], max(wanted, expected)
-        if not self.waits:
-            self._index(wanted)
-        self.offsets = self._longer(self.offsets, self.found + 1, wanted + 2)
+    def _wanted(self, found: int, row: int, expected: int) -> int:
+        """For how many values to make room when so many are there."""
+        return max(_projected(found, self.rows + row, expected) * 9 // 8, found * 3 // 2, 2 * FEW)
+
+    def _grow_slots(self, row: int, expected: int) -> None:
+        """A larger table, or none where nearly every row would make a new entry."""
+        if self.may_wait and 4 * _projected(self.hashed, self.rows + row, expected) > expected:
+            self.slots = self.slots[:0]
+        else:
+            self._index(self._wanted(self.hashed, row, expected))
 
     def _index(self, wanted: int) -> None:
-        self.slots = self.passing.array(_slots(wanted), np.uint64)
-        self.slots[:] = 0
-        cells = np.empty(3 * self.found, dtype=np.uint64)
+        self.slots = memory(
+            _slots(wanted), np.uint64, at_once=True
+        )  # a page at a time, as values fall into it, takes longer
+        cells = memory(3 * self.found, np.uint64)
         kernels.pack_values(self.offsets, self.text.view(np.uint64), self.found, cells)
-        kernels.rehash(cells, self.found, self.slots)
+        if np.mean(cells[2 : 3 * self.found : 3] >> 56 <= kernels.DIGITS) > 0.5:
+            self.direct = memory(kernels.NUMBERS, np.uint32)
+        self.table[kernels.HASHED] = kernels.rehash(cells, self.found, self.slots, self.direct)
 
     def _grow_text(self, more: int, wanted: int) -> None:
         used = int(self.offsets[self.found])
@@ -211,21 +217,24 @@ class Coder:
 
 
 def _projected(found: int, rows: int, expected: int) -> int:
-    """How many distinct values there will be in all, if every value is as likely as another.
+    """How many distinct values there will be in all, if every value is as likely as another; 0 where it is too early to say.
 
-    Of D values, n rows show about D · (1 − exp(−n/D)); while few rows repeat one, n/D is about twice the share of those that do.
-    A column of unlike values would double its tables ten times without this guess.
+    Of D values, n rows show about D · (1 − exp(−n/D)): the share of new ones says n/D. Without this guess, the tables of a
+    column of many values would be doubled, and filled anew, ten times.
     """
-    repeats = 1 - found / rows
-    if found < 4096 or repeats > 0.5:
+    if found < MANY:
         return 0
-    domain = rows / max(2 * repeats, 1e-6)
+    low, high = 1e-6, rows / found + 1.0  # n/D is between these
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if -math.expm1(-middle) / middle > found / rows else (low, middle)
+    domain = rows / low
     return int(domain * -math.expm1(-max(expected, rows) / domain))
 
 
 def _slots(values: int) -> int:
-    """How many words a table for so many values has: lines of two slots, a third of them free."""
-    return 8 * (values * 3 // 4 + 2)
+    """How many words a table for so many values has: lines of two slots, a quarter of them free."""
+    return 8 * (values * 2 // 3 + 2)
 
 
 def _check_text(path: str, name: str, column: Column) -> None:
@@ -258,9 +267,9 @@ class Parser:
 
     def __init__(self, cutter: Cutter, wanted: Sequence[int]) -> None:
         self.cutter = cutter
-        self.tables = np.zeros((len(wanted), 16), dtype=np.int64)
-        kept, passing = Slab(), Slab()
-        self.coders = [Coder(place, table, kept, passing) for place, table in zip(wanted, self.tables, strict=True)]
+        self.tables = np.zeros((len(wanted), kernels.WORDS), dtype=np.int64)
+        kept = Slab()
+        self.coders = [Coder(place, table, kept) for place, table in zip(wanted, self.tables, strict=True)]
         self.scratch = Scratch()
         self.rows = 0
         self.used = 0

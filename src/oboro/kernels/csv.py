@@ -8,6 +8,8 @@ A field becomes a *cell* of three 64-bit words, so that equal cells mean equal v
 The distinct values of a column stand one after another in its `text`, from `offsets[code]` on: what Arrow needs in the end, so
 nothing is copied then. `slots` is an open-addressing table over them, four words each: the cell (a long one with its place in
 `text`) and code + 1, or 0 where it is free. Two slots are one line of the cache, so most values are found with one look.
+A whole number of up to six digits, written without leading zeros, is not hashed where `direct` reaches it: `direct[number]` is
+its code + 1.
 
 A column of mostly different values is not looked up row by row, which would be a cache miss each: `slots` is empty, every row
 gets a value of its own, and at the end equal ones are found part by part (`scatter`, `representatives`), each part small enough
@@ -25,7 +27,18 @@ from numba.extending import intrinsic
 
 from oboro.kernels import kernel
 
-__all__ = ["encode_columns", "pack_values", "rehash", "renumber", "representatives", "scatter", "size_of", "tokenize"]
+__all__ = [
+    "encode_columns",
+    "full",
+    "pack_values",
+    "rehash",
+    "renumber",
+    "representatives",
+    "scatter",
+    "size_of",
+    "tokenize",
+    "whole",
+]
 
 U = np.uint64
 PLAIN, QUOTE, DELIMITER, LF, CR, NUL = 0, 1, 2, 3, 4, 5  # what a byte can be; a field ends at DELIMITER and above
@@ -34,7 +47,23 @@ SPACE = 32
 LONG = U(0xFF << 56)
 LOW = U(0xFFFFFFFF)
 # What `tables` says of a column: addresses and sizes of its arrays, its place in a record, what it holds, where it is.
-SLOTS, OFFSETS, TEXT, CODES, WIDTH, ROOM, ROWS, PLACE, ROW, FOUND = 0, 2, 4, 6, 7, 8, 9, 10, 11, 12
+SLOTS, OFFSETS, TEXT, CODES, WIDTH, ROOM, ROWS, PLACE, ROW, FOUND, HASHED, DIRECT, WORDS = (
+    0,
+    2,
+    4,
+    6,
+    7,
+    8,
+    9,
+    10,
+    11,
+    12,
+    14,
+    15,
+    17,
+)
+DIGITS = 6  # of the whole numbers that are addressed directly
+NUMBERS = 10**DIGITS
 LARGE = 1 << 13  # words of a table that no longer fits the nearest cache
 BATCH = 128  # rows that are prepared together
 
@@ -214,6 +243,23 @@ def share(hashed: int, count: int) -> int:
 
 
 @kernel()
+def whole(first: int, third: int) -> int:
+    """The whole number of up to `DIGITS` digits that a cell says in the shortest way, or `NUMBERS` where it says something else."""
+    size = third >> U(56)
+    zero = first & U(0xFF) == U(0x30)
+    if size == 0 or size > U(DIGITS) or (zero and size > 1):
+        return U(NUMBERS)
+    digits = (first ^ U(0x3030303030303030)) << (
+        U(64) - (size << U(3))
+    )  # the last one in the top byte, zeros before the first
+    if (digits | (digits + U(0x7676767676767676))) & U(0x8080808080808080):
+        return U(NUMBERS)
+    pairs = (digits * U(10) + (digits >> U(8))) & U(0x00FF00FF00FF00FF)
+    fours = (pairs * U(100) + (pairs >> U(16))) & U(0x0000FFFF0000FFFF)
+    return (fours * U(10_000) + (fours >> U(32))) & U(0xFFFFFFFF)
+
+
+@kernel()
 def place_of(third: int) -> int:
     """Where a long field starts in its text."""
     return np.int64(third & LOW)
@@ -254,9 +300,16 @@ def write(cells: np.ndarray, at: int, words: np.ndarray, place: int, out: np.nda
 
 @kernel()
 def prepare(
-    cells: np.ndarray, begin: int, end: int, words: np.ndarray, slots: np.ndarray, known: np.ndarray, starts: np.ndarray
+    cells: np.ndarray,
+    begin: int,
+    end: int,
+    words: np.ndarray,
+    slots: np.ndarray,
+    known: np.ndarray,
+    limit: int,
+    starts: np.ndarray,
 ) -> int:
-    """Hash some rows and say at which slots they start; returns a number without meaning.
+    """Say of some rows which number below `limit` they are, or `NUMBERS` + the slot they start at; returns a meaningless number.
 
     What they will need of a large table is brought into the cache, all at once: waiting for one row's slot, then for the next
     one's, took twice as long. Long fields are hashed here and not while cutting, because a column's fields are alike and a
@@ -264,17 +317,22 @@ def prepare(
     """
     lines = U(slots.size >> 3)
     sink = U(0)
+    hashed = 0
     for row in range(begin, end):
         third = cells[U(3 * row + 2)]
-        if third >= LONG:
-            cells[U(3 * row)] = hash_of(words, place_of(third), size_of(third))
-        starts[row - begin] = share(spread(cells[U(3 * row)], cells[U(3 * row + 1)], third), lines) << U(3)
-    if slots.size < LARGE:
+        number = whole(cells[U(3 * row)], third)
+        if number >= limit:
+            if third >= LONG:
+                cells[U(3 * row)] = hash_of(words, place_of(third), size_of(third))
+            number = U(NUMBERS) + (share(spread(cells[U(3 * row)], cells[U(3 * row + 1)], third), lines) << U(3))
+            hashed += 1
+        starts[row - begin] = number
+    if slots.size < LARGE or hashed == 0:
         return sink
     for i in range(end - begin):
-        sink ^= slots[starts[i]]
+        sink ^= slots[max(starts[i], U(NUMBERS)) - U(NUMBERS)]
     for i in range(end - begin):
-        slot = starts[i]
+        slot = max(starts[i], U(NUMBERS)) - U(NUMBERS)
         if slots[slot + U(2)] >= LONG:
             sink ^= known[U(place_of(slots[slot + U(2)])) >> U(3)]
         elif slots[slot] != cells[U(3 * (begin + i))] and slots[slot + U(4)] != cells[U(3 * (begin + i))]:
@@ -291,30 +349,36 @@ def encode(
     slots: np.ndarray,
     offsets: np.ndarray,
     known: np.ndarray,
+    direct: np.ndarray,
     state: np.ndarray,
     out: np.ndarray,
 ) -> int:
     """Number a column's cells `first` … `rows` by first appearance into `out`; returns the row where room ran out, or `rows`.
 
-    The distinct values are in `known`, a text seen as words, from byte `offsets[code]` on; `state[0]` says how many there are.
-    Without `slots`, every row gets a value of its own. O(rows) expected.
+    The distinct values are in `known`, a text seen as words, from byte `offsets[code]` on; `state[0]` says how many there are,
+    `state[2]` how many of them are in `slots`. Without `slots`, every row gets a value of its own. O(rows) expected.
     """
     starts = np.empty(BATCH, dtype=np.uint64)
-    sink, slot = U(0), U(0)
-    found, size = state[0], U(slots.size)
+    sink, slot, number = U(0), U(0), U(NUMBERS)
+    found, hashed, size = state[0], state[2], U(slots.size)
+    most = full(slots.size)
     row = first
     for begin in range(first, rows, BATCH):
         end = min(begin + BATCH, rows)
         if size:
-            sink ^= prepare(cells, begin, end, words, slots, known, starts)
+            sink ^= prepare(cells, begin, end, words, slots, known, U(direct.size), starts)
         while row < end:
             at = U(3 * row)
             first_word, second_word, third_word = cells[at], cells[at + U(1)], cells[at + U(2)]
             if size:
                 # Written out, because an array that is passed on to a function is counted there and back for every row.
-                slot = starts[row - begin]
-                code = slots[slot + U(3)]
-                while code:
+                number = starts[row - begin]
+                if number < U(NUMBERS):
+                    code = U(direct[number])
+                else:
+                    slot = number - U(NUMBERS)
+                    code = slots[slot + U(3)]
+                while code and number >= U(NUMBERS):
                     other = slots[slot + U(2)]
                     if slots[slot] == first_word and slots[slot + U(1)] == second_word:
                         if other == third_word and third_word < LONG:
@@ -330,20 +394,24 @@ def encode(
                     continue
             place = np.int64(offsets[found])
             after = place + size_of(third_word)
-            if found + 1 == offsets.size or after + 16 > 8 * known.size:
-                state[0] = found
+            crowded = size and number >= U(NUMBERS) and hashed == most
+            if found + 1 == offsets.size or after + 16 > 8 * known.size or crowded:
+                state[0], state[2] = found, hashed
                 return row
             write(cells, at, words, place, known)
             out[row] = found
             found += 1
             offsets[found] = after
-            if size:
+            if size and number < U(NUMBERS):
+                direct[number] = found
+            elif size:
+                hashed += 1
                 slots[slot] = first_word
                 slots[slot + U(1)] = second_word
                 slots[slot + U(2)] = (third_word & ~LOW) | U(place) if third_word >= LONG else third_word
                 slots[slot + U(3)] = U(found)
             row += 1
-    state[0], state[1] = found, np.int64(sink >> U(1))
+    state[0], state[1], state[2] = found, np.int64(sink >> U(1)), hashed
     return rows
 
 
@@ -361,16 +429,29 @@ def pack_values(offsets: np.ndarray, known: np.ndarray, count: int, out: np.ndar
 
 
 @kernel()
-def rehash(cells: np.ndarray, found: int, slots: np.ndarray) -> None:
-    """Enter the cells of `found` values, which all differ, into an empty table. O(found)."""
+def full(words: int) -> int:
+    """How many values a table of so many words takes: a quarter of its slots stays free, so that most are found at once."""
+    return (words >> 4) * 3
+
+
+@kernel()
+def rehash(cells: np.ndarray, found: int, slots: np.ndarray, direct: np.ndarray) -> int:
+    """Enter the cells of `found` values, which all differ, into empty tables; returns how many are in `slots`. O(found)."""
     lines = U(slots.size >> 3)
+    hashed = 0
     for code in range(found):
         at = U(3 * code)
+        number = whole(cells[at], cells[at + U(2)])
+        if number < U(direct.size):
+            direct[number] = code + 1
+            continue
+        hashed += 1
         slot = share(spread(cells[at], cells[at + U(1)], cells[at + U(2)]), lines) << U(3)
         while slots[slot + U(3)]:
             slot = slot + U(4) if slot + U(4) < U(slots.size) else U(0)
         slots[slot], slots[slot + U(1)], slots[slot + U(2)] = cells[at], cells[at + U(1)], cells[at + U(2)]
         slots[slot + U(3)] = U(code + 1)
+    return hashed
 
 
 @kernel()
@@ -492,8 +573,9 @@ def encode_columns(
         slots = carray(pointer(table[SLOTS]), table[SLOTS + 1], np.uint64)
         offsets = carray(pointer(table[OFFSETS]), table[OFFSETS + 1], np.uint32)
         known = carray(pointer(table[TEXT]), table[TEXT + 1] >> 3, np.uint64)
+        direct = carray(pointer(table[DIRECT]), table[DIRECT + 1], np.uint32)
         start = max(first, table[ROW])
-        table[ROW] = encode(cells[table[PLACE]], start, rows, words, slots, offsets, known, table[FOUND:], out)
+        table[ROW] = encode(cells[table[PLACE]], start, rows, words, slots, offsets, known, direct, table[FOUND:], out)
         fits = table[FOUND] <= 1 << 8 * table[WIDTH] and table[ROWS] + rows - first <= table[ROOM]
         if table[ROW] < rows or not fits:
             return column
