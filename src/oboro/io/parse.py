@@ -92,8 +92,9 @@ class Coder:
 
     def _tell(self) -> None:
         """Tell the kernel where everything is now."""
-        arrays = {kernels.SLOTS: self.slots, kernels.OFFSETS: self.offsets, kernels.TEXT: self.text}
-        for place, array in {**arrays, kernels.DIRECT: self.direct}.items():
+        places = kernels.SLOTS, kernels.OFFSETS, kernels.TEXT, kernels.DIRECT
+        arrays: tuple[np.ndarray, ...] = self.slots, self.offsets, self.text, self.direct
+        for place, array in zip(places, arrays, strict=True):
             self.table[place], self.table[place + 1] = array.ctypes.data, array.size
         self.table[kernels.CODES] = self.codes.ctypes.data
         self.table[kernels.WIDTH], self.table[kernels.ROOM] = self.codes.itemsize, self.codes.size

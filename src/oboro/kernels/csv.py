@@ -46,6 +46,7 @@ UNEXPECTED, UNCLOSED = 6, 7  # what else can end a field: text behind its closin
 SPACE = 32
 LONG = U(0xFF << 56)
 LOW = U(0xFFFFFFFF)
+REPEAT = U(0x0101010101010101)  # times a byte: that byte eight times
 # What `tables` says of a column: addresses and sizes of its arrays, its place in a record, what it holds, where it is.
 SLOTS, OFFSETS, TEXT, CODES, WIDTH, ROOM, ROWS, PLACE, ROW, FOUND, HASHED, DIRECT, WORDS = (
     0,
@@ -66,6 +67,26 @@ DIGITS = 6  # of the whole numbers that are addressed directly
 NUMBERS = 10**DIGITS
 LARGE = 1 << 13  # words of a table that no longer fits the nearest cache
 BATCH = 128  # rows that are prepared together
+
+
+@intrinsic  # type: ignore[misc]
+def pointer(typing: Any, address: Any) -> Any:
+    """An address as a pointer."""
+
+    def code(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+
+    return types.voidptr(address), code
+
+
+@intrinsic  # type: ignore[misc]
+def trailing_zeros(typing: Any, word: Any) -> Any:
+    """How many zero bits a word other than 0 ends in."""
+
+    def code(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], cgutils.true_bit)
+
+    return types.uint64(types.uint64), code
 
 
 @kernel()
@@ -118,11 +139,32 @@ def first_bytes(size: int) -> int:
 
 
 @kernel()
-def closing_quote(buffer: np.ndarray, place: int, end: int, kinds: np.ndarray) -> tuple[int, bool, int]:
+def next_mark(words: np.ndarray, place: int, mark: int) -> int:
+    """The first byte from `place` on that is the mark or below 14 (line breaks, NUL, some others), eight bytes at a time.
+
+    `mark` is the byte eight times over. There must be such a byte: behind the text stands a line break.
+    """
+    while True:
+        word = word_at(words, place)
+        other = word ^ mark
+        low = ((word - U(0x0E0E0E0E0E0E0E0E)) & ~word) | ((other - U(0x0101010101010101)) & ~other)
+        low &= U(0x8080808080808080)
+        if low:
+            return place + np.int64(trailing_zeros(low) >> U(3))
+        place += 8
+
+
+@kernel()
+def closing_quote(
+    buffer: np.ndarray, words: np.ndarray, place: int, end: int, kinds: np.ndarray, quote: int
+) -> tuple[int, bool, int]:
     """Where the quoted text that starts at `place` is closed (or `end`, or a NUL), whether quotes are doubled, line breaks."""
     doubled = False
     lines = 0
-    while place < end:
+    while True:
+        place = next_mark(words, place, quote)
+        if place >= end:
+            return end, doubled, lines
         kind = kinds[buffer[place]]
         if kind == QUOTE:
             if place + 1 == end or kinds[buffer[place + 1]] != QUOTE:
@@ -174,6 +216,7 @@ def tokenize(
     """
     columns, capacity = cells.shape
     side = buffer.size >> 1
+    mark = U(np.argmax(kinds == DELIMITER)) * REPEAT
     buffer[end] = 10  # a fence, so that the inner loop need not ask where the text ends
     place, line, row = state[0], state[1], 0
     while 3 * row < capacity and place < end:
@@ -188,7 +231,7 @@ def tokenize(
             start = place
             if kinds[buffer[place]] == QUOTE:
                 start += 1
-                place, doubled, more = closing_quote(buffer, start, end, kinds)
+                place, doubled, more = closing_quote(buffer, words, start, end, kinds, U(buffer[start - 1]) * REPEAT)
                 breaks += more
                 size = place - start
                 if doubled:
@@ -204,8 +247,9 @@ def tokenize(
                 elif last and place == end:
                     kind = UNCLOSED
             else:
+                place = next_mark(words, place, mark)
                 while kinds[buffer[U(place)]] < DELIMITER:
-                    place += 1
+                    place = next_mark(words, place + 1, mark)
                 kind = kinds[buffer[place]]
                 size = place - start
             if column < columns:
@@ -520,16 +564,6 @@ def renumber(count: int, offsets: np.ndarray, text: np.ndarray, out: np.ndarray)
         else:
             out[code] = out[out[code]]
     return kept
-
-
-@intrinsic  # type: ignore[misc]
-def pointer(typing: Any, address: Any) -> Any:
-    """An address as a pointer."""
-
-    def code(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
-
-    return types.voidptr(address), code
 
 
 @kernel()
