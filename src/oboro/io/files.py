@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from oboro.errors import ColumnError, listing
 from oboro.io.dialect import Dialect, dialect_of, first_record, names_of
-from oboro.io.formats import binary_reader
+from oboro.io.formats import binary_reader, read_parquet
+from oboro.io.lines import start
+from oboro.io.marks import parse_some
+from oboro.io.output import destination, dialect_for, is_csv, write, write_blocks
+from oboro.io.parquet import encode, schema_of
 from oboro.io.parse import NotUnicode, Progress, parse
-from oboro.io.streams import STDIN, Stream, open_stream
+from oboro.io.rest import CsvRest, ParquetRest, Rest, Rows, Stamp, filled, regular, through
+from oboro.io.splice import Splice, in_file_order
+from oboro.io.streams import STDIN, Stream, open_stream, readable
 from oboro.table.dataset import Dataset
+from oboro.table.passing import Unread, unread
 
 __all__ = ["Source", "read"]
+
+Needed = Callable[[Sequence[str]], Collection[str]]
+"""Which of a file's columns must be held in memory."""
 
 
 @dataclass(frozen=True)
@@ -24,12 +34,45 @@ class Source:
     data: Dataset
     path: str
     dialect: Dialect | None = None
+    rest: Rest | None = None  # the columns that stayed in the file
+
+    def fill(self, data: Dataset) -> Dataset:
+        """What became of the table, with the columns that stayed in the file."""
+        if self.rest is None or not unread(data):
+            return data
+        return filled(data, self.rest, self._read_rest)
+
+    def _read_rest(self, names: Sequence[str]) -> Dataset:
+        if self.dialect is None:
+            return encode(self.path, names)
+        with open_stream(self.path, self.dialect.encoding) as stream:
+            assert self.rest is not None
+            return parse(stream, self.dialect, self.rest.names, names)
+
+    def write(self, data: Dataset, path: str | Path, done: Rows | None = None) -> None:
+        """Write what became of the table; columns that stayed in the file go straight from there to the output.
+
+        That needs memory for a few blocks only, as long as rows and columns stand in the order of the file; else all is read.
+        """
+        rest = self.rest
+        if rest is None or not unread(data) or not in_file_order(data, rest.names):
+            write(self.fill(data), path, self.dialect)
+        elif isinstance(rest, CsvRest) and is_csv(path):
+            dialect = dialect_for(path, self.dialect)
+            spliced = Splice(data, rest, dialect)
+            with destination(path) as file:
+                file.write(start(list(data), dialect))
+                for part in spliced.parts(done):
+                    file.write(part)
+        else:
+            write_blocks(through(data, rest, done), path, self.dialect)
 
 
 def read(
     path: str | Path,
     *,
     columns: Sequence[str] | None = None,
+    needed: Needed | None = None,
     delimiter: str | None = None,
     quote: str | None = None,
     encoding: str | None = None,
@@ -39,27 +82,42 @@ def read(
 ) -> Source:
     """Read and encode a table: CSV (packed or not), Parquet, Feather / Arrow, Excel; `-` is CSV on standard input.
 
-    What is not given is found out: CSV's `delimiter`, `quote` and `encoding`. `columns` reads only these. `header=False` says that
-    the first line is data already (columns are then named `column1` …), `None` guesses. `sheet` is for Excel.
+    What is not given is found out: CSV's `delimiter`, `quote` and `encoding`. `columns` reads only these. `needed` is asked which
+    of the file's columns must be held: of CSV and Parquet files the others are checked but stay in the file, to be read when the
+    table is written, and `progress` is told rows instead of bytes. `header=False` says that the first line is data already
+    (columns are then named `column1` …), `None` guesses. `sheet` is for Excel.
     """
+    needed = needed if columns is None and regular(path) else None
     if (reader := binary_reader(path)) is not None:
+        if reader is read_parquet and needed is not None:
+            return _parquet(str(path), needed, progress)
         return Source(reader(str(path), columns, sheet), str(path))
     options = {"delimiter": delimiter, "quote": quote, "header": header}
     with open_stream(path, encoding) as stream:
         try:
-            return _csv(stream, options, columns, progress)
+            return _csv(stream, options, columns, needed, progress)
         except NotUnicode:
             # A file whose first part is plain ASCII may turn out to be Japanese later on.
             if encoding or not stream.ascii_so_far or str(path) == STDIN:
                 raise
     with open_stream(path, "cp932") as stream:
-        return _csv(stream, options, columns, progress)
+        return _csv(stream, options, columns, needed, progress)
 
 
-def _csv(stream: Stream, options: dict[str, Any], columns: Sequence[str] | None, progress: Progress | None) -> Source:
+def _csv(
+    stream: Stream,
+    options: dict[str, Any],
+    columns: Sequence[str] | None,
+    needed: Needed | None,
+    progress: Progress | None,
+) -> Source:
     sample = stream.sample()
     dialect = replace(dialect_of(sample, **options), encoding=stream.encoding)
     names = names_of(stream.path, first_record(stream.path, sample, dialect), dialect)
+    if needed is not None:
+        stamp, held = Stamp.of(stream.path), _held(names, needed)
+        data, rest = parse_some(stream, dialect, names, held, stamp, progress)
+        return Source(data, stream.path, dialect, rest if len(held) < len(names) else None)
     wanted = list(names if columns is None else columns)
     unknown = [name for name in wanted if name not in names]
     if unknown:
@@ -67,3 +125,19 @@ def _csv(stream: Stream, options: dict[str, Any], columns: Sequence[str] | None,
             f"{stream.path}: there is no column {listing(unknown)}; the file has {listing(names, most=30)}"
         )
     return Source(parse(stream, dialect, names, wanted, progress), stream.path, dialect)
+
+
+def _parquet(path: str, needed: Needed, progress: Progress | None) -> Source:
+    with readable(path):
+        stamp = Stamp.of(path)
+        names = schema_of(path).names
+        held = _held(names, needed)
+        data = encode(path, held, progress)
+    columns = {name: data[name] if name in data else Unread(data.rows) for name in names}
+    rest = ParquetRest(path, tuple(names), data.rows, stamp) if len(held) < len(names) else None
+    return Source(replace(data, columns=columns), path, rest=rest)
+
+
+def _held(names: Sequence[str], needed: Needed) -> list[str]:
+    wanted = set(needed(names))
+    return [name for name in names if name in wanted]

@@ -8,15 +8,15 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.feather
-import pyarrow.parquet as pq
 
 from oboro.errors import ColumnError, FileError, UsageError, listing
 from oboro.io.dialect import Dialect, names_of
+from oboro.io.parquet import encode, schema_of
 from oboro.io.streams import head_of, readable
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 
-__all__ = ["EXCEL", "binary_reader"]
+__all__ = ["EXCEL", "binary_reader", "read_parquet"]
 
 Reader = Callable[[str, Sequence[str] | None, str | None], Dataset]
 
@@ -29,7 +29,7 @@ def binary_reader(path: str | Path) -> Reader | None:
         return None
     head = head_of(path)
     if head.startswith(b"PAR1"):
-        return _parquet
+        return read_parquet
     if head.startswith(b"ARROW1"):
         return _feather
     if head.startswith(b"\xff\xff\xff\xff"):
@@ -44,19 +44,12 @@ def binary_reader(path: str | Path) -> Reader | None:
     return None
 
 
-def _parquet(path: str, columns: Sequence[str] | None, sheet: str | None) -> Dataset:
+def read_parquet(path: str, columns: Sequence[str] | None, sheet: str | None) -> Dataset:
+    """All columns of a Parquet file, or the given ones in their order."""
     with readable(path):
-        schema = pq.read_schema(path)
-        _require(path, schema.names, columns)
-        wanted = list(schema.names if columns is None else columns)
-        # Text is kept in dictionaries in the file already: taking them as they are is several times faster.
-        texts = [name for name in wanted if _is_text(schema.field(name).type)]
-        table = pq.read_table(path, columns=wanted, read_dictionary=texts, partitioning=None)
-        return _encode(path, table.select(wanted))
-
-
-def _is_text(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_))
+        names = schema_of(path).names
+        _require(path, names, columns)
+        return encode(path, list(names if columns is None else columns))
 
 
 def _feather(path: str, columns: Sequence[str] | None, sheet: str | None) -> Dataset:

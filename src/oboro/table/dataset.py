@@ -19,7 +19,7 @@ from oboro.errors import ColumnError, listing
 from oboro.kernels import grouping
 from oboro.table.values import Kind, from_numbers, kind_of, numbers_of, texts_of
 
-__all__ = ["Column", "Dataset", "smallest_unsigned"]
+__all__ = ["Column", "Dataset", "plain", "smallest_unsigned"]
 
 
 def smallest_unsigned(count: int) -> type[np.unsignedinteger]:
@@ -49,7 +49,7 @@ class Column:
             return _from_dictionary(array)
         if pa.types.is_floating(array.type):
             array = pc.if_else(pc.is_nan(array), None, array)
-        encoded = _plain(array).dictionary_encode(null_encoding="encode")
+        encoded = plain(array).dictionary_encode(null_encoding="encode")
         return Column(encoded.dictionary, _codes(encoded.indices, len(encoded.dictionary)))
 
     @staticmethod
@@ -144,7 +144,7 @@ class Column:
 
 def _from_dictionary(encoded: pa.DictionaryArray) -> Column:
     """A dictionary that somebody else made may repeat values, hold unused ones, or say "missing" in two ways."""
-    values, indices = _plain(encoded.dictionary), encoded.indices
+    values, indices = plain(encoded.dictionary), encoded.indices
     if pa.types.is_floating(values.type):
         values = pc.if_else(pc.is_nan(values), None, values)
     if indices.null_count:
@@ -159,7 +159,7 @@ def _codes(indices: pa.Array, count: int) -> np.ndarray:
     return codes
 
 
-def _plain(array: pa.Array) -> pa.Array:
+def plain(array: pa.Array) -> pa.Array:
     """Arrow has several types for text; one is enough, and a dictionary never needs the wide offsets."""
     type_ = array.type
     if pa.types.is_binary_view(type_):

@@ -42,6 +42,10 @@ class Schema:
     attributes: Mapping[str, Attribute]
     folder: Path = Path(".")  # where relative paths of hierarchy files start
     remaining: Mapping[str, Hierarchy] = field(default_factory=dict)
+    # A hierarchy of 500,000 addresses takes a second to read and check: for the same column it is built once.
+    _built: dict[str, tuple[Column, HierarchySpec | None, Hierarchy]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def named(self, role: Role) -> list[str]:
         """The columns of one role, in the order of the recipe."""
@@ -62,7 +66,11 @@ class Schema:
         if name in self.remaining:
             return self.remaining[name].bind(column)
         spec = self.attributes[name].hierarchy if name in self.attributes else None
-        return (spec or HierarchySpec()).build(name, column, self.folder)
+        known = self._built.get(name)
+        if known is None or known[0] is not column or known[1] is not spec:
+            known = column, spec, (spec or HierarchySpec()).build(name, column, self.folder)
+            self._built[name] = known
+        return known[2]
 
     def without(self, names: Iterable[str]) -> Schema:
         """The schema after columns were dropped."""

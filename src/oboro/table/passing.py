@@ -1,0 +1,110 @@
+"""Columns that pass by: left in their file, or on their way from one file to another.
+
+A recipe touches few of the columns of a wide table. The others need not be encoded: they keep their places in the table, move with
+its rows, and are read when the release is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oboro.table.dataset import Column, Dataset, plain
+
+__all__ = ["Raw", "Unread", "unread"]
+
+
+class Unread(Column):
+    """A column that was left in its file. It has a length and nothing else: a step that asks for more did not say what it reads.
+
+    >>> len(Unread(3).take(np.array([0, 2])))
+    2
+    """
+
+    def __init__(self, rows: int) -> None:
+        object.__setattr__(self, "rows", rows)
+
+    rows: int
+
+    def __repr__(self) -> str:
+        return f"Unread({self.rows})"
+
+    def __len__(self) -> int:
+        return self.rows
+
+    @property
+    def values(self) -> pa.Array:
+        """There are none."""
+        raise RuntimeError("a column was used that was left in its file; a step must say in `reads` what it reads")
+
+    @property
+    def codes(self) -> np.ndarray:
+        """There are none."""
+        raise RuntimeError("a column was used that was left in its file; a step must say in `reads` what it reads")
+
+    def take(self, rows: np.ndarray) -> Unread:
+        """So many rows, wherever they are."""
+        return Unread(int(rows.sum() if rows.dtype == bool else rows.size))
+
+    def tidy(self) -> Unread:
+        """Nothing is held that could be unused."""
+        return self
+
+    @property
+    def nbytes(self) -> int:
+        """Nothing is held."""
+        return 0
+
+
+class Raw(Column):
+    """A column that is one value per row, as it came from a file; it is encoded only if somebody asks for codes."""
+
+    def __init__(self, array: pa.Array | pa.ChunkedArray) -> None:
+        object.__setattr__(self, "array", _single(array))
+
+    array: pa.Array
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @cached_property
+    def _encoded(self) -> Column:
+        return Column.encode(self.array)
+
+    @property
+    def values(self) -> pa.Array:
+        """The distinct values."""
+        return self._encoded.values
+
+    @property
+    def codes(self) -> np.ndarray:
+        """One code per row."""
+        return self._encoded.codes
+
+    def take(self, rows: np.ndarray) -> Raw:
+        """The given rows (positions or a boolean mask)."""
+        return Raw(self.array.filter(pa.array(rows)) if rows.dtype == bool else self.array.take(pa.array(rows)))
+
+    def decode(self) -> pa.Array:
+        """One value per row, with the type and the missing values that an encoded column would come back with."""
+        return self.array
+
+
+def _single(array: pa.Array | pa.ChunkedArray) -> pa.Array:
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_floating(array.type):
+        array = pc.if_else(pc.is_nan(array), None, array)
+    return plain(array)
+
+
+def unread(data: Dataset | Mapping[str, Column]) -> list[str]:
+    """The columns that were left in their file."""
+    columns = data.columns if isinstance(data, Dataset) else data
+    return [name for name, column in columns.items() if isinstance(column, Unread)]
