@@ -40,18 +40,24 @@ def breaks(secrets, whole, demand):
 class Naive:
     """`labels[a][level][i]` is record i's label, `shares[a][level][i]` how much of the domain it covers."""
 
-    def __init__(self, labels, shares, k, limit, demands, loss, weights):
+    def __init__(self, labels, shares, k, limit, demands, loss, weights, crowd=None, most=None):
         self.labels, self.shares, self.k, self.limit = labels, shares, k, limit
         self.demands = demands  # (secret values per record, demand)
         self.loss, self.weights = loss, [w / sum(weights) for w in weights]
         self.n = len(labels[0][0])
+        self.crowd = crowd  # (labels of the people, as those of the records; k-map; least and greatest presence)
+        self.most = most  # classes
 
     def nodes(self):
         return list(product(*(range(len(levels)) for levels in self.labels)))
 
-    def unsafe(self, members):
+    def unsafe(self, members, people=()):
         if len(members) < self.k:
             return True
+        if self.crowd is not None:
+            _, least, low, high = self.crowd
+            if len(people) < least or not low <= len(members) / len(people) <= high:
+                return True
         return any(breaks([secret[i] for i in members], secret, demand) for secret, demand in self.demands)
 
     def look(self, node):
@@ -59,19 +65,37 @@ class Naive:
         classes = defaultdict(list)
         for i in range(self.n):
             classes[tuple(self.labels[a][level][i] for a, level in enumerate(node))].append(i)
-        gone = [key for key, members in classes.items() if self.unsafe(members)]
+        people = self.people(node)
+        gone = [key for key, members in classes.items() if self.unsafe(members, people[key])]
         out = [i for key in gone for i in classes[key]]
+        rest = sorted((key for key in classes if key not in gone), key=lambda key: (len(classes[key]), _text(key)))
+        while self.most is not None and len(rest) + bool(out) > self.most:
+            out += classes[rest.pop(0)]
         suppressed = len(out)
         if suppressed > self.limit:
             return suppressed, 0, False, None
-        rest = sorted((key for key in classes if key not in gone), key=lambda key: (len(classes[key]), _text(key)))
-        while out and self.unsafe(out):
+        while self.told(out, rest, people):
             if not rest or len(out) + len(classes[rest[0]]) > self.limit:
                 return suppressed, 0, True, None
-            gone.append(rest[0])
             out += classes[rest.pop(0)]
         kept = [classes[key] for key in rest]
         return suppressed, len(out) - suppressed, True, self.cost(node, kept, out)
+
+    def people(self, node):
+        """Who of the population looks like each class."""
+        found = defaultdict(list)
+        if self.crowd is not None:
+            labels = self.crowd[0]
+            for i in range(len(labels[0][0])):
+                found[tuple(labels[a][level][i] for a, level in enumerate(node))].append(i)
+        return found
+
+    def told(self, out, rest, people):
+        """Whether the suppressed are no safe class, or (if nobody is) people are known to be absent."""
+        others = [i for key, some in people.items() if key not in rest for i in some]
+        if not out:
+            return bool(others) and self.crowd[2] > 0
+        return self.unsafe(out, others)
 
     def cost(self, node, kept, out):
         if self.loss == "discernibility":

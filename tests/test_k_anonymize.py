@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from oboro.errors import ColumnError, PromiseError, UsageError
 from oboro.evaluate.verify import verify
+from oboro.partition.lens import Lens
+from oboro.partition.losses import loss_of
+from oboro.partition.problem import Problem
+from oboro.partition.search import search
 from oboro.table.dataset import Dataset
+from oboro.table.hierarchy import HierarchySpec
 from oboro.table.schema import Attribute, Schema
 from oboro.techniques.base import Work
 from oboro.techniques.demands import Closeness, Diversity
@@ -216,7 +221,24 @@ def test_a_time_limit_is_kept_and_said():
     assert outcome.promises[0].verify(outcome.data).holds
     loss = outcome.facts["loss"]
     assert (loss["exact"], outcome.facts["minimal"]) == (False, None)
+    assert "time limit" in outcome.facts["warning"]
     assert loss["bound"] <= run(KAnonymize(k=2, suppress=0.5), PEOPLE, ROLES).facts["loss"]["value"] < loss["value"]
+
+
+def test_more_choices_than_can_be_listed_are_climbed_and_said():
+    """16 columns of three levels: 43 million choices; a verified release, and how far the best can be."""
+    rng = np.random.default_rng(5)
+    table = {f"a{a}": rng.choice(list("pqrs"), 150, p=[0.6, 0.2, 0.1, 0.1]).tolist() for a in range(16)}
+    ladder = {"rows": [["p", "P", "*"], ["q", "P", "*"], ["r", "R", "*"], ["s", "R", "*"]]}
+    roles = {name: {"role": "quasi", "hierarchy": ladder} for name in table}
+    told: list = []
+    schema = Schema({name: Attribute.model_validate(role) for name, role in roles.items()})
+    work = Work(Dataset.of(table), schema, np.random.default_rng(0), say=told.append)
+    outcome = KAnonymize(k=3, suppress=0.1).run(work)
+    assert outcome.promises[0].verify(outcome.data).holds
+    assert 0 < outcome.facts["loss"]["bound"] <= outcome.facts["loss"]["value"] < 1
+    assert f"too many choices of levels ({3**16})" in outcome.facts["warning"]
+    assert "k_anonymize: choices of levels: " in told[0]
 
 
 def test_an_empty_table_stays_empty():
@@ -315,6 +337,21 @@ def test_arx_finds_the_same_optimum(adult, arx_adult, suppress):
     assert [chosen["level"] for chosen in outcome.facts["levels"].values()] == levels
     assert outcome.facts["suppressed"]["records"] == suppressed
     assert outcome.facts["loss"]["value"] == pytest.approx(loss, abs=5e-6)
+
+
+@pytest.mark.parametrize("suppress", ARX_OPTIMA)
+def test_the_optimum_of_adult_is_the_same_whatever_is_asked_beside_it(adult, arx_adult, suppress):
+    """All minimal nodes first: afterwards the view was too narrow for finer nodes once. All nodes: see the benchmark."""
+    columns = tuple(adult[name] for name in ARX_ORDER)
+    specs = [HierarchySpec(csv=f"adult_hierarchy_{name}.csv") for name in ARX_ORDER]
+    levels = tuple(s.build(n, c, arx_adult) for s, n, c in zip(specs, ARX_ORDER, columns, strict=True))
+    for k in (2, 5, 10):
+        loss = loss_of("arx", columns, levels, [1.0] * 8, k)
+        problem = Problem(columns, levels, k, int(suppress * adult.rows), (), loss)
+        both = [search(problem, minimal=minimal) for minimal in (False, True)]
+        assert both[0].best == both[1].best == Lens.of(problem).look(both[0].best.levels)
+        if k == 5:
+            assert list(both[0].best.levels) == ARX_OPTIMA[suppress][0]
 
 
 @pytest.mark.parametrize("k", [2, 5, 10])

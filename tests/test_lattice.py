@@ -14,6 +14,7 @@ from oboro.kernels import lattice as kernels
 from oboro.partition.lattice import Lattice
 from oboro.partition.lens import Lens
 from oboro.partition.losses import CellLoss, loss_of
+from oboro.partition.population import Population
 from oboro.partition.problem import Problem
 from oboro.partition.rules import alpha_rule, closeness_rule, diversity_rule
 from oboro.partition.search import search
@@ -34,21 +35,36 @@ class Case:
     demands: list
     loss: str
     weights: list
+    others: list | None = None  # columns of the people who are in the population and not in the table
+    crowd: tuple = (1, 0.0, 1.0)  # k-map, least and greatest presence
+    most: int | None = None
 
     def problem(self, order=None):
         order = range(len(self.secret)) if order is None else order
         columns = tuple(Column.of([column[i] for i in order]) for column in self.columns)
+        population = None
+        if self.others is not None:
+            both = [Column.of([*c, *o]) for c, o in zip(self.columns, self.others, strict=True)]
+            columns = tuple(Column(c.values, c.codes[list(order)]) for c in both)
+            population = Population(tuple(c.codes for c in both), *self.crowd)
         hierarchies = tuple(HierarchySpec(rows=rows).build(f"a{a}", columns[a]) for a, rows in enumerate(self.rows))
         secret = Column.of([self.secret[i] for i in order])
         rules = tuple(_rule(secret, demand) for demand in self.demands)
         loss = loss_of(self.loss, columns, hierarchies, self.weights, self.k)
-        return Problem(columns, hierarchies, self.k, self.limit, rules, loss)
+        return Problem(columns, hierarchies, self.k, self.limit, rules, loss, population, self.most)
 
     def naive(self):
         problem = self.problem()
-        labels, shares = [], []
-        for column, hierarchy, rows in zip(problem.columns, problem.hierarchies, self.rows, strict=True):
+        labels, shares, people = [], [], []
+        for a, (column, hierarchy, rows) in enumerate(
+            zip(problem.columns, problem.hierarchies, self.rows, strict=True)
+        ):
             texts = [texts_of(level.labels) for level in hierarchy.levels]
+            if problem.population is not None:
+                codes = problem.population.codes[a]
+                people.append(
+                    [[t[level.table[c]] for c in codes] for t, level in zip(texts, hierarchy.levels, strict=True)]
+                )
             labels.append(
                 [[t[level.table[c]] for c in column.codes] for t, level in zip(texts, hierarchy.levels, strict=True)]
             )
@@ -57,7 +73,8 @@ class Case:
             else:
                 shares.append([[level.share[level.table[c]] for c in column.codes] for level in hierarchy.levels])
         demands = [(self.secret, demand) for demand in self.demands]
-        return Naive(labels, shares, self.k, self.limit, demands, self.loss, self.weights)
+        crowd = (people, *self.crowd) if people else None
+        return Naive(labels, shares, self.k, self.limit, demands, self.loss, self.weights, crowd, self.most)
 
 
 def _leaves(rows, level, label):
@@ -321,9 +338,11 @@ def test_no_node_loses_less_than_its_bound(case):
 
 @settings(max_examples=80)
 @given(
-    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(1, 5)), min_size=1, max_size=40), st.booleans()
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(1, 5)), min_size=1, max_size=40),
+    st.booleans(),
+    st.sampled_from([0, 4, 1000]),
 )
-def test_a_survey_equals_plain_counting(rows, hashed):
+def test_a_survey_equals_plain_counting(rows, hashed, most):
     k = 4
     codes = np.array([(a, 5 + b) for a, b, _ in rows], dtype=np.uint16)
     weights = np.array([weight for _, _, weight in rows])
@@ -331,7 +350,7 @@ def test_a_survey_equals_plain_counting(rows, hashed):
     steps = np.array([0, 0, 1, 1, 2, 0, 1, 1, 2], dtype=np.uint32)
     held, places = np.zeros(256 if hashed else 9, dtype=np.int64), np.empty(len(rows), dtype=np.uint64)
     tally, out = np.zeros((2, 3), dtype=np.int64), np.empty(6, dtype=np.int64)
-    kernels.survey(codes, weights, table, steps, k, hashed, held, places, tally, out)
+    kernels.survey(codes, weights, table, steps, k, most, hashed, held, places, tally, out)
     keys = [int(table[a] + table[b]) for a, b in codes]
     sizes: Counter = Counter()
     for key, weight in zip(keys, weights, strict=True):
@@ -342,7 +361,8 @@ def test_a_survey_equals_plain_counting(rows, hashed):
         if sizes[key] < k:
             expected[0, steps[a]] += weight
             expected[1, steps[b]] += weight
-    assert (tally == expected).all()
+    gone = sum(size for size in sizes.values() if size < k)
+    assert (tally == (expected if gone <= most else 0)).all()
     squares, kept_squares = (sum(size**2 for size in some) for some in (sizes.values(), kept))
     counts = [sum(size for size in sizes.values() if size < k), len(sizes), len(kept), squares, kept_squares]
     assert out.tolist() == [*counts, min(kept, default=1 << 62)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from itertools import product
 
 import numpy as np
@@ -15,7 +16,7 @@ from tests.test_lattice import LOSSES, Case, assert_equals_brute_force, cases, l
 from oboro.errors import UsageError
 from oboro.evaluate.verify import verify
 from oboro.kernels import board
-from oboro.partition import anytime, recode, search, slices
+from oboro.partition import anytime, recode, search, slices, watch
 from oboro.partition.lattice import Lattice
 from oboro.partition.lens import Lens
 from oboro.partition.losses import CellLoss, loss_of
@@ -224,3 +225,84 @@ def test_board_kernels_equal_plain_loops(shape, data):
     board.meet(marked, np.array(shape), least)
     expected = np.min([n for n, m in zip(nodes, marked, strict=True) if m], axis=0) if marked.any() else lattice.top
     assert tuple(least) == tuple(expected)
+
+
+@pytest.fixture
+def restless(monkeypatch):
+    monkeypatch.setattr(search, "REFOCUS", 1)
+    monkeypatch.setattr(search, "ALONE", 2)
+
+
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
+@given(cases())
+def test_narrowing_the_view_at_every_step_changes_nothing(restless, case):
+    """The minimal nodes first, then the optimum, which may be finer than everything that was waiting before."""
+    assert_equals_brute_force(case, minimal=True)
+    assert_equals_brute_force(case, minimal=False)
+
+
+def test_a_narrowed_view_refuses_finer_nodes():
+    lens = Lens.of(larger_case("loss", rows=300, attributes=4).problem())
+    coarse = lens.rebased((1, 1, 2, 1))
+    assert coarse.sees((1, 2, 2, 1))
+    assert not coarse.sees((0, 2, 2, 2))
+    with pytest.raises(AssertionError):
+        coarse.look((0, 2, 2, 2))
+
+
+def interrupting(monkeypatch, after):
+    """Ctrl-C when so many nodes were looked at."""
+    looked, look = [0], Lens.look
+
+    def counted(self, *arguments):
+        looked[0] += 1
+        if looked[0] == after:
+            signal.raise_signal(signal.SIGINT)
+        return look(self, *arguments)
+
+    monkeypatch.setattr(Lens, "look", counted)
+
+
+@pytest.mark.parametrize("listed", [1 << 20, 0], ids=["listed", "climbed"])
+def test_an_interrupt_keeps_the_best_so_far(monkeypatch, listed):
+    case = larger_case("loss", rows=300, attributes=5)
+    monkeypatch.setattr(search, "LISTED", listed)
+    before = signal.getsignal(signal.SIGINT)
+    exact = search.search(case.problem(), minimal=False)
+    interrupting(monkeypatch, 3)
+    found = search.search(case.problem(), minimal=False)
+    assert (found.stopped, found.exact) == ("interrupt", False)
+    assert found.best is not None
+    assert found.bound <= exact.best.loss <= found.best.loss
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_interrupt_before_anything_was_found_is_an_interrupt(monkeypatch):
+    case = larger_case("loss", rows=60, attributes=3)
+    case.limit = -1  # nothing can be released
+    interrupting(monkeypatch, 1)
+    with pytest.raises(KeyboardInterrupt):
+        search.search(case.problem())
+
+
+def test_a_second_interrupt_is_answered_as_before(monkeypatch):
+    case = larger_case("loss", rows=300, attributes=5)
+    look = Lens.look
+
+    def twice(self, *arguments):
+        signal.raise_signal(signal.SIGINT)
+        return look(self, *arguments)
+
+    monkeypatch.setattr(Lens, "look", twice)
+    monkeypatch.setattr(search.Watch, "over", lambda self: False)  # a look that does not end
+    with pytest.raises(KeyboardInterrupt):
+        search.search(case.problem())
+
+
+def test_a_search_tells_how_far_it_is(monkeypatch):
+    monkeypatch.setattr(watch, "EVERY", 0.0)
+    told: list = []
+    found = search.search(larger_case("loss", rows=300, attributes=5).problem(), tell=told.append)
+    assert [one.evaluated for one in told] == sorted(one.evaluated for one in told)
+    assert (told[-1].evaluated, told[-1].size, told[-1].loss) == (found.evaluated, found.size, found.best.loss)
+    assert told[-1].settled == found.evaluated + found.tagged

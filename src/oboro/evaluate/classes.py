@@ -45,6 +45,7 @@ class Classes:
 
     data: Dataset
     groups: Groups
+    quasi: tuple[str, ...] = ()
 
     @staticmethod
     def of(data: Dataset, quasi: Sequence[str]) -> Classes:
@@ -52,7 +53,7 @@ class Classes:
         unknown = [name for name in quasi if name not in data]
         if unknown:
             raise ColumnError(f"there is no column {listing(unknown)}; the table has {listing(data, most=30)}")
-        return Classes(data, Groups.of([clean(data[name]) for name in quasi], data.rows))
+        return Classes(data, Groups.of([clean(data[name]) for name in quasi], data.rows), tuple(quasi))
 
     @property
     def sizes(self) -> np.ndarray:

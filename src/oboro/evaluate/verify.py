@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from oboro.errors import UsageError, listing
 from oboro.evaluate.classes import Classes
+from oboro.evaluate.limits import AverageRisk, MaximumRisk
 from oboro.evaluate.models import (
     AlphaK,
     DistinctLDiversity,
@@ -20,6 +21,7 @@ from oboro.evaluate.models import (
     SensitiveModel,
     TCloseness,
 )
+from oboro.evaluate.population import DeltaPresence, KMap
 from oboro.evaluate.verdict import Verdict, Verification
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
@@ -27,6 +29,7 @@ from oboro.table.hierarchy import Hierarchy, HierarchySpec
 
 __all__ = ["Promise", "Verdict", "Verification", "verify"]
 
+MODELS = ("k", "l", "t", "alpha", "maximum_risk", "average_risk", "k_map", "presence")
 KINDS = ("distinct", "entropy", "recursive")
 PARTNERS = (("kind", "l"), ("distance", "t"), ("hierarchy", "t"), ("order", "t"), ("value", "alpha"))
 
@@ -72,6 +75,12 @@ def verify(
     order: Sequence[str] | None = None,
     alpha: float | None = None,
     value: str | None = None,
+    maximum_risk: float | None = None,
+    average_risk: float | None = None,
+    population: Any = None,
+    k_map: int | None = None,
+    presence: tuple[float, float] | None = None,
+    hierarchies: Mapping[str, Any] | None = None,
 ) -> Verification:
     """Check privacy models on a released table alone: a pandas, polars or pyarrow frame, or a `Dataset`.
 
@@ -83,6 +92,9 @@ def verify(
     - `t` with `distance`: every class is spread as the whole table, up to t; `hierarchy` and `order` are for the
       distances so called.
     - `alpha`: no sensitive value (or not `value`) makes up more than this part of a class.
+    - `maximum_risk`, `average_risk`: nobody, or nobody on average, is recognised with a higher probability.
+    - with `population`, a table of everybody (the same columns, not generalized; `hierarchies` explain the labels):
+      `k_map`: so many of them look like every class; `presence`: the least and the greatest part of them in the table.
 
     >>> verify({"sex": ["F", "F", "M"]}, quasi=["sex"], k=2).sentence()
     '2-anonymity is broken in 1 of 2 groups (1 record; required 2, achieved 1; sizes of the worst groups: 1).'
@@ -90,8 +102,13 @@ def verify(
     names = [sensitive] if isinstance(sensitive, str) else list(sensitive or ())
     columns = [quasi] if isinstance(quasi, str) else list(quasi)
     options = {"l": l, "kind": kind, "c": c, "t": t, "distance": distance, "hierarchy": hierarchy, "order": order}
-    _require(columns, names, k=k, alpha=alpha, value=value, **options)
+    limits = {"maximum_risk": maximum_risk, "average_risk": average_risk, "k_map": k_map, "presence": presence}
+    _require(columns, names, k=k, alpha=alpha, value=value, **options, **limits)
+    _require_population(population, k_map=k_map, presence=presence, hierarchies=hierarchies)
     models: list[Model] = [] if k is None else [_build(KAnonymity, k=k)]
+    models += [] if maximum_risk is None else [_build(MaximumRisk, risk=maximum_risk)]
+    models += [] if average_risk is None else [_build(AverageRisk, risk=average_risk)]
+    models += _of_population(population, hierarchies or {}, k_map, presence)
     for name in names:
         if l is not None:
             models.append(_diversity(name, kind, l, c))
@@ -103,6 +120,28 @@ def verify(
     data.select(names)  # a misspelt sensitive column must not pass for a checked one
     classes = Classes.of(data, columns)
     return Verification.of([model.judge(classes) for model in models], columns)
+
+
+def _of_population(
+    population: Any, hierarchies: Mapping[str, Any], k_map: int | None, presence: tuple[float, float] | None
+) -> list[Model]:
+    if population is None:
+        return []
+    everybody: dict[str, Any] = {"population": Frame.read(population).data, "hierarchies": hierarchies}
+    models = [] if k_map is None else [_build(KMap, k=k_map, **everybody)]
+    if presence is not None:
+        models.append(_build(DeltaPresence, low=presence[0], high=presence[1], **everybody))
+    return models
+
+
+def _require_population(population: Any, **given: Any) -> None:
+    asked = [name for name in ("k_map", "presence") if given[name] is not None]
+    if asked and population is None:
+        raise UsageError(f"{', '.join(asked)}: needs a population: a table of everybody, with the same columns")
+    if population is not None and not asked:
+        raise UsageError("population: has no effect without k_map or presence; give one of them")
+    if given["hierarchies"] and population is None:
+        raise UsageError("hierarchies: explain labels to a population; give population too")
 
 
 def _diversity(name: str, kind: str, l: float, c: float | None) -> Model:  # noqa: E741
@@ -128,8 +167,8 @@ def _require(quasi: list[str], sensitive: list[str], **given: Any) -> None:
     """Raise a `UsageError` for questions that make no sense."""
     if not quasi:
         raise UsageError("quasi: name at least one column; the columns that others may know form the classes")
-    if all(given[name] is None for name in ("k", "l", "t", "alpha")):
-        raise UsageError("nothing to verify: give at least one of k, l, t, alpha")
+    if all(given[name] is None for name in MODELS):
+        raise UsageError(f"nothing to verify: give at least one of {', '.join(MODELS)}")
     if not sensitive and (needs := [name for name in ("l", "t", "alpha") if given[name] is not None]):
         raise UsageError(f"{', '.join(needs)}: needs a sensitive column; name it with sensitive=")
     if both := [name for name in sensitive if name in quasi]:

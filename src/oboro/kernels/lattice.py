@@ -76,6 +76,7 @@ def survey(
     table: np.ndarray,
     steps: np.ndarray,
     k: int,
+    most: int,
     hashed: bool,
     held: np.ndarray,
     places: np.ndarray,
@@ -88,7 +89,7 @@ def survey(
     tuples, each with its key before it (`held[2 * spot]`); it is zeroed again. `places` has a place per tuple. Gives
     in `out` the suppressed records, the classes, the kept ones, the sum of squared sizes of all classes and of the
     kept ones, and the size of the smallest kept one; adds to `tally[a, step]` the suppressed records by what they
-    cost.
+    cost, unless these are more than `most`.
     """
     mask = np.uint64((held.size >> 1) - 1)
     for i in range(codes.shape[0]):
@@ -118,8 +119,11 @@ def survey(
                 smallest = min(smallest, own)
         if own < k:
             suppressed += weights[i]
-            for a in range(codes.shape[1]):
-                tally[a, steps[codes[i, a]]] += weights[i]
+    if 0 < suppressed <= most:
+        for i in range(codes.shape[0]):
+            if -held[places[i]] < k:
+                for a in range(codes.shape[1]):
+                    tally[a, steps[codes[i, a]]] += weights[i]
     for i in range(codes.shape[0]):
         held[places[i]] = 0
         if hashed:

@@ -22,7 +22,7 @@ from oboro.partition.lens import Lens
 from oboro.partition.losses import CellLoss
 from oboro.partition.problem import Node, Problem
 from oboro.partition.slices import Slices
-from oboro.partition.watch import Watch
+from oboro.partition.watch import Standing, Watch
 
 __all__ = ["Climb", "block_bound"]
 
@@ -57,10 +57,10 @@ class Climb:
 
     def _start(self) -> None:
         """The coarsest node that can be released; below the top only where the top leaves too few suppressed."""
-        layer = [self.problem.lattice.top]
-        while layer and self.best is None and not self.over():
-            looked = self.look(layer)
+        looked = self.look([self.problem.lattice.top])
+        while looked and self.best is None and not self.over():
             layer = sorted({child for node in looked for child in self.problem.lattice.children(node.levels)})[:500]
+            looked = self.look(layer)
 
     def over(self) -> bool:
         """Whether time or work is used up."""
@@ -77,7 +77,13 @@ class Climb:
                 self.failed = np.vstack([self.failed, node.levels])
             if node.feasible and (self.best is None or node.rank < self.best.rank):
                 self.best = node
+        self.watch.report(self.standing)
         return [self.nodes[levels] for levels in wanted if levels in self.nodes]
+
+    def standing(self) -> Standing:
+        """How far the climb is."""
+        loss = None if self.best is None else self.best.loss
+        return Standing(len(self.nodes), len(self.nodes), self.problem.lattice.size, loss)
 
     def _hopeless(self, levels: Levels) -> bool:
         return bool((self.failed >= np.array(levels)).all(axis=1).any())
@@ -125,6 +131,8 @@ def block_bound(problem: Problem, optimum: Callable[[Problem], float | None]) ->
             columns=tuple(problem.columns[a] for a in block),
             hierarchies=tuple(problem.hierarchies[a] for a in block),
             rules=(),
+            population=None,
+            most_classes=None,
             loss=replace(loss, weights=loss.weights[block], charges=tuple(loss.charges[a] for a in block)),
             relaxed=True,
         )

@@ -15,6 +15,7 @@ from oboro.partition.lens import Lens
 from oboro.partition.losses import CellLoss
 from oboro.partition.problem import Node, Problem
 from oboro.partition.slices import Slices
+from oboro.partition.watch import Standing
 
 __all__ = ["Board", "Guess"]
 
@@ -34,7 +35,7 @@ class Board:
     def __post_init__(self) -> None:
         lattice, loss = self.problem.lattice, self.problem.loss
         self.lattice, self.shape = lattice, np.array(lattice.shape)
-        self.base_levels = lattice.bottom
+        self.focused, self.whole = lattice.bottom, self.lens
         self.satisfies = np.zeros(lattice.shape, dtype=bool)
         self.fails = np.zeros(lattice.shape, dtype=bool)
         self.seen = np.zeros(lattice.shape, dtype=bool)
@@ -68,7 +69,7 @@ class Board:
             self.fails[below] = True
         if node.satisfying:
             self.covered[above] = True
-            if self.problem.monotone or node.suppressed == 0:
+            if self.problem.monotone or (node.suppressed == 0 and self.problem.joinable):
                 self.satisfies[above] = True
         levels = np.array(node.levels)
         if node.surely:
@@ -79,6 +80,12 @@ class Board:
         if node.feasible and (self.best is None or node.rank < self.best.rank):
             self.best = node
         self.guess.learn(node.levels, not node.satisfying)
+
+    def standing(self) -> Standing:
+        """How far the search is."""
+        settled = int((self.seen | self.satisfies | self.fails).sum())
+        loss = None if self.best is None else self.best.loss
+        return Standing(len(self.nodes), settled, self.lattice.size, loss)
 
     def undecided(self) -> np.ndarray:
         """Nodes that might still be minimal."""
@@ -124,8 +131,9 @@ class Board:
         least = self.shape - 1
         kernels.meet(waiting, self.shape, least)
         meet = tuple(least.tolist())
-        if meet != self.base_levels:
-            self.lens, self.base_levels = self.lens.rebased(meet), meet
+        if meet != self.focused:
+            wide = self.lens if self.lens.sees(meet) else self.whole  # other questions may wait for finer nodes again
+            self.lens, self.focused = wide.rebased(meet), meet
 
     def bound(self) -> float:
         """No node that can be released loses less than this."""

@@ -30,6 +30,9 @@ class Classes:
     labels: np.ndarray
     sizes: np.ndarray
     gone: np.ndarray
+    levels: Levels
+    people: np.ndarray | None = None
+    """How many of the population look like each class; a class may have people and no record."""
     surely: int = 0
 
     @property
@@ -53,11 +56,19 @@ class Lens:
 
     problem: Problem
     tuples: Tuples
+    base: Levels
+    """Tuples that agree on these levels may be one, so no node finer than them can be seen."""
 
     @staticmethod
     def of(problem: Problem) -> Lens:
         """A lens that sees every node."""
-        return Lens(problem, Tuples.of(problem.columns, [rule.codes for rule in problem.rules], problem.rows))
+        secrets = [rule.codes for rule in problem.rules]
+        tuples = Tuples.of(problem.columns, secrets, problem.rows, problem.population)
+        return Lens(problem, tuples, problem.lattice.bottom)
+
+    def sees(self, levels: Levels) -> bool:
+        """Whether nodes of these levels and everything coarser can be looked at."""
+        return all(low <= level for low, level in zip(self.base, levels, strict=True))
 
     @property
     def weight(self) -> int:
@@ -66,7 +77,7 @@ class Lens:
 
     def look(self, levels: Levels, hurdle: float = inf) -> Node:
         """Look at one node; its loss is always computed, whatever the `hurdle`. O(tuples · attributes)."""
-        if not self.problem.rules and len(self.tuples.blocks) == 1:
+        if self.problem.only_k and len(self.tuples.blocks) == 1:
             node = self._look_at_sizes(levels)
             if node is not None:
                 return node
@@ -74,7 +85,7 @@ class Lens:
         suppressed, floor = classes.suppressed, self._floor(classes)
         if suppressed > self.problem.limit:
             return Node(levels, suppressed, classes.surely, 0, False, inf, floor)
-        whole = self.complete(levels, classes)
+        whole = self.complete(classes)
         if whole is None:
             return Node(levels, suppressed, classes.surely, 0, True, inf, floor)
         extra = whole.suppressed - suppressed
@@ -82,14 +93,14 @@ class Lens:
 
     def suppressed_tuples(self, levels: Levels) -> np.ndarray:
         """One boolean per tuple: whether the node suppresses it. The node must be feasible."""
-        whole = self.complete(levels, self.judge(self.classes(levels)))
+        whole = self.complete(self.judge(self.classes(levels)))
         assert whole is not None, "only feasible nodes are released"
         return np.asarray(whole.gone[whole.labels])
 
     def suppressed_rows(self, levels: Levels) -> np.ndarray:
         """One boolean per record: whether the node suppresses it. The node must be feasible."""
         gone = self.suppressed_tuples(levels)
-        return gone if self.tuples.rows is None else np.asarray(gone[self.tuples.rows])
+        return gone[: self.problem.rows] if self.tuples.rows is None else np.asarray(gone[self.tuples.rows])
 
     def rebased(self, levels: Levels) -> Lens:
         """A lens for nodes that are nowhere finer than these levels: tuples that agree there are one. The same lens if
@@ -97,12 +108,10 @@ class Lens:
         """
         labels = self.classes(levels).labels
         merged = self.tuples.merged(labels)
-        return self if len(merged) > 0.8 * len(self.tuples) else replace(self, tuples=merged)
+        return self if len(merged) > 0.8 * len(self.tuples) else replace(self, tuples=merged, base=levels)
 
     def _look_at_sizes(self, levels: Levels) -> Node | None:
-        """The short way where classes need only be large enough; None if whole classes must be suppressed in
-        addition.
-        """
+        """The short way where classes need only be large enough; None if good ones must be suppressed in addition."""
         problem, loss = self.problem, self.problem.loss
         tally = np.zeros((len(levels), loss.width if isinstance(loss, CellLoss) else 1), dtype=np.int64)
         out = self._survey(levels, self.steps(levels), tally)
@@ -110,6 +119,8 @@ class Lens:
         floor = -inf if isinstance(loss, CellLoss) else loss.floor(classes, squares)
         if suppressed > problem.limit:
             return Node(levels, suppressed, suppressed, 0, False, inf, floor)
+        if problem.most_classes is not None and kept + (suppressed > 0) > problem.most_classes:
+            return None
         if 0 < suppressed < problem.k and not problem.relaxed:
             lost = kept == 0 or suppressed + smallest > problem.limit
             return Node(levels, suppressed, suppressed, 0, True, inf, floor) if lost else None
@@ -126,7 +137,8 @@ class Lens:
         held, places = self._scratch(2 << (2 * len(tuples) - 1).bit_length() if hashed else space)
         out = np.empty(6, dtype=np.int64)
         k, codes = self.problem.k, tuples.codes[0]
-        kernels.survey(codes, tuples.weights, table, steps, k, hashed, held, places, tally, out)
+        most = self.problem.limit  # what a node costs that suppresses more is of no interest
+        kernels.survey(codes, tuples.weights, table, steps, k, most, hashed, held, places, tally, out)
         return out
 
     def any_kept(self, levels: Levels) -> bool:
@@ -138,8 +150,9 @@ class Lens:
 
     def safe(self, tuples: np.ndarray) -> bool:
         """Whether some tuples together keep every rule as one class."""
-        size = int(self.tuples.weights[tuples].sum())
-        return self._safe(size, [self._held(i, tuples) for i in range(len(self.problem.rules))])
+        held = [self._held(i, tuples) for i in range(len(self.problem.rules))]
+        people = 0 if self.tuples.people is None else int(self.tuples.people[tuples].sum())
+        return self._safe(int(self.tuples.weights[tuples].sum()), people, held)
 
     @cached_property
     def _local(self) -> local:
@@ -168,12 +181,16 @@ class Lens:
                 grouping.combine(labels, part, parts, keys)
                 space = found * parts
             labels, found = _number(keys, space)
-        sizes = np.zeros(found, dtype=np.int64)
+        sizes, people = np.zeros(found, dtype=np.int64), None
         kernels.sizes(labels, self.tuples.weights, sizes)
-        return Classes(labels, sizes, np.zeros(found, dtype=bool))
+        if self.tuples.people is not None:
+            people = np.zeros(found, dtype=np.int64)
+            kernels.sizes(labels, self.tuples.people, people)
+        return Classes(labels, sizes, np.zeros(found, dtype=bool), levels, people)
 
     def _table(self, levels: Levels, block: range) -> tuple[np.ndarray, int]:
         """The generalized code times the stride, for each code of the block's attributes, and how many keys can be."""
+        assert self.sees(levels), "a node finer than what the tuples were joined by"
         offsets = self.tuples.offsets
         table = np.empty(int(offsets[-1]), dtype=np.uint64)
         stride = 1
@@ -194,13 +211,32 @@ class Lens:
 
     def judge(self, classes: Classes) -> Classes:
         """Say which classes break a rule. Weak rules are not asked once strong ones suppress too many."""
-        rules = self.problem.rules
+        rules, population = self.problem.rules, self.problem.population
         verdicts = (classes.sizes < self.problem.k).astype(np.uint8)
+        if population is not None and classes.people is not None:
+            verdicts[population.too_few(classes.people)] = 1
         self._ask([i for i, rule in enumerate(rules) if rule.strong], classes, verdicts)
-        surely = int(classes.sizes[verdicts == 1].sum())
-        if surely <= self.problem.limit:
-            self._ask([i for i, rule in enumerate(rules) if not rule.strong], classes, verdicts)
-        return Classes(classes.labels, classes.sizes, verdicts == 1, surely)
+        surely = self._thinned(classes, verdicts == 1)
+        if surely.suppressed > self.problem.limit:
+            return replace(surely, surely=surely.suppressed)
+        if population is not None and classes.people is not None:
+            verdicts[population.told(classes.sizes, classes.people)] = 1
+        self._ask([i for i, rule in enumerate(rules) if not rule.strong], classes, verdicts)
+        return replace(self._thinned(classes, verdicts == 1), surely=surely.suppressed)
+
+    def _thinned(self, classes: Classes, gone: np.ndarray) -> Classes:
+        """Without classes that break a rule, and where there are still too many of them, without the smallest.
+
+        The suppressed are one class, so one more goes than there are too many. No other choice suppresses fewer records.
+        """
+        most, kept = self.problem.most_classes, int((~gone).sum())
+        judged = replace(classes, gone=gone)
+        if most is None or kept + (judged.suppressed > 0) <= most:
+            return judged
+        smallest = self._smallest_first(judged, judged.sizes.max())[: kept + 1 - most]
+        gone = gone.copy()
+        gone[smallest] = True
+        return replace(classes, gone=gone)
 
     def _ask(self, which: Sequence[int], classes: Classes, verdicts: np.ndarray) -> None:
         for i in which:
@@ -216,7 +252,7 @@ class Lens:
         np.add.at(held, self.tuples.secrets[rule][tuples], self.tuples.weights[tuples])
         return held
 
-    def complete(self, levels: Levels, classes: Classes) -> Classes | None:
+    def complete(self, classes: Classes) -> Classes | None:
         """Suppress whole classes in addition, smallest first, until the suppressed records are a safe class too.
 
         Whoever fits no released class must be among the suppressed, so these are a class that must be safe itself.
@@ -228,34 +264,40 @@ class Lens:
             return None
         gone_tuples = np.flatnonzero(classes.gone[classes.labels])
         held = [self._held(i, gone_tuples) for i in range(len(self.problem.rules))]
-        if suppressed == 0 or self.problem.relaxed or self._safe(suppressed, held):
+        people = 0 if classes.people is None else int(classes.people[classes.gone].sum())
+        if self.problem.relaxed or self._safe(suppressed, people, held):
             return classes
         gone = classes.gone.copy()
         order, starts = classes.members
-        for c in self._smallest_first(levels, classes):
+        for c in self._smallest_first(classes, self.problem.limit - suppressed):
             suppressed += int(classes.sizes[c])
             if suppressed > self.problem.limit:
                 return None
             gone[c] = True
             held = [part + self._held(i, order[starts[c] : starts[c + 1]]) for i, part in enumerate(held)]
-            if self._safe(suppressed, held):
-                return Classes(classes.labels, classes.sizes, gone, classes.surely)
+            people += 0 if classes.people is None else int(classes.people[c])
+            if self._safe(suppressed, people, held):
+                return replace(classes, gone=gone)
         return None
 
-    def _safe(self, size: int, held: Sequence[np.ndarray]) -> bool:
-        rules = self.problem.rules
+    def _safe(self, size: int, people: int, held: Sequence[np.ndarray]) -> bool:
+        """Whether the suppressed, if there are any, are a class that keeps every rule."""
+        rules, population = self.problem.rules, self.problem.population
+        if population is not None and not population.safe(size, people):
+            return False
+        if size == 0:
+            return True
         return size >= self.problem.k and not any(rule.breaks(part) for rule, part in zip(rules, held, strict=True))
 
-    def _smallest_first(self, levels: Levels, classes: Classes) -> np.ndarray:
-        """The classes that stay, by size, then by the text of their labels."""
-        spare = self.problem.limit - classes.suppressed
-        stay = np.flatnonzero(~classes.gone & (classes.sizes <= spare))  # a larger one passes the limit anyway
+    def _smallest_first(self, classes: Classes, most: int) -> np.ndarray:
+        """The classes that stay and have at most so many records, by size, then by the text of their labels."""
+        stay = np.flatnonzero(~classes.gone & (classes.sizes <= most))
         order, starts = classes.members
         some = order[starts[stay]]  # any member tells the labels
         ranks = []
         for codes, block in zip(self.tuples.codes, self.tuples.blocks, strict=True):
             for j, a in enumerate(block):
-                rank = self.problem.text_ranks(a, levels[a])
+                rank = self.problem.text_ranks(a, classes.levels[a])
                 ranks.append(rank[codes[some, j] - self.tuples.offsets[a]])
         return np.asarray(stay[np.lexsort([*reversed(ranks), classes.sizes[stay]])])
 
@@ -275,7 +317,8 @@ class Lens:
     def _floor(self, classes: Classes) -> float:
         if isinstance(self.problem.loss, CellLoss):
             return -inf
-        return self.problem.loss.floor(classes.sizes.size, int(np.dot(classes.sizes, classes.sizes)))
+        filled = classes.sizes[classes.sizes > 0]
+        return self.problem.loss.floor(filled.size, int(np.dot(filled, filled)))
 
 
 def _number(keys: np.ndarray, space: int) -> tuple[np.ndarray, int]:

@@ -16,6 +16,7 @@ The first four look at cells (attribute weights count), the last two at classes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, fsum, log
@@ -48,13 +49,14 @@ class Charge:
     extra: np.ndarray
 
     @staticmethod
-    def of(level: Level, counts: np.ndarray, cost: np.ndarray, extra: np.ndarray, whole: float) -> Charge:
-        """From what a record pays for each label (`cost`), what suppressing it adds, and what the whole column would
-        pay.
+    def of(level: Level, counts: np.ndarray, cost: np.ndarray, rows: int) -> Charge:
+        """From what a record pays for each label: its part of what a suppressed one pays. Equal costs are added as counts
+        (whole numbers), so that the order of the labels, which is that of the rows, changes nothing.
         """
-        amounts, step = np.unique(extra, return_inverse=True)
-        base = fsum(cost * counts) / whole if whole else 0.0
-        return Charge(base, step.ravel()[level.table], amounts / whole if whole else 0.0 * amounts)
+        amounts, step = _distinct(cost)
+        paid = fsum(amounts * np.bincount(step, weights=counts, minlength=amounts.size))
+        whole = max(rows, 1)
+        return Charge(paid / whole, step[level.table], (1.0 - amounts) / whole)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +153,8 @@ def loss_of(
     if name in ("discernibility", "average_class_size"):
         return ClassLoss(name, rows, k)
     pay = {"loss": _pay_share, "arx": _pay_leaves, "precision": _pay_level, "entropy": _pay_bits}[name]
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda column: column.counts, columns))  # counted once, on all cores
     charges = []
     for column, hierarchy in zip(columns, hierarchies, strict=True):
         counts = [_label_counts(level, column) for level in hierarchy.levels]
@@ -160,14 +164,20 @@ def loss_of(
 
 
 def _label_counts(level: Level, column: Column) -> np.ndarray:
-    counts = np.zeros(len(level.labels), dtype=np.int64)
-    np.add.at(counts, level.table, column.counts)
-    return counts
+    return np.bincount(level.table, weights=column.counts, minlength=len(level.labels)).astype(np.int64)
+
+
+def _distinct(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different numbers, and which one each is; quick where there is only one."""
+    if numbers.size and (numbers == numbers[0]).all():
+        return numbers[:1].astype(np.float64), np.zeros(numbers.size, dtype=np.int64)
+    amounts, step = np.unique(numbers, return_inverse=True)
+    return amounts.astype(np.float64), step.ravel()
 
 
 def _pay_share(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int) -> Charge:
     level = hierarchy.levels[i]
-    return Charge.of(level, counts[i], level.share, 1.0 - level.share, float(rows))
+    return Charge.of(level, counts[i], level.share, rows)
 
 
 def _pay_leaves(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int) -> Charge:
@@ -179,7 +189,7 @@ def _pay_leaves(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: in
         pc.index_in(_texts(level.labels), value_set=_texts(known.labels)).fill_null(-1).to_numpy(zero_copy_only=False)
     )
     cost = np.where(place >= 0, (leaves[place] - 1) / max(known.table.size - 1, 1), level.share)
-    return Charge.of(level, counts[i], cost, 1.0 - cost, float(rows))
+    return Charge.of(level, counts[i], cost, rows)
 
 
 def _texts(labels: pa.Array) -> pa.Array:
@@ -188,7 +198,7 @@ def _texts(labels: pa.Array) -> pa.Array:
 
 def _pay_level(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int) -> Charge:
     level, cost = hierarchy.levels[i], np.full(counts[i].size, i / max(hierarchy.height, 1))
-    return Charge.of(level, counts[i], cost, 1.0 - cost, float(rows))
+    return Charge.of(level, counts[i], cost, rows)
 
 
 def _pay_bits(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int) -> Charge:

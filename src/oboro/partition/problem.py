@@ -10,6 +10,7 @@ import numpy as np
 
 from oboro.partition.lattice import Lattice, Levels
 from oboro.partition.losses import Loss
+from oboro.partition.population import Population
 from oboro.partition.rules import Rule
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
@@ -59,6 +60,10 @@ class Problem:
     limit: int
     rules: tuple[Rule, ...]
     loss: Loss
+    population: Population | None = None
+    """Whom the table was drawn from, if classes must keep something with regard to them."""
+    most_classes: int | None = None
+    """How many classes the release may have, the suppressed records being one (average risk); at least 1."""
     relaxed: bool = False
     """The suppressed records need not be a safe class themselves: for bounds, never for a release."""
 
@@ -74,8 +79,23 @@ class Problem:
 
     @cached_property
     def monotone(self) -> bool:
-        """Whether a coarser node keeps what a finer one keeps: all rules are strong, or nothing may be suppressed."""
-        return self.limit == 0 or all(rule.strong for rule in self.rules)
+        """Whether a coarser node keeps what a finer one keeps: all rules are strong, or nothing may be suppressed.
+
+        Few classes are asked for on the whole, not of each; that is strong: what a finer node suppresses for it can be
+        suppressed in the coarser one too, which then has no more classes.
+        """
+        strong = all(rule.strong for rule in self.rules) and (self.population is None or self.population.strong)
+        return strong or (self.limit == 0 and self.joinable)
+
+    @cached_property
+    def joinable(self) -> bool:
+        """Whether good classes stay good when they are joined: then above a node without suppression there is none."""
+        return self.population is None or self.population.joinable
+
+    @cached_property
+    def only_k(self) -> bool:
+        """Whether nothing but a class's size decides."""
+        return not self.rules and self.population is None
 
     @cached_property
     def label_counts(self) -> tuple[tuple[np.ndarray, ...], ...]:
@@ -93,8 +113,17 @@ class Problem:
         """For each attribute, the entropy of its labels on each level."""
         return tuple(np.array([_entropy(counts) for counts in levels]) for levels in self.label_counts)
 
+    @cached_property
+    def _text_ranks(self) -> dict[tuple[int, int], np.ndarray]:
+        return {}
+
     def text_ranks(self, a: int, level: int) -> np.ndarray:
         """For each code of an attribute, the place of its label among the level's labels in the order of their text."""
+        if (a, level) not in self._text_ranks:
+            self._text_ranks[a, level] = self._ranked(a, level)
+        return self._text_ranks[a, level]
+
+    def _ranked(self, a: int, level: int) -> np.ndarray:
         chosen = self.hierarchies[a].levels[level]
         texts = texts_of(chosen.labels)
         place = np.empty(len(texts), dtype=np.int64)
@@ -103,5 +132,7 @@ class Problem:
 
 
 def _entropy(counts: np.ndarray) -> float:
-    shares = counts[counts > 0] / max(counts.sum(), 1)
-    return -fsum(shares * np.log(shares))  # exact, so that the order of the rows changes nothing
+    """From how often each count occurs, in order: so the order of the labels, which is that of the rows, changes nothing."""
+    sizes, times = np.unique(counts[counts > 0], return_counts=True)
+    shares = sizes / max(counts.sum(), 1)
+    return -fsum(times * shares * np.log(shares))

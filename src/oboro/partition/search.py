@@ -26,11 +26,12 @@ from oboro.partition.lattice import Levels
 from oboro.partition.lens import Lens
 from oboro.partition.problem import Node, Problem
 from oboro.partition.slices import Slices
-from oboro.partition.watch import Watch
+from oboro.partition.watch import Standing, Watch
 
 __all__ = ["Found", "Strategy", "lens_for", "search"]
 
 Strategy = Literal["auto", "depth_first"]
+Stop = Literal["time", "interrupt", "size"]
 
 RUNNERS_UP = 5
 ALONE = 24  # so many looks go one by one, for each settles much; the later ones
@@ -61,6 +62,8 @@ class Found:
     """Whether `best` is known to be the best of all."""
     bound: float | None = None
     """No node that can be released loses less than this (None: not known)."""
+    stopped: Stop | None = None
+    """What ended the search before it was sure: the time limit, an interrupt, or a lattice too large to list."""
 
 
 def lens_for(problem: Problem) -> Lens | Slices:
@@ -75,12 +78,24 @@ def search(
     strategy: Strategy = "auto",
     minimal: bool = True,
     time_limit: float | None = None,
+    tell: Callable[[Standing], None] | None = None,
 ) -> Found:
-    """Find the best node that can be released, and if asked all minimal nodes."""
-    watch, lens = Watch(time_limit), lens or lens_for(problem)
-    if problem.lattice.size > LISTED:
-        return _climb(problem, lens, watch)
-    return _list(problem, lens, strategy, minimal, watch)
+    """Find the best node that can be released, and if asked all minimal nodes.
+
+    When the time is up, or at the first Ctrl-C, the best node so far is the answer, if there is one; a second Ctrl-C is
+    answered as if there were no search. `tell` hears a few times a second how far the search is.
+    """
+    watch = Watch(time_limit, tell=tell)
+    with watch.interruptible() as interrupt:
+        lens = lens or lens_for(problem)
+        huge = problem.lattice.size > LISTED
+        found = _climb(problem, lens, watch) if huge else _list(problem, lens, strategy, minimal, watch)
+        if watch.stopped.is_set() and found.best is None:
+            interrupt()
+    if found.exact:
+        return found
+    stop: Stop = "interrupt" if watch.stopped.is_set() else "time" if watch.over() else "size"
+    return replace(found, stopped=stop)
 
 
 def _list(problem: Problem, lens: Lens | Slices, strategy: Strategy, minimal: bool, watch: Watch) -> Found:
@@ -149,6 +164,7 @@ def _settle(board: Board, waiting: Callable[[], np.ndarray], watch: Watch) -> No
             alone = len(board.nodes) < ALONE or isinstance(board.lens, Slices)
             for node in _look(board, board.choose(open_, 1 if alone else TOGETHER), pool):
                 board.record(node)
+            watch.report(board.standing)
 
 
 def _depth_first(board: Board, watch: Watch) -> None:
@@ -175,6 +191,7 @@ def _depth_first(board: Board, watch: Watch) -> None:
                     explored[lattice.above(node.levels)] = True
                 else:
                     stack.extend(parent for parent in lattice.parents(node.levels) if not explored[parent])
+            watch.report(board.standing)
 
 
 def _look(board: Board, chosen: list[Levels], pool: ThreadPoolExecutor) -> Iterable[Node]:

@@ -10,9 +10,11 @@ exactly.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from math import inf, prod
 from threading import Lock
 
@@ -31,6 +33,7 @@ MANY_ROWS = 400_000  # below, distinct tuples and a lens are at least as fast
 SLICE_ROWS = 200_000  # a slice's rows and counters should fit the second-level cache
 FUSED = 4096  # attributes are fused into one digit up to so many combinations
 THREADS = 2
+BLOCK = 1 << 14  # rows laid out at a time
 SPARSE = 64  # with more possible keys per row than this, clearing counters would cost more than hashing
 
 
@@ -47,8 +50,10 @@ class Layout:
     """One row per record, one column per digit, numbered through. (Digit by digit, a count takes nearly twice as
     long.)
     """
-    places: np.ndarray
-    """Where each record of the table lies."""
+    slice_of: np.ndarray
+    """The slice of each code of the sliced attribute."""
+    starts: np.ndarray
+    """For each thread's share of the table: where its first row of each slice lies."""
     bounds: np.ndarray
     """Where each slice starts (one more entry at the end)."""
     ranks: tuple[np.ndarray, ...]
@@ -72,11 +77,16 @@ class Slices:
     @staticmethod
     def suits(problem: Problem) -> bool:
         """Whether the table is large enough, and asks for nothing but k."""
-        return problem.rows >= MANY_ROWS and not problem.rules and _key_space(problem) < 1 << 62
+        simple = problem.only_k and problem.most_classes is None
+        return problem.rows >= MANY_ROWS and simple and _key_space(problem) < 1 << 62
 
     def rebased(self, levels: Levels) -> Slices:
         """Nothing to gain: rows are only read, never regrouped."""
         return self
+
+    def sees(self, levels: Levels) -> bool:
+        """Every node can be looked at."""
+        return True
 
     @property
     def weight(self) -> int:
@@ -114,7 +124,7 @@ class Slices:
         counted.run(marking=True)
         if 0 < counted.small < self.problem.k or counted.small > self.problem.limit:
             return self.lens.suppressed_rows(levels)
-        return np.asarray(counted.marks[layout.places])
+        return _fetched(self.problem, layout, counted.marks)
 
     def _layout(self, levels: Levels) -> Layout:
         for layout in self.layouts:
@@ -279,25 +289,73 @@ def _lay_out(problem: Problem, base: Levels) -> Layout:
     ranks, firsts = _contiguous(problem, sliced, slice_of, len(bounds) - 1)
     widths = tuple(len(h.levels[level].labels) for h, level in zip(problem.hierarchies, base, strict=True))
     digits = _fuse(widths, sliced)
-    places = np.empty(problem.rows, dtype=smallest_unsigned(max(problem.rows, 1 << 17)))
-    kernels.place(problem.columns[sliced].codes, slice_of, bounds[:-1].copy(), places)
+    starts = _starts(problem.columns[sliced].codes, slice_of, bounds)
     total = sum(prod(widths[a] for a in digit) for digit in digits)
     codes = np.empty((problem.rows, len(digits)), dtype=smallest_unsigned(total))
+    layout = Layout(base, digits, widths, codes, slice_of, starts, bounds, ranks, firsts)
+    tables = _tables(problem, layout)
+    _share_out(problem.rows, lambda rows, thread: _write(problem, layout, tables, rows, starts[thread].copy()))
+    return layout
 
-    def write(j: int, start: int) -> None:
-        scale = 1
-        for order, a in enumerate(reversed(digits[j])):
-            numbers = problem.hierarchies[a].levels[base[a]].table.astype(np.int64)
-            if a == sliced:
-                numbers = ranks[base[a]][numbers]
-            table = (numbers * scale + (start if order == 0 else 0)).astype(codes.dtype)
-            (kernels.put if order == 0 else kernels.put_more)(problem.columns[a].codes, table, places, codes[:, j])
-            scale *= widths[a]
 
-    starts = np.concatenate([[0], np.cumsum([prod(widths[a] for a in digit) for digit in digits])])
+def _share_out(rows: int, act: Callable[[range, int], None]) -> None:
+    """Each thread takes one run of rows, so that no two write into the same lines of memory."""
+    cuts = [rows * thread // THREADS for thread in range(THREADS + 1)]
     with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(write, range(len(digits)), starts[:-1].tolist()))
-    return Layout(base, digits, widths, codes, places, bounds, ranks, firsts)
+        list(pool.map(act, [range(first, last) for first, last in pairwise(cuts)], range(THREADS)))
+
+
+def _starts(codes: np.ndarray, slice_of: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """Where each thread's rows of each slice start: those of the first thread at the bounds."""
+    counts = np.zeros((THREADS, bounds.size - 1), dtype=np.int64)
+    _share_out(
+        codes.size,
+        lambda rows, thread: kernels.count_slices(codes[rows.start : rows.stop], slice_of, counts[thread]),
+    )
+    return np.asarray(bounds[:-1] + np.cumsum(counts, axis=0) - counts)
+
+
+def _tables(problem: Problem, layout: Layout) -> list[tuple[int, int, np.ndarray]]:
+    """For each attribute its digit, and what each of its codes adds to it; digits are numbered through."""
+    tables, start = [], 0
+    for j, digit in enumerate(layout.digits):
+        scale = 1
+        for order, a in enumerate(reversed(digit)):
+            numbers = problem.hierarchies[a].levels[layout.base[a]].table.astype(np.int64)
+            if a == layout.sliced:
+                numbers = layout.ranks[layout.base[a]][numbers]
+            tables.append((j, a, (numbers * scale + (start if order == 0 else 0)).astype(layout.codes.dtype)))
+            scale *= layout.widths[a]
+        start += scale
+    return tables
+
+
+def _write(
+    problem: Problem, layout: Layout, tables: list[tuple[int, int, np.ndarray]], rows: range, starts: np.ndarray
+) -> None:
+    """Lay out one thread's rows, some thousand at a time: their digits are put together in the cache, then spread."""
+    digits = np.empty((BLOCK, len(layout.digits)), dtype=layout.codes.dtype)
+    for first in range(rows.start, rows.stop, BLOCK):
+        last = min(first + BLOCK, rows.stop)
+        block = digits[: last - first]
+        block[:] = 0
+        for j, a, table in tables:
+            kernels.add(problem.columns[a].codes[first:last], table, block[:, j])
+        own = problem.columns[layout.sliced].codes[first:last]
+        kernels.spread(own, layout.slice_of, starts, block, layout.codes)
+
+
+def _fetched(problem: Problem, layout: Layout, marks: np.ndarray) -> np.ndarray:
+    """For each record of the table the mark at its place."""
+    out = np.empty(problem.rows, dtype=bool)
+    codes = problem.columns[layout.sliced].codes
+
+    def fetch(rows: range, thread: int) -> None:
+        part = slice(rows.start, rows.stop)
+        kernels.fetch(codes[part], layout.slice_of, layout.starts[thread].copy(), marks, out[part])
+
+    _share_out(problem.rows, fetch)
+    return out
 
 
 def _fuse(widths: tuple[int, ...], sliced: int) -> tuple[tuple[int, ...], ...]:
@@ -320,7 +378,7 @@ def _slices(problem: Problem, a: int) -> tuple[np.ndarray, np.ndarray]:
     number = np.minimum((middles * wished / max(problem.rows, 1)).astype(np.int64), wished - 1)
     number = np.unique(number, return_inverse=True)[1].ravel()
     sizes = np.bincount(number, weights=counts).astype(np.int64)
-    return number[top.table], np.concatenate([[0], np.cumsum(sizes)])
+    return number[top.table].astype(np.uint16), np.concatenate([[0], np.cumsum(sizes)])
 
 
 def _contiguous(

@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 
 from oboro.kernels import lattice as kernels
+from oboro.partition.population import Population
 from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.groups import Groups
 
@@ -34,29 +35,39 @@ class Tuples:
     secrets: tuple[np.ndarray, ...]
     rows: np.ndarray | None
     """Which tuple each record is (None: record i is tuple i)."""
+    people: np.ndarray | None = None
+    """How many of the population share each tuple, if there is one; then some tuples have people and no record."""
 
     def __len__(self) -> int:
         return int(self.weights.size)
 
     @staticmethod
-    def of(columns: Sequence[Column], secrets: Sequence[np.ndarray], rows: int) -> Tuples:
-        """Reduce the records to tuples where enough of them share one."""
+    def of(
+        columns: Sequence[Column], secrets: Sequence[np.ndarray], rows: int, population: Population | None = None
+    ) -> Tuples:
+        """Reduce the records (and the population, as if it stood below them) to tuples where enough share one."""
         codes = [column.codes for column in columns]
         widths = [len(column.values) for column in columns]
         secrets = tuple(secrets)
-        first, labels, weights = None, None, np.ones(rows, dtype=np.int64)
-        if _many_alike([*codes, *secrets], rows):
-            keys = [*columns, *(_as_column(secret) for secret in secrets)]
-            groups = Groups.of(keys, rows)
+        if population is not None:
+            codes = [np.concatenate(both) for both in zip(codes, population.codes, strict=True)]
+            secrets = tuple(np.pad(secret, (0, len(population))) for secret in secrets)  # whose counts nobody reads
+        every = codes[0].size
+        labels, weights = None, (np.arange(every) < rows).astype(np.int64)
+        people = None if population is None else 1 - weights
+        if _many_alike([*codes, *secrets], every):
+            wide = [Column(column.values, part) for column, part in zip(columns, codes, strict=True)]
+            groups = Groups.of([*wide, *(_as_column(secret) for secret in secrets)], every)
             first = np.empty(len(groups), dtype=np.int64)
-            first[groups.labels[::-1]] = np.arange(rows)[::-1]
+            first[groups.labels[::-1]] = np.arange(every)[::-1]
             codes, secrets = [part[first] for part in codes], tuple(secret[first] for secret in secrets)
-            labels, weights = groups.labels, groups.sizes
+            labels, weights = groups.labels[:rows], _sums(groups, weights)
+            people = None if people is None else _sums(groups, people)
         offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
         blocks = _blocks(widths)
         through = smallest_unsigned(int(offsets[-1]))
         numbered = tuple(_side_by_side([codes[a] for a in block], offsets[list(block)], through) for block in blocks)
-        return Tuples(numbered, blocks, offsets, weights, secrets, labels)
+        return Tuples(numbered, blocks, offsets, weights, secrets, labels, people)
 
     def taken(self, which: np.ndarray) -> Tuples:
         """Some of the tuples (a boolean each); no longer tied to records."""
@@ -66,6 +77,7 @@ class Tuples:
             weights=self.weights[which],
             secrets=tuple(secret[which] for secret in self.secrets),
             rows=None,
+            people=None if self.people is None else self.people[which],
         )
 
     def merged(self, labels: np.ndarray) -> Tuples:
@@ -73,15 +85,20 @@ class Tuples:
         groups = Groups.of([_as_column(labels), *(_as_column(secret) for secret in self.secrets)], len(self))
         first = np.empty(len(groups), dtype=np.int64)
         first[groups.labels[::-1]] = np.arange(len(self))[::-1]
-        weights = np.zeros(len(groups), dtype=np.int64)
-        kernels.sizes(groups.labels, self.weights, weights)
         return replace(
             self,
             codes=tuple(part[first] for part in self.codes),
-            weights=weights,
+            weights=_sums(groups, self.weights),
+            people=None if self.people is None else _sums(groups, self.people),
             secrets=tuple(secret[first] for secret in self.secrets),
             rows=groups.labels if self.rows is None else groups.labels[self.rows],
         )
+
+
+def _sums(groups: Groups, numbers: np.ndarray) -> np.ndarray:
+    out = np.zeros(len(groups), dtype=np.int64)
+    kernels.sizes(groups.labels, numbers, out)
+    return out
 
 
 def _many_alike(codes: Sequence[np.ndarray], rows: int) -> bool:

@@ -1,20 +1,73 @@
-"""How long a search may take."""
+"""How long a search may take, who may stop it, and who is told how far it is."""
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from threading import Event, current_thread, main_thread
 from time import monotonic
+from typing import Any
 
-__all__ = ["Watch"]
+__all__ = ["Standing", "Watch"]
+
+EVERY = 0.2  # seconds between two reports
 
 
 @dataclass(frozen=True)
+class Standing:
+    """How far a search is."""
+
+    evaluated: int
+    """Nodes looked at."""
+    settled: int
+    """These, and those that their results settle."""
+    size: int
+    """Nodes in all."""
+    loss: float | None
+    """Of the best node so far, if there is one."""
+
+
+@dataclass(frozen=True, eq=False)
 class Watch:
-    """A time limit in seconds from now; None: as long as it takes."""
+    """A time limit in seconds from now (None: as long as it takes), and an ear for Ctrl-C."""
 
     seconds: float | None = None
     start: float = field(default_factory=monotonic)
+    stopped: Event = field(default_factory=Event)
+    """Set when somebody asked to stop; shared by watches that are made from this one."""
+    tell: Callable[[Standing], None] | None = None
+    _told: list[float] = field(default_factory=lambda: [0.0])
 
     def over(self) -> bool:
-        """Whether the time is up."""
-        return self.seconds is not None and monotonic() - self.start > self.seconds
+        """Whether the search must end."""
+        return self.stopped.is_set() or (self.seconds is not None and monotonic() - self.start > self.seconds)
+
+    def report(self, standing: Callable[[], Standing]) -> None:
+        """Tell how far the search is, a few times a second."""
+        now = monotonic()
+        if self.tell is not None and now - self._told[0] >= EVERY:
+            self._told[0] = now
+            self.tell(standing())
+
+    @contextmanager
+    def interruptible(self) -> Iterator[Callable[[], None]]:
+        """The first Ctrl-C asks the search to stop, a second one is answered as before. Gives what answers it so.
+
+        Only the main thread hears signals, and one that is ignored stays ignored.
+        """
+        before: Any = signal.getsignal(signal.SIGINT) if current_thread() is main_thread() else None
+        if not callable(before):
+            yield lambda: None
+            return
+
+        def stop(number: int, frame: object) -> None:
+            signal.signal(signal.SIGINT, before)
+            self.stopped.set()
+
+        signal.signal(signal.SIGINT, stop)
+        try:
+            yield lambda: before(signal.SIGINT, None)
+        finally:
+            signal.signal(signal.SIGINT, before)

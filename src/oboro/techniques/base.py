@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from oboro.errors import PromiseError
+from oboro.errors import PromiseError, UsageError
 from oboro.evaluate.verify import Promise
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
@@ -20,6 +21,14 @@ __all__ = ["Outcome", "Technique", "Work"]
 T = TypeVar("T")
 
 
+def _no_files(path: Path) -> Dataset:
+    raise UsageError(f"{path}: only a recipe reads files; give the table itself")
+
+
+def _silent(stage: str) -> None:
+    pass
+
+
 @dataclass(frozen=True)
 class Work:
     """What a step is given: the table as it is now, what its columns are, and its own stream of random numbers."""
@@ -27,6 +36,10 @@ class Work:
     data: Dataset
     schema: Schema
     rng: np.random.Generator
+    read: Callable[[Path], Dataset] = _no_files
+    """Reads another table that a step names (a population); a recipe gives it."""
+    say: Callable[[str], None] = _silent
+    """Told how far the step is, now and then."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +71,15 @@ class Technique(BaseModel):
         """The columns that stop being identifiers by this step (dropped or pseudonymized)."""
         return ()
 
+    def reads(self, names: Sequence[str]) -> Collection[str]:
+        """Which columns of a table the step looks at or changes, beside the quasi-identifiers and the sensitive ones.
+
+        The others may stay in their file while it runs (`Unread`). Here: every column whose name stands in the parameters. A step
+        that looks at columns that it does not name, or that changes the order of the records, says all of them.
+        """
+        said = set(_texts(self.model_dump(mode="json")))
+        return [name for name in names if name in said]
+
     def run(self, work: Work) -> Outcome:
         """Do it."""
         raise NotImplementedError
@@ -81,6 +103,19 @@ class Technique(BaseModel):
         written = released.write()
         _verify(self.step, outcome.promises, written)
         return written  # type: ignore[no-any-return]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in some parameters, keys included."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield key
+            yield from _texts(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner)
 
 
 def _verify(step: str, promises: tuple[Promise, ...], written: object) -> None:

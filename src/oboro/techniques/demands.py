@@ -11,7 +11,7 @@ from oboro.partition.rules import Rule, alpha_rule, closeness_rule, diversity_ru
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
 
-__all__ = ["Alpha", "Closeness", "Demand", "Diversity"]
+__all__ = ["Alpha", "Closeness", "Demand", "Diversity", "Presence"]
 
 
 class Demand(BaseModel):
@@ -100,6 +100,23 @@ class Closeness(Demand):
     def words(self, sensitive: str) -> str:
         """The demand in words."""
         return f"{sensitive!r} is spread as in the whole table up to {self.t:.4g} ({self.distance} distance)"
+
+
+class Presence(BaseModel):
+    """How large a part of the people who look like a class may be in the table."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    min: float = Field(0.0, ge=0, le=1)
+    """The least part: above 0, nobody's absence is certain."""
+    max: float = Field(1.0, gt=0, le=1)
+    """The greatest part: below 1, nobody's presence is certain."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Presence:
+        if self.min > self.max:
+            raise ValueError("min: must not be above max")
+        return self
 
 
 class Alpha(Demand):

@@ -11,6 +11,8 @@ __all__ = ["Density", "Shape"]
 
 Shape = Literal["uniform", "linear"]
 
+CHANCE = 10  # records; an interval with so many is half uniform. Of 5, 10 and 20 the one that never lost to uniform
+
 
 @dataclass(frozen=True, eq=False)
 class Density:
@@ -29,23 +31,33 @@ class Density:
     def of(edges: np.ndarray, sizes: np.ndarray, shape: Shape) -> Density:
         """Each interval gets the part of the whole that its records are.
 
-        `uniform`: the same height all over an interval, as a histogram has it. `linear`: a continuous line. At an edge
-        it is as high as the harmonic mean of the histogram on both sides, at the outermost edges 0, and in the middle
-        as high as the interval's records then need: never negative, since a harmonic mean is less than twice the
-        lower side.
+        `uniform`: the same height all over an interval, as a histogram has it. `linear`: straight from each edge to the
+        middle. At an edge both neighbours aim at their common height (all their records over their whole width, at most
+        twice the lower side), at the outermost edges at 0, and the middle is as high as the interval's records then
+        need: never negative. The fewer records an interval holds, the more of the uniform density is mixed in (half at
+        10 records), for what looks like a slope is then mostly chance.
 
-        On the paper's mixtures of normal distributions (n = 1,000, k = 5, BIC, 180 data sets) the Kullback–Leibler
-        divergence of the truth from the line is 0.60 times that from the uniform density. Arithmetic means at the edges
-        (1.8) and lines fitted to each interval's mean (0.78) did worse; geometric means do better with large k but left
-        holes between high neighbours. Where intervals are many and small (AIC with k = 5) the line loses: 1.2.
+        On the paper's mixtures of normal distributions (36 data sets, n = 1,000, and 12 of 10,000) the Kullback–Leibler
+        divergence of the truth is 0.40 to 0.99 times that from the uniform density for every method and k of the
+        paper's tables tried; n = 1,000, k = 5: BIC 0.51, AIC 0.98, Hansen 0.99. Without the uniform part AIC at k = 5
+        has 1.18: its intervals of 5 records are tall by chance, and a line makes their middle taller still. Harmonic means at the
+        edges (BIC 0.62, AIC 1.23), the lower side (1.0), arithmetic means (1.8) and lines fitted to each interval's
+        mean (0.78) did worse.
         """
-        height = sizes / sizes.sum() / np.diff(edges)
+        width = np.diff(edges)
+        height = sizes / sizes.sum() / width
         if shape == "uniform":
             return Density(edges, height, height, height)
-        inner = 2 * height[:-1] * height[1:] / (height[:-1] + height[1:])
+        common = (sizes[:-1] + sizes[1:]) / sizes.sum() / (width[:-1] + width[1:])
+        inner = np.minimum(common, 2 * np.minimum(height[:-1], height[1:]))
         knots = np.concatenate([[0.0], inner, [0.0]])
         left, right = knots[:-1], knots[1:]
-        return Density(edges, left, 2 * height - (left + right) / 2, right)
+        sure = sizes / (sizes + CHANCE)
+
+        def mixed(line: np.ndarray) -> np.ndarray:
+            return np.asarray(sure * line + (1 - sure) * height)
+
+        return Density(edges, mixed(left), mixed(2 * height - (left + right) / 2), mixed(right))
 
     def at(self, interval: np.ndarray, place: np.ndarray) -> np.ndarray:
         """The density in an interval, at a place from 0 (its left edge) to 1 (its right edge)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,6 +39,10 @@ class DropColumns(Technique):
     def removes_identity(self) -> tuple[str, ...]:
         """All of them."""
         return self.attributes
+
+    def reads(self, names: Sequence[str]) -> Collection[str]:
+        """None: what is left out need not be read."""
+        return ()
 
     def run(self, work: Work) -> Outcome:
         """Select the others."""
@@ -93,6 +98,11 @@ class DropRecords(Technique):
         if sum(reason is not None for reason in (self.where, self.rarer_than, self.outliers)) != 1:
             raise ValueError("give exactly one of where, rarer_than and outliers (several steps for several reasons)")
         return self
+
+    def reads(self, names: Sequence[str]) -> Collection[str]:
+        """The columns named; all, where records that stand out are looked for everywhere."""
+        everywhere = self.outliers is not None and self.outliers.attributes is None
+        return names if everywhere else super().reads(names)
 
     def run(self, work: Work) -> Outcome:
         """Decide on dictionaries and groups, then take the rows that stay."""

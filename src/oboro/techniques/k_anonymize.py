@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import pyarrow as pa
 from pydantic import Field, model_validator
 
 from oboro.errors import PromiseError, UsageError, listing
-from oboro.evaluate.models import KAnonymity
+from oboro.evaluate.limits import AverageRisk, MaximumRisk
+from oboro.evaluate.models import KAnonymity, Model
+from oboro.evaluate.population import DeltaPresence, KMap
 from oboro.evaluate.verify import Promise
 from oboro.partition.lens import Lens
 from oboro.partition.losses import LossName, loss_of
-from oboro.partition.problem import Node, Problem
+from oboro.partition.population import Population
+from oboro.partition.problem import Problem
 from oboro.partition.recode import Recoding, recode
 from oboro.partition.rules import Rule
 from oboro.partition.search import Found, Strategy, lens_for, search
@@ -22,11 +24,13 @@ from oboro.partition.slices import Slices
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.schema import Schema
-from oboro.table.values import STAR, texts_of
+from oboro.table.values import STAR
 from oboro.techniques.base import Outcome, Technique, Work
-from oboro.techniques.demands import Alpha, Closeness, Demand, Diversity
+from oboro.techniques.chosen import mixed, progress, runner_up, warning
+from oboro.techniques.crowd import Crowd, PopulationTable
+from oboro.techniques.demands import Alpha, Closeness, Demand, Diversity, Presence
 
-__all__ = ["Alpha", "Closeness", "Diversity", "KAnonymize"]
+__all__ = ["Alpha", "Closeness", "Diversity", "KAnonymize", "Presence"]
 
 SMALL_LATTICE = 2000  # up to here all minimal nodes are listed without being asked for
 
@@ -44,7 +48,8 @@ class KAnonymize(Technique):
     column are then of several levels.
 
     Given: quasi-identifiers with hierarchies (without one: the value or `*`); for l-diversity, t-closeness and alpha,
-    sensitive columns. A missing value is a value of its own.
+    sensitive columns; for k_map and presence, a population that holds everybody of the table. A missing value is a
+    value of its own.
     Promises: every class of the release has at least k records and keeps every other demand, suppressed records
     included; at most the share `suppress` of the records is suppressed; no choice of levels that does the same has a
     smaller loss (unless the report says that the lattice was too large or the time too short to be sure, and then how
@@ -71,6 +76,18 @@ class KAnonymize(Technique):
     """For each sensitive column how far a class may be from the whole table, or t with distance."""
     alpha: Share | dict[str, Share | Alpha] = Field(default_factory=dict)
     """The greatest part of a class that one sensitive value may make up: for all sensitive columns, or for each."""
+    maximum_risk: Share | None = None
+    """The greatest probability with which anybody may be recognised: 1 / the smallest class."""
+    average_risk: Share | None = None
+    """The greatest mean of it over all records: classes / records."""
+    population: PopulationTable | None = None
+    """A table of everybody whom this one was drawn from, with the same columns, not generalized: a file beside the
+    recipe, in Python also a frame.
+    """
+    k_map: int | None = Field(None, ge=1)
+    """The least number of people of the population who must look like every class."""
+    presence: Presence | None = None
+    """The least and the greatest part of these people that may be in the table (δ-presence)."""
     loss: LossName = "loss"
     """What is minimized: loss (share of the domain, NCP), precision, entropy, discernibility, average_class_size, or
     arx.
@@ -88,12 +105,18 @@ class KAnonymize(Technique):
     minimal: bool | None = None
     """Whether to list all minimal nodes in the report; without it only where the lattice is small."""
     time_limit: float | None = Field(None, gt=0)
-    """Seconds after which the best choice so far is taken; without it the search goes on until it is sure."""
+    """Seconds after which the best choice so far is taken; without it the search goes on until it is sure. Ctrl-C does
+    the same during the search; a second one ends everything.
+    """
 
     @model_validator(mode="after")
     def _fits(self) -> KAnonymize:
         if self.levels is not None and self.recoding == "local":
             raise ValueError("levels: local recoding chooses its own; give one or the other")
+        if (self.population is None) != (self.k_map is None and self.presence is None):
+            raise ValueError("population: k_map and presence need it, and it has no effect without them")
+        if self.recoding == "local" and (self.population is not None or self.average_risk is not None):
+            raise ValueError("recoding: local recoding takes no population and no average_risk; use global")
         return self
 
     def run(self, work: Work) -> Outcome:
@@ -101,22 +124,26 @@ class KAnonymize(Technique):
         data, schema = work.data, work.schema
         names, demands = self._quasi(schema), self._demands(schema)
         schema.require(data, [*names, *(sensitive for sensitive, _ in demands)], self.step)
-        hierarchies = {name: schema.hierarchy(name, data[name]) for name in names}
+        crowd = None if self.population is None else Crowd.read(self.population, work, names)
+        columns = {name: data[name] for name in names} if crowd is None else crowd.columns
+        hierarchies = {name: schema.hierarchy(name, columns[name]) for name in names}
         trees = {name: schema.hierarchy(name, data[name]) for name, demand in demands if demand.hierarchical}
         models = [demand.model(name, trees.get(name) if demand.hierarchical else None) for name, demand in demands]
+        models += self._limits(crowd, hierarchies)
         promise = Promise(self.step, tuple(names), (KAnonymity(k=self.k), *models))
         if data.rows == 0:
             return Outcome(data, schema, {"k": self.k, "records": 0}, (promise,))
         rules = tuple(demand.rule(name, data[name], trees.get(name)) for name, demand in demands)
-        problem = self._problem(data, schema, hierarchies, rules)
+        problem = self._problem(columns, schema, hierarchies, rules, crowd)
         run = self._run_local if self.recoding == "local" else self._run_global
-        released, schema, facts = run(data, schema, problem, hierarchies)
+        released, schema, facts = run(work, problem, hierarchies)
         return Outcome(released, schema, facts, (promise,))
 
     def explain(self, schema: Schema) -> str:
         """What is demanded, of which columns, at what price."""
         demands = [f"at least {self.k} records look alike"]
         demands += [demand.words(name) for name, demand in self._demands(schema)]
+        demands += self._words()
         some = f"at most {self.suppress:.4g} of the records may be suppressed (`*`)"
         how, best = "each to one level", f"Among all levels that do, take those with the least loss ({self.loss})"
         if self.levels is not None:
@@ -158,40 +185,98 @@ class KAnonymize(Technique):
             raise UsageError(f"{self.step}: {listing(both)} is a quasi-identifier; a column is either known or secret")
         return demands
 
+    def _limits(self, crowd: Crowd | None, hierarchies: Mapping[str, Hierarchy]) -> list[Model]:
+        """What the verifier is to check beyond k and the sensitive columns."""
+        models: list[Model] = []
+        models += [] if self.maximum_risk is None else [MaximumRisk(risk=self.maximum_risk)]
+        models += [] if self.average_risk is None else [AverageRisk(risk=self.average_risk)]
+        if crowd is not None:
+            everybody: dict[str, Any] = {"population": crowd.table, "hierarchies": hierarchies}
+            models += [] if self.k_map is None else [KMap(k=self.k_map, **everybody)]
+            if self.presence is not None:
+                models.append(DeltaPresence(low=self.presence.min, high=self.presence.max, **everybody))
+        return models
+
+    def _words(self) -> list[str]:
+        words = []
+        if self.maximum_risk is not None:
+            words.append(f"nobody is recognised with a probability above {self.maximum_risk:.4g}")
+        if self.average_risk is not None:
+            words.append(f"on average nobody is recognised with a probability above {self.average_risk:.4g}")
+        if self.k_map is not None:
+            words.append(f"at least {self.k_map} people of the population look like it")
+        if self.presence is not None:
+            low, high = self.presence.min, self.presence.max
+            words.append(f"of the people who look like it a part from {low:.4g} to {high:.4g} is in the table")
+        return words
+
     def _problem(
-        self, data: Dataset, schema: Schema, hierarchies: Mapping[str, Hierarchy], rules: tuple[Rule, ...]
+        self,
+        columns: Mapping[str, Column],
+        schema: Schema,
+        hierarchies: Mapping[str, Hierarchy],
+        rules: tuple[Rule, ...],
+        crowd: Crowd | None,
     ) -> Problem:
-        columns = tuple(data[name] for name in hierarchies)
+        held, steps = tuple(columns.values()), tuple(hierarchies.values())
+        rows = len(held[0])
         weights = [schema.attributes[name].weight if name in schema.attributes else 1.0 for name in hierarchies]
         return Problem(
-            columns=columns,
-            hierarchies=tuple(hierarchies.values()),
-            k=self.k,
-            limit=int(np.floor(self.suppress * data.rows + 1e-9)),
+            columns=held,
+            hierarchies=steps,
+            k=max(self.k, 1 if self.maximum_risk is None else _least_size(self.maximum_risk)),
+            limit=int(np.floor(self.suppress * rows + 1e-9)),
             rules=rules,
-            loss=loss_of(self.loss, columns, tuple(hierarchies.values()), weights, self.k),
+            loss=loss_of(self.loss, held, steps, weights, self.k),
+            population=None if crowd is None else self._population(crowd),
+            most_classes=None if self.average_risk is None else self._most_classes(rows),
         )
 
+    def _population(self, crowd: Crowd) -> Population:
+        presence = self.presence or Presence()
+        return Population(crowd.codes, self.k_map or 1, presence.min, presence.max)
+
+    def _most_classes(self, rows: int) -> int:
+        """How many classes keep the average risk, with the verifier's own division."""
+        assert self.average_risk is not None
+        most = int(self.average_risk * rows) + 1
+        while most > 0 and most / rows > self.average_risk:
+            most -= 1
+        if most == 0:
+            raise PromiseError(
+                f"{self.step}: an average risk of {self.average_risk:g} needs at least {int(1 / self.average_risk)} "
+                f"records, for all of them are at least one class; the table has {rows}"
+            )
+        return most
+
     def _run_global(
-        self, data: Dataset, schema: Schema, problem: Problem, hierarchies: Mapping[str, Hierarchy]
+        self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy]
     ) -> tuple[Dataset, Schema, dict[str, Any]]:
-        lens = lens_for(problem)
-        found = self._search(problem, lens, list(hierarchies))
+        data, schema, lens = work.data, work.schema, lens_for(problem)
+        found = self._search(problem, lens, list(hierarchies), work.say)
+        if found.best is None and found.stopped == "time":
+            raise PromiseError(
+                f"{self.step}: no choice of levels that keeps the promise was found in time; raise time_limit"
+            )
         if found.best is None:
             raise PromiseError(self._why_not(problem, found.top.suppressed, found.top.satisfying, list(hierarchies)))
         rows = lens.suppressed_rows(found.best.levels)
         columns = {}
-        for (name, hierarchy), level in zip(hierarchies.items(), found.best.levels, strict=True):
-            column = hierarchy.generalize(data[name], level)
+        for a, ((name, hierarchy), level) in enumerate(zip(hierarchies.items(), found.best.levels, strict=True)):
+            column = hierarchy.generalize(problem.columns[a] if level else data[name], level)
             columns[name] = column.where(rows, STAR) if rows.any() else column
             if level > 0:
                 schema = schema.with_remaining(name, hierarchy.above(level))
         return data.with_columns(columns), schema, self._facts(problem, found, list(hierarchies))
 
-    def _search(self, problem: Problem, lens: Lens | Slices, names: list[str]) -> Found:
+    def _search(self, problem: Problem, lens: Lens | Slices, names: list[str], say: Callable[[str], None]) -> Found:
         if self.levels is None:
             minimal = problem.lattice.size <= SMALL_LATTICE if self.minimal is None else self.minimal
-            return search(problem, lens, strategy=self.search, minimal=minimal, time_limit=self.time_limit)
+            options: dict[str, Any] = {"strategy": self.search, "minimal": minimal, "time_limit": self.time_limit}
+            found = search(problem, lens, **options, tell=lambda standing: say(progress(self.step, standing)))
+            if found.stopped == "interrupt":
+                say(f"{self.step}: interrupted, so the best choice so far is taken; Ctrl-C again ends everything")
+            return found
         node = lens.look(self._fixed(problem, names))
         best = node if node.feasible else None
         return Found(best, None, [], problem.lattice.size, 1, 0, problem.lattice.size - 1, node, exact=False)
@@ -210,14 +295,15 @@ class KAnonymize(Technique):
         return levels
 
     def _run_local(
-        self, data: Dataset, schema: Schema, problem: Problem, hierarchies: Mapping[str, Hierarchy]
+        self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy]
     ) -> tuple[Dataset, Schema, dict[str, Any]]:
+        data, schema = work.data, work.schema
         recoded = recode(problem) if problem.k <= problem.rows else None
         if recoded is None:
             raise PromiseError(self._why_not(problem, problem.rows, True, list(hierarchies)))
         columns = {}
         for a, (name, hierarchy) in enumerate(hierarchies.items()):
-            columns[name] = _mixed(data[name], hierarchy, recoded, a)
+            columns[name] = mixed(data[name], hierarchy, recoded, a)
             schema = schema.with_remaining(name, HierarchySpec().build(name, columns[name]))
         return data.with_columns(columns), schema, self._local_facts(problem, recoded, list(hierarchies))
 
@@ -242,10 +328,11 @@ class KAnonymize(Technique):
     def _facts(self, problem: Problem, found: Found, names: list[str]) -> dict[str, Any]:
         best = found.best
         assert best is not None
-        chosen = zip(names, best.levels, problem.lattice.heights, strict=True)
+        chosen = list(zip(names, best.levels, problem.lattice.heights, strict=True))
         gone = best.suppressed + best.extra
         lattice = {"nodes": found.size, "evaluated": found.evaluated, "tagged": found.tagged, "skipped": found.skipped}
         return {
+            **({} if found.stopped is None else {"warning": warning(found)}),
             "k": self.k,
             "recoding": "global",
             "levels": {name: {"level": level, "of": height} for name, level, height in chosen},
@@ -253,7 +340,8 @@ class KAnonymize(Technique):
             "suppressed": {"records": gone, "extra": best.extra, "limit": problem.limit, "of": problem.rows},
             "lattice": lattice,
             "minimal": None if found.minimal is None else [list(levels) for levels in found.minimal],
-            "runners_up": [_runner_up(node) for node in found.runners_up],
+            "runners_up": [runner_up(node) for node in found.runners_up],
+            "again": {"levels": {name: level for name, level, _ in chosen}},
         }
 
     def _local_facts(self, problem: Problem, recoded: Recoding, names: list[str]) -> dict[str, Any]:
@@ -274,24 +362,13 @@ class KAnonymize(Technique):
         }
 
 
-def _runner_up(node: Node) -> dict[str, Any]:
-    """A node that was looked at and is not the best; where its loss is not `exact`, it is at least so much."""
-    gone = node.suppressed + node.extra
-    return {"levels": list(node.levels), "loss": node.loss, "exact": node.settled, "suppressed": gone}
+def _least_size(risk: float) -> int:
+    """The smallest class whose risk, by the verifier's own division, is not above the limit.
 
-
-def _mixed(column: Column, hierarchy: Hierarchy, recoded: Recoding, a: int) -> Column:
-    """The column with each record on its own level; one look-up table over levels and codes."""
-    level_of = np.array([*(node[a] for node in recoded.nodes), 0], dtype=np.uint8)[recoded.rows]
-    used = [int(level) for level in np.unique(level_of[recoded.rows >= 0])]
-    gone = recoded.rows < 0
-    if len(used) == 1:
-        whole = hierarchy.generalize(column, used[0])
-        return whole.where(gone, STAR) if gone.any() else whole
-    labels = [pa.array(texts_of(hierarchy.levels[level].labels), pa.string()) for level in used]
-    starts = np.concatenate([[0], np.cumsum([len(part) for part in labels])])
-    table = np.zeros((max(used) + 1, len(column.values)), dtype=np.uint32)
-    for start, level in zip(starts, used, strict=False):
-        table[level] = hierarchy.levels[level].table + np.uint32(start)
-    mixed = Column(pa.concat_arrays(labels), table[level_of, column.codes]).tidy()
-    return mixed.where(gone, STAR) if gone.any() else mixed
+    >>> _least_size(0.2), _least_size(0.3)
+    (5, 4)
+    """
+    size = max(1, int(1 / risk) - 1)
+    while 1 / size > risk:
+        size += 1
+    return size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -77,13 +78,17 @@ class KConceal(Technique):
     draws: int = Field(10_000, ge=1)
     """With lottery: how many random matchings are drawn."""
     effort: int | None = Field(None, ge=0)
-    """With objective ncp: exchanges tried per person (without it 10,000, fewer from 20,000 people on)."""
+    """With objective ncp: exchanges tried per person (without it 30,000, fewer from 10,000 people on)."""
     weights: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
     """How much each column counts in the distance; without it the weight of the attribute, which is 1 unless given."""
     categories: list[str] = Field(default_factory=list)
     """Columns of numbers that are names (codes): two different ones are just different."""
     quasi: list[str] | None = Field(None, min_length=1)
     """The columns to conceal by; without it all quasi-identifiers."""
+
+    def reads(self, names: Sequence[str]) -> Collection[str]:
+        """All: records change places."""
+        return names
 
     def run(self, work: Work) -> Outcome:
         """Design, draw the truth, publish what the k people of each record have in common."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection, Container, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,6 +55,10 @@ class Sort(Technique):
     @property
     def _names(self) -> tuple[str, ...]:
         return (self.by,) if isinstance(self.by, str) else self.by
+
+    def reads(self, names: Sequence[str]) -> Collection[str]:
+        """All: records change places."""
+        return names
 
     def run(self, work: Work) -> Outcome:
         """Sort stably by the least important key first: with one or two bytes a row each pass is a radix sort, O(n)."""
@@ -117,6 +121,10 @@ class Shuffle(Technique):
 
     attributes: tuple[str, ...] | None = Field(None, min_length=1)
     """Shuffle only these columns, together, against the rest. Without it: whole records."""
+
+    def reads(self, names: Sequence[str]) -> Collection[str]:
+        """The columns that are shuffled; all, where whole records change places."""
+        return names if self.attributes is None else super().reads(names)
 
     def run(self, work: Work) -> Outcome:
         """One uniformly random permutation of the rows."""

@@ -94,7 +94,7 @@ class PartitionUnivariate(OnColumns):
         if self.publish in ("mean", "interval"):
             what = "its interval's mean" if self.publish == "mean" else "its interval"
             return f"{cut}, and replace each value by {what}. Every value then occurs {self.k} times or more."
-        how = "everywhere alike" if self.publish == "uniform" else "by a density that is straight from knot to knot"
+        how = "everywhere alike" if self.publish == "uniform" else "by a density that slopes towards the neighbours"
         return (
             f"{cut}, and replace each value by one drawn from its interval, {how}. Every drawn value comes from an "
             f"interval of {self.k} records or more; the drawn values themselves may be unique."

@@ -19,7 +19,7 @@ class Synthesize(OnColumns):
     """Replace each value by one drawn from its interval, k records or more to an interval; each column on its own.
 
     The short way to `partition_univariate` with a drawn value published, with the defaults that lose least: the
-    histogram by Schwarz's criterion and a density without steps.
+    histogram by Schwarz's criterion and a density that slopes towards the neighbours.
 
     Given: numbers or dates, k records or more with a value; missing values as many as k, or none (else see `missing`).
     Promises: nothing that a table can show. By construction a drawn value depends on its record only through its
@@ -35,7 +35,7 @@ class Synthesize(OnColumns):
     k: int = Field(ge=2)
     """The least number of records in an interval."""
     density: Literal["uniform", "linear"] = "linear"
-    """How values lie in an interval: everywhere alike, or along a line without steps at the edges."""
+    """How values lie in an interval: everywhere alike, or along lines that slope towards the neighbours' heights."""
     method: Method = "hist_bic"
     """How the intervals are found; see partition_univariate."""
     precision: float | None = Field(None, gt=0, allow_inf_nan=False)

@@ -1,0 +1,98 @@
+"""A population table beside the table to anonymize: read, put into the same codes, checked to hold everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import BeforeValidator, InstanceOf, PlainSerializer
+from pydantic.json_schema import SkipJsonSchema
+
+from oboro.errors import InputError, listing
+from oboro.table.dataset import Column, Dataset, smallest_unsigned
+from oboro.table.frames import Frame
+from oboro.table.groups import Groups
+from oboro.table.hierarchy.levels import text_array
+from oboro.techniques.base import Work
+
+__all__ = ["Crowd", "PopulationTable"]
+
+
+def _given(value: Any) -> str | Dataset:
+    if isinstance(value, str | Path):
+        return str(value)
+    return value if isinstance(value, Dataset) else Frame.read(value).data
+
+
+def _plain(value: str | Dataset) -> str:
+    return value if isinstance(value, str) else f"(a table of {value.rows} people)"
+
+
+PopulationTable = Annotated[
+    str | SkipJsonSchema[InstanceOf[Dataset]], BeforeValidator(_given), PlainSerializer(_plain, return_type=str)
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Crowd:
+    """The table's quasi-identifiers over a dictionary that also holds the population's values, and its codes."""
+
+    table: Dataset
+    """The population as it was given."""
+    columns: Mapping[str, Column]
+    codes: tuple[np.ndarray, ...]
+
+    @staticmethod
+    def read(given: str | Dataset, work: Work, names: list[str]) -> Crowd:
+        """Put both tables into the same codes; raises an `InputError` where somebody of the table is not in the
+        population. O(records + people).
+        """
+        table = work.read(work.schema.folder / given) if isinstance(given, str) else given
+        lacking = [name for name in names if name not in table]
+        if lacking:
+            raise InputError(f"population: it has no column {listing(lacking)}; it has {listing(table, most=30)}")
+        columns, codes = {}, []
+        for name in names:
+            columns[name], people = _extended(name, work.data[name], table[name])
+            codes.append(people)
+        _require_everybody([columns[name] for name in names], codes, work.data.rows)
+        return Crowd(table, columns, tuple(codes))
+
+
+def _extended(name: str, column: Column, people: Column) -> tuple[Column, np.ndarray]:
+    """The column over its own values and then the population's other ones, and the population in those codes."""
+    own, theirs = text_array(column.values), text_array(people.values)
+    place = pc.index_in(theirs, value_set=own).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    new = place < 0
+    place[new] = len(own) + np.arange(int(new.sum()))
+    try:
+        added = people.values.filter(pa.array(new)).cast(column.values.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise InputError(
+            f"population: {name!r} holds {people.values.type}, but the table's {name!r} {column.values.type}; "
+            "give both the same type"
+        ) from None
+    values = pa.concat_arrays([column.values, added])
+    kind = smallest_unsigned(len(values))
+    return Column(values, column.codes.astype(kind, copy=False)), place.astype(kind)[people.codes]
+
+
+def _require_everybody(columns: list[Column], codes: list[np.ndarray], rows: int) -> None:
+    both = [
+        Column(column.values, np.concatenate([column.codes, people]))
+        for column, people in zip(columns, codes, strict=True)
+    ]
+    labels = Groups.of(both, rows + codes[0].size).labels
+    held = np.bincount(labels[:rows])
+    people = np.bincount(labels[rows:], minlength=held.size)[: held.size]
+    outside = int(np.maximum(held - people, 0).sum())
+    if outside:
+        raise InputError(
+            f"population: {outside} of the table's {rows} records have no counterpart in it; it must hold everybody "
+            "of the table, with the same values (not yet generalized)"
+        )
