@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from oboro.app.bench import local
+from oboro.app.bench import local, peers
+from oboro.evaluate.verify import verify
 from oboro.partition.local import Ordered, Tree
-from oboro.table.dataset import Column
+from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 
 
@@ -24,9 +25,39 @@ def test_measures_by_hand():
     found = local._measures([numbers, letters], groups_of([0, 0, 0, 1]))
     # Three records lie in 0 … 2 of 0 … 10 and share no letter; the fourth is alone.
     assert found["ncp"] == pytest.approx((0.2 * 3 / 4 + 1 * 3 / 4) / 2)
+    assert found["ncp_sets"] == found["ncp"]  # of two letters a group holds one or both
     assert found["discernibility"] == (9 + 1) / 4
+    assert found["smallest_group"] == 1
     # Each of the three could be any of 3 numbers × 2 letters: 3/4 · 1/6 instead of 1/4.
     assert found["kl"] == pytest.approx(3 / 4 * math.log((1 / 4) / (3 / 4 / 6)))
+
+
+def test_sets_count_the_other_categories():
+    letters = Tree.plain(np.array([0, 1, 1, 4, 4]), 5)
+    assert local._set_loss(letters, groups_of([0, 0, 0, 1, 1])).tolist() == [0.25, 0.0]
+
+
+def test_packages_that_are_not_installed_are_named(monkeypatch, capsys):
+    monkeypatch.setattr(peers, "find_spec", lambda name: None)
+    assert peers.peers(Dataset.of({"age": [1, 2]}), 2, frozenset(["age"])) == {}
+    told = capsys.readouterr().err
+    assert "anonypy, anonypyx" in told
+    assert "oboro[bench]" in told
+
+
+@pytest.mark.parametrize("name", ["anonypy mondrian", "anonypyx mondrian", "anonypyx mdav"])
+def test_packages_release_every_record_in_a_group_of_k(name):
+    pytest.importorskip(name.split()[0])
+    rng = np.random.default_rng(3)
+    data = Dataset.of({"age": rng.integers(0, 90, 40).tolist(), "sex": rng.choice(["F", "M"], 40).tolist()})
+    released = peers.peers(data, 4, frozenset(["age"]))[name]()
+    assert released.rows == 40
+    assert verify(released, quasi=["age", "sex"], k=4).holds
+    # A range that is published covers the record's own age: the rows came back in their order.
+    ages = [text.strip("[]'").split("-") for text in released["age"].decode().to_pylist()]
+    assert all(
+        float(a[0]) <= age <= float(a[-1]) for a, age in zip(ages, data["age"].decode().to_pylist(), strict=True)
+    )
 
 
 def test_overlapping_groups_add_up():

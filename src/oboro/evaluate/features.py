@@ -30,22 +30,25 @@ class Features:
 
 def side_by_side(original: Dataset, released: Dataset, columns: Sequence[str]) -> Features:
     """Both tables as they are: the same number or the same text is the same feature on both sides."""
-    return _features(original, released, columns, _same_text)
+    return _features(original, released, columns, _same_text, source_rows(original, released))
 
 
-def translated(original: Dataset, released: Dataset, columns: Sequence[str]) -> Features:
+def translated(original: Dataset, released: Dataset, columns: Sequence[str], *, paired: bool = True) -> Features:
     """The original in the words of the released table, so that what was learned there can be asked about it.
 
     Numbers stay numbers where the released column has numbers. Otherwise a value is written as the label that most
     released records with that value have (`35` as `30–39`); where records are not paired, as itself.
     """
-    return _features(original, released, columns, _usual_label)
+    return _features(original, released, columns, _usual_label, source_rows(original, released) if paired else None)
 
 
 def _features(
-    original: Dataset, released: Dataset, columns: Sequence[str], coded: Callable[[Meaning], Pair]
+    original: Dataset,
+    released: Dataset,
+    columns: Sequence[str],
+    coded: Callable[[Meaning], Pair],
+    rows: np.ndarray | None,
 ) -> Features:
-    rows = source_rows(original, released)
     pairs = [Meaning.of(original[name], released[name], None, rows) for name in columns]
     numbers = [coded(pair) if pair.numbers is None else pair.numbers for pair in pairs]
     before = [of[0][pair.original.codes] for of, pair in zip(numbers, pairs, strict=True)]

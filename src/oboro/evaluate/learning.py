@@ -46,13 +46,19 @@ def propensity_error(
 
 
 def learned(
-    original: Dataset, released: Dataset, target: str, columns: Sequence[str], *, rng: np.random.Generator
+    original: Dataset,
+    released: Dataset,
+    target: str,
+    columns: Sequence[str],
+    *,
+    rng: np.random.Generator,
+    paired: bool = True,
 ) -> list[Measure]:
     """Train on released, test on original: predict `target` from `columns` for original records that were held out.
 
     A model trained on the other original records is tested on the same ones; the difference is what the release cost.
-    The released records of those held out are not trained on, where it is known which they are. Categories are scored
-    by accuracy, numbers by R².
+    The released records of those held out are not trained on, where it is known which they are (`paired=False`: it is
+    not). Categories are scored by accuracy, numbers by R².
     """
     for name in (target, *columns):
         if name not in original or name not in released:
@@ -60,9 +66,10 @@ def learned(
     predictors = [name for name in columns if name != target]
     task = _Task(original[target], released[target])
     held, kept = _held_out(original.rows, rng)
-    rows = source_rows(original, released)
+    rows = source_rows(original, released) if paired else None
     trained = np.arange(released.rows) if rows is None else np.flatnonzero(~np.isin(rows, held))
-    theirs, ours = translated(original, released, predictors), side_by_side(original, original, predictors)
+    theirs = translated(original, released, predictors, paired=paired)
+    ours = side_by_side(original, original, predictors)
     seed = int(rng.integers(2**31))
     after = task.score(theirs.released[trained], task.after[trained], theirs, task.before[held], held, seed)
     before = task.score(ours.original[kept], task.before[kept], ours, task.before[held], held, seed)

@@ -1,9 +1,12 @@
-"""Local recoding side by side on Adult: Mondrian, top-down, MDAV and one level for all; BIC against median cuts; 1M rows.
+"""Local recoding side by side on Adult: Mondrian, top-down, MDAV and one level for all; public packages on a part of it;
+BIC against median cuts; 1M rows.
 
-The first table measures groups alike, however they are published: `ncp` is the mean part of an attribute's domain that a
-group has in common (numbers: range; categories: lowest common label), `discernibility` the mean over records of how many
-look alike, `kl` the Kullback–Leibler divergence of the original tuples from groups whose records are spread evenly over
-everything that the group may stand for, in nats (Kifer & Gehrke 2006). Releases of techniques are verified first.
+The first tables measure groups alike, however they are published: `ncp` is the mean part of an attribute's domain that a
+group has in common (numbers: range; categories: lowest common label), `ncp_sets` the same without hierarchies (categories:
+how many others the group holds), `discernibility` the mean over records of how many look alike, `kl` the Kullback–Leibler
+divergence of the original tuples from groups whose records are spread evenly over everything that the group may stand
+for, in nats (Kifer & Gehrke 2006). Releases of techniques and of packages are regrouped and verified; one of ours that
+breaks its promise stops the benchmark, one of a package shows as a `smallest_group` below k.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
+from oboro.app.bench.peers import peers
 from oboro.app.bench.rows import Row, data_folder
 from oboro.errors import PromiseError
 from oboro.partition.bic import cells
@@ -37,6 +41,7 @@ __all__ = ["kullback_leibler", "rows"]
 QUASI = ("age", "sex", "race", "marital-status", "education", "native-country", "workclass", "occupation")
 NUMERIC = {"age": 0, "education-num": 4, "hours-per-week": 12}  # where they stand in adult.data
 SEED = 1
+BESIDE, BESIDE_QUICK = 3_000, 1_000  # records that public packages are given: they take a minute for them
 Progress = Callable[[str], None]
 
 
@@ -45,7 +50,9 @@ def rows(quick: bool = False, progress: Progress = lambda stage: None) -> list[R
     found: list[Row] = []
     folder = data_folder("arx-adult")
     if folder is not None:
-        found += _side_by_side(folder, [5] if quick else [2, 5, 10, 25, 50], progress)
+        data, schema = _adult(folder)
+        found += _side_by_side(data, schema, [5] if quick else [2, 5, 10, 25, 50], progress)
+        found += _beside_packages(data, schema, BESIDE_QUICK if quick else BESIDE, [5] if quick else [5, 25], progress)
     folder = data_folder("adult")
     if folder is not None:
         progress("BIC against median cuts")
@@ -58,21 +65,41 @@ def rows(quick: bool = False, progress: Progress = lambda stage: None) -> list[R
 # Side by side ---------------------------------------------------------------------------------------------------------
 
 
-def _side_by_side(folder: Path, sizes: list[int], progress: Progress) -> Iterator[Row]:
-    data, schema = _adult(folder)
-    attributes = _attributes(data, schema)
+def _side_by_side(data: Dataset, schema: Schema, sizes: list[int], progress: Progress) -> Iterator[Row]:
     small = data.take(np.arange(500))
     for run in _methods(small, schema, 5).values():
         run()  # compiles
     for k in sizes:
-        for name, run in _methods(data, schema, k).items():
-            progress(f"Adult, k = {k}: {name}")
-            start = time.perf_counter()
-            groups = run()
-            seconds = time.perf_counter() - start
-            given = {"n": data.rows, "k": k, "attributes": len(QUASI)}
-            for metric, value in _measures(attributes, groups).items():
-                yield Row("local recoding on Adult", name, given, metric, value, seconds=seconds)
+        yield from _measured("local recoding on Adult", data, schema, k, _methods(data, schema, k), progress)
+
+
+def _beside_packages(
+    data: Dataset, schema: Schema, records: int, sizes: list[int], progress: Progress
+) -> Iterator[Row]:
+    """Ours and those of public packages on the same records, drawn at random, in the same run."""
+    chosen = np.sort(np.random.default_rng(SEED).permutation(data.rows)[:records])
+    some = Dataset({name: data[name].take(chosen).tidy() for name in QUASI}, chosen.size)
+    for k in sizes:
+        theirs = peers(some, k, frozenset(["age"]))
+        if not theirs:
+            return
+        groups = {name: _grouping(release) for name, release in theirs.items()}
+        ours = _methods(some, schema, k)
+        yield from _measured("public packages on a part of Adult", some, schema, k, {**ours, **groups}, progress)
+
+
+def _measured(
+    table: str, data: Dataset, schema: Schema, k: int, methods: dict[str, Callable[[], Groups]], progress: Progress
+) -> Iterator[Row]:
+    attributes = _attributes(data, schema)
+    for name, run in methods.items():
+        progress(f"{table}, k = {k}: {name}")
+        start = time.perf_counter()
+        groups = run()
+        seconds = time.perf_counter() - start
+        given = {"n": data.rows, "k": k, "attributes": len(QUASI)}
+        for metric, value in _measures(attributes, groups).items():
+            yield Row(table, name, given, metric, value, seconds=seconds)
 
 
 def _adult(folder: Path) -> tuple[Dataset, Schema]:
@@ -97,7 +124,7 @@ def _methods(data: Dataset, schema: Schema, k: int) -> dict[str, Callable[[], Gr
             verification = promise.verify(outcome.data)
             if not verification.holds:
                 raise PromiseError(verification.sentence())
-        return Groups.of([outcome.data[name] for name in QUASI], data.rows)
+        return _grouped(outcome.data)
 
     columns = {name: data[name] for name in QUASI}
     space = Space.of(columns, categorical=frozenset(QUASI[1:]))
@@ -111,13 +138,26 @@ def _methods(data: Dataset, schema: Schema, k: int) -> dict[str, Callable[[], Gr
     }
 
 
+def _grouping(release: Callable[[], Dataset]) -> Callable[[], Groups]:
+    return lambda: _grouped(release())
+
+
+def _grouped(released: Dataset) -> Groups:
+    """Who looks alike in a release, as the verifier sees it."""
+    return Groups.of([released[name] for name in QUASI], released.rows)
+
+
 def _measures(attributes: list[Attribute], groups: Groups) -> dict[str, float]:
-    losses = [_loss(one, groups) @ groups.sizes / groups.sizes.sum() for one in attributes]
+    share = groups.sizes / groups.sizes.sum()
+    losses = [_loss(one, groups) @ share for one in attributes]
+    sets = [(_set_loss(one, groups) if isinstance(one, Tree) else _loss(one, groups)) @ share for one in attributes]
     return {
         "ncp": float(np.mean(losses)),
+        "ncp_sets": float(np.mean(sets)),
         "discernibility": float((groups.sizes**2).sum() / groups.sizes.sum()),
         "kl": kullback_leibler(attributes, groups),
         "groups": float(len(groups)),
+        "smallest_group": float(groups.sizes.min()),
     }
 
 
@@ -134,6 +174,13 @@ def _loss(one: Attribute, groups: Groups) -> np.ndarray:
         places = np.append(one.places, np.zeros(one.width - one.places.size))
         return np.where(mixed, 1.0, np.where(low == high, 0.0, places[high] - places[low]))
     return np.asarray(one.losses[_levels(one, groups), low])
+
+
+def _set_loss(one: Tree, groups: Groups) -> np.ndarray:
+    """The part of all other categories that each group holds."""
+    pairs = np.unique(groups.labels.astype(np.int64) * one.width + one.codes)
+    distinct = np.bincount(pairs // one.width, minlength=len(groups))
+    return np.asarray((distinct - 1) / max(1, one.width - 1))
 
 
 def _levels(one: Tree, groups: Groups) -> np.ndarray:
