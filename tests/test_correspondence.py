@@ -15,8 +15,8 @@ from oboro.evaluate.verify import Promise
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import HierarchySpec
 
-graphs = st.integers(1, 6).flatmap(
-    lambda n: st.integers(1, n).flatmap(
+graphs = st.sampled_from([1, 2, 3, 4, 5, 6, 7, 7, 7]).flatmap(
+    lambda n: st.sampled_from([*range(1, n + 1), n, n]).flatmap(
         lambda m: st.lists(st.lists(st.booleans(), min_size=n, max_size=n), min_size=m, max_size=m)
     )
 )
@@ -29,7 +29,7 @@ def any_relation(fits: list[list[bool]]) -> Relation:
 
 
 @given(graphs)
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_equals_all_matchings(fits: list[list[bool]]) -> None:
     found = correspondence(any_relation(fits))
     pairs = possible_pairs(fits)

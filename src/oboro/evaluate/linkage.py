@@ -7,6 +7,7 @@ true owner, the owner is the middle one of those who fit it, and guessing the mi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -19,25 +20,46 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
 
-__all__ = ["cascade", "linkage", "medoid", "rerun"]
+__all__ = ["candidates", "cascade", "linkage", "medoid", "rerun"]
 
 Hierarchies = Mapping[str, Hierarchy] | None
 
 CANDIDATES = 400  # of one record that are compared with each other
 MEDOID = "part of the records whose owner is the middle one of the people who fit"
 RERUN = "part of the records whose owner is whom the same method, run again on the originals, puts in the same place"
+CANDIDATES_LEFT = "people that the most exposed record can still be, by all ways to match people and records"
 CASCADE = "part of the other records that have one possible owner left after some people's records were disclosed"
 
 
 def linkage(
-    original: Dataset, released: Dataset, quasi: Sequence[str], hierarchies: Hierarchies = None, *, seed: int = 0
+    original: Dataset,
+    released: Dataset,
+    quasi: Sequence[str],
+    hierarchies: Hierarchies = None,
+    *,
+    k: int,
+    again: Dataset | None = None,
+    seed: int = 0,
 ) -> list[Measure]:
-    """The attacks that need nothing but the two tables: medoid, and the cascade from one and from five percent."""
+    """All attacks, each with what a blind guess among k would be: medoid, cascade from one and from five percent, and
+    re-run where the attacker's own release `again` is given. `released.origin_rows` are the true owners."""
     few = max(1, original.rows // 20)
-    return [
-        medoid(original, released, quasi, hierarchies),
-        *(cascade(original, released, quasi, hierarchies, disclosed=count, seed=seed) for count in sorted({1, few})),
+    found = [medoid(original, released, quasi, hierarchies)]
+    if again is not None:
+        found.append(rerun(original, released, again, quasi))
+    blind = f"a blind guess is right in 1/k = {1 / k:.3g}"
+    return [replace(one, note=blind) for one in found] + [
+        cascade(original, released, quasi, hierarchies, disclosed=count, seed=seed)
+        for count in sorted({1, few})
+        if count < released.rows
     ]
+
+
+def candidates(original: Dataset, released: Dataset, quasi: Sequence[str], hierarchies: Hierarchies = None) -> Measure:
+    """The least number of people that any released record can be, over all ways to match people and records."""
+    found = correspondence(relation(original, released, quasi, hierarchies))
+    least = float(found.candidates.min()) if found.possible and released.rows else None
+    return Measure("least_candidates", least, CANDIDATES_LEFT, "higher", high=None)
 
 
 def medoid(original: Dataset, released: Dataset, quasi: Sequence[str], hierarchies: Hierarchies = None) -> Measure:

@@ -7,7 +7,7 @@ import numpy as np
 from oboro.kernels import kernel
 from oboro.kernels.mixing import coin
 
-__all__ = ["anneal", "loss"]
+__all__ = ["anneal", "change", "loss"]
 
 
 @kernel()
@@ -36,6 +36,35 @@ def loss(places: np.ndarray, caps: np.ndarray, ordered: np.ndarray, members: np.
 
 
 @kernel()
+def change(
+    places: np.ndarray, caps: np.ndarray, ordered: np.ndarray, members: np.ndarray, slot: int, comer: int
+) -> float:
+    """How much more a closure loses if the person in one slot makes room for another."""
+    total = 0.0
+    goer = members[slot]
+    for a in range(caps.size):
+        old, new = places[goer, a], places[comer, a]
+        if old == new:
+            continue
+        if ordered[a]:
+            low, high, least, most = old, old, new, new
+            for s in range(members.size):
+                if s != slot:
+                    value = places[members[s], a]
+                    low, high, least, most = min(low, value), max(high, value), min(least, value), max(most, value)
+            total += min(most - least, caps[a]) - min(high - low, caps[a])
+        else:
+            stays, known = False, False
+            for s in range(members.size):
+                if s != slot:
+                    value = places[members[s], a]
+                    stays |= value == old
+                    known |= value == new
+            total += caps[a] * (int(stays) - int(known))
+    return total
+
+
+@kernel()
 def _uniform(state: np.ndarray) -> float:
     return (coin(state) >> np.uint64(11)) * 2.0**-53
 
@@ -51,22 +80,21 @@ def anneal(
     cold: float,
     state: np.ndarray,
     members: np.ndarray,
-) -> None:
+) -> float:
     """Exchange a person of one closure with a near person of another, `moves` times, from temperature `hot` to `cold`.
 
-    `members[j]` are the people of closure j; everybody stays in as many closures, in none of them twice. A third of the
-    exchanges want an own neighbour's place, so that nearly all proposals are between like people.
+    `members[j]` are the people of closure j; everybody stays in as many closures, in none of them twice. Who comes is near
+    to someone who is there. Returns how much less the closures lose. O(attributes · k) per move, and only for those
+    attributes in which the two people differ.
     """
     people, k = members.shape
     where = np.empty((people, k), dtype=np.int64)  # the closures of each person
     filled = np.zeros(people, dtype=np.int64)
-    losses = np.empty(people)
+    gained = 0.0
     for j in range(people):
-        losses[j] = loss(places, caps, ordered, members[j])
         for m in members[j]:
             where[m, filled[m]] = j
             filled[m] += 1
-    one, other = np.empty(k, dtype=members.dtype), np.empty(k, dtype=members.dtype)
     cooling = (cold / hot) ** (1.0 / max(1, moves))
     heat = hot
     for _ in range(moves):
@@ -82,16 +110,16 @@ def anneal(
         slot = 0
         while members[there, slot] != wanted:
             slot += 1
-        one[:], other[:] = members[j], members[there]
-        one[out], other[slot] = wanted, leaver
-        first, second = loss(places, caps, ordered, one), loss(places, caps, ordered, other)
-        worse = first + second - losses[j] - losses[there]
-        if worse > 0 and _uniform(state) >= np.exp(-worse / heat):
+        limit = -heat * np.log(1.0 - _uniform(state))
+        worse = change(places, caps, ordered, members[j], out, wanted)
+        worse += change(places, caps, ordered, members[there], slot, leaver)
+        if worse > limit:
             continue
         members[j, out], members[there, slot] = wanted, leaver
-        losses[j], losses[there] = first, second
+        gained -= worse
         _moved(where[wanted], there, j)
         _moved(where[leaver], j, there)
+    return gained
 
 
 @kernel()

@@ -14,7 +14,7 @@ from numba import prange
 
 from oboro.kernels import kernel
 
-__all__ = ["between", "matrix", "medoids", "nearest", "priced", "underpriced"]
+__all__ = ["between", "matrix", "medoids", "nearest", "priced", "underpriced", "unproved"]
 
 BLOCK = 512  # people whose distances to one person fit the first cache
 HOME = 64  # people who go through all blocks together
@@ -160,6 +160,38 @@ def underpriced(
                     gain = sender[i] + receiver[j] - cost
                     if gain > gains[a, most - 1] and not _holds(heads, starts[i], starts[i + 1], j):
                         _keep(gain, j, gains[a], found[a])
+
+
+@kernel(parallel=True)
+def unproved(
+    places: np.ndarray,
+    caps: np.ndarray,
+    scale: float,
+    sender: np.ndarray,
+    receiver: np.ndarray,
+    starts: np.ndarray,
+    heads: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """How much each sender's chosen arcs fail to gain by the prices, and all its other pairs would gain.
+
+    `starts` and `heads` are the chosen arcs by sender. In double precision throughout: zeros are a proof.
+    """
+    people = places.shape[1]
+    for i in prange(people):
+        costs, chosen = np.zeros(people), np.zeros(people, dtype=np.bool_)
+        for a in range(caps.size):
+            here, cap = places[a, i], caps[a]
+            row = places[a]
+            for j in range(people):
+                costs[j] += min(abs(row[j] - here), cap)
+        chosen[heads[starts[i] : starts[i + 1]]] = True
+        total = 0
+        for j in range(people):
+            reduced = np.int64(np.rint(costs[j] * scale)) - sender[i] - receiver[j]
+            if i != j:
+                total += max(reduced, 0) if chosen[j] else max(-reduced, 0)
+        out[i] = total
 
 
 @kernel()

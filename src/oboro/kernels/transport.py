@@ -6,7 +6,7 @@ reduced cost of at most zero, every other one of at least zero, and everybody re
 
 `settle` keeps the first two conditions for any receivers' prices by choosing each sender's cheapest arcs; `balance` then
 moves what some receive too much, along shortest paths, to those who receive too little (successive shortest paths,
-Ahuja, Magnanti & Orlin, "Network Flows", 1993, section 9.7). Good prices leave little to move: `ascend` finds them.
+Ahuja, Magnanti & Orlin, "Network Flows", 1993, section 9.7). Good prices leave little to move, and not far: `auction` finds them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from oboro.kernels import kernel
 
-__all__ = ["ascend", "balance", "settle"]
+__all__ = ["auction", "balance", "settle"]
 
 
 @kernel()
@@ -53,42 +53,90 @@ def settle(
 
 
 @kernel()
-def ascend(
+def auction(
     starts: np.ndarray,
     heads: np.ndarray,
     costs: np.ndarray,
     supply: int,
-    rounds: int,
-    step: float,
+    step: int,
+    most: int,
     receiver: np.ndarray,
-) -> None:
-    """Change the receivers' prices, in shrinking steps, until about as many want to send to each as should."""
+) -> int:
+    """Lower the receivers' prices until about as many want to send to each as should.
+
+    Each receiver sells `supply` places. A sender bids for the cheapest places that it lacks as much as makes the next best
+    as dear, and `step` more; who is outbid bids again (Bertsekas & Castañón, "The auction algorithm for the transportation
+    problem", 1989). At the end every choice is within `step` of a cheapest one, or `most` bids were made: prices are
+    a start for `settle` and `balance`, which are right with any. Returns the number of bids.
+    """
     people = starts.size - 1
-    wanted = np.empty((people, supply), dtype=np.int64)
-    for turn in range(rounds):
-        for i in range(people):  # as quick as on all cores, and far quicker for a few people
-            _cheapest(starts[i], starts[i + 1], heads, costs, receiver, wanted[i])
-        size = step / (1.0 + 0.1 * turn)
-        receiver += np.int64(size * supply)
-        for i in range(people):
-            for p in range(supply):
-                receiver[wanted[i, p]] -= np.int64(size)
+    slots, owner = np.empty((people, supply), dtype=np.int64), np.full((people, supply), -1, dtype=np.int64)
+    price, tails = -receiver, np.empty(heads.size, dtype=np.int32)
+    for i in range(people):
+        slots[i] = price[i]
+        tails[starts[i] : starts[i + 1]] = i
+    held, missing = np.zeros(heads.size, dtype=np.bool_), np.full(people, supply, dtype=np.int64)
+    queue, first, waiting, bids = np.arange(people), 0, people, 0
+    value, wanted = np.empty(supply + 1, dtype=np.int64), np.empty(supply + 1, dtype=np.int64)
+    while waiting > 0 and bids < most:
+        i, need = queue[first], missing[queue[first]]
+        first, waiting = (first + 1) % people, waiting - 1
+        _cheapest(starts[i], starts[i + 1], heads, costs, price, held, value[: need + 1], wanted[: need + 1])
+        limit = value[need] if value[need] < np.iinfo(np.int64).max else value[need - 1]
+        for arc in wanted[:need]:
+            outbid = _sell(arc, heads[arc], limit + step - costs[arc], slots, owner, price, held)
+            if outbid >= 0:
+                loser = tails[outbid]
+                if missing[loser] == 0:
+                    queue[(first + waiting) % people] = loser
+                    waiting += 1
+                missing[loser] += 1
+        missing[i] = 0
+        bids += need
+    receiver[:] = -price
+    return bids
 
 
 @kernel()
 def _cheapest(
-    first: int, last: int, heads: np.ndarray, costs: np.ndarray, receiver: np.ndarray, who: np.ndarray
+    begin: int,
+    end: int,
+    heads: np.ndarray,
+    costs: np.ndarray,
+    price: np.ndarray,
+    held: np.ndarray,
+    value: np.ndarray,
+    wanted: np.ndarray,
 ) -> None:
-    best = np.full(who.size, np.iinfo(np.int64).max, dtype=np.int64)
-    for arc in range(first, last):
-        value = costs[arc] - receiver[heads[arc]]
-        at = who.size - 1
-        if value >= best[at]:
-            continue
-        while at > 0 and best[at - 1] > value:
-            best[at], who[at] = best[at - 1], who[at - 1]
-            at -= 1
-        best[at], who[at] = value, heads[arc]
+    """The arcs not held that cost least with their prices, and what they cost."""
+    value[:] = np.iinfo(np.int64).max
+    last = value.size - 1
+    for arc in range(begin, end):
+        here = costs[arc] + price[heads[arc]]
+        if here < value[last] and not held[arc]:
+            at = last
+            while at > 0 and value[at - 1] > here:
+                value[at], wanted[at] = value[at - 1], wanted[at - 1]
+                at -= 1
+            value[at], wanted[at] = here, arc
+
+
+@kernel()
+def _sell(arc: int, j: int, bid: int, slots: np.ndarray, owner: np.ndarray, price: np.ndarray, held: np.ndarray) -> int:
+    """Sell a receiver's cheapest place; returns the arc that held it before, or −1. Its price is its cheapest place's."""
+    place = 0
+    for s in range(1, slots.shape[1]):
+        if slots[j, s] < slots[j, place]:
+            place = s
+    before = owner[j, place]
+    if before >= 0:
+        held[before] = False
+    owner[j, place], slots[j, place], held[arc] = arc, bid, True
+    lowest = bid
+    for s in range(slots.shape[1]):
+        lowest = min(lowest, slots[j, s])
+    price[j] = lowest
+    return int(before)
 
 
 @kernel()

@@ -3,9 +3,11 @@
 The paper looks for it among n! matchings; yet it is a transportation problem. Any (k − 1)-regular bipartite graph splits
 into perfect matchings (König), so the cheapest such graph is the cheapest complete k-concealment.
 
-Only arcs to near people are looked at first. The prices that prove the optimum among those also price every pair that was
-left out: a pair that would gain is added, and the solution mended, until there is none. What is left is optimal among all
-pairs, and the prices are the certificate.
+Only arcs to near people are looked at first, and an auction in ever smaller steps finds prices that nearly prove the optimum
+among those. Prices tell of every pair that was left out whether it would gain: it is then added. At last the solution is
+made exact along shortest paths, until no pair gains any more. What is left is optimal among all pairs, and the prices are
+the certificate. (Subgradient steps instead of the auction: 3 times slower on 48,842 people with k = 7, nearly all of it
+in shortest paths.)
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from oboro.partition.concealment.people import People
 
 __all__ = ["Optimum", "exact"]
 
-ASCENT = 150  # rounds that look for good prices before any path is searched
+STEPS = 0.25 / 5.0 ** np.arange(7)  # of the auctions, in parts of the mean cost
+PRICED = (1, 3)  # after which auctions other pairs are looked at: a pair found early costs no shortest path
+BIDS = 100  # per unit and auction at most; 40 were the most seen
 FOUND = 16  # pairs that are added per person and turn
 SLACK = 0.1  # of the median cost: pairs that nearly gain are added too, which saves turns
 
@@ -47,20 +51,15 @@ class Optimum:
         return float(sum(length.sum() for length in _lengths(people, self.tails, self.heads)))
 
     def gap(self, people: People) -> float:
-        """How much cheaper any choice could be at most, by the prices alone: the certificate. All pairs, O(n²).
+        """How much cheaper any choice could be at most, by the prices alone: the certificate. All pairs, O(n² · attributes).
 
         Every pair that gains by the prices but is not chosen, and every chosen one that does not gain, counts.
         """
-        n = len(people)
-        total = 0
-        for i in range(n):
-            costs = np.rint(_row(people, i) * self.scale).astype(np.int64)
-            reduced = costs - self.sender[i] - self.receiver
-            chosen = np.zeros(n, dtype=bool)
-            chosen[self.heads[self.tails == i]] = True
-            reduced[i] = 0
-            total += int(reduced[chosen].clip(0).sum() - reduced[~chosen].clip(None, 0).sum())
-        return total / self.scale
+        starts = np.searchsorted(self.tails, np.arange(len(people) + 1))
+        prices = self.sender, self.receiver
+        wrong = np.empty(len(people), dtype=np.int64)
+        nearness.unproved(people.places, people.caps, self.scale, *prices, starts, self.heads, wrong)
+        return float(wrong.sum()) / self.scale
 
 
 def exact(people: People, k: int) -> Optimum:
@@ -89,21 +88,36 @@ class _Search:
         self.known = np.full(n, np.iinfo(np.int64).min)
 
     def run(self) -> Optimum:
-        median = float(np.median(self.costs))
-        arcs = self.starts, self.heads, self.costs, self.supply
-        transport.ascend(*arcs, ASCENT, max(1.0, 0.1 * median), self.receiver)
+        slack = self._approach()
         stale, turns = np.ones(len(self.people), dtype=bool), 0
         while True:
             turns += 1
-            arcs = self.starts, self.heads, self.costs, self.supply
-            transport.settle(*arcs, self.receiver, stale, self.sender, self.used, self.load)
-            left = transport.balance(*arcs, self.receiver, self.sender, self.used, self.load)
+            self._settle(stale)
+            left = transport.balance(*self._graph, self.receiver, self.sender, self.used, self.load)
             assert left == 0, "the ring of neighbours is a solution, so there is one"
-            stale = self._price(int(SLACK * median))
+            stale = self._price(slack)
             if not stale.any() and (self.sender <= self.known).all():
                 tails = np.repeat(np.arange(len(self.people)), np.diff(self.starts))[self.used]
                 chosen = tails, self.heads[self.used].astype(np.int64)
                 return Optimum(*chosen, self.sender, self.receiver, self.scale, self.supply, turns)
+
+    def _approach(self) -> int:
+        """Auctions for good prices, and the pairs that these call for; returns the slack for further ones."""
+        typical = float(self.costs.mean())
+        slack, most = int(SLACK * typical), BIDS * self.supply * len(self.people)
+        for number, step in enumerate(STEPS):
+            transport.auction(*self._graph, max(1, int(step * typical)), most, self.receiver)
+            if number in PRICED:
+                self._settle(np.ones(len(self.people), dtype=bool))
+                self._price(slack)
+        return slack
+
+    @property
+    def _graph(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+        return self.starts, self.heads, self.costs, self.supply
+
+    def _settle(self, stale: np.ndarray) -> None:
+        transport.settle(*self._graph, self.receiver, stale, self.sender, self.used, self.load)
 
     def _price(self, slack: int) -> np.ndarray:
         """Add the pairs that would gain, or nearly; which senders have one that gains.
@@ -121,7 +135,7 @@ class _Search:
         self.known[asked] = self.sender[asked] - gains[:, -1]
         row, column = np.nonzero(found >= 0)
         before = self.keys[self.used]
-        self.keys = np.union1d(self.keys, asked[row] * len(self.people) + found[row, column])
+        self.keys = _distinct(np.concatenate([self.keys, asked[row] * len(self.people) + found[row, column]]))
         self._arcs()
         self.used = np.zeros(self.keys.size, dtype=bool)
         self.used[np.searchsorted(self.keys, before)] = True
@@ -146,12 +160,13 @@ def _candidates(single: tuple[np.ndarray, np.ndarray], n: int, supply: int) -> n
     own, other = np.repeat(np.arange(n), count), near.ravel()
     ring = (np.arange(n)[:, None] + np.arange(1, supply + 1)) % n
     ahead = np.repeat(np.arange(n), supply) * n + ring.ravel()
-    return np.unique(np.concatenate([own * n + other, other * n + own, ahead]))
+    return _distinct(np.concatenate([own * n + other, other * n + own, ahead]))
 
 
-def _row(people: People, one: int) -> np.ndarray:
-    away = np.abs(people.places - people.places[:, one : one + 1])
-    return np.asarray(np.minimum(away, people.caps[:, None]).sum(axis=0))
+def _distinct(keys: np.ndarray) -> np.ndarray:
+    """The distinct keys, ascending. (`np.unique` hashes: 2 s where this takes 0.1 s.)"""
+    keys = np.sort(keys)
+    return np.asarray(keys[np.append(True, keys[1:] != keys[:-1])])
 
 
 def _lengths(people: People, tails: np.ndarray, heads: np.ndarray) -> Iterator[np.ndarray]:

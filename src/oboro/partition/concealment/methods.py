@@ -19,7 +19,7 @@ __all__ = ["METHODS", "Method", "Plan", "refined"]
 Method = Literal["exact", "greedy", "greedy+clusters", "lottery", "lottery+clusters", "tsp", "tsp+clusters"]
 METHODS: tuple[Method, ...] = get_args(Method)
 
-MOVES = 200_000_000  # exchanges in all, where no effort is given: some minutes
+EFFORT, MOVES = 30_000, 300_000_000  # exchanges per person and in all, where no effort is given: at most some minutes
 
 
 @dataclass(frozen=True)
@@ -51,4 +51,4 @@ class Plan:
 
 def refined(people: People, design: Design, effort: int | None, rng: np.random.Generator) -> Design:
     """The design after a local search on the loss of its closures; `effort` exchanges are tried per person."""
-    return annealed(people, design, min(10_000, MOVES // len(people)) if effort is None else effort, rng)
+    return annealed(people, design, min(EFFORT, MOVES // len(people)) if effort is None else effort, rng)
