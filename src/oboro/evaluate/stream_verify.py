@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from oboro.errors import UsageError
+from oboro.evaluate.correspondence import Relation, correspondence
 from oboro.evaluate.verdict import Verdict, Verification
 from oboro.table.dataset import Column
+from oboro.table.groups import Groups
 from oboro.table.hierarchy import HierarchySpec
 from oboro.table.values import STAR, texts_of
 
@@ -170,37 +170,26 @@ def candidates(pairing: Pairing, known: int = 0) -> np.ndarray:
     """For each release of a prefix, how many originals it has in some correspondence.
 
     `known` is how many of the first owners somebody knows: those pairs are fixed, and their releases have one candidate.
-    The identity is a correspondence, so an original is a candidate exactly if it lies on a closed way of matches and
-    identities (Tassa): in the same strongly connected component. Alike originals are one node, and alike releases.
+    Alike originals are one node, and alike releases; see `oboro.evaluate.correspondence`.
     """
-    count = len(pairing)
-    found = np.ones(count, dtype=np.int64)
-    rest = pairing.take(np.arange(known, count))
-    found[known:] = _in_components(rest)
+    found = np.ones(len(pairing), dtype=np.int64)
+    if known < len(pairing):
+        found[known:] = correspondence(_relation(pairing.take(np.arange(known, len(pairing))))).candidates
     return found
 
 
-def _in_components(pairing: Pairing) -> np.ndarray:
-    if not len(pairing):
-        return np.zeros(0, dtype=np.int64)
+def _relation(pairing: Pairing) -> Relation:
+    """Kinds of originals, kinds of releases, and which match."""
     leaf = pairing.keys(np.zeros(pairing.level.shape[0], dtype=np.int64))
-    size = np.bincount(leaf)
     one = np.unique(leaf, return_index=True)[1]
     pattern, example = _patterns(pairing)
-    matches = [
-        np.flatnonzero(pairing.keys(pairing.level[:, at])[one] == pairing.keys(pairing.level[:, at])[at])
-        for at in example
-    ]
-    sources = np.repeat(np.arange(example.size), [match.size for match in matches])
-    targets = np.concatenate(matches)
-    total = size.size + example.size
-    rows = np.concatenate([leaf, size.size + sources])
-    columns = np.concatenate([size.size + pattern, targets])
-    graph = csr_array((np.ones(rows.size, dtype=np.int8), (rows, columns)), shape=(total, total))
-    _, component = connected_components(graph, directed=True, connection="strong")
-    inside = component[targets] == component[size.size + sources]
-    held = np.bincount(sources, weights=size[targets] * inside, minlength=example.size)
-    return np.asarray(held[pattern], dtype=np.int64)
+    matches = []
+    for at in example:
+        keys = pairing.keys(pairing.level[:, at])
+        matches.append(np.flatnonzero(keys[one] == keys[at]).astype(np.int32))
+    starts = np.concatenate([[0], np.cumsum([match.size for match in matches])])
+    originals, released = (Groups(labels, np.bincount(labels)) for labels in (leaf, pattern))
+    return Relation(originals, released, starts, np.concatenate(matches))
 
 
 def _patterns(pairing: Pairing) -> tuple[np.ndarray, np.ndarray]:

@@ -38,9 +38,10 @@ if _directory := _cache_directory():
 import numba  # noqa: E402  (only after the cache directory is known)
 
 
-def kernel(*, parallel: bool = False) -> Callable[[F], F]:
-    """Compile a loop over arrays."""
-    return numba.njit(cache=True, nogil=True, parallel=parallel, error_model="numpy")  # type: ignore[no-any-return]
+def kernel(*, parallel: bool = False, inner: bool = False) -> Callable[[F], F]:
+    """Compile a loop over arrays. `inner`: only other kernels call it, so no door to Python is compiled, which takes its time."""
+    more = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True} if inner else {}
+    return numba.njit(cache=True, nogil=True, parallel=parallel, error_model="numpy", **more)  # type: ignore[no-any-return]
 
 
 def compiled_before() -> bool:

@@ -1,4 +1,4 @@
-"""Record by record: a record goes in, its anonymized version comes out at once.
+"""Record by record: a record goes in, its anonymized version comes out, at once (`DelayFree`) or a little later (`Window`).
 
 >>> from oboro.stream import DelayFree
 >>> anonymizer = DelayFree(attributes=["sex", "race"], k=2)
@@ -11,5 +11,6 @@
 from __future__ import annotations
 
 from oboro.stream.delay_free import DelayFree
+from oboro.stream.window import Window
 
-__all__ = ["DelayFree"]
+__all__ = ["DelayFree", "Window"]

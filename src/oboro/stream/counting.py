@@ -47,11 +47,30 @@ class Counting:
         )
         self.memory = _empty(self.bits, START, START)
         self.trail = _ring(START if settings.forgets else 0)
+        self.whole: set[tuple[int, ...]] = set()
+        """Records that from now on are always released whole, with nothing to remember; no later decision depends on them."""
+        # Whether what is once released whole always is: nothing is forgotten, and only numbers count.
+        self._simple = not (settings.forgets or settings.person is not None or settings.sensitive is not None)
+        self._row, self._person, self._secret = (
+            np.empty((1, self.bits), np.int32),
+            np.empty(1, np.int64),
+            np.empty(1, np.int64),
+        )
+        self._mask = np.empty(1, dtype=np.int64)
 
-    @property
-    def simple(self) -> bool:
-        """Whether what is once released whole always is: nothing is forgotten, and only numbers count."""
-        return not (self.rules.forgets or self.rules.people or self.rules.secrets > 1)
+    def decide_one(
+        self, codes: tuple[int, ...], person: int, secret: int, now: float, forced: int | None = None
+    ) -> int:
+        """The mask under which one row is released; `forced` was decided earlier and only has to be remembered."""
+        self._row[0] = codes
+        self._person[0], self._secret[0] = person, secret
+        self._mask[0] = 0 if forced is None else forced
+        self._absorb(self._row, self._person, self._secret, now, forced is not None, self._mask)
+        mask = int(self._mask[0])
+        # k − 1 others agree on everything and nothing is missing: they are the same record.
+        if self._simple and mask.bit_count() == self.bits:
+            self.whole.add(codes)
+        return mask
 
     def decide(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float) -> np.ndarray:
         """The masks under which rows are released, one after the other."""
@@ -85,11 +104,6 @@ class Counting:
             )
             if done < total:
                 self._make_room()
-
-    def ripe(self, row: np.ndarray) -> bool:
-        """Whether records like this one will always be released whole."""
-        record = kernels.lookup(self.memory, row)
-        return self.simple and record >= 0 and bool(self.memory.total[record] >= self.rules.others)
 
     def _make_room(self) -> None:
         """Double whatever is full; memory that holds mostly forgotten entries is tidied instead."""

@@ -9,12 +9,13 @@ from contextlib import suppress
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
 
 from oboro.errors import ColumnError, FileError, InputError, UsageError, listing
+from oboro.stream.anonymizer import Record, Taken
 from oboro.stream.counting import Counting
 from oboro.stream.generating import Fixed, Paper, Sequential
 from oboro.stream.ladder import Ladder
@@ -29,9 +30,18 @@ SCALE = 1 << 20  # worth of one attribute with weight 1; whole numbers, so that 
 MOST_BITS = 62
 BATCH = 65_536
 FORMAT = 1
-NOBODY = np.array([-1])
+REMEMBERED = 1 << 16  # different records whose codes are kept at hand
 TIDY = 1024  # values more than those in use, before unused ones are looked for
-Record = Mapping[str, Any]
+
+
+class _Known(NamedTuple):
+    """A record met before."""
+
+    codes: tuple[int, ...]
+    leaves: list[int]
+    cells: dict[str, Any]  # what is released of it whole
+    missing: int
+    full: int  # the mask that keeps everything
 
 
 class DelayFree:
@@ -47,6 +57,9 @@ class DelayFree:
     >>> [anonymizer.push({"sex": "F", "age": age})["age"] for age in (31, 38, 31)]
     ['*', '30–39', 31]
     """
+
+    holds: ClassVar[bool] = False
+    due: ClassVar[None] = None
 
     def __init__(self, attributes: Iterable[str], k: int, *, folder: str | Path = ".", **options: Any) -> None:
         names = [attributes] if isinstance(attributes, str) else list(attributes)
@@ -73,11 +86,9 @@ class DelayFree:
         self._people: dict[Any, int] = {}
         self._take = _taker(settings.fields)
         self._nobody = settings.person is None and settings.sensitive is None
-        self._ripe_version = 0
         self._strict = settings.unnamed == "error"
         self._rest = settings.released[len(self.ladders) :]
-        self._ripe: dict[tuple[Any, ...], tuple[dict[str, Any], int, int]] = {}
-        self._row = np.empty((1, bits), dtype=np.int32)
+        self._known: dict[tuple[Any, ...], _Known] = {}
         self._next_tidy = TIDY
         self.extra: dict[str, Any] = {}
         self.records = self.suppressed_records = self.suppressed_cells = self.generalized_cells = 0
@@ -100,25 +111,70 @@ class DelayFree:
     def step(self, record: Record, now: float | None = None, forced: int | None = None) -> tuple[dict[str, Any], int]:
         """The released record and the decision behind it, as a number; `forced` repeats a decision taken earlier."""
         values = self._admit(record)
-        width = len(self.ladders)
-        if self._side.version != self._ripe_version:
-            self._ripe.clear()
-            self._ripe_version = self._side.version
+        key = values[: len(self.ladders)]
         try:
-            whole = self._ripe.get(values[:width])
-        except TypeError:
-            whole = None  # a list or an object: the ladder says so
-        if whole is None:
-            return self._decide(values, now, forced)
-        released, suppressed, mask = whole[0].copy(), whole[1], whole[2]
+            known = self._known.get(key) or self._meet(key)
+        except TypeError:  # a list or an object: the ladder says so
+            known = self._meet(key)
+        # In a replay a function may be ready sooner than it was: what was decided then is done.
+        if known.codes not in self._side.whole or forced not in (None, known.full):
+            return self._decide(values, known, now, forced)
         self.records += 1
-        self.suppressed_cells += suppressed
-        self.suppressed_records += mask == 0
-        for name, value in zip(self._rest, values[width:], strict=False):
-            released[name] = value
-        return released, mask
+        self.suppressed_cells += known.missing
+        self.suppressed_records += known.full == 0
+        released = known.cells.copy()
+        if self._rest:
+            released.update(zip(self._rest, values[len(key) :], strict=False))
+        return released, known.full
 
-    def prepare(self, records: Iterable[Record]) -> None:
+    def _meet(self, key: tuple[Any, ...]) -> _Known:
+        """A record's values as codes. Looked up once; then the next one like it costs one dictionary access."""
+        leaves = [ladder.code(value) for ladder, value in zip(self.ladders, key, strict=True)]
+        codes: list[int] = []
+        for ladder, leaf in zip(self.ladders, leaves, strict=True):
+            codes += ladder.steps[leaf] if leaf >= 0 else ladder.nothing
+        cells = {ladder.name: ladder.released(leaf, 0) for ladder, leaf in zip(self.ladders, leaves, strict=True)}
+        full = sum(1 << bit for bit, code in enumerate(codes) if code >= 0)
+        known = _Known(tuple(codes), leaves, cells, sum(leaf < 0 for leaf in leaves), full)
+        if len(self._known) >= REMEMBERED:
+            self._known.clear()
+        if not any(isinstance(value, float) and math.isnan(value) for value in key):  # equals nothing, not even itself
+            self._known[key] = known
+        return known
+
+    def take(self, records: Sequence[Record], now: float, decisions: Sequence[int] | None = None) -> Taken:
+        """A block of records one after the other; one that is refused does not keep the others from being taken."""
+        self._look_up(records)
+        taken, again = Taken(), decisions or ()
+        for i, record in enumerate(records):
+            at = len(taken.decisions)  # refused ones had no decision
+            try:
+                released, mask = self.step(record, now, again[at] if at < len(again) else None)
+            except InputError as error:
+                taken.refused[i] = str(error)
+                continue
+            taken.released.append(released)
+            taken.decisions.append(mask)
+        return taken
+
+    def flush(self, now: float) -> list[dict[str, Any]]:
+        """Nothing waits."""
+        return []
+
+    def withheld(self) -> list[dict[str, Any]]:
+        """Nothing waits in vain."""
+        return []
+
+    @property
+    def fields(self) -> Sequence[str]:
+        """The fields of a released record, in order."""
+        return self.settings.released
+
+    def fingerprint(self) -> str:
+        """Equal for two anonymizers that would decide alike."""
+        return self.settings.fingerprint(self.folder)
+
+    def _look_up(self, records: Sequence[Record]) -> None:
         """Look new values up in their hierarchies together, which is much faster than one by one; refuses nothing."""
         for ladder in self.ladders:
             if ladder.height == 1:
@@ -138,29 +194,20 @@ class DelayFree:
             raise ColumnError(_complain(self.settings.fields, record))
         return values
 
-    def _decide(self, values: tuple[Any, ...], now: float | None, forced: int | None) -> tuple[dict[str, Any], int]:
-        leaves = [ladder.code(value) for ladder, value in zip(self.ladders, values, strict=False)]
-        people, secrets = self._numbers(values)
-        row = self._row
-        codes: list[int] = []
-        for ladder, leaf in zip(self.ladders, leaves, strict=True):
-            codes += ladder.steps[leaf] if leaf >= 0 else ladder.nothing
-        row[0] = codes
+    def _decide(
+        self, values: tuple[Any, ...], known: _Known, now: float | None, forced: int | None
+    ) -> tuple[dict[str, Any], int]:
+        person, secret = (-1, -1) if self._nobody else self._numbers(values)
         moment = time.time() if now is None else now
-        if forced is None:
-            mask = int(self._side.decide(row, people, secrets, moment)[0])
-        else:
-            mask = forced
-            self._side.replay(row, people, secrets, moment, np.array([mask]))
-        released = self._release(values, leaves, mask)
+        mask = self._side.decide_one(known.codes, person, secret, moment, forced)
+        released = self._release(known, mask)
+        released.update(zip(self._rest, values[len(self.ladders) :], strict=False))
         self._forget_values()
         return released, mask
 
-    def _numbers(self, values: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
+    def _numbers(self, values: tuple[Any, ...]) -> tuple[int, int]:
         """Person and secret as numbers, −1 where there are none."""
         person = secret = -1
-        if self._nobody:
-            return NOBODY, NOBODY
         try:
             if self.settings.sensitive is not None:
                 secret = self._secrets.setdefault(values[len(self.ladders)], len(self._secrets))
@@ -168,30 +215,19 @@ class DelayFree:
                 person = self._people.setdefault(values[-1], len(self._people))
         except TypeError:
             raise ColumnError("the sensitive attribute or the person is no single value") from None
-        return np.array([person]), np.array([secret])
+        return person, secret
 
-    def _release(self, values: tuple[Any, ...], leaves: list[int], mask: int) -> dict[str, Any]:
+    def _release(self, known: _Known, mask: int) -> dict[str, Any]:
         released, suppressed, generalized = {}, 0, 0
         rest = mask
-        for ladder, leaf in zip(self.ladders, leaves, strict=True):
+        for ladder, leaf in zip(self.ladders, known.leaves, strict=True):
             level = ladder.height - (rest & (1 << ladder.height) - 1).bit_count()
             rest >>= ladder.height
             released[ladder.name] = ladder.released(leaf, level)
             suppressed += leaf < 0 or level == ladder.height
             generalized += 0 < level < ladder.height
-        self._count(1, suppressed, generalized, int(suppressed == len(leaves)))
-        if self._side.ripe(self._row[0]):
-            self._note_ripe(values[: len(leaves)], leaves)
-        released.update(zip(self._rest, values[len(leaves) :], strict=False))
+        self._count(1, suppressed, generalized, int(suppressed == len(self.ladders)))
         return released
-
-    def _note_ripe(self, key: tuple[Any, ...], leaves: list[int]) -> None:
-        """As long as the function is the same, records like this one are released whole, without asking again."""
-        if any(isinstance(value, float) and math.isnan(value) for value in key):
-            return  # equals nothing, not even itself
-        cells = {ladder.name: ladder.released(leaf, 0) for ladder, leaf in zip(self.ladders, leaves, strict=True)}
-        whole = sum(1 << bit for bit, code in enumerate(self._row[0].tolist()) if code >= 0)
-        self._ripe[key] = cells, sum(leaf < 0 for leaf in leaves), whole
 
     def _count(self, records: int, suppressed: int, generalized: int, fully: int) -> None:
         self.records += records
@@ -233,8 +269,8 @@ class DelayFree:
         leaves = np.empty((len(admitted), len(self.ladders)), dtype=np.int64)
         for i, (ladder, values) in enumerate(zip(self.ladders, columns, strict=False)):
             leaves[:, i] = [ladder.code(value) for value in values]
-        numbers = [self._numbers(values) for values in admitted] or [(np.empty(0, np.int64),) * 2]
-        people, secrets = (np.concatenate(each) for each in zip(*numbers, strict=True))
+        numbers = np.array([self._numbers(values) for values in admitted], dtype=np.int64).reshape(-1, 2)
+        people, secrets = numbers[:, 0], numbers[:, 1]
         levels = self._levels(leaves, self._masks(leaves, (people, secrets), moment)).tolist()
         names, ladders = self.settings.attributes, list(self.ladders)
         self._forget_values()
@@ -272,6 +308,7 @@ class DelayFree:
         if not isinstance(self._side, Counting) or not self.settings.forgets or known < self._next_tidy:
             return
         self._side.rewrite(self._renumber)
+        self._known.clear()
         left = max(len(self._people), len(self._secrets), *(len(ladder.leaves) for ladder in self.ladders))
         self._next_tidy = 2 * left + TIDY
 

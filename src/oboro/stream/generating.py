@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from operator import itemgetter
 from typing import Any
 
@@ -29,6 +30,7 @@ from oboro.table.groups import Groups
 
 __all__ = ["Fixed", "Function", "Paper", "Sequential"]
 
+NOTHING: frozenset[tuple[int, ...]] = frozenset()
 CHUNK = 512  # records of a batch that share a function before the newest is asked for again
 
 
@@ -37,6 +39,8 @@ class Function:
 
     def __init__(self, found: np.ndarray, worth: np.ndarray) -> None:
         self.found = found
+        self.whole = set(map(tuple, found.tolist()))
+        """Rows that a pattern leaves as they are: those that look like one, missing values included."""
         bits = np.int64(1) << np.arange(worth.size, dtype=np.int64)
         masks = ((found >= 0) * bits).sum(axis=1)
         distinct = sorted(set(masks.tolist()) - {0}, key=lambda mask: (-_value(mask, worth), mask))
@@ -45,7 +49,7 @@ class Function:
             kept = np.flatnonzero(mask & bits)
             take = _taker(kept.tolist())
             self._tables.append((mask, take, {take(row) for row in found[masks == mask].tolist()}))
-        self._known: dict[bytes, int] = {}
+        self._known: dict[tuple[int, ...], int] = {}
 
     @staticmethod
     def none(worth: np.ndarray) -> Function:
@@ -54,28 +58,21 @@ class Function:
 
     def masks(self, rows: np.ndarray) -> np.ndarray:
         """The masks for rows of codes."""
-        return np.fromiter((self.mask(row) for row in rows), dtype=np.int64, count=rows.shape[0])
+        return np.array([self.mask(tuple(row)) for row in rows.tolist()], dtype=np.int64)
 
-    def mask(self, row: np.ndarray) -> int:
+    def mask(self, codes: tuple[int, ...]) -> int:
         """The mask of the most specific pattern that a row matches, 0 if there is none. O(1) for a row seen before."""
-        key = row.tobytes()
-        mask = self._known.get(key)
+        mask = self._known.get(codes)
         if mask is None:
-            codes = row.tolist()
             mask = next((m for m, take, rows in self._tables if take(codes) in rows), 0)
-            self._known[key] = mask
+            self._known[codes] = mask
         return mask
 
 
-def _taker(places: list[int]) -> Callable[[list[int]], tuple[int, ...]]:
+def _taker(places: list[int]) -> Callable[[Sequence[int]], tuple[int, ...]]:
     """Some codes of a row, as a key."""
     only = places[0]
     return itemgetter(*places) if len(places) > 1 else lambda row: (row[only],)
-
-
-def _full(row: np.ndarray) -> int:
-    """The mask that keeps everything."""
-    return sum(1 << bit for bit, code in enumerate(row.tolist()) if code >= 0)
 
 
 def _value(mask: int, worth: np.ndarray) -> int:
@@ -218,9 +215,6 @@ class Paper:
 
     def decide(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float) -> np.ndarray:
         """The masks under which rows are released, by the newest function at hand."""
-        if rows.shape[0] == 1 and self.ripe(rows[0]):
-            self.seen += 1  # released whole: nothing to store, nobody to notify
-            return np.array([_full(rows[0])])
         step = CHUNK if self.settings.background else 1
         masks = np.zeros(rows.shape[0], dtype=np.int64)
         for start in range(0, rows.shape[0], step):
@@ -228,6 +222,16 @@ class Paper:
             masks[part] = self._function.masks(rows[part])
             self.replay(rows[part], people[part], secrets[part], now, masks[part])
         return masks
+
+    def decide_one(
+        self, codes: tuple[int, ...], person: int, secret: int, now: float, forced: int | None = None
+    ) -> int:
+        """The mask of one row; `forced` was decided earlier."""
+        row, person_, secret_ = np.array([codes], dtype=np.int32), np.array([person]), np.array([secret])
+        if forced is None:
+            return int(self.decide(row, person_, secret_, now)[0])
+        self.replay(row, person_, secret_, now, np.array([forced]))
+        return forced
 
     def replay(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float, masks: np.ndarray) -> None:
         """Store the rows that were changed, and give notice."""
@@ -276,9 +280,10 @@ class Paper:
         """Until the generating side has nothing left to do."""
         return self._idle.wait(timeout)
 
-    def ripe(self, row: np.ndarray) -> bool:
-        """Whether records like this one are released whole, and so not stored, as long as this function is in force."""
-        return not self.settings.forgets and self._function.mask(row) == _full(row)
+    @property
+    def whole(self) -> AbstractSet[tuple[int, ...]]:
+        """Rows that are released whole, and so not stored, as long as this function is in force."""
+        return NOTHING if self.settings.forgets else self._function.whole
 
     def dump(self) -> dict[str, np.ndarray]:
         """What is stored, and the function."""
@@ -318,10 +323,6 @@ class Fixed(Paper):
         self.seen += rows.shape[0] - start
         return masks
 
-    def ripe(self, row: np.ndarray) -> bool:
-        """As for `Paper`, once the function is there."""
-        return self.seen >= self.settings.initial and super().ripe(row)
-
     def replay(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float, masks: np.ndarray) -> None:
         """Store the first rows; when the last of them is there, make the function."""
         before = self.seen
@@ -348,10 +349,6 @@ class Sequential(Paper):
                 shared = (mine == mine[0]).all(axis=0) & (mine[0] >= 0)
                 masks[i] = int((shared * bits).sum())
         return masks
-
-    def ripe(self, row: np.ndarray) -> bool:
-        """Never: everything is anonymized anew each time."""
-        return False
 
     def replay(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float, masks: np.ndarray) -> None:
         """Store every row; of each person only the newest."""

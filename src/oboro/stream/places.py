@@ -139,6 +139,13 @@ class Source:
         except ConnectionError:
             return b""
 
+    def ready(self, seconds: float) -> bool:
+        """Whether `read` has something to say within some time."""
+        if self.is_file:
+            return True
+        handle = self._server.fileno() if self.handle < 0 and self._server is not None else self.handle
+        return self.stop.wait(handle, selectors.EVENT_READ, seconds)
+
     def _accept(self) -> bool:
         assert self._server is not None
         if not self.stop.wait(self._server.fileno(), selectors.EVENT_READ):

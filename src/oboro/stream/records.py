@@ -1,7 +1,8 @@
 """Bytes into records and back: NDJSON (one object a line) and CSV (a header, then a record a line).
 
 What is no record is said why it is none (`BadRecord`), without any of its values: the reason may be shown to others.
-The codec is the standard library's; `decode_json` and `encode_json` are the two functions to replace by a faster one.
+msgspec reads and writes what is plain, ten times as fast as the standard library, which has the last word on all else: msgspec
+neither tells a field that stands twice nor explains itself.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
+
+import msgspec
 
 __all__ = ["BadRecord", "Blocks", "Csv", "Format", "Ndjson", "codec", "decode_json", "encode_json"]
 
@@ -34,12 +37,37 @@ def _constant(name: str) -> Any:
     raise BadRecord(f"invalid JSON: {name} is no JSON number")
 
 
-_decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant)
-_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise BadRecord("invalid JSON: a number too large to be kept")
+    return number
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant, parse_float=_finite)
+_fast_decode = msgspec.json.Decoder().decode
+_fast_encode = msgspec.json.Encoder().encode
 
 
 def decode_json(line: bytes) -> Any:
     """One JSON value."""
+    try:
+        value = _fast_decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _explained(line)
+    return value if isinstance(value, dict) and _once(line, len(value)) else _explained(line)
+
+
+def _once(line: bytes, fields: int) -> bool:
+    """Whether no field can stand twice: each takes a colon, after a quote and nothing else if there is no space there."""
+    if line.count(b":") == fields:
+        return True
+    spaced = any(space in line for space in (b'" ', b'"\t', b'"\r'))
+    return not spaced and line.count(b'":') == fields
+
+
+def _explained(line: bytes) -> Any:
+    """The slow way, which also says what is wrong."""
     try:
         return _decoder.decode(line.decode())
     except UnicodeDecodeError:
@@ -54,11 +82,10 @@ def decode_json(line: bytes) -> Any:
 
 def encode_json(record: Mapping[str, Any]) -> bytes:
     """One record as a line."""
-    text = _encoder.encode(record)
     try:
-        return text.encode() + b"\n"
-    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can carry and UTF-8 cannot
-        return json.dumps(record).encode() + b"\n"
+        return _fast_encode(record) + b"\n"
+    except (UnicodeEncodeError, OverflowError):  # half of a surrogate pair, which UTF-8 cannot carry; a huge number
+        return json.dumps(record, separators=(",", ":")).encode() + b"\n"
 
 
 class Ndjson:

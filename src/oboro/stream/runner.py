@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,14 +17,15 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from oboro.errors import FileError, InputError, UsageError
-from oboro.stream.delay_free import DelayFree
+from oboro.stream.anonymizer import Anonymizer
 from oboro.stream.places import Source, Stop, Target
 from oboro.stream.records import HUGE, BadRecord, Blocks, Format, codec, encode_json
 from oboro.stream.state import Batch, Folder
 
 __all__ = ["Plan", "Runner"]
 
-T = TypeVar("T", DelayFree, Folder, Source, Target)
+T = TypeVar("T", Anonymizer, Folder, Source, Target)
+IN_VAIN = "waited in vain: too few records to stand with, so it cannot be released"
 DOUBT = "may or may not have been written: the stream ended while its output was on the way"
 
 
@@ -47,6 +48,8 @@ class Plan:
     """Bytes of log after which a new snapshot is made."""
     fsync: bool = False
     """Wait for the disk before anything is written: safe also when the machine fails, not only the process."""
+    change: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    """Fields that are replaced before anything else sees them (pseudonyms), and by what; it may raise `InputError`."""
 
 
 @dataclass
@@ -57,6 +60,7 @@ class _Position:
     written: int = 0
     refused: int = 0
     lines: int = 0
+    released: int = 0
     header: Sequence[str] | None = None
     base: int = 0
     dead_base: int = 0
@@ -66,16 +70,17 @@ class _Position:
 class _Work:
     """What came of some lines."""
 
-    out: list[bytes] = field(default_factory=list)
-    dead: list[bytes] = field(default_factory=list)
-    masks: list[int] = field(default_factory=list)
+    out: bytes
+    dead: bytes
+    decisions: list[int]
+    released: int
 
 
 class Runner:
     """One stream from its source to its target."""
 
     def __init__(
-        self, make: Callable[[], DelayFree], plan: Plan, watch: Callable[[dict[str, Any]], None] | None = None
+        self, make: Callable[[], Anonymizer], plan: Plan, watch: Callable[[dict[str, Any]], None] | None = None
     ) -> None:
         self.plan = plan
         self.watch = watch
@@ -128,10 +133,11 @@ class Runner:
             list(self.folder.entries())
             self._snapshot()
 
-    def _restored(self) -> DelayFree:
+    def _restored(self) -> Anonymizer:
         assert self.folder is not None
-        fresh, anonymizer = self._make(), DelayFree.restore(self.folder.snapshot)
-        if fresh.settings.fingerprint(fresh.folder) != anonymizer.settings.fingerprint(anonymizer.folder):
+        fresh = self._make()
+        anonymizer = type(fresh).restore(self.folder.snapshot)
+        if fresh.fingerprint() != anonymizer.fingerprint():
             raise UsageError(
                 f"{self.folder.path}: belongs to a stream with other settings; give this one a state of its own"
             )
@@ -144,39 +150,46 @@ class Runner:
         """Do again what the log says, and write what is missing of its output."""
         assert self.folder is not None
         out, dead = _Missing(self.target, self.at.base), _Missing(self.dead, self.at.dead_base)
-        certain = self.at.written
-        doubtful: list[tuple[Batch, int]] = []
+        doubts: list[bytes] = []
         for entry in self.folder.entries():
             if not isinstance(entry, Batch):
-                certain = entry
-                doubtful = [batch for batch in doubtful if batch[0].written > certain]
+                doubts, self.in_doubt = [], 0  # everything before it is written
                 continue
-            number = self.at.lines
-            work = self._work(entry.lines, entry.now, entry.masks)
-            out.add(self.at.written, entry.written, b"".join(work.out))
-            dead.add(self.at.refused, entry.refused, b"".join(work.dead))
-            self._move(entry)
-            if not self.target.is_file and entry.written > certain:
-                doubtful.append((entry, number))
+            work = self._work(entry.lines, entry.now, entry.last, entry.decisions)
+            out.add(self.at.written, entry.written, work.out)
+            dead.add(self.at.refused, entry.refused, work.dead)
+            doubts += self._doubts(entry, work)
+            self._move(entry, work.released)
+        unsure = b"".join(doubts)
+        dead.add(self.at.refused, self.at.refused + len(unsure), unsure)
+        self.at.refused += len(unsure)
         for missing in (out, dead):
             missing.write()
-        for batch, number in doubtful:
-            self._report(batch, number)
-        if doubtful or self.folder.size > self.plan.every:
+        if not self.dead.is_file:
+            self.dead.write(unsure)
+        if unsure or self.folder.size > self.plan.every:
             self._snapshot()
 
-    def _report(self, batch: Batch, number: int) -> None:
-        """Nobody knows whether these were read: they are not written again, but named."""
-        for line in batch.lines:
-            number += 1
-            self.in_doubt += 1
-            letter = self._letter(number, line, DOUBT)
-            self.dead.write(letter)
-            self.at.refused += len(letter)
+    def _doubts(self, batch: Batch, work: _Work) -> list[bytes]:
+        """What must be said of a batch of which nobody knows whether it was read: records are not written again, but named."""
+        found = [work.dead] if work.dead and not self.dead.is_file else []
+        if self.target.is_file:
+            return found
+        if not self.anonymizer.holds:
+            found += [self._letter(number, line, DOUBT) for number, line in enumerate(batch.lines, self.at.lines + 1)]
+            self.in_doubt += len(batch.lines)
+        elif work.released:
+            first, last = self.at.released + 1, self.at.released + work.released
+            found.append(
+                encode_json({"released": [first, last], "reason": f"released records {first} to {last} {DOUBT}"})
+            )
+            self.in_doubt += work.released
+        return found
 
-    def _move(self, batch: Batch) -> None:
+    def _move(self, batch: Batch, released: int) -> None:
         self.at.taken, self.at.written, self.at.refused = batch.taken, batch.written, batch.refused
         self.at.lines += len(batch.lines)
+        self.at.released += released
         self.at.header = self.input.header
 
     def _snapshot(self) -> None:
@@ -188,69 +201,91 @@ class Runner:
 
     def _loop(self) -> bool:
         """Whether everything that was taken is written."""
-        for lines, taken, arrived in self._incoming():
-            if not self._handle(lines, taken):
+        for lines, taken, last in self._incoming():
+            arrived = time.perf_counter()
+            if not self._handle(lines, taken, last):
                 return False
             self._latency.append(time.perf_counter() - arrived)
             if self.folder is not None and self.folder.size > self.plan.every:
                 self._snapshot()
             self._show()
+        if self.stop.asked and self.folder is None and self.anonymizer.holds:
+            return self._handle([], 0, True)  # nobody would remember those who wait
         return True
 
-    def _incoming(self) -> Iterator[tuple[list[bytes], int, float]]:
-        while (data := self.source.read()) is not None:
-            arrived = time.perf_counter()
+    def _incoming(self) -> Iterator[tuple[list[bytes], int, bool]]:
+        """Blocks of lines, the bytes that they take, and whether it was the last one; an empty one when something is due."""
+        while True:
+            if (due := self.anonymizer.due) is not None and not self.source.ready(max(0.0, due - time.time())):
+                if self.stop.asked:
+                    return
+                yield [], 0, False
+                continue
+            data = self.source.read()
+            if data is None:
+                return
             lines, taken = self.blocks.add(data) if data else self.blocks.end()
-            if taken:
-                yield lines, taken, arrived
-            if not data and not self.source.again():
+            last = not data and not self.source.again()
+            if taken or last:
+                yield lines, taken, last
+            if last:
                 return
 
-    def _handle(self, lines: list[bytes], taken: int) -> bool:
+    def _handle(self, lines: list[bytes], taken: int, last: bool = False) -> bool:
         """One block, from its lines to its output; false if its reader stopped taking it and it is time to end."""
         now = time.time()
-        work = self._work(lines, now, None)
-        out, dead = b"".join(work.out), b"".join(work.dead)
-        at = self.at
-        batch = Batch(lines, work.masks, now, at.taken + taken, at.written + len(out), at.refused + len(dead))
-        if self.folder is not None:
+        work = self._work(lines, now, last, None)
+        at, written, refused = self.at, self.at.written + len(work.out), self.at.refused + len(work.dead)
+        batch = Batch(lines, work.decisions, now, at.taken + taken, written, refused, last)
+        if self.folder is not None and (lines or taken or work.out or self.anonymizer.holds):
             self.folder.log(batch)
-        self._move(batch)
-        done = self.target.write(out) if out else True
-        if dead:
-            self.dead.write(dead)
-        if done and self.folder is not None and not self.target.is_file:
+        self._move(batch, work.released)
+        done = self.target.write(work.out) if work.out else True
+        if work.dead:
+            self.dead.write(work.dead)
+        unsure = (work.out and not self.target.is_file) or (work.dead and not self.dead.is_file)
+        if done and self.folder is not None and unsure:  # a file can be asked what it holds
             self.folder.done(at.written)
         return done
 
-    def _work(self, lines: list[bytes], now: float, forced: list[int] | None) -> _Work:
-        work = _Work()
-        decisions = iter(forced) if forced is not None else None
-        if self.at.written == 0 and lines:
-            work.out.append(self.output.begin(self.anonymizer.settings.released))
-        decoded = [(number, line, self._decode(line)) for number, line in enumerate(lines, self.at.lines + 1)]
-        self.anonymizer.prepare([record for _, _, record in decoded if isinstance(record, dict)])
-        encode, step = self.output.encode, self.anonymizer.step
-        for number, line, record in decoded:
-            if record is None:
-                continue
-            try:
-                if isinstance(record, BadRecord):
-                    raise record
-                released, mask = step(record, now, next(decisions) if decisions is not None else None)
-            except (BadRecord, InputError) as error:
-                work.dead.append(self._letter(number, line, str(error)))
-                self.dead_letters += 1
-                continue
-            work.masks.append(mask)
-            work.out.append(encode(released))
-        return work
+    def _work(self, lines: list[bytes], now: float, last: bool, decisions: list[int] | None) -> _Work:
+        """Decode, anonymize, encode."""
+        records, places, letters = self._records(lines)
+        taken = self.anonymizer.take(records, now, decisions)
+        letters.update((places[i], reason) for i, reason in taken.refused.items())
+        released = taken.released + self.anonymizer.flush(now) if last else taken.released
+        out = list(map(self.output.encode, released))
+        if self.at.written == 0 and (lines or last):
+            out.insert(0, self.output.begin(self.anonymizer.fields))
+        self.dead_letters += len(letters)
+        dead = [self._letter(self.at.lines + i + 1, lines[i], letters[i]) for i in sorted(letters)]
+        if self.anonymizer.holds:
+            dead += self._withheld()
+        return _Work(b"".join(out), b"".join(dead), taken.decisions, len(released))
 
-    def _decode(self, line: bytes) -> dict[str, Any] | BadRecord | None:
-        try:
-            return self.input.decode(line)
-        except BadRecord as bad:
-            return bad
+    def _withheld(self) -> list[bytes]:
+        """Letters about records that waited in vain: nothing they could be released as keeps the promise."""
+        letters: list[dict[str, Any]] = [{"reason": IN_VAIN, "record": one} for one in self.anonymizer.withheld()]
+        self.dead_letters += len(letters)
+        return [encode_json(one if self.plan.dead is not None else {"reason": IN_VAIN}) for one in letters]
+
+    def _records(self, lines: list[bytes]) -> tuple[list[dict[str, Any]], list[int], dict[int, str]]:
+        """The records of a block, the lines they stand on, and what is wrong with the other lines."""
+        records, places, letters, decode = [], [], {}, self.input.decode
+        changes = list(self.plan.change.items())
+        for i, line in enumerate(lines):
+            try:
+                record = decode(line)
+                for name, change in changes:
+                    if record is not None and name in record:  # where it is missing, the anonymizer says so
+                        record[name] = change(record[name])
+            except (BadRecord, InputError) as bad:
+                letters[i] = str(bad)
+                continue
+            if record is not None:
+                records.append(record)
+                places.append(i)
+        return records, places, letters
 
     def _letter(self, number: int, line: bytes, reason: str) -> bytes:
         letter: dict[str, Any] = {"line": number, "reason": reason}

@@ -26,7 +26,7 @@ from oboro.errors import FileError
 __all__ = ["Batch", "Folder"]
 
 ENTRY = struct.Struct("<4sIIc")  # mark, length, checksum, kind
-HEAD = struct.Struct("<dQQQI")
+HEAD = struct.Struct("<dQQQ?I")
 MARK = b"obr1"
 BATCH, DONE = b"B", b"D"
 
@@ -36,29 +36,33 @@ class Batch:
     """Lines that were taken together, and what was decided."""
 
     lines: list[bytes]
-    masks: list[int]
+    decisions: list[int]
     now: float
     taken: int  # bytes of input up to the end of this batch
     written: int  # bytes of output up to its end
     refused: int  # bytes of dead letters up to its end
+    last: bool = False  # the input ended here, and what waited was released
 
     def pack(self) -> bytes:
         """As bytes, for the log."""
-        text = b"\x1e".join(line.replace(b"\x1b", b"\x1b1").replace(b"\x1e", b"\x1b2") for line in self.lines)
-        masks = np.array(self.masks, dtype="<i8").tobytes()
+        text = b"\x1e".join(self.lines)
+        if b"\x1b" in text or text.count(b"\x1e") >= max(1, len(self.lines)):  # hardly ever
+            text = b"\x1e".join(line.replace(b"\x1b", b"\x1b1").replace(b"\x1e", b"\x1b2") for line in self.lines)
+        decisions = np.array(self.decisions, dtype="<i8").tobytes()
         counts = struct.pack("<I", len(self.lines))
-        return HEAD.pack(self.now, self.taken, self.written, self.refused, len(self.masks)) + masks + counts + text
+        head = HEAD.pack(self.now, self.taken, self.written, self.refused, self.last, len(self.decisions))
+        return head + decisions + counts + text
 
     @staticmethod
     def unpack(data: bytes) -> Batch:
         """The way back."""
-        now, taken, written, refused, count = HEAD.unpack_from(data)
+        now, taken, written, refused, last, count = HEAD.unpack_from(data)
         end = HEAD.size + 8 * count
-        masks = np.frombuffer(data[HEAD.size : end], dtype="<i8").tolist()
+        decisions = np.frombuffer(data[HEAD.size : end], dtype="<i8").tolist()
         (lines,) = struct.unpack_from("<I", data, end)
         parts = data[end + 4 :].split(b"\x1e") if lines else []
         restored = [part.replace(b"\x1b2", b"\x1e").replace(b"\x1b1", b"\x1b") for part in parts]
-        return Batch(restored, masks, now, taken, written, refused)
+        return Batch(restored, decisions, now, taken, written, refused, last)
 
 
 class Folder:

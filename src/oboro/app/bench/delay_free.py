@@ -7,24 +7,28 @@ are simulated: a function that takes as long to make as here is in force for the
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from oboro.app.bench.rows import Row, data_folder
+from oboro.app.stream import run as stream
 from oboro.evaluate.stream_verify import Pairing, candidates, verify_stream
 from oboro.stream import DelayFree
 
-__all__ = ["rows"]
+__all__ = ["pictures", "rows"]
 
 COLUMNS = {"sex": 9, "race": 8, "marital-status": 5, "native-country": 13, "workclass": 1}
 RATE = 100.0  # arrivals a second
 PREFIX = 3000  # what the sequential method can finish
 ATTACKED, KNOWN = 10_000, 100
+POINTS = 12  # of a curve
 Progress = Callable[[str], None]
 Record = dict[str, Any]
 
@@ -37,8 +41,17 @@ def rows(quick: bool = False, progress: Progress = lambda stage: None) -> list[R
         people = _adult(folder)[: 5000 if quick else None]
         for k in [3] if quick else [3, 5]:
             found += _side_by_side(people, k, quick, progress)
+        progress("lines in and out")
+        found += _lines(people * (1 if quick else 4))
     found += _widths([5, 10] if quick else [5, 10, 20], progress)
     return found
+
+
+def pictures(found: list[Row], folder: Path) -> list[Path]:
+    """Figure 5: cumulative suppressed cells and latency by the number of records."""
+    from oboro.app.bench.delay_free_figures import draw
+
+    return draw(found, folder)
 
 
 def _adult(folder: Path) -> list[Record]:
@@ -57,10 +70,10 @@ def _side_by_side(people: list[Record], k: int, quick: bool, progress: Progress)
         part = people[: PREFIX if not quick else 300] if mode == "sequential" else people
         released, latency, seconds = _pushed(mode, k, part)
         yield from _figures(mode, k, part, released, latency, seconds)
+        yield from _curve(mode, k, released, latency)
         if mode in ("swap", "count"):
             yield _batch(mode, k, part)
-        if mode != "sequential":
-            yield _attacked(mode, k, part, released)
+        yield _attacked(mode, k, part, released)
 
 
 def _pushed(mode: str, k: int, people: list[Record]) -> tuple[list[Record], np.ndarray, float]:
@@ -107,12 +120,36 @@ def _figures(
     yield Row("Figure 5", mode, given, "promise_holds", float(holds), None, seconds)
 
 
+def _curve(mode: str, k: int, released: list[Record], latency: np.ndarray) -> Iterator[Row]:
+    """What Figure 5 draws: suppressed cells so far, and the median latency since the point before."""
+    stars = np.cumsum([sum(one[name] == "*" for name in COLUMNS) for one in released])
+    ends = np.unique(np.geomspace(100, len(released), POINTS).astype(int))
+    for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True):
+        given = {"n": end, "k": k}
+        yield Row("Figure 5, point by point", mode, given, "cells", float(stars[end - 1]))
+        yield Row("Figure 5, point by point", mode, given, "latency_us_median", float(np.median(latency[start:end])))
+
+
 def _batch(mode: str, k: int, people: list[Record]) -> Row:
     table = pa.Table.from_pylist(people)
     began = time.perf_counter()
     DelayFree(list(COLUMNS), k, mode=mode).push_many(table)
     seconds = time.perf_counter() - began
     return Row("Figure 5", mode, {"n": len(people), "k": k}, "push_many_per_s", len(people) / seconds, None, seconds)
+
+
+def _lines(people: list[Record]) -> Iterator[Row]:
+    """`oboro stream` on a file of lines, with the state kept."""
+    with TemporaryDirectory() as made:
+        folder = Path(made)
+        attributes = {name: {"role": "quasi"} for name in COLUMNS}
+        recipe = {"attributes": attributes, "steps": [{"k_anonymize": {"k": 3}}]}
+        (folder / "recipe.json").write_text(json.dumps(recipe))
+        (folder / "in.ndjson").write_text("".join(json.dumps(record) + "\n" for record in people))
+        source, target = str(folder / "in.ndjson"), str(folder / "out.ndjson")
+        metrics = stream(folder / "recipe.json", source=source, target=target, state=folder / "state")
+    given = {"n": len(people), "k": 3}
+    yield Row("lines", "swap", given, "records_per_s", metrics["records_per_second"], None, metrics["seconds"])
 
 
 def _attacked(mode: str, k: int, people: list[Record], released: list[Record]) -> Row:
@@ -142,6 +179,11 @@ def _widths(attributes: list[int], progress: Progress) -> Iterator[Row]:
         yield Row("attributes", "swap", given, "latency_us_median", float(np.median(latency)), None, seconds)
         yield Row("attributes", "swap", given, "latency_us_p99", float(np.percentile(latency, 99)), None, seconds)
         yield Row("attributes", "swap", given, "cells", float(anonymizer.suppressed_cells), None, seconds)
+        table = pa.Table.from_pylist(people)
+        began = time.perf_counter()
+        DelayFree(names, 3).push_many(table)
+        seconds = time.perf_counter() - began
+        yield Row("attributes", "swap", given, "push_many_per_s", len(people) / seconds, None, seconds)
 
 
 def _correlated(width: int, count: int) -> list[Record]:

@@ -47,11 +47,11 @@ def data_folder(name: str) -> Path | None:
     return folder
 
 
-def record(name: str, rows: Sequence[Row], *, quick: bool) -> dict[str, Any]:
+def record(name: str, rows: Sequence[Row], *, quick: bool, full: bool = False) -> dict[str, Any]:
     """Everything that a reader needs to judge the figures."""
     return {
         "bench": name,
-        "command": f"oboro bench {name}{' --quick' if quick else ''}",
+        "command": f"oboro bench {name}{' --quick' if quick else ' --full' if full else ''}",
         "date": datetime.now(UTC).date().isoformat(),
         "machine": {"cores": os.cpu_count(), "processor": _processor(), "system": platform.system()},
         "versions": {"python": platform.python_version(), **{package: version(package) for package in PACKAGES}},

@@ -1,0 +1,83 @@
+"""What a running stream needs of an anonymizer: `DelayFree` answers at once, a window holds records back for a while.
+
+The runner hands over blocks of records and writes down what it was told, so that after `kill -9` everything can be done
+again: `take` with the same records, moments and decisions must release the same records. Records come out in the order in
+which they went in, each that was not refused exactly once, `flush` included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, Self
+
+__all__ = ["Anonymizer", "Record", "Taken"]
+
+Record = Mapping[str, Any]
+
+
+@dataclass
+class Taken:
+    """What came of a block of records."""
+
+    released: list[dict[str, Any]] = field(default_factory=list)
+    """Released now: of these records or of earlier ones that had to wait."""
+    decisions: list[int] = field(default_factory=list)
+    """What cannot be found again by repeating the block (empty where repeating is enough); handed over in a replay."""
+    refused: dict[int, str] = field(default_factory=dict)
+    """The places in the block of records that were not taken, and why, without any value."""
+
+
+class Anonymizer(Protocol):
+    """One stream's memory and decisions. Not safe for use from several threads at once."""
+
+    holds: ClassVar[bool]
+    """Whether records may wait: then what a block releases may belong to earlier blocks."""
+    records: int
+    """How many were taken so far."""
+    extra: dict[str, Any]
+    """What `save` was given along with the state that this was restored from."""
+
+    @property
+    def fields(self) -> Sequence[str]:
+        """The fields of a released record, in order."""
+        ...
+
+    @property
+    def due(self) -> float | None:
+        """The moment (seconds since 1970) at which `take` wants to be called even if no record came; None: never."""
+        ...
+
+    def fingerprint(self) -> str:
+        """Equal for two anonymizers that would decide alike: a state goes on only under the settings it began with."""
+        ...
+
+    def take(self, records: Sequence[Record], now: float, decisions: Sequence[int] | None = None) -> Taken:
+        """Take a block, possibly empty; `decisions` are those of the first time, if it is repeated."""
+        ...
+
+    def flush(self, now: float) -> list[dict[str, Any]]:
+        """The input has ended: release all that waits, with the promise kept."""
+        ...
+
+    def withheld(self) -> list[dict[str, Any]]:
+        """Records that waited and can never be released with the promise kept, since this was last asked."""
+        ...
+
+    def save(self, path: str | Path, extra: Mapping[str, Any] | None = None) -> None:
+        """Write everything to one file, atomically."""
+        ...
+
+    @classmethod
+    def restore(cls, path: str | Path) -> Self:
+        """Go on from a saved state."""
+        ...
+
+    def stats(self) -> dict[str, Any]:
+        """Counts for people to look at: `records`, `suppressed_cells` or a loss, and so on."""
+        ...
+
+    def close(self) -> None:
+        """End what runs in the background."""
+        ...

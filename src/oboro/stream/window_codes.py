@@ -1,0 +1,57 @@
+"""Values as numbers, counted in the order of coming; those that nobody has any more can be forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from oboro.errors import ColumnError
+
+__all__ = ["Codes"]
+
+
+class Codes:
+    """The values of one field. Equal values (1, 1.0 and true) are one, in the form first seen; missing is one of them.
+
+    >>> codes = Codes("sex")
+    >>> [codes.code(value) for value in ("F", "M", "F", None)], codes.values
+    ([0, 1, 0, 2], ['F', 'M', None])
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.values: list[Any] = []
+        self._codes: dict[Any, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def checked(self, value: Any) -> Any:
+        """A value that can be one; NaN is missing."""
+        if isinstance(value, list | dict | set):
+            raise ColumnError(f"{self.name}: is no single value")
+        return None if isinstance(value, float) and value != value else value
+
+    def code(self, value: Any) -> int:
+        """The number of a value, a new one for a new value."""
+        code = self._codes.setdefault(value, len(self.values))
+        if code == len(self.values):
+            self.values.append(value)
+        return code
+
+    def load(self, values: Sequence[Any]) -> None:
+        """Known values, in order."""
+        self.values = list(values)
+        self._codes = {value: code for code, value in enumerate(self.values)}
+
+    def renumber(self, uses: Sequence[np.ndarray]) -> None:
+        """Forget every value whose number occurs in none of the arrays, and write the new numbers into them. Order stays."""
+        used = np.zeros(max(len(self.values), 1), dtype=bool)
+        for codes in uses:
+            used[codes] = True
+        place = np.cumsum(used) - 1
+        for codes in uses:
+            codes[...] = place[codes]
+        self.load([value for value, keep in zip(self.values, used, strict=False) if keep])
