@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SOURCES := src tests
 
-.PHONY: help demo test lint types layers unit bench lock clean
+.PHONY: help demo test lint types layers unit browser bench lock clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 16
@@ -25,7 +25,13 @@ types: $(VENV)/.dev  ## types, strictly
 layers: $(VENV)/.dev  ## imports point down only
 	$(BIN)/lint-imports
 
-unit: $(VENV)/.dev  ## tests, property tests and the examples in the documentation
+browser:  # the report is looked at in a real browser; without one those tests are skipped, and say so
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	       && apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium fonts-noto-cjk >/dev/null 2>&1; } \
+	  || echo "No chromium here: the browser tests of the report are skipped" >&2
+
+unit: $(VENV)/.dev browser  ## tests, property tests and the examples in the documentation
 	$(BIN)/python -m pytest -n 2
 
 bench: $(VENV)/.dev  ## reading and encoding a wide CSV, next to polars in the same run

@@ -37,6 +37,7 @@ _ROOMS = {
     "Swap": "oboro.techniques.swap",
     "Synthesize": "oboro.techniques.synthesize",
     "TopCode": "oboro.techniques.coding",
+    "attack": "oboro.evaluate.attacks",
     "fidelity": "oboro.evaluate.fidelity",
     "pk_evidence": "oboro.evaluate.retention",
     "read": "oboro.io.files",
@@ -70,6 +71,7 @@ __all__ = [
     "Swap",
     "Synthesize",
     "TopCode",
+    "attack",
     "errors",
     "fidelity",
     "pk_evidence",
@@ -83,6 +85,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from oboro import errors, stream
+    from oboro.evaluate.attacks import attack
     from oboro.evaluate.fidelity import fidelity
     from oboro.evaluate.outliers import Outliers, special_uniques
     from oboro.evaluate.reconstruct import reconstruct

@@ -8,11 +8,12 @@ and returns nothing at all if one does not hold.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Protocol, Self
 
 import numpy as np
 import yaml
@@ -20,6 +21,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, 
 from pydantic import ValidationError as PydanticError
 
 from oboro.errors import ColumnError, FileError, HierarchyError, PromiseError, RecipeError, listing
+from oboro.evaluate.changes import changed_cells
 from oboro.evaluate.report import Report
 from oboro.evaluate.verify import Promise, Verdict, Verification
 from oboro.io.files import Source, read
@@ -30,9 +32,14 @@ from oboro.table.schema import Attribute, Role, Schema
 from oboro.techniques import TECHNIQUES
 from oboro.techniques.base import Technique, Work
 
-__all__ = ["Recipe"]
+__all__ = ["Progress", "Recipe"]
 
-Progress = Callable[[str], None]
+
+class Progress(Protocol):
+    """Told the stage that begins, and while it lasts how many rows are done and how many there are in all."""
+
+    def __call__(self, stage: str, done: int = 0, total: int | None = None) -> None:
+        """Take note."""
 
 
 def _step(value: Any) -> Technique:
@@ -154,13 +161,15 @@ class Recipe(BaseModel):
     def run(self, source: Any, *, progress: Progress | None = None) -> Release:
         """Apply the recipe to a pandas, polars or pyarrow frame, or to a file; the same kind comes back (a file: an Arrow table).
 
-        Raises a `PromiseError` and releases nothing where a promise does not hold on the result.
+        Of a CSV or Parquet file only the columns that the recipe touches are held; the others are read again when the release
+        is written or looked at. Raises a `PromiseError` and releases nothing where a promise does not hold on the result.
         """
-        say = progress or (lambda stage: None)
+        say: Progress = progress or _silent
         origin = source if isinstance(source, Source) else None
         if isinstance(source, str | Path):
             say("reading")
-            source = origin = read(source)
+            counted = None if progress is None else partial(progress, "reading")
+            source = origin = read(source, needed=self.reads, progress=counted)
         frame = Frame.read(origin.data if origin else source)
         data, given = self._admit(frame.data)
         schema = given
@@ -183,6 +192,11 @@ class Recipe(BaseModel):
             recipe_text=self.to_yaml(),
             source=origin,
         )
+
+    def reads(self, names: Sequence[str]) -> Collection[str]:
+        """Which columns of a table must be held to run the recipe; the others are released as they stand, or not at all."""
+        spoken = {name for name, one in self.attributes.items() if one.role in (Role.QUASI, Role.SENSITIVE)}
+        return spoken.union(*(step.reads(names) for step in self.steps)).intersection(names)
 
     def evaluate(self, original: Any, released: Any) -> Report:
         """Measure a release that anybody made: the recipe says what the columns are, and whether records were moved.
@@ -239,12 +253,13 @@ class Recipe(BaseModel):
             say(step.step)
             started = time.perf_counter()
             plan = step.explain(schema)
-            outcome = step.run(Work(data, schema, np.random.default_rng(seed)))
+            outcome = step.run(Work(data, schema, np.random.default_rng(seed), lambda path: read(path).data, say))
             seconds = time.perf_counter() - started
             rows = (data.rows, outcome.data.rows)
+            changed = changed_cells(data, outcome.data) if step.changes_values else {}
             data, schema = outcome.data, outcome.schema
             promises += outcome.promises
-            records.append(StepRecord(step.step, plan, dict(outcome.facts), seconds, *rows))
+            records.append(StepRecord(step.step, plan, dict(outcome.facts), seconds, *rows, changed))
         return data, schema, records, promises
 
     def _seeds(self) -> Iterator[np.random.SeedSequence]:
@@ -262,6 +277,10 @@ class Recipe(BaseModel):
             verdicts += results[0].verdicts
         quasi = dict.fromkeys(name for promise in promises for name in promise.quasi if name in data)
         return Verification.of(verdicts, list(quasi))
+
+
+def _silent(stage: str, done: int = 0, total: int | None = None) -> None:
+    pass
 
 
 class _RecipeShape(BaseModel):

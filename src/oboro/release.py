@@ -9,17 +9,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from oboro.errors import InputError
 from oboro.evaluate.report import Report, build
 from oboro.evaluate.verify import Verification
 from oboro.io.files import Source
 from oboro.io.output import write
+from oboro.io.rest import Rows
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.schema import Schema
+from oboro.table.schema import Role, Schema
 
-__all__ = ["Release", "StepRecord", "measure"]
+__all__ = ["Release", "StepRecord", "bound_hierarchies", "file_evidence", "measure"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class StepRecord:
     seconds: float
     rows_before: int
     rows_after: int
+    changed: Mapping[str, int] | None = None  # cells that hold another value than before, by column
 
     def as_dict(self) -> dict[str, Any]:
         """For reports."""
@@ -42,6 +46,7 @@ class StepRecord:
             "seconds": self.seconds,
             "rows_before": self.rows_before,
             "rows_after": self.rows_after,
+            "changed": None if self.changed is None else dict(self.changed),
         }
 
 
@@ -59,12 +64,13 @@ class Release:
     source: Source | None = None  # the file it came from
 
     def __repr__(self) -> str:
-        return f"Release({self.dataset.rows} rows, {len(self.dataset.columns)} columns; {self.verification.sentence()})"
+        held = self.frame.data
+        return f"Release({held.rows} rows, {len(held.columns)} columns; {self.verification.sentence()})"
 
-    @property
+    @cached_property
     def dataset(self) -> Dataset:
-        """The released table, still encoded."""
-        return self.frame.data
+        """The released table, still encoded; columns that stayed in the file are read now."""
+        return self.source.fill(self.frame.data) if self.source is not None else self.frame.data
 
     @cached_property
     def data(self) -> Any:
@@ -73,20 +79,29 @@ class Release:
 
     @cached_property
     def report(self) -> Report:
-        """Risk, utility and evidence; made when first asked for."""
+        """Attacks, risk, utility and evidence; made when first asked for."""
+        return self._measured()
+
+    @cached_property
+    def figures(self) -> Report:
+        """The report without attacks, for a first look."""
+        return self._measured(attempts=0)
+
+    def _measured(self, **options: Any) -> Report:
         return measure(
             self.original,
-            self.dataset,
+            self.frame.data,
             self.given,
             recipe_text=self.recipe_text,
             verification=self.verification,
             steps=[step.as_dict() for step in self.steps],
+            **options,
         )
 
     def with_files(self, output: str | Path) -> Report:
         """The report with evidence of the files: their names, sizes and SHA-256, so that a signature speaks of exactly these."""
         paths = {"input": self.source.path if self.source else None, "output": output}
-        files = {role: _evidence(Path(path)) for role, path in paths.items() if path and Path(path).is_file()}
+        files = {role: file_evidence(Path(path)) for role, path in paths.items() if path and Path(path).is_file()}
         return self.report.model_copy(update={"files": files})
 
     def explain(self) -> str:
@@ -94,13 +109,38 @@ class Release:
         lines = []
         for number, step in enumerate(self.steps, 1):
             lines.append(f"{number}. {step.name}: {step.plan}")
-            lines += [f"     {key.replace('_', ' ')}: {_short(value)}" for key, value in step.facts.items()]
+            lines += [line for key, value in step.facts.items() for line in _said(key, value)]
         lines.append(self.verification.sentence())
         return "\n".join(lines)
 
-    def write(self, path: str | Path) -> None:
-        """Write the released table; the name's ending chooses the format. All of it appears at once, or nothing does."""
-        write(self.dataset, path, self.source.dialect if self.source else None)
+    @property
+    def again(self) -> str:
+        """The recipe as YAML with the levels that `k_anonymize` found: on the next delivery nothing is searched.
+
+        Classes that are too small there are suppressed by the same rule and limit, and every promise is verified again.
+        """
+        content = yaml.safe_load(self.recipe_text)
+        for step, record in zip(content.get("steps", []), self.steps, strict=True):
+            step[record.name] = {**(step[record.name] or {}), **record.facts.get("again", {})}
+        return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=120)
+
+    def summary(self) -> str:
+        """What was released and verified, without measuring risk and loss (the report does, which takes longer)."""
+        before, after = self.original, self.frame.data
+        lines = [self.verification.sentence()]
+        lines.append(f"Rows     {before.rows:,} in, {after.rows:,} out")
+        lines.append(f"Columns  {len(before.columns)} in, {len(after.columns)} out")
+        return "\n".join(lines)
+
+    def write(self, path: str | Path, *, progress: Rows | None = None) -> None:
+        """Write the released table; the name's ending chooses the format. All of it appears at once, or nothing does.
+
+        `progress` is told how many rows of the input are done, where columns come from there.
+        """
+        if self.source is None:
+            write(self.frame.data, path)
+        else:
+            self.source.write(self.frame.data, path, progress)
 
 
 def measure(original: Dataset, released: Dataset, schema: Schema, **evidence: Any) -> Report:
@@ -110,12 +150,13 @@ def measure(original: Dataset, released: Dataset, schema: Schema, **evidence: An
         released,
         quasi=[name for name in schema.quasi if name in released],
         sensitive=[name for name in schema.sensitive if name in released],
-        hierarchies=_hierarchies(original, schema),
+        identifiers=schema.named(Role.IDENTIFIER),
+        hierarchies=bound_hierarchies(original, schema),
         **evidence,
     )
 
 
-def _hierarchies(original: Dataset, schema: Schema) -> dict[str, Hierarchy]:
+def bound_hierarchies(original: Dataset, schema: Schema) -> dict[str, Hierarchy]:
     """The hierarchies that fit the original columns; one that needs an earlier step is left out."""
     found = {}
     for name in schema.quasi:
@@ -126,10 +167,19 @@ def _hierarchies(original: Dataset, schema: Schema) -> dict[str, Hierarchy]:
     return found
 
 
-def _evidence(path: Path) -> dict[str, Any]:
+def file_evidence(path: Path) -> dict[str, Any]:
+    """The name, size and SHA-256 of a file."""
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {"path": path.name, "bytes": path.stat().st_size, "sha256": digest}
+
+
+def _said(key: str, value: Any) -> list[str]:
+    """One fact in words; a list of comparable ones (runners-up) one below the other."""
+    name = key.replace("_", " ")
+    if isinstance(value, list) and value and isinstance(value[0], Mapping):
+        return [f"     {name}:", *(f"       {_short(one)}" for one in value)]
+    return [f"     {name}: {_short(value)}"]
 
 
 def _short(value: Any, most: int = 160) -> str:

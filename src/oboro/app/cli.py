@@ -9,8 +9,11 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +22,7 @@ import typer
 from oboro.app.stream import stream
 
 if TYPE_CHECKING:
+    from oboro.evaluate.report import Report
     from oboro.io.files import Source
     from oboro.release import Release
 
@@ -37,10 +41,19 @@ RecipeFile = Annotated[Path, typer.Option("--recipe", "-r", help="The recipe (YA
 ReportFile = Annotated[
     Path | None, typer.Option("--report", help="Also write a report as one self-contained HTML file.")
 ]
+PublicReport = Annotated[
+    Path | None,
+    typer.Option("--public-report", help="Also write a report without anything that helps to undo the processing."),
+]
+Lang = Annotated[str, typer.Option(help="Language of the reports: en or ja.")]
+Fraction = Annotated[
+    float, typer.Option(help="The part of the population that the table holds (population uniqueness).")
+]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of CSV input; found out if not given.")]
 Delimiter = Annotated[str | None, typer.Option(help="Delimiter of CSV input; found out if not given.")]
 Header = Annotated[bool, typer.Option(help="Whether the first line of CSV input names the columns.")]
 Sheet = Annotated[str | None, typer.Option(help="Sheet of Excel input; the first if not given.")]
+MEASURED = 1_000_000  # rows up to which risk and loss are measured without being asked for
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON for programs.")]
 
 
@@ -92,12 +105,22 @@ def _unexpected(error: Exception) -> str:
 
 @contextmanager
 def _stages() -> Iterator[Any]:
-    """A spinner on stderr that names the stage; silent when stderr is not a terminal."""
+    """A bar on stderr that shows the stage, and where rows are counted how many are done and how fast; only on a terminal."""
     from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rows]}"))
     console = Console(stderr=True)
-    with console.status("starting") as status:
-        yield lambda stage: status.update(stage)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("starting", total=None, rows="")
+        began = {"": time.monotonic()}
+
+        def show(stage: str, done: int = 0, total: int | None = None) -> None:
+            seconds = time.monotonic() - began.setdefault(stage, time.monotonic())
+            rows = f"{done:,} rows, {done / seconds:,.0f} rows/s" if done and seconds else ""
+            bar.update(task, description=stage, completed=done, total=total, rows=rows)
+
+        yield show
 
 
 def _console() -> Any:
@@ -149,10 +172,8 @@ def demo(
     Example: `oboro demo --rows 20000`
     """
     from oboro.app.demo import run
-    from oboro.kernels import compiled_before
 
-    if not compiled_before():
-        print("The first run compiles what is fast later; it takes about half a minute.", file=sys.stderr)
+    _warn_if_cold()
     with _stages() as stage:
         story = run(output, rows, seed, stage)
     story.show(_console())
@@ -184,6 +205,8 @@ def anonymize(
         typer.Option("--output", "-o", help="Where the released table goes; the ending chooses the format."),
     ] = None,
     report: ReportFile = None,
+    public_report: PublicReport = None,
+    lang: Lang = "en",
     explain: Annotated[bool, typer.Option("--explain", help="Say what would be done, and do nothing.")] = False,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
@@ -196,6 +219,7 @@ def anonymize(
     Example: `oboro anonymize people.csv --recipe recipe.yaml --output released.csv --report report.html`
     """
     from oboro.errors import UsageError
+    from oboro.io.files import read
     from oboro.io.output import check_output
     from oboro.recipe import Recipe
 
@@ -206,32 +230,70 @@ def anonymize(
     if output is None:
         raise UsageError("say where the released table goes: --output OUT (or --explain to see the plan only)")
     check_output(output)
-    source = _read(data, encoding, delimiter, header, sheet)
+    _warn_if_cold()
+    options = {"encoding": encoding, "delimiter": delimiter, "header": header, "sheet": sheet}
     with _stages() as stage:
+        stage("reading")
+        source = read(data, needed=plan.reads, progress=partial(stage, "reading"), **options)  # type: ignore[arg-type]
         release = plan.run(source, progress=stage)
-        _write(release, output, report, stage)
+        _write(release, output, _Pages(report, public_report, lang), stage)
+    for step in release.steps:
+        if "warning" in step.facts:
+            print(f"oboro: warning: {step.name}: {step.facts['warning']}", file=sys.stderr)
     if as_json:
-        _print_json(release.report.as_dict())
-    else:
+        _print_json(release.with_files(output).as_dict())
+    elif report is not None or public_report is not None:
         print(release.report.summary(), file=sys.stderr)
+    elif release.frame.data.rows <= MEASURED:
+        print(release.figures.summary(), file=sys.stderr)
+    else:
+        print(release.summary(), file=sys.stderr)
 
 
-def _write(release: Release, output: Path, report: Path | None, stage: Any) -> None:
-    if report is not None:
+def _warn_if_cold() -> None:
+    from oboro.kernels import compiled_before
+
+    if not compiled_before():
+        print("The first run compiles what is fast later; it takes about half a minute.", file=sys.stderr)
+
+
+@dataclass(frozen=True)
+class _Pages:
+    """The reports that were asked for."""
+
+    owner: Path | None
+    public: Path | None
+    lang: str
+
+    def __post_init__(self) -> None:
+        from oboro.errors import UsageError
+
+        if self.lang not in ("en", "ja"):
+            raise UsageError(f"--lang: must be en or ja; got {self.lang!r}")
+
+    @property
+    def any(self) -> bool:
+        return self.owner is not None or self.public is not None
+
+    def write(self, report: Report) -> None:
+        """Each appears whole or not at all."""
+        from oboro.io.output import atomic
+
+        for path, facts in ((self.owner, report), (self.public, report.to_public() if self.public else report)):
+            if path is not None:
+                with atomic(path) as file:
+                    file.write(facts.to_html(lang=self.lang).encode())
+
+
+def _write(release: Release, output: Path, pages: _Pages, stage: Any) -> None:
+    if pages.any:
         stage("measuring risk and utility")
         release.report  # noqa: B018  (measured before anything is written, so that a failure leaves nothing)
     stage("writing")
-    release.write(output)
-    if report is not None:
+    release.write(output, progress=partial(stage, "writing"))
+    if pages.any:
         stage("making the report")
-        _write_page(release.with_files(output).to_html(), report)
-
-
-def _write_page(page: str, path: Path) -> None:
-    from oboro.io.output import atomic
-
-    with atomic(path) as file:
-        file.write(page.encode())
+        pages.write(release.with_files(output))
 
 
 @app.command()
@@ -253,6 +315,18 @@ def verify(
     alpha: Annotated[
         float | None, typer.Option(help="(α,k): no sensitive value is more frequent than α in a class.")
     ] = None,
+    maximum_risk: Annotated[float | None, typer.Option(help="1 / the smallest class is at most this.")] = None,
+    average_risk: Annotated[float | None, typer.Option(help="Classes / records are at most this.")] = None,
+    population: Annotated[
+        Path | None, typer.Option(help="A table of everybody, not generalized, for --k-map and --presence.")
+    ] = None,
+    k_map: Annotated[int | None, typer.Option(help="Like every class look at least so many of the population.")] = None,
+    presence: Annotated[
+        str | None, typer.Option(help="δ-presence: the least and the greatest part of them in the table: 0.1,0.6.")
+    ] = None,
+    recipe: Annotated[
+        Path | None, typer.Option(help="The recipe whose hierarchies explain the labels to the population.")
+    ] = None,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     header: Header = True,
@@ -267,6 +341,7 @@ def verify(
     from oboro.table.hierarchy import HierarchySpec
 
     table = _read(released, encoding, delimiter, header, sheet)
+    everybody = _read(population, encoding, delimiter, header, sheet).data if population else None
     result = check(
         table.data,
         quasi=_names(quasi),
@@ -279,6 +354,12 @@ def verify(
         distance=distance,
         hierarchy=HierarchySpec(csv=str(hierarchy)) if hierarchy else None,
         alpha=alpha,
+        maximum_risk=maximum_risk,
+        average_risk=average_risk,
+        population=everybody,
+        k_map=k_map,
+        presence=_presence(presence),
+        hierarchies=_hierarchies(recipe, everybody, _names(quasi)) if recipe else None,
     )
     if as_json:
         _print_json(result.as_dict())
@@ -287,34 +368,85 @@ def verify(
     raise typer.Exit(0 if result.holds else 1)
 
 
+def _presence(text: str | None) -> tuple[float, float] | None:
+    from oboro.errors import UsageError
+
+    if text is None:
+        return None
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise UsageError(f"--presence: two numbers with a comma, such as 0.1,0.6; got {text!r}") from None
+    return low, high
+
+
+def _hierarchies(recipe: Path, everybody: Any, quasi: list[str]) -> dict[str, Any]:
+    """The hierarchies of a recipe, for the population's values."""
+    from oboro.errors import UsageError
+    from oboro.recipe import Recipe
+    from oboro.table.schema import Schema
+
+    if everybody is None:
+        raise UsageError("--recipe: explains labels to a population; give --population too")
+    schema = Schema(Recipe.load(recipe).attributes, recipe.parent)
+    return {name: schema.hierarchy(name, everybody[name]) for name in quasi if name in everybody}
+
+
 @app.command()
 def evaluate(
     original: Data,
     released: Data,
-    recipe: RecipeFile,
+    recipe: Annotated[
+        Path | None, typer.Option("--recipe", "-r", help="The recipe, for roles and hierarchies.")
+    ] = None,
+    quasi: Annotated[str | None, typer.Option(help="Without a recipe: the quasi-identifiers, with commas.")] = None,
+    sensitive: Annotated[str | None, typer.Option(help="Without a recipe: the sensitive columns.")] = None,
+    identifier: Annotated[str | None, typer.Option(help="Without a recipe: the columns that name people.")] = None,
     report: ReportFile = None,
+    public_report: PublicReport = None,
+    lang: Lang = "en",
+    fraction: Fraction = 1.0,
+    control: Annotated[
+        Path | None, typer.Option(help="People who are in neither table: the control group of the attacks.")
+    ] = None,
+    attempts: Annotated[int, typer.Option(min=0, help="Guesses of each attack; 0: no attack is run.")] = 2000,
+    unpaired: Annotated[
+        bool, typer.Option("--unpaired", help="The rows of the release stand in another order.")
+    ] = False,
+    truth: Annotated[
+        Path | None,
+        typer.Option(help="A table whose first column says which original row each released record is, from 1."),
+    ] = None,
+    stream_metrics: Annotated[
+        Path | None, typer.Option(help="What `oboro stream --json` printed, one line each, for the timelines.")
+    ] = None,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     header: Header = True,
     sheet: Sheet = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the risk that is left in a release and what it lost, whoever made it.
+    """Attack a release, measure the risk that is left in it and what it lost, whoever made it.
 
-    The recipe says which columns are quasi-identifiers and sensitive; its steps are not run.
+    Roles come from the recipe (its steps are not run), from the options, or are guessed, which the report then says.
 
-    Example: `oboro evaluate people.csv released.csv --recipe recipe.yaml --report report.html`
+    Example: `oboro evaluate people.csv released.csv --quasi age,sex,zip --sensitive disease --report report.html`
     """
-    from oboro.recipe import Recipe
+    from oboro.app.evaluating import Question
+    from oboro.app.evaluating import evaluate as measure
+    from oboro.table.schema import Role
 
-    plan = Recipe.load(recipe)
-    before = _read(original, encoding, delimiter, header, sheet)
-    after = _read(released, encoding, delimiter, header, sheet)
+    pages = _Pages(report, public_report, lang)
+    files = {"input": original, "output": released, **({"control group": control} if control else {})}
+    tables = {role: _read(path, encoding, delimiter, header, sheet).data for role, path in files.items()}
+    roles = {Role.QUASI: _names(quasi), Role.SENSITIVE: _names(sensitive), Role.IDENTIFIER: _names(identifier)}
+    group = tables.get("control group")
+    known = _read(truth, encoding, delimiter, header, sheet).data if truth else None
+    question = Question(recipe, roles, fraction, group, stream_metrics, unpaired, attempts, known)
     with _stages() as stage:
         stage("measuring")
-        found = plan.evaluate(before.data, after.data)
-        if report is not None:
-            _write_page(found.to_html(), report)
+        found = measure(tables["input"], tables["output"], question, files)
+        pages.write(found)
     if as_json:
         _print_json(found.as_dict())
     else:
@@ -375,6 +507,9 @@ def synth(
 def bench(
     name: Annotated[str, typer.Argument(help="The benchmark; a wrong name lists them.")],
     quick: Annotated[bool, typer.Option("--quick", help="A smaller part of the same work, within a minute.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Also what needs gigabytes of memory (lattice: 100M rows).")
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A folder for the figures as JSON and the pictures.")
     ] = None,
@@ -389,18 +524,25 @@ def bench(
     from oboro.app.bench import run
 
     with _stages() as stage:
-        run(name, quick=quick, as_json=as_json, output=output, progress=stage)
+        run(name, quick=quick, full=full, as_json=as_json, output=output, progress=stage)
 
 
 @app.command()
-def schema() -> None:
-    """Print the JSON Schema of recipes, for editors that check and complete YAML.
+def schema(
+    what: Annotated[str, typer.Argument(help="recipe, or report (what --json prints).")] = "recipe",
+) -> None:
+    """Print the JSON Schema of recipes, for editors that check and complete YAML, or of reports.
 
     Example: `oboro schema > recipe.schema.json`
     """
+    from oboro.errors import UsageError
+    from oboro.evaluate.report import Report
     from oboro.recipe import Recipe
 
-    _print_json(Recipe.json_schema())
+    schemas = {"recipe": Recipe.json_schema, "report": Report.json_schema}
+    if what not in schemas:
+        raise UsageError(f"there is a schema of {' and of '.join(schemas)}; got {what!r}")
+    _print_json(schemas[what]())
 
 
 app.command()(stream)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,12 @@ from oboro.errors import UsageError
 from oboro.io.output import atomic, write, write_blocks
 from oboro.io.synth import hierarchy_csv, people, people_hierarchies, people_recipe
 from oboro.io.synth_purchases import purchases, purchases_hierarchies, purchases_recipe
-from oboro.recipe import Recipe
+from oboro.recipe import Progress, Recipe
 from oboro.release import Release
 from oboro.table.dataset import Dataset
 
 __all__ = ["Story", "run", "synthesize"]
 
-Stage = Callable[[str], None]
 Rows = Iterable[Sequence[str]]
 
 SHOWN = ("name", "birthdate", "sex", "address", "job", "diagnosis")
@@ -61,7 +60,7 @@ FILES = {
 }
 
 
-def run(folder: Path, rows: int, seed: int, stage: Stage) -> Story:
+def run(folder: Path, rows: int, seed: int, stage: Progress) -> Story:
     """Make up people, anonymize them by a recipe, verify, report; everything is left in `folder`."""
     started = time.perf_counter()
     folder.mkdir(parents=True, exist_ok=True)
@@ -78,7 +77,7 @@ def run(folder: Path, rows: int, seed: int, stage: Stage) -> Story:
     return Story(folder, original, release, time.perf_counter() - started)
 
 
-def synthesize(kind: str, rows: int, columns: int, seed: int, output: Path, stage: Stage) -> Path:
+def synthesize(kind: str, rows: int, columns: int, seed: int, output: Path, stage: Progress) -> Path:
     """A made-up table with its hierarchies and a ready recipe beside it; returns where the recipe is."""
     hierarchies = f"{output.name}.hierarchies"
     stage(f"making up {rows} rows")

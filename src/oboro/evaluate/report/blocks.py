@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 __all__ = ["Block", "Card", "Cards", "Cell", "Code", "Facts", "Grid", "Notes", "Picture", "Pictures", "Section", "Text"]
 __all__ += ["Tone", "count", "number", "percent", "size", "words"]
 
-Tone = Literal["", "good", "bad", "quiet"]
+Tone = Literal["", "good", "warn", "bad", "quiet"]
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Cell:
 
     text: str
     tone: Tone = ""
-    hint: str = ""
+    hint: str | Sequence[str] = ""
     meter: float | None = None
 
 
@@ -52,13 +52,14 @@ class Cards:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table. Columns named in `numbers` are set to the right."""
+    """A table. Columns named in `numbers` are set to the right; one of whole sentences says so with `prose`."""
 
     kind: ClassVar[str] = "grid"
     head: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     numbers: frozenset[int] = frozenset()
     caption: str = ""
+    prose: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Picture:
     title: str
     svg: str
     tag: str = ""
-    note: str = ""
+    note: str | Sequence[str] = ""
     narrow: str = ""
 
 
@@ -81,6 +82,7 @@ class Pictures:
 
     kind: ClassVar[str] = "pictures"
     pictures: Sequence[Picture]
+    legend: bool = True
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,13 @@ class Section:
     key: str
     title: str
     blocks: Sequence[Block]
+
+    @property
+    def name(self) -> str:
+        """What the navigation calls it."""
+        return {"iso": "ISO/IEC 20889", "appi": "APPI", "hipaa": "HIPAA", "wp216": "WP216"}.get(
+            self.key, self.key.capitalize()
+        )
 
 
 def count(value: int | None) -> str:

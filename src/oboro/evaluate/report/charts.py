@@ -14,10 +14,10 @@ from unicodedata import east_asian_width
 
 from oboro.evaluate.report.distributions import SPECIAL, Bar, Distribution
 
-__all__ = ["WIDTH", "class_sizes", "clip", "distribution"]
+__all__ = ["WIDTH", "class_sizes", "clip", "distribution", "heat", "intervals", "lattice", "timeline"]
 
 WIDTH = 440  # of a picture of which two stand side by side; also what a phone shows without shrinking much
-LABELS = 130  # room for the labels of lying bars
+LABELS = 142  # room for the labels of lying bars
 BEFORE, AFTER, MUTED, LINE = "var(--before)", "var(--after)", "var(--muted)", "var(--line)"
 SIDES = (
     ("before", BEFORE, 0.86),
@@ -36,6 +36,78 @@ def distribution(column: Distribution) -> str:
 def class_sizes(bars: Sequence[Bar], width: int) -> str:
     """How many rows stand in classes of which size, before and after."""
     return _standing(_shares(bars), title="rows in a class", width=width)
+
+
+def intervals(rows: list[dict[str, Any]], width: int) -> str:
+    """Shares with their intervals, attack and control on one line for each label."""
+    import altair as alt
+
+    labels = list(dict.fromkeys(row["label"] for row in rows))
+    shown = dict(zip(labels, _distinct(labels), strict=True))
+    values = [{**row, "label": shown[row["label"]]} for row in rows]
+    layers = []
+    for side, colour, dot, offset in (("control", BEFORE, 70, 5), ("attack", AFTER, 90, -3)):
+        chart = _chart([row for row in values if row["side"] == side], width=width - LABELS - 20, height=alt.Step(30))
+        y = alt.Y("label:N", sort=None, title=None, axis=_labels_axis(minExtent=LABELS, maxExtent=LABELS))
+        x = alt.X("low:Q", title="share that was right", axis=_values_axis(".0%"), scale=alt.Scale(domain=[0, 1]))
+        layers.append(chart.mark_rule(color=colour, strokeWidth=2, yOffset=offset).encode(x=x, x2="high:Q", y=y))
+        point = chart.mark_point(color=colour, fill=colour, size=dot, opacity=1, yOffset=offset)
+        layers.append(point.encode(x=alt.X("value:Q"), y=y))
+    return _svg(alt.layer(*layers))
+
+
+def heat(columns: Sequence[str], matrix: Sequence[Sequence[float]]) -> str:
+    """A matrix of numbers from 0 to 1 as squares, the darker the larger; few columns have their numbers written in."""
+    import altair as alt
+
+    names = _distinct(clip(name, 13) for name in columns)
+    rows = [
+        {"a": names[i], "b": names[j], "value": matrix[i][j], "said": f"{matrix[i][j]:.2f}".lstrip("0")}
+        for i in range(len(names))
+        for j in range(len(names))
+        if i != j
+    ]
+    side = min(32, (WIDTH - 120) // max(1, len(names)))
+    chart = _chart(rows, width=side * len(names), height=side * len(names))
+    axis = _labels_axis(labelAngle=-60)
+    x, y = (
+        alt.X("b:N", sort=names, title=None, axis=axis),
+        alt.Y("a:N", sort=names, title=None, axis=_labels_axis(minExtent=96)),
+    )
+    strength = alt.Opacity("value:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[0.06, 1]))
+    squares = chart.mark_rect(color=AFTER).encode(x=x, y=y, opacity=strength)
+    if side < 28:
+        return _svg(squares)
+    ink = alt.condition("datum.value > 0.55", alt.value("var(--card)"), alt.value("var(--ink)"))
+    return _svg(alt.layer(squares, chart.mark_text(fontSize=11).encode(x=x, y=y, text="said:N", color=ink)))
+
+
+def lattice(points: list[dict[str, Any]]) -> str:
+    """Combinations of levels by how far they generalize and what they lose; the chosen one is filled."""
+    import altair as alt
+
+    layers = []
+    for chosen in (False, True):
+        chart = _chart([point for point in points if point["chosen"] is chosen], width=WIDTH - 60, height=150)
+        x = alt.X(
+            "height:Q",
+            title="levels in all",
+            axis=_values_axis("d", tickMinStep=1),
+            scale=alt.Scale(zero=False, nice=True),
+        )
+        y = alt.Y("loss:Q", title="loss", axis=_values_axis(".2f"), scale=alt.Scale(zero=False, nice=True))
+        fill = AFTER if chosen else "transparent"
+        layers.append(chart.mark_point(color=AFTER, fill=fill, size=130, opacity=1, strokeWidth=2).encode(x=x, y=y))
+    return _svg(alt.layer(*layers))
+
+
+def timeline(rows: list[dict[str, Any]]) -> str:
+    """One figure over the seconds of a stream."""
+    import altair as alt
+
+    chart = _chart(rows, width=WIDTH - 60, height=150).mark_line(color=AFTER, strokeWidth=2, point=False)
+    x = alt.X("seconds:Q", title="seconds", axis=_values_axis(",d"))
+    return _svg(chart.encode(x=x, y=alt.Y("value:Q", title=None, axis=_values_axis("~s"))))
 
 
 def clip(label: str, columns: int = 20) -> str:
@@ -112,10 +184,10 @@ def _labels_axis(**more: Any) -> Any:
     return alt.Axis(ticks=False, domain=False, grid=False, labelPadding=6, labelLimit=0, **more)
 
 
-def _values_axis(form: str) -> Any:
+def _values_axis(form: str, **more: Any) -> Any:
     import altair as alt
 
-    return alt.Axis(ticks=False, domain=False, grid=True, tickCount=4, labelPadding=4, format=form)
+    return alt.Axis(ticks=False, domain=False, grid=True, tickCount=4, labelPadding=4, format=form, **more)
 
 
 def _svg(chart: Any) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from oboro.evaluate.report.blocks import Section
-from oboro.evaluate.report.sections import glance, headline, promises, sections
+from oboro.evaluate.report.language import translate, translated
+from oboro.evaluate.report.sections import glance, headline, promises, sections, subtitle
 
 if TYPE_CHECKING:
     from oboro.evaluate.report.report import Report
@@ -17,18 +18,27 @@ __all__ = ["render", "render_compact"]
 LONG_WORD = 24  # letters
 
 
-def render(report: Report) -> str:
+def render(report: Report, lang: str = "en") -> str:
     """The whole page."""
-    return _page(report, sections(report), compact=False)
+    return _page(report, sections(report), compact=False, lang=lang)
 
 
 def render_compact(report: Report) -> str:
     """The verdict, the main figures and the promises, to stand inside another page."""
-    return _page(report, [glance(report), promises(report)], compact=True)
+    return _page(report, [glance(report), promises(report)], compact=True, lang="en")
 
 
-def _page(report: Report, shown: list[Section], *, compact: bool) -> str:
-    return str(_template().render(report=report, headline=headline(report), sections=shown, compact=compact))
+def _page(report: Report, shown: list[Section], *, compact: bool, lang: str) -> str:
+    page = _template().render(
+        report=report,
+        headline=headline(report),
+        subtitle=translate(subtitle(report), lang),
+        sections=translated(shown, lang),
+        compact=compact,
+        lang=lang,
+        t=partial(translate, lang=lang),
+    )
+    return str(page)
 
 
 @cache
@@ -45,5 +55,5 @@ def _template() -> Any:
 
 
 def _has_long_word(text: str) -> bool:
-    """Whether a text may have to be broken inside a word to fit its column."""
-    return max(map(len, text.split()), default=0) > LONG_WORD
+    """Whether a text may have to be broken inside a word to fit its column; Japanese breaks anywhere."""
+    return max((len(word) for word in text.split() if word.isascii()), default=0) > LONG_WORD

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from oboro.evaluate.report import charts
 from oboro.evaluate.report.blocks import (
     Block,
     Cell,
@@ -12,6 +13,8 @@ from oboro.evaluate.report.blocks import (
     Facts,
     Grid,
     Notes,
+    Picture,
+    Pictures,
     Section,
     Text,
     count,
@@ -19,6 +22,9 @@ from oboro.evaluate.report.blocks import (
     size,
     words,
 )
+from oboro.evaluate.report.checklists import ISO_NAMES
+from oboro.evaluate.report.japanese import JAPANESE
+from oboro.evaluate.report.language import Both, Data, translate
 
 if TYPE_CHECKING:
     from oboro.evaluate.report.report import Report
@@ -50,49 +56,77 @@ def _solution(facts: Mapping[str, Any]) -> list[Block]:
     name = "loss" if loss["name"] == "loss" else f"loss ({words(loss['name'])})"
     rows.append([Cell(name), *(Cell(number(node["loss"])) for node in nodes)])
     head = ["level of", "✓ chosen", *(f"no. {rank}" for rank in range(2, len(nodes) + 1))]
-    return [Text(_searched(facts)), Grid(head, rows)]
+    points = [
+        {"height": sum(node["levels"]), "loss": node["loss"], "chosen": place == 0}
+        for place, node in enumerate(nodes)
+        if node["loss"] is not None
+    ]
+    picture = Picture("The chosen combination and its runners-up", charts.lattice(points), note=LATTICE)
+    shown: list[Block] = [Pictures([picture], legend=False)] if len(points) > 1 else []
+    return [*_searched(facts), *shown, Grid(head, rows)]
+
+
+LATTICE = "Filled: the chosen one; open: the next best. To the right more was generalized, upwards more was lost."
 
 
 def _level_row(name: str, top: int, levels: Sequence[int]) -> list[Cell]:
-    return [Cell(name), *(Cell(f"{level} of {top}", meter=level / top if top else 0.0) for level in levels)]
+    return [Cell(Data(name)), *(Cell(f"{level} of {top}", meter=level / top if top else 0.0) for level in levels)]
 
 
-def _searched(facts: Mapping[str, Any]) -> str:
+def _searched(facts: Mapping[str, Any]) -> list[Block]:
     lattice = facts["lattice"]
-    ways = (("evaluated", "were tried"), ("tagged", "followed from those"), ("skipped", "could not be better"))
-    told = ", ".join(f"{count(lattice[key])} {said}" for key, said in ways if lattice.get(key))
+    ways = (("evaluated", "Tried"), ("tagged", "Followed from those"), ("skipped", "Could not be better"))
+    told = [f"{said}: {count(lattice[key])}." for key, said in ways if lattice.get(key)]
     minimal = facts.get("minimal")
-    finest = f" {count(len(minimal))} of them are minimal: in those no column could be finer." if minimal else ""
-    return SEARCHED.format(nodes=count(lattice["nodes"]), told=told, finest=finest)
+    if minimal:
+        told.append(f"Minimal, so that in those no column could be finer: {count(len(minimal))}.")
+    return [Text(SEARCHED.format(nodes=count(lattice["nodes"]))), Notes(told)]
 
 
 SEARCHED = (
-    "Each column can be released on several levels; 0 is the value itself. There are {nodes} combinations of levels: "
-    "{told}. Of those that keep every promise within the allowed suppression the one with the least loss was chosen; "
-    "the next best that were tried stand beside it.{finest}"
+    "Each column can be released on several levels; 0 is the value itself. There are {nodes} combinations of levels. "
+    "Of those that keep every promise within the allowed suppression the one with the least loss was chosen; "
+    "the next best that were tried stand beside it."
 )
 
 
 def steps(report: Report) -> Section | None:
     """What each step said it would do, and what it did."""
+    if report.public:
+        rows = [
+            [Cell(Data(step["name"])), Cell(Both(*ISO_NAMES.get(step["name"], ("–", "–"))))] for step in report.steps
+        ]
+        return Section("steps", "What was done", [Grid(["step", "ISO/IEC 20889"], rows)]) if rows else None
     blocks = [
         Facts(
-            [*_told(step["facts"]), ("time", f"{step.get('seconds', 0.0):.2f} s")],
-            title=f"{position}. {step['name']}",
-            lead=step.get("plan", ""),
+            [*_changed(step), *_told(step["facts"]), ("time", f"{step.get('seconds', 0.0):.2f} s")],
+            title=Data(f"{position}. {step['name']}"),
+            lead=Both(step.get("plan", ""), ISO_NAMES.get(step["name"], ("", ""))[1]),
         )
         for position, step in enumerate(report.steps, 1)
     ]
     return Section("steps", "What was done, step by step", blocks) if blocks else None
 
 
+def _changed(step: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Rows and cells that the step changed."""
+    out = []
+    if "rows_before" in step:
+        out.append(("rows", f"{count(step['rows_before'])} in, {count(step['rows_after'])} out"))
+    if step.get("changed") is not None:
+        cells = sum(step["changed"].values())
+        named = ", ".join(f"{name} {count(cells)}" for name, cells in step["changed"].items())
+        out.append(("cells changed", Data(f"{count(cells)}" + (f" ({named})" if named else ""))))
+    return out
+
+
 ELSEWHERE = ("lattice", "loss", "minimal", "runners_up", "levels")  # told by `solutions`
 
 
 def _told(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    return [
-        (words(key), _said(value)) for key, value in facts.items() if key not in ELSEWHERE or "lattice" not in facts
-    ]
+    """What the step found, by the names of its facts; names that we do not speak of elsewhere are technical ones."""
+    shown = {words(key): value for key, value in facts.items() if key not in ELSEWHERE or "lattice" not in facts}
+    return [(key if key in JAPANESE else Data(key), Data(_said(value))) for key, value in shown.items()]
 
 
 def _said(value: Any, most: int = 12) -> str:
@@ -116,7 +150,7 @@ def _more(values: Sequence[Any] | Mapping[str, Any], most: int) -> str:
 def counting(report: Report) -> Section:
     """How missing and suppressed values are counted, and what is left out."""
     notes = [line.format(smallest=report.smallest_cell) for line in COUNTING]
-    return Section("counting", "How things are counted", [Notes(notes)])
+    return Section("counting", "How things are counted", [Notes(notes if not report.public else notes[:-1])])
 
 
 COUNTING = (
@@ -136,19 +170,46 @@ COUNTING = (
 def evidence(report: Report) -> Section:
     """Files, versions, seed and memory: what is needed to make the release again."""
     table = report.table
+    if report.public:
+        return _public_evidence(report)
     facts = [
         ("rows", f"{count(table.rows_before)} in, {count(table.rows_after)} out"),
         ("columns", f"{table.columns_before} in, {table.columns_after} out"),
-        ("dropped columns", ", ".join(table.dropped) or "none"),
+        ("dropped columns", Data(", ".join(table.dropped) or "–")),
+        ("columns not looked at", Data(", ".join(table.passed) or "–")),
+        ("quasi-identifiers", Data(", ".join(report.quasi) or "–")),
+        ("sensitive columns", Data(", ".join(report.sensitive) or "–")),
+        ("privacy models verified", _models(report)),
         ("seed", SEED[report.seeded]),
-        ("memory", f"{size(table.bytes_before)} for the original, {size(table.bytes_after)} for the release"),
-        ("versions", ", ".join(f"{name} {version}" for name, version in report.versions.items())),
+        ("memory", f"{size(table.bytes_before or 0)} for the original, {size(table.bytes_after or 0)} for the release"),
+        ("versions", Data(", ".join(f"{name} {version}" for name, version in report.versions.items()))),
     ]
-    files = [
-        Facts([(words(key), _said(value)) for key, value in file.items()], title=role)
+    return Section("evidence", "Evidence", [Facts(facts), *_files(report)])
+
+
+def _public_evidence(report: Report) -> Section:
+    table = report.table
+    facts = [
+        ("rows", count(table.rows_after)),
+        ("columns", count(table.columns_after)),
+        ("quasi-identifiers", Data(", ".join(report.quasi) or "–")),
+        ("privacy models verified", _models(report)),
+        ("versions", Data(", ".join(f"{name} {version}" for name, version in report.versions.items()))),
+    ]
+    return Section("evidence", "Evidence", [Facts(facts), *_files(report)])
+
+
+def _models(report: Report) -> str:
+    verdicts = (report.verification or {}).get("verdicts", [])
+    names = [one["model"] for one in verdicts]
+    return Both(", ".join(names) or "–", "、".join(translate(name, "ja") for name in names) or "–")
+
+
+def _files(report: Report) -> list[Block]:
+    return [
+        Facts([(words(key), Data(_said(value))) for key, value in file.items()], title=role)
         for role, file in report.files.items()
     ]
-    return Section("evidence", "Evidence", [Facts(facts), *files])
 
 
 SEED = {

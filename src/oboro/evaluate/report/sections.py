@@ -5,7 +5,7 @@ Each function makes one section, or None where there is nothing to say. A new se
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from oboro.evaluate.report import charts
@@ -27,12 +27,15 @@ from oboro.evaluate.report.blocks import (
     words,
 )
 from oboro.evaluate.report.distributions import MISSING, OTHER, SPECIAL, SUPPRESSED, Bar, Distribution
+from oboro.evaluate.report.findings import alone, attacks, checklist_sections, pairs, stream, warnings
+from oboro.evaluate.report.language import Both, Data, translate
 from oboro.evaluate.report.provenance import counting, evidence, recipe, solutions, steps
 
 if TYPE_CHECKING:
-    from oboro.evaluate.report.report import ColumnFacts, Report
+    from oboro.evaluate.report.facts import ColumnFacts
+    from oboro.evaluate.report.report import Report
 
-__all__ = ["SECTIONS", "glance", "headline", "promises", "sections"]
+__all__ = ["SECTIONS", "glance", "headline", "promises", "sections", "subtitle"]
 
 MOST_PICTURES = 24  # each takes 0.03 s and 10 kB; quasi-identifiers and sensitive columns come first
 ROLES = ("quasi", "sensitive", "other", "dropped")
@@ -40,7 +43,18 @@ ROLES = ("quasi", "sensitive", "other", "dropped")
 
 def sections(report: Report) -> list[Section]:
     """Everything there is to say, in order."""
-    return [section for make in SECTIONS if (section := make(report)) is not None]
+    made = [section for make in SECTIONS if (section := make(report)) is not None]
+    last = [section for make in RECORD if (section := make(report)) is not None]
+    return [*made, *checklist_sections(report), *last]
+
+
+def subtitle(report: Report) -> str:
+    """How much came in and went out; of a public report what went out."""
+    table = report.table
+    if report.public:
+        return f"{count(table.rows_after)} rows and {table.columns_after} columns released; the version for the public"
+    rows = f"{count(table.rows_before)} rows in, {count(table.rows_after)} out"
+    return f"{rows}; {table.columns_before} columns in, {table.columns_after} out"
 
 
 def headline(report: Report) -> str:
@@ -54,16 +68,21 @@ def glance(report: Report) -> Section:
     """The figures that matter most."""
     table, now, before = report.table, report.risk, report.risk_before
     share = percent(table.rows_suppressed / table.rows_after) if table.rows_after else "–"
+    hidden = report.public
     cards = [
-        Card("rows released", count(table.rows_after), f"of {count(table.rows_before)}"),
+        Card("rows released", count(table.rows_after), "" if hidden else f"of {count(table.rows_before)}"),
         Card("rows suppressed", count(table.rows_suppressed), f"{share} of the release"),
-        Card("columns released", count(table.columns_after), f"of {count(table.columns_before)}"),
+        Card("columns released", count(table.columns_after), "" if hidden else f"of {count(table.columns_before)}"),
     ]
-    if now is not None and before is not None:
+    if now is not None:
+        figures = (
+            ("unique rows", "uniques", count),
+            ("highest risk", "prosecutor_max", percent),
+            ("mean risk", "prosecutor_mean", percent),
+        )
         cards += [
-            Card("unique rows", count(now["uniques"]), f"{count(before['uniques'])} before"),
-            Card("highest risk", percent(now["prosecutor_max"]), f"{percent(before['prosecutor_max'])} before"),
-            Card("mean risk", percent(now["prosecutor_mean"]), f"{percent(before['prosecutor_mean'])} before"),
+            Card(words, show(now[name]), f"{show(before[name])} before" if before else "")
+            for words, name, show in figures
         ]
     return Section("glance", "At a glance", [Cards(cards)])
 
@@ -115,22 +134,27 @@ def _verdict_row(verdict: Mapping[str, Any]) -> list[Cell]:
 def risks(report: Report) -> Section | None:
     """How likely it is that somebody is recognised, before and after."""
     before, now = report.risk_before, report.risk
-    if before is None or now is None:
+    if now is None:
         return None
     rows = [
         [
             Cell(one["title"], hint=one["meaning"]),
-            Cell(percent(before[one["name"]])),
+            *_was(before, one["name"], percent),
             Cell(percent(one["value"]), meter=one["value"]),
         ]
         for one in report.risk_measures
     ]
-    rows.append([Cell("unique rows", hint=UNIQUE), Cell(count(before["uniques"])), Cell(count(now["uniques"]))])
-    wide, narrow = (charts.class_sizes(_class_bars(before, now), width) for width in (2 * charts.WIDTH, charts.WIDTH))
+    rows.append([Cell("unique rows", hint=UNIQUE), *_was(before, "uniques", count), Cell(count(now["uniques"]))])
+    bars = _class_bars(before or {"sizes": []}, now)
+    wide, narrow = (charts.class_sizes(bars, width) for width in (2 * charts.WIDTH, charts.WIDTH))
     picture = Picture("How many rows look alike", wide, note=CLASSES, narrow=narrow)
-    grid = Grid(["risk", "before", "after"], rows, frozenset({1, 2}))
+    head = ["risk", "before", "after"] if before else ["risk", "after"]
     lead = Text(RISK.format(quasi=", ".join(report.quasi)))
-    return Section("risk", "Risk of being recognised", [lead, Pictures([picture]), grid])
+    return Section("risk", "Risk of being recognised", [lead, Pictures([picture]), Grid(head, rows, frozenset({1, 2}))])
+
+
+def _was(before: Mapping[str, Any] | None, name: str, show: Callable[[Any], str]) -> list[Cell]:
+    return [] if before is None else [Cell(show(before[name]))]
 
 
 UNIQUE = "rows that look like no other row"
@@ -173,10 +197,10 @@ def losses(report: Report) -> Section | None:
     return Section("loss", "What the release lost", [grid, *_by_column(report)])
 
 
-def _explained(measure: Mapping[str, Any]) -> str:
+def _explained(measure: Mapping[str, Any]) -> list[str]:
     """What it means, from where to where it goes, which way is better, what was assumed."""
     parts = [measure["meaning"], _range(measure), measure["note"]]
-    return ". ".join(part[0].upper() + part[1:] for part in parts if part) + "."
+    return [f"{part[0].upper()}{part[1:]}." for part in parts if part]
 
 
 def _fullness(measure: Mapping[str, Any]) -> float | None:
@@ -192,18 +216,21 @@ def _range(measure: Mapping[str, Any]) -> str:
 
 def _by_column(report: Report) -> list[Block]:
     """One row per column, one column per measure; measures that were not yet explained are explained below."""
-    mine = [one for one in report.utility if one["column"] is not None]
+    mine = [one for one in report.utility if one["column"] is not None and " × " not in one["column"]]
     if not mine:
         return []
     names = list(dict.fromkeys(one["name"] for one in mine))
     found = {(one["column"], one["name"]): Cell(number(one["value"])) for one in mine}
     rows = [
-        [Cell(column), *(found.get((column, name), Cell("")) for name in names)]
+        [Cell(Data(column)), *(found.get((column, name), Cell("")) for name in names)]
         for column in dict.fromkeys(one["column"] for one in mine)
     ]
     told = {one["name"] for one in report.utility if one["column"] is None}
     meanings = {one["name"]: one["meaning"] for one in mine if one["name"] not in told}
-    notes = [f"{words(name)}: {meaning}." for name, meaning in meanings.items()]
+    notes = [
+        Both(f"{words(name)}: {meaning}.", f"{translate(words(name), 'ja')}:{translate(meaning, 'ja')}。")
+        for name, meaning in meanings.items()
+    ]
     head = ["column", *map(words, names)]
     grid = Grid(head, rows, frozenset(range(1, len(head))), caption="Column by column; 0 means that nothing was lost.")
     return [grid, *([Notes(notes)] if notes else [])]
@@ -218,42 +245,51 @@ def columns(report: Report) -> Section:
     drawn = [(one, one.distribution) for one in ordered if one.distribution is not None and one.distribution.drawable]
     blocks: list[Block] = []
     if drawn:
-        lead = COLUMNS.format(smallest=report.smallest_cell)
-        more = f" The first {MOST_PICTURES} of {len(drawn)} are drawn." if len(drawn) > MOST_PICTURES else ""
-        blocks = [Text(lead + more), Pictures([_picture(*pair) for pair in drawn[:MOST_PICTURES]])]
+        blocks = [Text((COLUMNS_PUBLIC if report.public else COLUMNS).format(smallest=report.smallest_cell))]
+        if len(drawn) > MOST_PICTURES:
+            blocks.append(Text(f"The first {MOST_PICTURES} of {len(drawn)} are drawn."))
+        blocks += [Pictures([_picture(*pair, report.public) for pair in drawn[:MOST_PICTURES]])]
     return Section("columns", "Columns before and after", [*blocks, _column_table(ordered)])
 
 
+COLUMNS_PUBLIC = (
+    "Shares of rows under the labels that are released; * is what was suppressed. "
+    "No label is shown that fewer than {smallest} rows hold."
+)
 COLUMNS = (
     "Shares of rows, before and after, under the labels that are released; * is what was suppressed. "
     "No label is shown that fewer than {smallest} rows hold."
 )
 
 
-def _picture(column: ColumnFacts, distribution: Distribution) -> Picture:
-    notes = [] if distribution.compared else ["The original has no such values, so only the release is drawn."]
+def _picture(column: ColumnFacts, distribution: Distribution, public: bool) -> Picture:
+    notes = (
+        [] if distribution.compared or public else ["The original has no such values, so only the release is drawn."]
+    )
     if distribution.shape == "sequence":
         beside = [_beside(bar) for bar in distribution.bars if bar.label in SPECIAL]
-        notes += [f"Not drawn: {'; '.join(beside)}."] if beside else []
+        notes += ["Not drawn:", *beside] if beside else []
     notes += [distribution.note] if distribution.note else []
-    return Picture(column.name, charts.distribution(distribution), tag=column.role, note=" ".join(notes))
+    return Picture(Data(column.name), charts.distribution(distribution), tag=column.role, note=notes)
 
 
 def _beside(bar: Bar) -> str:
     name = {MISSING: "missing", SUPPRESSED: "suppressed", OTHER: "rare"}[bar.label]
     before = f"{count(bar.before)} before, " if bar.before is not None else ""
-    return f"{name} {before}{count(bar.after)} after"
+    return f"{name} {before}{count(bar.after)} after."
 
 
 def _column_table(facts: Sequence[ColumnFacts]) -> Grid:
     rows = [
         [
-            Cell(one.name, hint=one.kind),
+            Cell(Data(one.name), hint=one.kind),
             Cell(one.role, "quiet" if one.role in ("dropped", "other") else ""),
             Cell(_change(one.distinct_before, one.distinct_after)),
             Cell(_change(one.missing_before, one.missing_after)),
             Cell(count(one.suppressed_after)),
-            Cell(" → ".join(dict.fromkeys(size(b) for b in (one.bytes_before, one.bytes_after) if b is not None))),
+            Cell(
+                Data(" → ".join(dict.fromkeys(size(b) for b in (one.bytes_before, one.bytes_after) if b is not None)))
+            ),
         ]
         for one in facts
     ]
@@ -267,4 +303,5 @@ def _change(before: int | None, after: int | None) -> str:
     return count(after) if before == after else f"{count(before)} → {count(after)}"
 
 
-SECTIONS = (glance, promises, risks, losses, columns, solutions, steps, counting, evidence, recipe)
+SECTIONS = (glance, promises, warnings, risks, attacks, alone, losses, pairs, columns, solutions, stream, steps)
+RECORD = (counting, evidence, recipe)

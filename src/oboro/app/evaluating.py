@@ -1,0 +1,96 @@
+"""`oboro evaluate`: a release that anybody made, with a recipe, with named roles, or with guessed ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from oboro.app.linking import attacks, owners
+from oboro.app.starter import guess
+from oboro.errors import FileError, InputError, UsageError
+from oboro.evaluate.pairing import correspond
+from oboro.evaluate.report import Report
+from oboro.recipe import Recipe
+from oboro.release import bound_hierarchies, file_evidence, measure
+from oboro.table.dataset import Dataset
+from oboro.table.schema import Attribute, Role, Schema
+
+__all__ = ["Question", "evaluate", "stream_metrics"]
+
+GUESSED = "The roles of the columns were guessed from their names and values: {roles}."
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked about two tables."""
+
+    recipe: Path | None = None
+    roles: Mapping[Role, Sequence[str]] = field(default_factory=dict)
+    fraction: float = 1.0
+    control: Dataset | None = None
+    stream: Path | None = None
+    unpaired: bool = False
+    attempts: int = 2000
+    truth: Dataset | None = None
+
+
+def evaluate(original: Dataset, released: Dataset, question: Question, paths: Mapping[str, Path]) -> Report:
+    """Measure it. Roles come from the recipe, from what was named, or from a guess, which the report then says."""
+    recipe = Recipe.load(question.recipe) if question.recipe else None
+    schema, warnings = _schema(original, recipe, question)
+    schema.require(original, (name for name in schema.attributes if name in released), "the original table")
+    found = [] if recipe is None else attacks(recipe, schema, original, released, question.truth)
+    if question.truth is not None:
+        released = replace(released, origin=owners(question.truth, original, released))
+    moved = question.unpaired or (recipe is not None and any(step.moves_records for step in recipe.steps))
+    paired = released.origin is not None or (not moved and _correspond(original, released, schema))
+    return measure(
+        original,
+        released,
+        schema,
+        recipe_text=recipe.to_yaml() if recipe else "",
+        paired=paired,
+        fraction=question.fraction,
+        control=question.control,
+        attempts=question.attempts,
+        stream=stream_metrics(question.stream) if question.stream else (),
+        warnings=warnings,
+        linkage=found,
+        files={role: file_evidence(path) for role, path in paths.items()},
+    )
+
+
+def _correspond(original: Dataset, released: Dataset, schema: Schema) -> bool:
+    names = [name for name in released if name in original]
+    return correspond(original, released, names, bound_hierarchies(original, schema))
+
+
+def _schema(original: Dataset, recipe: Recipe | None, question: Question) -> tuple[Schema, list[str]]:
+    if recipe is not None:
+        return Schema(recipe.attributes, question.recipe.parent if question.recipe else Path(".")), []
+    named = {name: role for role, names in question.roles.items() for name in names}
+    if unknown := [name for name in named if name not in original]:
+        raise UsageError(f"the original table has no column {unknown[0]!r}; it has {', '.join(original)}")
+    if any(question.roles.values()):
+        return Schema({name: Attribute(role=named.get(name, Role.OTHER)) for name in original}), []
+    guessed = {name: guess(name, original[name]).role for name in original}
+    said = "; ".join(f"{name} {role.value}" for name, role in guessed.items() if role is not Role.OTHER) or "–"
+    return Schema({name: Attribute(role=role) for name, role in guessed.items()}), [GUESSED.format(roles=said)]
+
+
+def stream_metrics(path: Path) -> list[dict[str, Any]]:
+    """The metrics that `oboro stream --json` printed, one JSON object a line, in the order of time."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise FileError(f"{path}: cannot read the metrics: {error.strerror}") from None
+    try:
+        found = [json.loads(line) for line in lines if line.strip()]
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}: not the metrics of a stream, one JSON object a line: {error.msg}") from None
+    if not all(isinstance(one, dict) for one in found):
+        raise InputError(f"{path}: not the metrics of a stream: each line must be one JSON object")
+    return found

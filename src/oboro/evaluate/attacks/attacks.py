@@ -1,0 +1,295 @@
+"""Run the attacks: the three questions of the European opinion WP216 and distance-based record linkage.
+
+Each attack guesses many times and is judged by the original table. Its control says how often the same guesses are
+right about people whose record cannot have helped: people outside the release where there are any, otherwise the same
+people with their own record taken out, otherwise a guess without the release. Only what an attack does beyond its
+control comes from being in the release; the rest is what anybody can learn about anybody, which is what data are
+released for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow.compute as pc
+
+from oboro.errors import ColumnError, UsageError, listing
+from oboro.evaluate.attacks.rates import Attack, Rate
+from oboro.evaluate.attacks.scene import OWN, Scene, prepare
+from oboro.evaluate.attacks.singling import singling_out
+from oboro.evaluate.attacks.view import Classes, View
+from oboro.evaluate.classes import tally
+from oboro.evaluate.meaning import plain_numbers, text_array
+from oboro.table.dataset import Column, Dataset
+from oboro.table.frames import Frame
+from oboro.table.hierarchy import Hierarchy
+
+__all__ = ["attack"]
+
+LINK = "people whose two halves of the quasi-identifiers lead to the same released record"
+INFER = "people whose secret is the usual one among the released records most like them ({form})"
+NUMBERS, CATEGORIES = "a number within 5 % of theirs", "the same value"
+RECORD = "released records that the person whose they are finds as the one most like them"
+CHANCE = "a released record drawn by chance"
+USUAL = "the usual value of the whole release, whoever the person is"
+FEW_VALUES = 20
+TOLERANCE = 0.05
+
+
+def attack(
+    original: Dataset | object,
+    released: Dataset | object,
+    *,
+    quasi: Sequence[str],
+    sensitive: Sequence[str] = (),
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    control: Dataset | object | None = None,
+    paired: bool = True,
+    attempts: int = 2000,
+    seed: int = 0,
+) -> list[Attack]:
+    """Attack `released` with what `original` says of everybody; frames or datasets.
+
+    The attacker knows the `quasi` columns and wants the `sensitive` ones; descriptions may also use any released column.
+    `control` is a table of people who are in neither; without it, original records that were not released are the
+    control. `paired=False` says that released rows do not stand in the order of the original (a dataset may remember
+    where its rows came from). At most `attempts` guesses an attack. O(attempts · classes · columns), parallel.
+    """
+    before, after = Frame.read(original).data, Frame.read(released).data
+    outside = None if control is None else Frame.read(control).data
+    _require(before, after, [*quasi, *sensitive], attempts)
+    if not quasi or not before.rows or not after.rows:
+        return []
+    others = [name for name in [*sensitive, *after] if name in before and name in after and name not in quasi]
+    rng = np.random.default_rng(seed)
+    scene = prepare(before, after, quasi, others, hierarchies, outside, paired, attempts, rng)
+    found = singling_out(scene, list(quasi), "quasi")
+    if len(scene.view.names) > len(quasi):
+        found += singling_out(scene, scene.view.names, "any")
+    known = _Neighbours.of(scene, list(quasi))
+    if len(quasi) > 1:
+        found.append(_linkability(scene, *_halves(before, quasi)))
+    found += [_inference(scene, known, name) for name in sensitive]
+    if scene.owners is not None:
+        found.append(_record_linkage(scene, known))
+    return found
+
+
+def _require(original: Dataset, released: Dataset, names: Sequence[str], attempts: int) -> None:
+    for table, what in ((original, "original"), (released, "released")):
+        if unknown := [name for name in names if name not in table]:
+            raise ColumnError(f"attack: the {what} table has no column {listing(unknown)}; it has {listing(table)}")
+    if attempts < 1:
+        raise UsageError(f"attempts: must be at least 1; got {attempts}")
+
+
+# Nearest records ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Neighbours:
+    """For each person attacked the class of released records most like them; for the control the same."""
+
+    view: View
+    classes: Classes
+    people: np.ndarray  # original rows that are attacked
+    own: np.ndarray  # their released rows, −1 where not known
+    found: np.ndarray  # classes
+    control_people: np.ndarray | None  # rows of the control group
+    control: np.ndarray | None
+    control_is: str
+
+    @staticmethod
+    def of(scene: Scene, names: Sequence[str], targets: np.ndarray | None = None) -> _Neighbours:
+        view = scene.view.select(names)
+        classes = view.classes()
+        at = scene.at(names)
+        chosen = _targets(scene) if targets is None else targets
+        people = chosen if scene.owners is None else scene.owners[chosen]
+        own = np.full(people.size, -1) if scene.owners is None else chosen
+        nobody = np.full(people.size, -1)
+        places = np.ascontiguousarray(scene.places[np.ix_(people, at)])
+        found = view.nearest(places, classes, nobody, scene.rng)
+        there = _Neighbours(view, classes, people, own, found, None, None, "")
+        if scene.outside is not None:
+            rows = scene.control_rows
+            theirs = np.ascontiguousarray(scene.outside[np.ix_(rows, at)])
+            nearest = view.nearest(theirs, classes, np.full(rows.size, -1), scene.rng)
+            return replace(there, control_people=rows, control=nearest, control_is=scene.outside_is)
+        if scene.owners is not None:
+            without = view.nearest(places, classes, classes.groups.labels[own].astype(np.int64), scene.rng)
+            return replace(there, control=without, control_is=OWN)
+        return there
+
+
+def _targets(scene: Scene) -> np.ndarray:
+    """Who is attacked: released rows where owners are known, else original rows."""
+    return scene.draw(scene.original.rows if scene.owners is None else scene.released.rows)
+
+
+def _record_linkage(scene: Scene, known: _Neighbours) -> Attack:
+    """Take the nearest record; of several one by chance. The control is a guess among all records."""
+    picked = _pick(scene, known.classes, known.found, np.full(known.found.size, -1))
+    by_chance = scene.rng.integers(scene.released.rows, size=known.own.size)
+    found, control = (Rate(int((guess == known.own).sum()), known.own.size) for guess in (picked, by_chance))
+    return Attack("record_linkage", "linkability", RECORD, known.view.names, found, control, CHANCE, note=scene.note)
+
+
+def _pick(scene: Scene, classes: Classes, chosen: np.ndarray, without: np.ndarray) -> np.ndarray:
+    """One released row of each chosen class, by chance, never the row `without`; −1 where there is no class."""
+    order, starts = classes.groups.members()
+    sizes = classes.groups.sizes[chosen]
+    inverse = np.empty_like(order)
+    inverse[order] = np.arange(order.size)
+    at = np.where(without >= 0, inverse[np.maximum(without, 0)] - starts[chosen], -1)
+    left = (without >= 0) & (at >= 0) & (at < sizes)
+    place = (scene.rng.random(chosen.size) * (sizes - left)).astype(np.int64)
+    place += left & (place >= at)
+    return np.where(chosen < 0, -1, order[np.minimum(starts[chosen] + place, order.size - 1)])
+
+
+# Linkability ----------------------------------------------------------------------------------------------------------
+
+
+def _halves(data: Dataset, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Two halves that tell about equally much, by the logarithms of the numbers of different values."""
+    halves: tuple[list[str], list[str]] = ([], [])
+    weights = [0.0, 0.0]
+    for name in sorted(names, key=lambda name: -len(data[name].values)):
+        lighter = int(weights[1] < weights[0])
+        halves[lighter].append(name)
+        weights[lighter] += float(np.log(max(2, len(data[name].values))))
+    return halves
+
+
+def _linkability(scene: Scene, first: Sequence[str], second: Sequence[str]) -> Attack:
+    """Both halves of what is known look for their record; they are linked if they find the same."""
+    targets = _targets(scene)
+    halves = [_Neighbours.of(scene, half, targets) for half in (first, second)]
+    nobody = np.full(targets.size, -1)
+    found = _linked(*(_pick(scene, half.classes, half.found, nobody) for half in halves))
+    control, is_ = _control_linked(scene, halves[0], halves[1])
+    note = "; ".join(filter(None, [HALVES.format(first=" + ".join(first), second=" + ".join(second)), scene.note]))
+    return Attack("linkability", "linkability", LINK, (*first, *second), found, control, is_, note=note)
+
+
+HALVES = "one half: {first}; the other: {second}"
+
+
+def _control_linked(scene: Scene, first: _Neighbours, second: _Neighbours) -> tuple[Rate, str]:
+    if first.control is None or second.control is None:
+        draws = scene.rng.integers(scene.released.rows, size=(2, first.people.size))
+        return _linked(draws[0], draws[1]), CHANCE
+    without = first.own if first.control_people is None else np.full(first.control.size, -1)
+    pairs = ((first.classes, first.control), (second.classes, second.control))
+    return _linked(*(_pick(scene, classes, found, without) for classes, found in pairs)), first.control_is
+
+
+def _linked(one: np.ndarray, other: np.ndarray) -> Rate:
+    return Rate(int(((one == other) & (one >= 0)).sum()), int(one.size))
+
+
+# Inference ------------------------------------------------------------------------------------------------------------
+
+
+def _inference(scene: Scene, known: _Neighbours, secret: str) -> Attack:
+    """Guess the secret of each person as the most frequent (numbers: the median) in the class most like them."""
+    before, after = scene.original[secret], scene.released[secret]
+    guesser = _guesser(before, after, known.classes)
+    truth = guesser.truth(before, known.people)
+    found = guesser.right(guesser.guess(known.found, np.full(known.found.size, -1)), truth)
+    if known.control is None:
+        control, is_ = guesser.right(guesser.usual(truth.size), truth), USUAL
+    elif known.control_people is not None and scene.outside_table is not None:
+        theirs = guesser.truth(scene.outside_table[secret], known.control_people)
+        guesses = guesser.guess(known.control, np.full(known.control.size, -1))
+        control, is_ = guesser.right(guesses, theirs), known.control_is
+    else:
+        control, is_ = guesser.right(guesser.guess(known.control, known.own), truth), known.control_is
+    meaning = INFER.format(form=NUMBERS if isinstance(guesser, _Numbers) else CATEGORIES)
+    return Attack(
+        f"inference_{secret}",
+        "inference",
+        meaning,
+        known.view.names,
+        found,
+        control,
+        is_,
+        secret=secret,
+        note=scene.note,
+    )
+
+
+def _guesser(before: Column, after: Column, classes: Classes) -> _Numbers | _Categories:
+    numbers = plain_numbers(before), plain_numbers(after)
+    if numbers[0] is not None and numbers[1] is not None and len(before.values) > FEW_VALUES:
+        return _Numbers(numbers[1][after.codes], classes)
+    return _Categories(before, after, classes)
+
+
+class _Categories:
+    """The most frequent value of each class, and the next for when one's own record is left out."""
+
+    def __init__(self, before: Column, after: Column, classes: Classes) -> None:
+        after = after.tidy()
+        self.values, self.codes, self.labels = before.values, after.codes, classes.groups.labels
+        self.place = pc.index_in(text_array(after.values), value_set=text_array(before.values)).fill_null(-2)
+        self.place = self.place.to_numpy(zero_copy_only=False).astype(np.int64)
+        self.whole = int(after.counts.argmax())
+        table = tally(self.labels, classes.groups.sizes, after.codes, len(after.values))
+        label = np.repeat(np.arange(len(classes)), table.distinct)
+        order = np.lexsort((table.codes, -table.counts, label))
+        first = table.starts[:-1]
+        second = np.where(table.distinct > 1, first + 1, first)
+        self.top = table.codes[order][np.stack([first, second])].astype(np.int64)
+        self.count = table.counts[order][np.stack([first, second])]
+        self.count[1, table.distinct == 1] = 0
+
+    def truth(self, column: Column, rows: np.ndarray) -> np.ndarray:
+        found = pc.index_in(text_array(column.values), value_set=text_array(self.values)).fill_null(-1)
+        return np.asarray(found.to_numpy(zero_copy_only=False)[column.codes[rows]])
+
+    def guess(self, chosen: np.ndarray, without: np.ndarray) -> np.ndarray:
+        """Original codes; −2 where no class or no original value is meant."""
+        row = np.maximum(without, 0)
+        mine = (without >= 0) & (self.labels[row] == chosen) & (self.codes[row] == self.top[0, chosen])
+        gap = self.count[0, chosen] - mine - self.count[1, chosen]
+        next_one = mine & ((gap < 0) | ((gap == 0) & (self.top[1, chosen] < self.top[0, chosen])))
+        guess = self.place[np.where(next_one, self.top[1, chosen], self.top[0, chosen])]
+        return np.where(chosen < 0, -2, guess)
+
+    def usual(self, count: int) -> np.ndarray:
+        return np.full(count, self.place[self.whole])
+
+    def right(self, guess: np.ndarray, truth: np.ndarray) -> Rate:
+        return Rate(int((guess == truth).sum()), int(truth.size))
+
+
+class _Numbers:
+    """The lower median of each class, without one's own record if asked."""
+
+    def __init__(self, numbers: np.ndarray, classes: Classes) -> None:
+        self.labels, self.sizes = classes.groups.labels, classes.groups.sizes
+        order = np.lexsort((numbers, self.labels))
+        self.sorted = numbers[order]
+        self.place = np.empty_like(order)
+        self.place[order] = np.arange(order.size)
+        self.starts = np.append(0, np.cumsum(self.sizes))
+
+    def truth(self, column: Column, rows: np.ndarray) -> np.ndarray:
+        numbers = plain_numbers(column)
+        return np.full(rows.size, np.nan) if numbers is None else np.asarray(numbers[column.codes[rows]])
+
+    def guess(self, chosen: np.ndarray, without: np.ndarray) -> np.ndarray:
+        mine = (without >= 0) & (self.labels[np.maximum(without, 0)] == chosen)
+        middle = self.starts[chosen] + (self.sizes[chosen] - mine - 1) // 2
+        middle += mine & (self.place[np.maximum(without, 0)] <= middle)
+        return np.where(chosen < 0, np.nan, self.sorted[np.minimum(middle, self.sorted.size - 1)])
+
+    def usual(self, count: int) -> np.ndarray:
+        return np.full(count, np.nanmedian(self.sorted) if self.sorted.size else np.nan)
+
+    def right(self, guess: np.ndarray, truth: np.ndarray) -> Rate:
+        return Rate(int((np.abs(guess - truth) <= TOLERANCE * np.abs(truth)).sum()), int(truth.size))

@@ -1,0 +1,355 @@
+"""Collect the facts about a release: everything that is measured is measured here, once."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from math import isfinite
+from typing import Any
+
+import numpy as np
+import yaml
+
+from oboro.evaluate.attacks import attack
+from oboro.evaluate.classes import Classes
+from oboro.evaluate.dependence import correlation_difference
+from oboro.evaluate.identifiers import Finding, scan
+from oboro.evaluate.meaning import is_star, plain_numbers
+from oboro.evaluate.metrics import Measure
+from oboro.evaluate.outliers import special_uniques
+from oboro.evaluate.pairs import Pairs, pairs
+from oboro.evaluate.report.checklists import Material, checklists
+from oboro.evaluate.report.distributions import compare
+from oboro.evaluate.report.facts import (
+    AttackFacts,
+    ColumnFacts,
+    PairFacts,
+    SpecialFacts,
+    TableFacts,
+    UniquenessFacts,
+)
+from oboro.evaluate.report.findings import title
+from oboro.evaluate.report.report import Report
+from oboro.evaluate.risk import risk
+from oboro.evaluate.uniqueness import uniqueness
+from oboro.evaluate.utility import utility
+from oboro.evaluate.verdict import Verification
+from oboro.table.dataset import Column, Dataset
+from oboro.table.hierarchy import Hierarchy
+from oboro.table.passing import Unread
+
+__all__ = ["build", "plain"]
+
+SMALLEST_CELL = 5
+PACKAGES = ("oboro", "numpy", "numba", "pyarrow", "scipy", "scikit-learn")
+MOST_SPECIAL_ROWS = 1_000_000  # of a larger table a random part is searched for special uniques
+MOST_SPECIAL_COLUMNS = 15
+
+
+def build(
+    original: Dataset,
+    released: Dataset,
+    *,
+    quasi: Sequence[str],
+    sensitive: Sequence[str] = (),
+    identifiers: Sequence[str] = (),
+    verification: Verification | None = None,
+    steps: Iterable[Mapping[str, Any]] = (),
+    recipe_text: str = "",
+    files: Mapping[str, Mapping[str, Any]] | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    smallest_cell: int | None = None,
+    paired: bool = True,
+    fraction: float = 1.0,
+    control: Dataset | None = None,
+    attempts: int = 2000,
+    stream: Sequence[Mapping[str, Any]] = (),
+    warnings: Sequence[str] = (),
+    linkage: Sequence[Measure] = (),
+) -> Report:
+    """Collect the facts about a release.
+
+    `steps` have `name`, `plan`, `facts` and `seconds`; `files` says for each role ("input", "output") what is known of
+    the file (`path`, `bytes`, `sha256`); `hierarchies` are bound to the original columns. Labels held by fewer rows
+    than `smallest_cell` (by default the promised k, at least 5) are not shown. `paired=False` says that released rows
+    do not stand in the order of the original, and measures of loss that need to know are not taken. `fraction` is the
+    part of the population that the table holds, `control` a table of people who are in neither (for the attacks, of
+    which each makes at most `attempts` guesses; 0: none is run), `stream` the metrics of a stream, one after the other,
+    `linkage` what attacks on a release without groups found.
+    """
+    done = [plain(step) for step in steps]
+    k = _promised_k(done)
+    before, after = _held(original), _held(released)
+    both = [name for name in quasi if name in before and name in after]
+    secret = [name for name in sensitive if name in before and name in after]
+    known = hierarchies or {}
+    now = risk(after, quasi=both, k=k or SMALLEST_CELL) if both else None
+    smallest = smallest_cell if smallest_cell is not None else max(SMALLEST_CELL, k or 0)
+    roles = {**dict.fromkeys(quasi, "quasi"), **dict.fromkeys(sensitive, "sensitive")}
+    attacks = _attacks(before, after, both, secret, known, control, paired, attempts) if attempts else []
+    attacks = [_judged(one, k if verification is not None and verification.holds else None) for one in attacks]
+    found = scan(after)
+    pair = pairs(before, after, [*both, *secret, *(name for name in after if name not in (*both, *secret))])
+    holds = None if verification is None or not verification.verdicts else verification.holds
+    material = Material(
+        identifiers=identifiers,
+        dropped=[name for name in original if name not in released],
+        released=list(released),
+        steps=done,
+        findings=found,
+        attacks=attacks,
+        uniques=None if now is None else now.uniques,
+        risk_max=None if now is None else now.prosecutor_max,
+        models=[] if verification is None else [one.model for one in verification.verdicts],
+        holds=holds,
+        quasi=both,
+    )
+    return Report(
+        holds=holds,
+        table=_table(original, released, both),
+        quasi=list(quasi),
+        sensitive=list(sensitive),
+        verification=None if verification is None else plain(verification.as_dict()),
+        risk=None if now is None else plain(now.as_dict()),
+        risk_before=plain(risk(before, quasi=both, k=k or SMALLEST_CELL).as_dict()) if both else None,
+        risk_measures=[] if now is None else [plain(one.as_dict()) for one in now.measures()],
+        attacks=attacks,
+        linkage=[plain(one.as_dict()) for one in linkage],
+        uniqueness=_uniqueness(after, both, fraction),
+        special=_special(before, after, both),
+        utility=_utility(before, after, both, pair, hierarchies=hierarchies, k=k or 1, paired=paired),
+        pairs=_pairs(pair),
+        columns=_columns(original, released, roles, known, smallest),
+        steps=done,
+        recipe=recipe_text,
+        seeded=_seeded(recipe_text),
+        files={role: plain(facts) for role, facts in (files or {}).items()},
+        versions=_versions(),
+        smallest_cell=smallest,
+        checklists=checklists(material),
+        stream=[plain(one) for one in stream],
+        warnings=_warnings(original, done, found, attacks, paired, released, warnings),
+    )
+
+
+def plain(value: Any) -> Any:
+    """The same as JSON knows it: numpy's numbers become Python's, tuples lists, what is not finite null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | np.ndarray):
+        return [plain(inner) for inner in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    return value if isinstance(value, str | int | bool | None.__class__) else str(value)
+
+
+def _held(data: Dataset) -> Dataset:
+    """The columns that were read; those that pass by from file to file are in no figure."""
+    return data.select([name for name, column in data.columns.items() if not isinstance(column, Unread)])
+
+
+def _promised_k(steps: Iterable[Mapping[str, Any]]) -> int | None:
+    found = [step.get("facts", {}).get("k") for step in steps]
+    return max((k for k in found if isinstance(k, int)), default=None)
+
+
+def _seeded(recipe_text: str) -> bool | None:
+    try:
+        recipe = yaml.safe_load(recipe_text)
+    except yaml.YAMLError:
+        return None
+    return recipe.get("seed") is not None if isinstance(recipe, dict) else None
+
+
+# Risk -----------------------------------------------------------------------------------------------------------------
+
+
+def _attacks(
+    original: Dataset,
+    released: Dataset,
+    quasi: Sequence[str],
+    sensitive: Sequence[str],
+    hierarchies: Mapping[str, Hierarchy],
+    control: Dataset | None,
+    paired: bool,
+    attempts: int,
+) -> list[AttackFacts]:
+    found = attack(
+        original,
+        released,
+        quasi=quasi,
+        sensitive=sensitive,
+        hierarchies=hierarchies,
+        control=control,
+        paired=paired,
+        attempts=attempts,
+    )
+    return [AttackFacts.model_validate(one.as_dict()) for one in found]
+
+
+def _judged(one: AttackFacts, k: int | None) -> AttackFacts:
+    """Linking by distance may be right as often as 1/k where k-anonymity was promised and holds."""
+    within = one.name == "record_linkage" and k is not None and one.attack.low <= 1 / k
+    return one.model_copy(update={"allowed": within})
+
+
+def _uniqueness(released: Dataset, quasi: Sequence[str], fraction: float) -> UniquenessFacts | None:
+    if not quasi or not released.rows:
+        return None
+    return UniquenessFacts.model_validate(uniqueness(Classes.of(released, quasi).sizes, fraction).as_dict())
+
+
+def _special(original: Dataset, released: Dataset, quasi: Sequence[str]) -> SpecialFacts | None:
+    """The smallest attribute sets that make records unique, before and after; of a large table a random part."""
+    names = list(quasi)[:MOST_SPECIAL_COLUMNS]
+    if not names or max(original.rows, released.rows) > MOST_SPECIAL_ROWS:
+        return None
+    now, was = (special_uniques(table, names, max_size=2) for table in (released, original))
+    largest = sorted(((rows.size, " + ".join(sets)) for sets, rows in now.sets.items()), reverse=True)[:10]
+    return SpecialFacts(
+        sizes=_sizes(now.sizes), sets={name: int(count) for count, name in largest}, before=_sizes(was.sizes)
+    )
+
+
+def _sizes(sizes: np.ndarray) -> dict[str, int]:
+    return {str(size): int((sizes == size).sum()) for size in (1, 2)}
+
+
+# Tables and columns ---------------------------------------------------------------------------------------------------
+
+
+def _table(original: Dataset, released: Dataset, quasi: Sequence[str]) -> TableFacts:
+    suppressed = np.full(released.rows, bool(quasi))
+    for name in quasi:
+        suppressed &= is_star(released[name])[released[name].codes]
+    return TableFacts(
+        rows_before=original.rows,
+        rows_after=released.rows,
+        columns_before=len(original.columns),
+        columns_after=len(released.columns),
+        dropped=[name for name in original if name not in released],
+        added=[name for name in released if name not in original],
+        passed=[name for name, column in released.columns.items() if isinstance(column, Unread)],
+        rows_suppressed=int(suppressed.sum()),
+        bytes_before=sum(original.memory().values()),
+        bytes_after=sum(released.memory().values()),
+    )
+
+
+def _utility(
+    original: Dataset, released: Dataset, quasi: Sequence[str], pair: Pairs | None, **options: Any
+) -> list[dict[str, Any]]:
+    if not quasi:
+        return []
+    measures = utility(original, released, quasi=quasi, **options)
+    if pair is not None:
+        measures += pair.measures()
+        numeric = [
+            name for name in pair.columns if all(plain_numbers(t[name]) is not None for t in (original, released))
+        ]
+        if len(numeric) > 1:
+            measures.append(correlation_difference(original, released, numeric))
+    return [plain(one.as_dict()) for one in measures]
+
+
+def _pairs(pair: Pairs | None) -> PairFacts | None:
+    if pair is None:
+        return None
+    sides = {side: np.round(getattr(pair, side), 4).tolist() for side in ("before", "after")}
+    return PairFacts(columns=list(pair.columns), sampled=pair.sampled, **sides)
+
+
+def _columns(
+    original: Dataset, released: Dataset, roles: Mapping[str, str], hierarchies: Mapping[str, Hierarchy], smallest: int
+) -> list[ColumnFacts]:
+    names = [*original, *(name for name in released if name not in original)]
+    seen = [name for name in names if not any(isinstance(t.columns.get(name), Unread) for t in (original, released))]
+    return [
+        _column(
+            name,
+            roles.get(name, "other"),
+            original.columns.get(name),
+            released.columns.get(name),
+            hierarchies.get(name),
+            smallest,
+        )
+        for name in seen
+    ]
+
+
+def _column(
+    name: str, role: str, before: Column | None, after: Column | None, hierarchy: Hierarchy | None, smallest: int
+) -> ColumnFacts:
+    now = after if after is not None else before
+    return ColumnFacts(
+        name=name,
+        role=role if after is not None else "dropped",
+        kind="" if now is None else now.kind.value,
+        distinct_before=None if before is None else len(before.values),
+        distinct_after=None if after is None else len(after.values),
+        missing_before=_missing(before),
+        missing_after=_missing(after),
+        suppressed_after=None if after is None else int(after.counts[is_star(after)].sum()),
+        bytes_before=None if before is None else before.nbytes,
+        bytes_after=None if after is None else after.nbytes,
+        distribution=None if after is None else compare(before, after, smallest=smallest, hierarchy=hierarchy),
+    )
+
+
+def _missing(column: Column | None) -> int | None:
+    if column is None:
+        return None
+    return int(column.counts[column.missing]) if column.missing >= 0 else 0
+
+
+# Evidence -------------------------------------------------------------------------------------------------------------
+
+ASSUMED = "It is taken for granted that the n-th released record was made from the n-th original one."
+UNPAIRED = "It is not known which released record was made from which original one: what needs it was not measured."
+PASSED = "{count} columns were released as they stand and not looked at; no figure speaks of them."
+LOOKS = "Released values of {column} look like an identifier ({kind}): {count} records."
+BEATEN = "The attack {name} does better than its control."
+STEP = "Step {step}: {said}"
+
+
+def _warnings(
+    original: Dataset,
+    steps: Sequence[Mapping[str, Any]],
+    findings: Sequence[Finding],
+    attacks: Sequence[AttackFacts],
+    paired: bool,
+    released: Dataset,
+    given: Sequence[str],
+) -> list[str]:
+    said = list(given)
+    same = released.origin is None and original.rows == released.rows
+    if not paired or (released.origin is None and not same):
+        said.append(UNPAIRED)
+    elif same and not steps:
+        said.append(ASSUMED)
+    passed = sum(isinstance(column, Unread) for column in released.columns.values())
+    if passed:
+        said.append(PASSED.format(count=passed))
+    said += [
+        STEP.format(step=step["name"], said=step["facts"]["warning"])
+        for step in steps
+        if step.get("facts", {}).get("warning")
+    ]
+    told = [one for one in findings if one.kind not in ("date", "zip")]
+    said += [LOOKS.format(column=one.column, kind=one.kind, count=f"{one.records:,}") for one in told]
+    beaten = [one for one in attacks if one.better_than_control and not one.allowed]
+    return said + [BEATEN.format(name=title(one)) for one in beaten]
+
+
+def _versions() -> dict[str, str]:
+    """What made the release, so that it can be made again."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # run from a folder that was never installed
+            continue
+    return found

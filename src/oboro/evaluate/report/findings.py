@@ -1,0 +1,293 @@
+"""The sections about what was found: attacks, people who stand out, pairs of columns, warnings, streams, checklists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from oboro.evaluate.report import charts
+from oboro.evaluate.report.blocks import (
+    Block,
+    Cell,
+    Code,
+    Grid,
+    Notes,
+    Picture,
+    Pictures,
+    Section,
+    Text,
+    Tone,
+    count,
+    number,
+    percent,
+    words,
+)
+from oboro.evaluate.report.facts import AttackFacts, CheckItem, Checklist, RateFacts
+from oboro.evaluate.report.language import Both, Data, translate
+
+if TYPE_CHECKING:
+    from oboro.evaluate.report.report import Report
+
+__all__ = ["alone", "attacks", "checklist_sections", "pairs", "stream", "title", "warnings"]
+
+
+def warnings(report: Report) -> Section | None:
+    """What a reader should know before signing."""
+    return Section("warnings", "Before you sign", [Notes(report.warnings)]) if report.warnings else None
+
+
+# Attacks --------------------------------------------------------------------------------------------------------------
+
+TITLES = {
+    "singling_out_univariate_quasi": "singling out by one quasi-identifier",
+    "singling_out_multivariate_quasi": "singling out by all quasi-identifiers",
+    "singling_out_tails_quasi": "singling out by all quasi-identifiers, numbers by their side",
+    "singling_out_univariate_any": "singling out by one column of any role",
+    "singling_out_multivariate_any": "singling out by three columns of any role",
+    "singling_out_tails_any": "singling out by three columns of any role, numbers by their side",
+    "linkability": "linking two halves",
+    "record_linkage": "linking by distance",
+    "inference": "inferring a secret",
+}
+SHORT = {
+    "singling_out_univariate_quasi": "one quasi-id",
+    "singling_out_multivariate_quasi": "all quasi-ids",
+    "singling_out_tails_quasi": "… numbers by side",
+    "singling_out_univariate_any": "one column",
+    "singling_out_multivariate_any": "three columns",
+    "singling_out_tails_any": "… by side",
+    "linkability": "two halves",
+    "record_linkage": "nearest record",
+    "inference": "inference",
+}
+ATTACKS = (
+    "Each attack guessed many times against the release and was judged by the original table. The control says how often "
+    "the same guesses are right about people whose record cannot have helped; what an attack does beyond it is the risk "
+    "of being in the release. Intervals are Wilson's, at 95 %; the risk is (attack − control) / (1 − control)."
+)
+NO_CONTROL = "k-anonymity allows linking by distance with a probability of up to 1/k; its control is a guess by chance."
+
+
+def attacks(report: Report) -> Section | None:
+    """Singling out, linkability, inference and record linkage, as they went."""
+    if not report.attacks:
+        return Section("attacks", "Attacks that were run", _linkage(report)) if report.linkage else None
+    drawn = [
+        {"label": _short(one), "side": side, "value": rate.share or 0.0, "low": rate.low, "high": rate.high}
+        for one in report.attacks
+        if one.attack.tried
+        for side, rate in (("attack", one.attack), ("control", one.control))
+    ]
+    wide, narrow = (charts.intervals(drawn, width) for width in (2 * charts.WIDTH, charts.WIDTH))
+    picture = Picture("How often each attack was right", wide, note=DRAWN, narrow=narrow)
+    rows = [_attack_row(one) for one in report.attacks]
+    grid = Grid(["attack", "right", "control", "risk", "verdict"], rows, frozenset({1, 2, 3}))
+    said = list(dict.fromkeys(one.control_is for one in report.attacks if one.control_is))
+    notes: list[str] = [_control(report.attacks, is_) for is_ in said]
+    notes += list(dict.fromkeys(one.note for one in report.attacks if one.note))
+    blocks: list[Block] = [Text(ATTACKS), Pictures([picture], legend=False), grid]
+    return Section("attacks", "Attacks that were run", [*blocks, Notes([*notes, NO_CONTROL]), *_linkage(report)])
+
+
+def _linkage(report: Report) -> list[Block]:
+    """Attacks on a release without groups, where one could be run."""
+    rows = [
+        [
+            Cell(one["title"], hint=[part for part in (f"{one['meaning']}.", one["note"]) if part]),
+            Cell(number(one["value"])),
+        ]
+        for one in report.linkage
+    ]
+    return [Grid(["attack", "value"], rows, frozenset({1}), caption=CONCEALED)] if rows else []
+
+
+CONCEALED = "Attacks of somebody who knows everybody's quasi-identifiers, on a release without groups."
+
+
+DRAWN = "Dark: the attack; light: its control; lines: 95 % intervals."
+
+
+def _control(facts: Sequence[AttackFacts], control: str) -> Both:
+    """Which attacks were held against this control."""
+    titles = [title(one) for one in facts if one.control_is == control]
+    japanese = "、".join(translate(one, "ja") for one in titles)
+    return Both(f"Control of {', '.join(titles)}: {control}.", f"{japanese}の対照群:{translate(control, 'ja')}。")
+
+
+def title(one: AttackFacts) -> str:
+    """The name of an attack for people."""
+    if one.secret:
+        return f"inferring {one.secret}"
+    return TITLES["inference" if one.name.startswith("inference") else one.name]
+
+
+def _short(one: AttackFacts) -> str:
+    if one.secret:
+        return f"→ {one.secret}"
+    return SHORT.get(one.name, one.name)
+
+
+def _attack_row(one: AttackFacts) -> list[Cell]:
+    risk = "–" if one.risk is None else percent(one.risk.value)
+    between = "" if one.risk is None else f"{percent(one.risk.low)} – {percent(one.risk.high)}"
+    tone, verdict = _judged(one)
+    return [
+        Cell(title(one), hint=one.meaning),
+        _rate(one.attack),
+        _rate(one.control),
+        Cell(risk, hint=Data(between), meter=None if one.risk is None else one.risk.value),
+        Cell(verdict, tone),
+    ]
+
+
+def _judged(one: AttackFacts) -> tuple[Tone, str]:
+    if not one.attack.tried:
+        return "quiet", "no guess possible"
+    if one.risk is None:
+        return "quiet", "too few guesses"
+    if one.allowed:
+        return "good", "within 1/k"
+    return ("bad", "better than control") if one.better_than_control else ("good", "no better")
+
+
+def _rate(rate: RateFacts) -> Cell:
+    if rate.share is None:
+        return Cell("–")
+    hint = f"{percent(rate.low)} – {percent(rate.high)}; {count(rate.right)} / {count(rate.tried)}"
+    return Cell(percent(rate.share), hint=Data(hint))
+
+
+# Population -----------------------------------------------------------------------------------------------------------
+
+
+def alone(report: Report) -> Section | None:
+    """Who is unique in the population, and which few attributes make records unique."""
+    found, special = report.uniqueness, report.special
+    if found is None and special is None:
+        return None
+    blocks: list[Block] = []
+    if found is not None:
+        rows = [
+            [Cell("unique in the release", hint=""), Cell(count(found.sample_uniques))],
+            [Cell("unique in the population (Zayatz)", hint=ZAYATZ), Cell(number(found.zayatz))],
+            [Cell("unique in the population (Pitman)", hint=PITMAN), Cell(number(found.pitman))],
+            [Cell("taken, by Dankar's rule", hint=DANKAR), Cell(number(found.decision), hint=found.decided_by)],
+            [Cell("a unique match is right", hint=INTRUSION), Cell(percent(found.intrusion))],
+        ]
+        lead = POPULATION.format(fraction=percent(found.fraction), population=count(found.population))
+        blocks += [Text(lead), Grid(["people", "estimate"], rows, frozenset({1}))]
+    if special is not None:
+        rows = [
+            [Cell(SPECIAL[size]), Cell(count(special.before[size])), Cell(count(special.sizes[size]))]
+            for size in ("1", "2")
+        ]
+        rows += [[Cell(Data(name)), Cell(""), Cell(count(held))] for name, held in special.sets.items()]
+        blocks.append(Grid(["records made unique by", "before", "after"], rows, frozenset({1, 2}), caption=SETS))
+    return Section("alone", "Who stands alone", blocks)
+
+
+POPULATION = (
+    "The table is taken as {fraction} of a population of {population} people (say otherwise with a sampling fraction). "
+    "Who is unique in the table need not be unique among all people."
+)
+ZAYATZ = "from the sizes of the classes by Bayes' rule (Zayatz 1991)"
+PITMAN = "from the Ewens–Pitman law fitted to the sizes of the classes (Hoshino 2001)"
+DANKAR = "Pitman for samples of at most a tenth, Zayatz above (Dankar et al. 2012)"
+INTRUSION = "the probability that a unique match with somebody of the population is right (Skinner & Elliot 2002)"
+SPECIAL = {"1": "one attribute alone", "2": "two attributes together"}
+SETS = (
+    "Special uniques: records that one or two quasi-identifiers already make unique; below, the sets that do so most."
+)
+
+
+# Pairs ----------------------------------------------------------------------------------------------------------------
+
+
+def pairs(report: Report) -> Section | None:
+    """How strongly columns go together, before and after."""
+    found = report.pairs
+    if found is None:
+        return None
+    sides = (("before", found.before), ("after", found.after))
+    pictures = [Picture(name, charts.heat(found.columns, matrix)) for name, matrix in sides]
+    gaps = [(abs(found.before[i][j] - found.after[i][j]), i, j) for i in range(len(found.columns)) for j in range(i)]
+    rows = [
+        [
+            Cell(Data(f"{found.columns[j]} × {found.columns[i]}")),
+            *(Cell(number(side[i][j])) for _, side in sides),
+            Cell(number(gap)),
+        ]
+        for gap, i, j in sorted(gaps, reverse=True)[:10]
+    ]
+    grid = Grid(
+        ["pair", "before", "after", "difference"], rows, frozenset({1, 2, 3}), caption="The pairs that changed most."
+    )
+    sampled = (
+        f" Measured on a random {count(found.sampled)} rows of each table; right to about 0.005."
+        if found.sampled
+        else ""
+    )
+    blocks: list[Block] = [Text(PAIRS)]
+    if sampled:
+        blocks.append(Text(sampled.strip()))
+    return Section("pairs", "Columns together", [*blocks, Pictures(pictures, legend=False), grid])
+
+
+PAIRS = (
+    "Cramér's V of every pair of columns: 0 independent, 1 one follows from the other. Suppressed cells are left out. "
+    "Nearer to before is better."
+)
+
+
+# Streams --------------------------------------------------------------------------------------------------------------
+
+TIMELINES = {
+    "records_per_second": "records per second",
+    "latency_p99": "latency in ms, 99 of 100 records",
+    "suppressed_cells": "suppressed cells",
+}
+
+
+def stream(report: Report) -> Section | None:
+    """How a stream went over time."""
+    if not report.stream:
+        return None
+    moments = [{**one, "latency_p99": one.get("latency_ms", {}).get("p99")} for one in report.stream]
+    pictures = [
+        Picture(title, charts.timeline([{"seconds": one["seconds"], "value": one[name]} for one in moments]))
+        for name, title in TIMELINES.items()
+        if len(moments) > 1 and all(one.get(name) is not None and "seconds" in one for one in moments)
+    ]
+    last = moments[-1]
+    shown = [(name, value) for name, value in last.items() if isinstance(value, int | float)]
+    rows = [[Cell(Data(words(name))), Cell(number(float(value)))] for name, value in shown]
+    blocks: list[Block] = [Pictures(pictures, legend=False)] if pictures else []
+    return Section("stream", "The stream over time", [*blocks, Grid(["at the end", "value"], rows, frozenset({1}))])
+
+
+# Checklists -----------------------------------------------------------------------------------------------------------
+
+STATES: dict[str, tuple[Tone, str]] = {
+    "evidence": ("good", "✓ evidence"),
+    "open": ("warn", "! look here"),
+    "stated": ("quiet", "to be stated"),
+    "none": ("quiet", "does not apply"),
+}
+
+
+def checklist_sections(report: Report) -> list[Section]:
+    """One section for each checklist."""
+    return [_checklist(one) for one in report.checklists]
+
+
+def _checklist(one: Checklist) -> Section:
+    rows = [_check_row(item) for item in one.items]
+    blocks: list[Block] = [Text(Both(one.lead, one.lead_ja)), Grid(["point", "state", "evidence"], rows, prose=True)]
+    if one.text:
+        blocks += [Text("A text to edit, in Japanese and in English:"), Code(one.text_ja), Code(one.text)]
+    return Section(one.key, Both(one.title, one.title_ja), blocks)
+
+
+def _check_row(item: CheckItem) -> list[Cell]:
+    tone, state = STATES[item.state]
+    return [Cell(Both(item.title, item.title_ja)), Cell(state, tone), Cell(Both(item.evidence, item.evidence_ja))]

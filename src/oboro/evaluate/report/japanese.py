@@ -1,0 +1,580 @@
+"""The Japanese of everything that a report says; `{…}` stands for whatever came there. See `language.py`."""
+
+from __future__ import annotations
+
+__all__ = ["JAPANESE", "PICTURE_WORDS"]
+
+PICTURE_WORDS = frozenset(
+    {
+        "share of rows",
+        "rows in a class",
+        "share that was right",
+        "levels in all",
+        "loss",
+        "seconds",
+        "(missing)",
+        "(other)",
+    }
+    | {"one quasi-id", "all quasi-ids", "… numbers by side", "one column", "three columns", "… by side"}
+    | {"two halves", "nearest record", "inference"}
+)
+"""Words in pictures that are ours; everything else in a picture comes from a table."""
+
+_PAGE = {
+    "Anonymization report": "匿名加工報告書",
+    "It is not legal advice.": "法的助言ではありません。",
+    "Made by oboro. This page loads nothing from elsewhere and holds no record of either table.": (
+        "oboro が作成しました。このページは外部から何も読み込まず、どちらの表のレコードも含みません。"
+    ),
+    "The figures below describe the release; they promise nothing.": (
+        "以下の数値は提供データの記述であり、何かを約束するものではありません。"
+    ),
+    "This table must not be released as it is.": "この表はこのまま提供してはなりません。",
+    "Verified on the released table, after the last step.": "最後の処理の後、提供データ上で検証しました。",
+    "Every promise holds": "すべての約束が守られています",
+    "A promise is broken": "守られていない約束があります",
+    "Nothing was promised, so nothing was verified": "約束がないため、検証したものはありません",
+    "{a} rows in, {b} out; {c} columns in, {d} out": "入力 {a} 行・{c} 列、出力 {b} 行・{d} 列",
+    "{a} rows and {b} columns released; the version for the public": "提供 {a} 行・{b} 列(公開版)",
+    "before": "加工前",
+    "after": "加工後",
+    "table": "表",
+    "sections": "目次",
+    "Glance": "概要",
+    "Promises": "約束",
+    "Warnings": "注意",
+    "Risk": "リスク",
+    "Attacks": "攻撃",
+    "Alone": "一意性",
+    "Loss": "損失",
+    "Pairs": "列の関係",
+    "Columns": "列",
+    "Solution": "解",
+    "Stream": "ストリーム",
+    "Steps": "処理",
+    "APPI": "個人情報保護法",
+    "HIPAA": "HIPAA",
+    "WP216": "WP216",
+    "Counting": "数え方",
+    "Evidence": "証跡",
+    "Recipe": "レシピ",
+    "ISO/IEC 20889": "ISO/IEC 20889",
+}
+
+_GLANCE = {
+    "At a glance": "概要",
+    "rows released": "提供した行",
+    "rows suppressed": "抑制した行",
+    "columns released": "提供した列",
+    "unique rows": "一意な行",
+    "highest risk": "最大リスク",
+    "mean risk": "平均リスク",
+    "of {n}": "全 {n} 中",
+    "{share} of the release": "提供データの {share}",
+    "{value} before": "加工前 {value}",
+}
+
+_PROMISES = {
+    "What was promised": "約束した内容",
+    "What was promised, and whether it holds": "約束した内容と、守られているか",
+    "No step promises a privacy model, so there was nothing to verify. The risk below is measured on the release all the same.": (
+        "プライバシーモデルを約束する処理がないため、検証対象はありません。以下のリスクは提供データ上で測っています。"
+    ),
+    "Checked on the released table alone, after the last step, by regrouping its rows over {over}. "
+    "How the release was made played no part in it.": (
+        "最後の処理の後、提供データだけを {over} でグループ化し直して確認しました。加工の方法は考慮していません。"
+    ),
+    "verdict": "判定",
+    "model": "モデル",
+    "required": "要求",
+    "achieved": "達成",
+    "groups": "グループ",
+    "groups that break it": "違反グループ",
+    "✓ holds": "✓ 成立",
+    "✗ broken": "✗ 不成立",
+    "{a} ({b} rows)": "{a}({b} 行)",
+    "{k}-anonymity": "{k}-匿名性",
+    "{k}-map": "{k}-map",
+    "distinct {l}-diversity of {name}": "{name} の {l}-多様性(異なる値の数)",
+    "entropy {l}-diversity of {name}": "{name} の {l}-多様性(エントロピー)",
+    "recursive ({c}, {l})-diversity of {name}": "{name} の再帰的 ({c}, {l})-多様性",
+    "{t}-closeness of {name} ({distance} distance)": "{name} の {t}-近接性({distance} 距離)",
+    "(α, k)-anonymity with α = {alpha} for {name}": "{name} の (α, k)-匿名性(α = {alpha})",
+    "complete {k}-concealment": "完全 {k}-秘匿性",
+    "δ-presence from {low} to {high}": "δ-存在性({low} ~ {high})",
+    "{model} holds: {note}.": "{model} は成立:{note}。",
+    "{model} is broken: {note}.": "{model} は不成立:{note}。",
+    "{model} holds in all {groups} ({limits}).": "{model} は全 {groups} で成立({limits})。",
+    "{model} is broken in {a} of {groups} ({records}; required {r}, achieved {v}; sizes of the worst groups: {sizes}).": (
+        "{model} は {groups} のうち {a} で不成立({records}、要求 {r}、達成 {v}、最悪グループの大きさ:{sizes})。"
+    ),
+    "the table has no records": "表にレコードがありません",
+}
+
+_WARNINGS = {
+    "Before you sign": "署名の前に",
+    "It is taken for granted that the n-th released record was made from the n-th original one.": (
+        "提供データの n 番目のレコードは元データの n 番目のレコードから作られたものとみなしました。"
+    ),
+    "It is not known which released record was made from which original one: what needs it was not measured.": (
+        "提供レコードと元レコードの対応が不明なため、対応を要する指標は測っていません。"
+    ),
+    "{count} columns were released as they stand and not looked at; no figure speaks of them.": (
+        "{count} 列はそのまま提供され、調べていません。どの数値もそれらを含みません。"
+    ),
+    "Released values of {column} look like an identifier ({kind}): {count} records.": (
+        "{column} の提供値に識別子({kind})に見えるものがあります:{count} 件。"
+    ),
+    "The attack {name} does better than its control.": "攻撃「{name}」が対照群を上回っています。",
+    "Step {step}: {said}": "処理 {step}:警告があります(英語版を参照)。",
+    "The roles of the columns were guessed from their names and values: {roles}.": (
+        "列の役割は列名と値から推定しました:{roles}。"
+    ),
+    "email": "電子メール",
+    "phone": "電話番号",
+    "ssn": "社会保障番号",
+    "url": "URL",
+    "ip": "IPアドレス",
+    "card": "カード番号",
+    "over_89": "89歳超",
+}
+
+_RISK = {
+    "Risk of being recognised": "再識別リスク",
+    "risk": "リスク",
+    "How many rows look alike": "同じに見える行の数",
+    "rows that look like no other row": "他のどの行とも異なる行",
+    "Rows by the size of the class they stand in: all rows that agree on every quasi-identifier. "
+    "Who stands at the far left can be singled out.": (
+        "準識別子がすべて一致する行のグループの大きさごとの行数。左端の行は個人を選び出せます。"
+    ),
+    "Measured over {quasi}, for an attacker who knows these of a person. A prosecutor knows that the person is in the "
+    "table, a journalist does not, a marketer wants to recognise as many people as possible. Lower is better.": (
+        "{quasi} を知る攻撃者に対して測りました。検察官モデルは本人が表にいることを知り、ジャーナリストモデルは知らず、"
+        "マーケターモデルはできるだけ多くの人の識別を狙います。小さいほど良い値です。"
+    ),
+    "prosecutor max": "検察官モデル・最大",
+    "prosecutor mean": "検察官モデル・平均",
+    "prosecutor above": "検察官モデル・閾値超",
+    "journalist max": "ジャーナリストモデル・最大",
+    "journalist mean": "ジャーナリストモデル・平均",
+    "journalist above": "ジャーナリストモデル・閾値超",
+    "marketer": "マーケターモデル",
+    "unique share": "一意な行の割合",
+    "the highest probability to recognise a record whose owner is known to be in the table": (
+        "本人が表にいると知られている場合の、レコード識別確率の最大値"
+    ),
+    "the mean probability to recognise a record whose owner is known to be in the table": (
+        "本人が表にいると知られている場合の、レコード識別確率の平均値"
+    ),
+    "the part of the records with a prosecutor risk above {t}": "検察官リスクが {t} を超えるレコードの割合",
+    "the part of the records with a journalist risk above {t}": "ジャーナリストリスクが {t} を超えるレコードの割合",
+    "the highest probability to recognise somebody of the population": "母集団の誰かを識別できる確率の最大値",
+    "the mean probability to recognise somebody of the population": "母集団の誰かを識別できる確率の平均値",
+    "the part of all records that a matching with the whole population gets right on average": (
+        "母集団全体との照合で平均的に正しく結び付くレコードの割合"
+    ),
+    "the part of the records that stand alone in their class": "グループに自分しかいないレコードの割合",
+}
+
+_ATTACKS = {
+    "Attacks that were run": "実行した攻撃",
+    "How often each attack was right": "各攻撃の正解率",
+    "Dark: the attack; light: its control; lines: 95 % intervals.": "濃色:攻撃、淡色:対照群、線:95 % 信頼区間。",
+    "Each attack guessed many times against the release and was judged by the original table. The control says how often "
+    "the same guesses are right about people whose record cannot have helped; what an attack does beyond it is the risk "
+    "of being in the release. Intervals are Wilson's, at 95 %; the risk is (attack − control) / (1 − control).": (
+        "各攻撃は提供データに対して多数回の推測を行い、元データで正誤を判定しました。対照群は、本人のレコードが役立ち得ない人々について"
+        "同じ推測が当たる割合です。それを上回る分が、提供データに含まれることによるリスクです。区間はウィルソンの 95 % 信頼区間、"
+        "リスクは(攻撃 − 対照)/(1 − 対照)です。"
+    ),
+    "attack": "攻撃",
+    "right": "正解率",
+    "control": "対照群",
+    "no better": "対照群以下",
+    "better than control": "対照群を上回る",
+    "no guess possible": "推測できず",
+    "too few guesses": "推測が少数",
+    "within 1/k": "1/k 以内",
+    "k-anonymity allows linking by distance with a probability of up to 1/k; its control is a guess by chance.": (
+        "k-匿名性は距離による連結を確率 1/k まで許します。その対照群は無作為の推測です。"
+    ),
+    "singling out by one quasi-identifier": "選び出し:準識別子1つ",
+    "singling out by all quasi-identifiers": "選び出し:全準識別子",
+    "singling out by all quasi-identifiers, numbers by their side": "選び出し:全準識別子(数値は中央値の側)",
+    "singling out by one column of any role": "選び出し:任意の1列",
+    "singling out by three columns of any role": "選び出し:任意の3列",
+    "singling out by three columns of any role, numbers by their side": "選び出し:任意の3列(数値は中央値の側)",
+    "singling_out_univariate_quasi": "選び出し:準識別子1つ",
+    "singling_out_multivariate_quasi": "選び出し:全準識別子",
+    "singling_out_tails_quasi": "選び出し:全準識別子(数値は中央値の側)",
+    "singling_out_univariate_any": "選び出し:任意の1列",
+    "singling_out_multivariate_any": "選び出し:任意の3列",
+    "singling_out_tails_any": "選び出し:任意の3列(数値は中央値の側)",
+    "record_linkage": "距離による連結",
+    "linkability": "2つの半分の連結",
+    "linking two halves": "2つの半分の連結",
+    "linking by distance": "距離による連結",
+    "inferring a secret": "秘密の推論",
+    "inferring {name}": "{name} の推論",
+    "descriptions by one value that is alone in the release, or at its end, which fit exactly one person": (
+        "提供データに1つしかない値、又は端の値による記述が、ちょうど1人に当てはまる割合"
+    ),
+    "descriptions by what a released record says in several columns, which fit exactly one person": (
+        "提供レコードの複数列の値による記述が、ちょうど1人に当てはまる割合"
+    ),
+    "the same with numbers described by the side of the median on which they lie": (
+        "同上。数値は中央値のどちら側かで記述"
+    ),
+    "people whose two halves of the quasi-identifiers lead to the same released record": (
+        "準識別子の2つの半分が同じ提供レコードに行き着く人の割合"
+    ),
+    "people whose secret is the usual one among the released records most like them ({form})": (
+        "秘密の値が、最も近い提供レコードで最も多い値と一致する人の割合({form})"
+    ),
+    "a number within 5 % of theirs": "本人の値の 5 % 以内",
+    "the same value": "同じ値",
+    "released records that the person whose they are finds as the one most like them": (
+        "本人の元の値に最も近い提供レコードが、本人のものである割合"
+    ),
+    "one half: {first}; the other: {second}": "半分の一方:{first}、他方:{second}",
+    "{count} people of the release and as many of the control group, so that both are equally easy to tell apart": (
+        "提供データの {count} 人と、同数の対照群(見分けやすさを揃えるため)"
+    ),
+    "run on a random {part} of {rows} released records; among fewer people each is easier to tell apart, "
+    "so the rate of the whole table is at most this one, within the interval": (
+        "{rows} 件の提供レコードから無作為に選んだ {part} 件で実行。"
+        "人数が少ないほど見分けやすいため、全体の率は区間の範囲でこれ以下です"
+    ),
+    "the same people, each with their own record taken out of the release": (
+        "同じ人々(それぞれ本人のレコードを提供データから除いたもの)"
+    ),
+    "{count} people who are not in the table, given as the control group": (
+        "対照群として与えられた、表に含まれない {count} 人"
+    ),
+    "{count} people of the original table of whom no record was released": (
+        "元データのうちレコードが提供されなかった {count} 人"
+    ),
+    "as many descriptions put together from the values of different released records": (
+        "異なる提供レコードの値を組み合わせた同数の記述"
+    ),
+    "as many descriptions by any one value of the release": "提供データの任意の1つの値による同数の記述",
+    "a released record drawn by chance": "無作為に選んだ提供レコード",
+    "the usual value of the whole release, whoever the person is": "誰に対しても提供データ全体で最も多い値",
+    "one quasi-id": "準識別子1つ",
+    "all quasi-ids": "全準識別子",
+    "… numbers by side": "… 中央値の側",
+    "one column": "任意の1列",
+    "three columns": "任意の3列",
+    "… by side": "… 中央値の側",
+    "two halves": "2つの半分",
+    "nearest record": "最近傍レコード",
+    "inference": "推論",
+    "share that was right": "正解率",
+}
+
+_LINKAGE = {
+    "Attacks of somebody who knows everybody's quasi-identifiers, on a release without groups.": (
+        "全員の準識別子を知る者による、グループのない提供データへの攻撃。"
+    ),
+    "part of the records whose owner is the middle one of the people who fit": "当てはまる人の中央の人が本人であるレコードの割合",
+    "part of the records whose owner is whom the same method, run again on the originals, puts in the same place": (
+        "同じ方法を元データで再実行したとき同じ位置に来る人が本人であるレコードの割合"
+    ),
+    "people that the most exposed record can still be, by all ways to match people and records": (
+        "最も露出したレコードがなお対応し得る人数(人とレコードのあらゆる対応付けによる)"
+    ),
+    "part of the other records that have one possible owner left after some people's records were disclosed": (
+        "一部の人のレコードが開示された後、候補が1人に絞られる他のレコードの割合"
+    ),
+    "a blind guess is right in {share}": "当て推量の正解率は {share}",
+    "least candidates": "最少候補数",
+    "medoid attack": "メドイド攻撃",
+    "rerun attack": "再実行攻撃",
+    "cascade attack": "連鎖攻撃",
+    "{n} disclosed": "開示 {n} 件",
+    "whether guesses are right can be measured only with the true correspondence: give --truth": (
+        "推測の正否は真の対応表(--truth)がある場合にのみ測れます"
+    ),
+}
+
+_ALONE = {
+    "Who stands alone": "一意な人",
+    "people": "人",
+    "estimate": "推定値",
+    "The table is taken as {fraction} of a population of {population} people (say otherwise with a sampling fraction). "
+    "Who is unique in the table need not be unique among all people.": (
+        "この表は {population} 人の母集団の {fraction} とみなしています(抽出率で変更できます)。"
+        "表で一意な人が母集団でも一意とは限りません。"
+    ),
+    "unique in the release": "提供データで一意",
+    "unique in the population (Zayatz)": "母集団で一意(Zayatz)",
+    "unique in the population (Pitman)": "母集団で一意(Pitman)",
+    "taken, by Dankar's rule": "採用値(Dankar の規則)",
+    "a unique match is right": "一意な一致が正しい確率",
+    "from the sizes of the classes by Bayes' rule (Zayatz 1991)": (
+        "グループの大きさからベイズの定理で推定(Zayatz 1991)"
+    ),
+    "from the Ewens–Pitman law fitted to the sizes of the classes (Hoshino 2001)": (
+        "グループの大きさに当てはめた Ewens–Pitman 分布で推定(Hoshino 2001)"
+    ),
+    "Pitman for samples of at most a tenth, Zayatz above (Dankar et al. 2012)": (
+        "抽出率 10 % 以下は Pitman、それ以上は Zayatz(Dankar et al. 2012)"
+    ),
+    "the probability that a unique match with somebody of the population is right (Skinner & Elliot 2002)": (
+        "母集団の誰かとの一意な一致が正しい確率(Skinner & Elliot 2002)"
+    ),
+    "counted": "実数",
+    "pitman": "Pitman",
+    "zayatz": "Zayatz",
+    "records made unique by": "レコードを一意にする属性",
+    "one attribute alone": "属性1つ",
+    "two attributes together": "属性2つの組",
+    "Special uniques: records that one or two quasi-identifiers already make unique; below, the sets that do so most.": (
+        "特殊な一意:準識別子1つ又は2つだけで一意になるレコード。下段は最も多くのレコードを一意にする組。"
+    ),
+}
+
+_LOSS = {
+    "What the release lost": "加工による損失",
+    "measure": "指標",
+    "value": "値",
+    "column": "列",
+    "Column by column; 0 means that nothing was lost.": "列ごとの値。0 は損失なし。",
+    "{a} to {b}, {better} is better": "範囲 {a} ~ {b}、{better}ほど良い",
+    "{a} to {b}": "範囲 {a} ~ {b}",
+    "lower": "小さい",
+    "higher": "大きい",
+    "records released": "提供レコード比",
+    "suppressed records": "抑制レコード",
+    "suppressed cells": "抑制セル",
+    "generalization intensity": "一般化の強さ",
+    "ncp": "NCP",
+    "discernibility": "識別不能性指標",
+    "average class size": "平均グループサイズ",
+    "non uniform entropy": "非一様エントロピー",
+    "sse": "SSE",
+    "mean squared error": "平均二乗誤差",
+    "association difference": "関連の差",
+    "correlation difference": "相関の差",
+    "total variation": "全変動距離",
+    "kolmogorov smirnov": "コルモゴロフ–スミルノフ",
+    "wasserstein": "ワッサースタイン",
+    "greatest gap between the cumulated shares": "累積割合の差の最大値",
+    "mean way that values moved, over their range": "値の移動距離の平均(値域に対する比)",
+    "part of the rows that would have to change to get the original frequencies back": (
+        "元の度数に戻すために変える必要のある行の割合"
+    ),
+    "released records per original record": "元レコード1件当たりの提供レコード数",
+    "part of the records with * in every quasi-identifier": "すべての準識別子が * のレコードの割合",
+    "part of the cells of quasi-identifiers that are *": "準識別子のセルのうち * の割合",
+    "part of the cells that are *": "* のセルの割合",
+    "how far values climbed: mean level over the height of the hierarchy (without one: the value 0, * 1)": (
+        "値がどこまで一般化されたか:平均レベル÷階層の高さ(階層がなければ値は 0、* は 1)"
+    ),
+    "normalized certainty penalty: mean part of the column's domain that a released value may stand for": (
+        "正規化確実性ペナルティ:提供値が表し得る範囲が列の値域に占める割合の平均"
+    ),
+    "bits needed to get the original values back, over the bits needed if everything were suppressed": (
+        "元の値の復元に必要なビット数÷すべて抑制した場合のビット数"
+    ),
+    "sum of the squared differences of standardized numbers": "標準化した数値の差の二乗和",
+    "mean of the squared differences of standardized numbers: SSE / SST, if every record is released": (
+        "標準化した数値の差の二乗平均(全レコード提供時は SSE / SST)"
+    ),
+    "sum over records of how many look alike; a suppressed or dropped record counts as looking like all": (
+        "各レコードと同じに見えるレコード数の総和(抑制・削除されたレコードは全件と同じとみなす)"
+    ),
+    "mean size of the unsuppressed classes over k = {k}": "抑制されていないグループの平均サイズ÷k(k = {k})",
+    "mean difference, over pairs of columns, of how strongly they go together (Cramér's V) before and after": (
+        "列の対の関連の強さ(クラメールの V)の加工前後の差の平均"
+    ),
+    "mean difference of the correlation before and after, over pairs of columns with numbers": (
+        "数値列の対の相関係数の加工前後の差の平均"
+    ),
+    "rows are taken to be in the order of the original table": "行は元の表の順とみなした",
+    "it is not known which released record was made from which original one": "提供レコードと元レコードの対応が不明",
+    "a number that is now missing or * counts as the mean": "欠損又は * になった数値は平均値とみなす",
+    "missing originals are left out": "元の値が欠損のものは除く",
+    "missing and suppressed values are left out": "欠損値と抑制値は除く",
+    "generalized labels are spread evenly over the original values under them": "一般化ラベルは下位の値に均等に配分",
+    "labels without a hierarchy are compared as categories": "階層のないラベルはカテゴリとして比較",
+    "without {names}": "{names} を除く",
+    "{a} of {b} pairs left out: a column is constant": "{b} 対のうち {a} 対を除外:定数の列",
+    "fewer than two columns of numbers": "数値列が2つ未満",
+    "one of the tables has no records": "一方の表にレコードがありません",
+    "a random {n} rows; right to about 0.005": "無作為の {n} 行(誤差は約 0.005)",
+    "the table has no records, or a released value is neither an original one nor a label of the hierarchy": (
+        "レコードがないか、提供値が元の値でも階層のラベルでもありません"
+    ),
+}
+
+_PAIRS = {
+    "Columns together": "列どうしの関係",
+    "Cramér's V of every pair of columns: 0 independent, 1 one follows from the other. Suppressed cells are left out. "
+    "Nearer to before is better.": (
+        "列の対ごとのクラメールの V:0 は独立、1 は一方から他方が決まる。抑制されたセルは除きます。加工前に近いほど良い値です。"
+    ),
+    "The pairs that changed most.": "最も変わった対。",
+    "Measured on a random {n} rows of each table; right to about 0.005.": (
+        "各表の無作為の {n} 行で測定(誤差は約 0.005)。"
+    ),
+    "pair": "対",
+    "difference": "差",
+}
+
+_COLUMNS = {
+    "Columns before and after": "列の加工前と加工後",
+    "Shares of rows, before and after, under the labels that are released; * is what was suppressed. "
+    "No label is shown that fewer than {n} rows hold.": (
+        "提供されるラベルごとの行の割合(加工前・加工後)。* は抑制値。{n} 行未満のラベルは表示しません。"
+    ),
+    "Shares of rows under the labels that are released; * is what was suppressed. "
+    "No label is shown that fewer than {n} rows hold.": (
+        "提供されるラベルごとの行の割合。* は抑制値。{n} 行未満のラベルは表示しません。"
+    ),
+    "The first {a} of {b} are drawn.": "{b} 列のうち最初の {a} 列を図示。",
+    "The original has no such values, so only the release is drawn.": (
+        "元データに該当する値がないため、提供データのみ図示。"
+    ),
+    "Not drawn:": "図示しないもの:",
+    "missing {a} before, {b} after.": "欠損 加工前 {a}、加工後 {b}。",
+    "suppressed {a} before, {b} after.": "抑制 加工前 {a}、加工後 {b}。",
+    "rare {a} before, {b} after.": "稀な値 加工前 {a}、加工後 {b}。",
+    "missing {b} after.": "欠損 加工後 {b}。",
+    "suppressed {b} after.": "抑制 加工後 {b}。",
+    "rare {b} after.": "稀な値 加工後 {b}。",
+    "Bins with fewer than {n} rows are not drawn.": "{n} 行未満の区間は図示しません。",
+    "Rare labels, and all held by fewer than {n} rows, are counted together.": (
+        "稀なラベルと {n} 行未満のラベルはまとめて数えました。"
+    ),
+    "role": "役割",
+    "different values": "異なる値の数",
+    "missing": "欠損",
+    "suppressed": "抑制",
+    "memory": "メモリ",
+    "quasi": "準識別子",
+    "sensitive": "要配慮",
+    "other": "その他",
+    "dropped": "削除",
+    "text": "文字列",
+    "integer": "整数",
+    "number": "数値",
+    "date": "日付",
+    "datetime": "日時",
+    "boolean": "真偽値",
+    "share of rows": "行の割合",
+    "rows in a class": "グループの行数",
+    "(missing)": "(欠損)",
+    "(other)": "(その他)",
+}
+
+_MADE = {
+    "Why this solution": "なぜこの解か",
+    "The chosen combination and its runners-up": "選ばれた組合せと次点",
+    "Filled: the chosen one; open: the next best. To the right more was generalized, upwards more was lost.": (
+        "塗りつぶし:選ばれたもの、白抜き:次点。右ほど一般化が強く、上ほど損失が大きい。"
+    ),
+    "Each column can be released on several levels; 0 is the value itself. There are {n} combinations of levels. "
+    "Of those that keep every promise within the allowed suppression the one with the least loss was chosen; "
+    "the next best that were tried stand beside it.": (
+        "各列は複数のレベルで提供できます(0 は値そのもの)。レベルの組合せは {n} 通りです。許容された抑制の範囲ですべての約束を守る"
+        "組合せのうち、損失が最小のものを選びました。試した次点を並べて示します。"
+    ),
+    "Tried: {n}.": "試行:{n}。",
+    "Followed from those: {n}.": "そこから導かれたもの:{n}。",
+    "Could not be better: {n}.": "より良くなり得ないもの:{n}。",
+    "Minimal, so that in those no column could be finer: {n}.": "極小解(どの列もこれ以上細かくできない):{n}。",
+    "level of": "レベル",
+    "✓ chosen": "✓ 採用",
+    "no. {n}": "{n} 位",
+    "{a} of {b}": "{a} / {b}",
+    "suppressed rows": "抑制した行",
+    "loss": "損失",
+    "loss ({name})": "損失({name})",
+    "levels in all": "レベルの合計",
+    "The stream over time": "ストリームの推移",
+    "at the end": "終了時",
+    "seconds": "秒",
+    "records per second": "毎秒レコード数",
+    "latency in ms, 99 of 100 records": "遅延(ミリ秒、99 パーセンタイル)",
+    "What was done": "実施した処理",
+    "What was done, step by step": "実施した処理(順)",
+    "step": "処理",
+    "rows": "行",
+    "columns": "列",
+    "time": "時間",
+    "cells changed": "変更したセル",
+    "attribute": "属性",
+    "method": "方法",
+    "records": "レコード",
+    "changed": "変更",
+    "coded": "置換え",
+    "bound": "境界",
+    "values": "値",
+    "missing records": "欠損レコード",
+    "standard deviation": "標準偏差",
+    "distribution": "分布",
+    "recoding": "再符号化",
+    "warning": "警告",
+    "kept": "維持",
+    "k": "k",
+    "{a} in, {b} out": "入力 {a}、出力 {b}",
+    "How things are counted": "数え方",
+    "A missing value is a value like any other: in grouping rows, in verifying, in measuring risk and in counting "
+    "sensitive values.": (
+        "欠損値は、グループ化・検証・リスク測定・要配慮値の計数のいずれでも、1つの値として扱います。"
+    ),
+    "Suppression writes * into every quasi-identifier of a row. Suppressed rows stay in the release, form one class of "
+    "their own, and are held to the same promises as all others.": (
+        "抑制は行のすべての準識別子に * を書きます。"
+        "抑制された行は提供データに残り、1つのグループとして他と同じ約束の対象になります。"
+    ),
+    "Rows that a step drops are in no figure about the release; they count only as rows that came in and did not go "
+    "out.": "処理で削除された行は提供データの数値に含まれず、入力されて出力されなかった行としてのみ数えます。",
+    "A * counts as the loss of the whole value. Measures of loss speak of the quasi-identifiers; distances between "
+    "distributions speak of every column that both tables have.": (
+        "* は値全体の損失とみなします。損失の指標は準識別子について、分布間の距離は両方の表にあるすべての列について測ります。"
+    ),
+    "Labels that fewer than {n} rows hold are counted together or not at all. This page holds no record of "
+    "either table, but it holds the recipe: keep it with those who may know how the release was made.": (
+        "{n} 行未満のラベルはまとめるか、数えません。このページはどちらの表のレコードも含みませんが、レシピを含みます。"
+        "加工方法を知ってよい人だけが保管してください。"
+    ),
+    "input": "入力",
+    "output": "出力",
+    "control group": "対照群",
+    "path": "ファイル名",
+    "bytes": "バイト数",
+    "sha256": "SHA-256",
+    "dropped columns": "削除した列",
+    "columns not looked at": "調べていない列",
+    "quasi-identifiers": "準識別子",
+    "sensitive columns": "要配慮列",
+    "privacy models verified": "検証したモデル",
+    "seed": "乱数シード",
+    "versions": "版",
+    "set in the recipe; whoever has it can repeat the random choices": (
+        "レシピで指定(これを持つ者は乱数を再現できます)"
+    ),
+    "none; the random choices cannot be repeated": "なし(乱数は再現できません)",
+    "not known": "不明",
+    "{a} for the original, {b} for the release": "元データ {a}、提供データ {b}",
+    "The recipe": "レシピ",
+}
+
+_CHECKLISTS = {
+    "point": "項目",
+    "state": "状態",
+    "evidence": "根拠",
+    "✓ evidence": "✓ 根拠あり",
+    "! look here": "! 要確認",
+    "to be stated": "要記載",
+    "does not apply": "対象外",
+    "A text to edit, in Japanese and in English:": "編集用の公表文案(日本語・英語):",
+}
+
+JAPANESE: dict[str, str] = {
+    **_PAGE, **_GLANCE, **_PROMISES, **_WARNINGS, **_RISK, **_ATTACKS, **_LINKAGE, **_ALONE,
+    **_LOSS, **_PAIRS, **_COLUMNS, **_MADE, **_CHECKLISTS,
+}  # fmt: skip

@@ -1,0 +1,106 @@
+"""What may leave the house: a report without anything that helps to undo the processing.
+
+`DECISIONS` says of each part of a report what becomes of it and why; `public` does it. A test walks over the fields of
+`Report`, so that a new one cannot slip through undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from oboro.evaluate.report.facts import AttackFacts, ColumnFacts, TableFacts
+from oboro.evaluate.report.report import Report
+
+__all__ = ["DECISIONS", "public"]
+
+DECISIONS: dict[str, tuple[str, str]] = {
+    "public": ("set", "says which version this is"),
+    "holds": ("kept", "anybody can verify it on the release"),
+    "table": ("released side only", "how many rows and which columns were withheld tells what was unusual"),
+    "quasi": ("kept", "who receives the release must know what was protected"),
+    "sensitive": ("kept", "the same"),
+    "verification": ("kept", "anybody can compute it from the release"),
+    "risk": ("kept", "anybody can compute it from the release"),
+    "risk_before": ("removed", "how unique the originals are tells an attacker where to look"),
+    "risk_measures": ("kept", "the figures of `risk`"),
+    "attacks": ("rates only", "which columns, halves or secrets an attack used would be instructions"),
+    "linkage": ("removed", "says how well which method of guessing works"),
+    "uniqueness": ("kept", "computed from the release and a sampling fraction"),
+    "special": ("removed", "attribute sets that single records out would be instructions"),
+    "utility": (
+        "whole table, two digits",
+        "an exact sum over the originals is a checksum by which guesses at them can be confirmed",
+    ),
+    "pairs": ("removed", "frequencies of the originals, pair by pair, help to rebuild them"),
+    "columns": ("released side only", "original counts minus released counts are the withheld records"),
+    "steps": ("names only", "thresholds, levels and runners-up allow minimality attacks and hold extreme values"),
+    "recipe": ("removed", "with thresholds, seed and method the choices can be repeated"),
+    "seeded": ("removed", "says whether searching for a seed pays"),
+    "files": ("output only", "the hash of the input confirms whoever guesses it"),
+    "versions": ("oboro only", "a run is repeated more easily with the exact versions"),
+    "smallest_cell": ("kept", "says how the figures were made safe"),
+    "checklists": ("the notice to be published and the names of techniques", "the rest is evidence for the owner"),
+    "stream": ("removed", "rates and times of arrival can be matched with other logs"),
+    "warnings": ("removed", "they say where the release is weakest"),
+}
+
+SHOWN_CHECKLISTS = ("appi", "iso")
+DUTIES = ("36",)
+
+
+def public(report: Report) -> Report:
+    """The same report, each part as `DECISIONS` says."""
+    return report.model_copy(
+        update={
+            "public": True,
+            "table": _table(report.table),
+            "risk_before": None,
+            "attacks": [_attack(one) for one in report.attacks],
+            "linkage": [],
+            "special": None,
+            "utility": [_rounded(one) for one in report.utility if one["column"] is None],
+            "pairs": None,
+            "columns": [_column(one) for one in report.columns if one.role != "dropped"],
+            "steps": [{"name": step["name"], "plan": "", "facts": {}} for step in report.steps],
+            "recipe": "",
+            "seeded": None,
+            "files": {role: facts for role, facts in report.files.items() if role == "output"},
+            "versions": {name: one for name, one in report.versions.items() if name == "oboro"},
+            "checklists": [
+                one if one.key == "iso" else one.model_copy(update={"items": [i for i in one.items if i.key in DUTIES]})
+                for one in report.checklists
+                if one.key in SHOWN_CHECKLISTS
+            ],
+            "stream": [],
+            "warnings": [],
+        }
+    )
+
+
+def _table(table: TableFacts) -> TableFacts:
+    gone = {"rows_before": table.rows_after, "columns_before": table.columns_after, "dropped": [], "bytes_before": None}
+    return table.model_copy(update={**gone, "added": [], "bytes_after": None})
+
+
+def _attack(one: AttackFacts) -> AttackFacts:
+    named = one.name.split("_")[0] if one.secret else one.name
+    return one.model_copy(update={"name": named, "columns": [], "secret": None, "note": "", "control_is": ""})
+
+
+def _rounded(measure: Mapping[str, Any]) -> dict[str, Any]:
+    """Two significant digits. A note may name columns that were left out, and the bounds of a measure count the rows."""
+    value = measure["value"]
+    out = {**measure, "value": None if value is None else float(f"{value:.2g}"), "note": ""}
+    if out["low"] > 1:
+        out["low"], out["high"] = 0.0, None
+    return out
+
+
+def _column(column: ColumnFacts) -> ColumnFacts:
+    shown = column.distribution
+    if shown is not None:
+        bars = [bar.model_copy(update={"before": None}) for bar in shown.bars if bar.after is not None]
+        shown = shown.model_copy(update={"bars": bars})
+    gone = {"distinct_before": None, "missing_before": None, "bytes_before": None, "bytes_after": None}
+    return column.model_copy(update={**gone, "distribution": shown})

@@ -1,0 +1,272 @@
+"""Attacks: naive twins of the kernels, what they find on a weak release, and that a strong one beats them."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oboro.errors import ColumnError, UsageError
+from oboro.evaluate.attacks import Attack, Rate, attack
+from oboro.evaluate.attacks.scene import OWN
+from oboro.evaluate.attacks.view import View
+from oboro.evaluate.pairing import correspond
+from oboro.table.dataset import Column, Dataset
+from oboro.table.hierarchy import HierarchySpec
+
+ROWS = 3000
+
+
+def people(rows: int = ROWS, seed: int = 1) -> Dataset:
+    rng = np.random.default_rng(seed)
+    ages = rng.integers(18, 90, rows)
+    return Dataset.of(
+        {
+            "name": [f"p{i}" for i in range(rows)],
+            "age": ages.tolist(),
+            "zip": [f"{z:05d}" for z in rng.integers(10000, 10400, rows)],
+            "sex": rng.choice(["F", "M"], rows).tolist(),
+            "illness": rng.choice(["flu", "cold", "gout", "none"], rows, p=[0.3, 0.3, 0.1, 0.3]).tolist(),
+            "income": (rng.integers(20, 90, rows) * 1000 + rng.integers(0, 1000, rows)).tolist(),
+        }
+    )
+
+
+def strong(data: Dataset) -> Dataset:
+    """Decades, no zip: every class has many people."""
+    decades = HierarchySpec(intervals=[20]).build("age", data["age"])
+    stars = np.ones(data.rows, bool)
+    return data.select(["age", "zip", "sex", "illness"]).with_columns(
+        {"age": decades.generalize(data["age"], 1), "zip": data["zip"].where(stars, "*")}
+    )
+
+
+QUASI = ["age", "zip", "sex"]
+
+
+def by_name(found: list[Attack]) -> dict[str, Attack]:
+    return {one.name: one for one in found}
+
+
+# Rates ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("right", "tried", "low", "high"),
+    [
+        (10, 100, 0.05523, 0.17437),
+        (0, 10, 0.0, 0.27753),
+        (81, 263, 0.2553, 0.3662),
+    ],  # the last: Newcombe 1998, method 3
+)
+def test_wilson_intervals_are_those_of_the_literature(right: int, tried: int, low: float, high: float) -> None:
+    assert Rate(right, tried).interval == pytest.approx((low, high), abs=1e-4)
+
+
+def test_the_risk_is_what_lies_beyond_the_control() -> None:
+    found = Attack("a", "inference", "", (), Rate(600, 1000), Rate(200, 1000), "")
+    a, c = found.found.middle, found.control.middle
+    assert found.risk is not None
+    assert found.risk[0] == pytest.approx((a - c) / (1 - c))
+    error = sqrt((found.found.error / (1 - c)) ** 2 + (found.control.error * (1 - a) / (1 - c) ** 2) ** 2)
+    assert found.risk[2] - found.risk[0] == pytest.approx(error)
+    assert found.better
+
+
+def test_few_guesses_say_nothing() -> None:
+    assert Attack("a", "inference", "", (), Rate(2, 2), Rate(0, 2000), "").risk is None
+
+
+# Kernels --------------------------------------------------------------------------------------------------------------
+
+RELEASED = {
+    "age": ["30", "31–38", "<35", "≥35", "[20, 40)", "*", None, "strange"],
+    "job": ["cook", "{cook, judge}", "*", "unknown", None, "nurse", "judge", "{judge, nurse}"],
+}
+LIKES = {
+    "age": {
+        "30": {30}, "31–38": set(range(31, 39)), "<35": set(range(35)), "≥35": set(range(35, 99)),
+        "[20, 40)": set(range(20, 40)), "*": {*range(99), None}, None: {None}, "strange": set(),
+    },
+    "job": {
+        "cook": {"cook"}, "{cook, judge}": {"cook", "judge"}, "*": {"cook", "judge", "nurse", None}, "unknown": set(),
+        None: {None}, "nurse": {"nurse"}, "judge": {"judge"}, "{judge, nurse}": {"judge", "nurse"},
+    },
+}  # fmt: skip
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([22, 30, 33, 36, 47, None]), st.sampled_from(["cook", "judge", "nurse", None])),
+        min_size=4,
+        max_size=30,
+    ),
+    st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), min_size=1, max_size=8),
+)
+def test_who_fits_a_description_is_what_its_words_say(
+    persons: list[tuple[int | None, str | None]], said: list[tuple[int, int]]
+) -> None:
+    persons = [
+        *persons,
+        (22, "cook"),
+        (47, "judge"),
+        (30, "nurse"),
+        (None, None),
+        (33, "cook"),
+        (36, "cook"),
+        (31, "cook"),
+        (38, "cook"),
+    ]
+    original = Dataset.of({"age": [a for a, _ in persons], "job": [j for _, j in persons]})
+    labels = [(RELEASED["age"][a], RELEASED["job"][j]) for a, j in said]
+    released = Dataset(
+        {n: Column.of([*(row[i] for row in labels), *RELEASED[n]]) for i, n in enumerate(("age", "job"))},
+        len(labels) + 8,
+    )
+    view = View.of(original, released, ["age", "job"])
+    low, high, entries = view.records(np.arange(len(labels)))
+    found = view.fitting(view.people(), low, high, entries, np.ones(low.shape, bool))
+    for count, (age, job) in zip(found, labels, strict=True):
+        fits = [a in LIKES["age"][age] and j in LIKES["job"][job] for a, j in persons]
+        assert count == min(2, sum(fits)), (age, job)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abc")), min_size=2, max_size=25), st.booleans())
+def test_the_nearest_class_has_the_least_distance(rows: list[tuple[int, str]], leave_out: bool) -> None:
+    original = Dataset.of({"x": [*(x for x, _ in rows), 0, 9], "c": [*(c for _, c in rows), "a", "b"]})
+    view = View.of(original, original, ["x", "c"])
+    classes = view.classes()
+    labels = classes.groups.labels
+    own = labels.astype(np.int64) if leave_out else np.full(original.rows, -1)
+    found = view.nearest(view.people(), classes, own, np.random.default_rng(0))
+    points = [*rows, (0, "a"), (9, "b")]
+    for i, (x, c) in enumerate(points):
+        others = [j for j in range(len(points)) if not (leave_out and j == i)]
+        distance = {j: abs(x - points[j][0]) / 9 + (c != points[j][1]) for j in others}
+        least = min(distance.values())
+        assert found[i] in {int(labels[j]) for j in others if distance[j] <= least + 1e-9}
+
+
+def test_a_guess_among_equals_is_fair() -> None:
+    """One record in a class of three and one in a class of one, equally near: three guesses in four go to the first."""
+    original = Dataset.of({"x": [0, 10] * 2000})
+    released = Dataset.of({"x": [0, 0, 0, 10]})
+    middle = Dataset.of({"x": [5] * 4000})
+    view = View.of(original, released, ["x"])
+    classes = view.classes()
+    found = view.nearest(view.people(middle), classes, np.full(4000, -1), np.random.default_rng(1))
+    assert (classes.groups.sizes[found] == 3).mean() == pytest.approx(0.75, abs=0.03)
+
+
+# What they find -------------------------------------------------------------------------------------------------------
+
+
+def test_dropping_names_only_is_found_out() -> None:
+    data = people()
+    found = by_name(
+        attack(data, data.select([n for n in data if n != "name"]), quasi=QUASI, sensitive=["illness", "income"])
+    )
+    for name in (
+        "singling_out_multivariate_quasi",
+        "linkability",
+        "inference_illness",
+        "inference_income",
+        "record_linkage",
+    ):
+        assert found[name].better, name
+    assert found["record_linkage"].found.share > 0.9
+    assert found["singling_out_multivariate_quasi"].found.share > 0.9
+    assert found["inference_illness"].found.share > 0.9
+    assert found["inference_illness"].control_is == OWN
+    assert found["inference_illness"].control.share < 0.45  # the most common illnesses have 30 % each
+
+
+def test_a_strong_release_gives_no_more_than_the_control() -> None:
+    data = people()
+    found = by_name(attack(data, strong(data), quasi=QUASI, sensitive=["illness"]))
+    for name, one in found.items():
+        if name != "record_linkage":
+            assert not one.better, name
+    assert found["singling_out_multivariate_quasi"].found.right == 0
+    assert found["record_linkage"].found.share < 0.02  # classes of hundreds
+
+
+def test_people_who_were_not_released_are_the_control() -> None:
+    data = people()
+    kept = np.arange(ROWS) % 2 == 0
+    found = by_name(attack(data, strong(data).take(kept), quasi=QUASI, sensitive=["illness"]))
+    assert "1,500 people of the original table" in found["inference_illness"].control_is
+    assert not any(one.better for name, one in found.items() if name != "record_linkage")
+    weak = by_name(
+        attack(data, data.select(["age", "zip", "sex", "illness"]).take(kept), quasi=QUASI, sensitive=["illness"])
+    )
+    assert weak["inference_illness"].better
+    assert weak["linkability"].better
+    assert weak["singling_out_multivariate_quasi"].better
+
+
+def test_a_control_group_can_be_given() -> None:
+    data, others = people(), people(seed=2)
+    weak = data.select([name for name in data if name != "name"])
+    found = by_name(attack(data, weak, quasi=QUASI, sensitive=["illness"], control=others))
+    assert found["inference_illness"].control_is.startswith("3,000 people who are not in the table")
+    assert found["inference_illness"].better
+    with pytest.raises(ColumnError, match="control"):
+        attack(data, weak, quasi=QUASI, control=others.select(["age"]))
+
+
+def test_without_a_known_order_what_needs_it_is_left_out() -> None:
+    data = people()
+    mixed = data.take(np.random.default_rng(3).permutation(ROWS)).select(["age", "zip", "sex", "illness"])
+    forgotten = Dataset(mixed.columns, mixed.rows)
+    found = by_name(attack(data, forgotten, quasi=QUASI, sensitive=["illness"], paired=False))
+    assert "record_linkage" not in found
+    assert found["inference_illness"].better  # the records are still there
+    assert found["linkability"].better
+
+
+def test_the_same_seed_finds_the_same() -> None:
+    data = people(400)
+    once, again = (attack(data, strong(data), quasi=QUASI, sensitive=["illness"], seed=4) for _ in range(2))
+    assert [one.as_dict() for one in once] == [one.as_dict() for one in again]
+
+
+def test_attempts_are_at_most_what_was_asked_for() -> None:
+    data = people(400)
+    assert max(one.found.tried for one in attack(data, strong(data), quasi=QUASI, attempts=50)) <= 50
+    with pytest.raises(UsageError, match="attempts"):
+        attack(data, data, quasi=QUASI, attempts=0)
+
+
+def test_a_larger_table_is_attacked_in_part_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oboro.evaluate.attacks.scene.MOST_ROWS", 1000)
+    data = people()
+    found = attack(data, strong(data), quasi=QUASI)
+    assert all("a random 1,000 of 3,000" in one.note for one in found)
+
+
+def test_a_value_that_is_alone_only_in_the_part_is_no_single_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every income occurs ten times; in a part of the table some would occur once."""
+    data = Dataset.of({"age": [30, 40] * 1500, "income": [1000 + i // 10 for i in range(3000)]})
+    monkeypatch.setattr("oboro.evaluate.attacks.scene.MOST_ROWS", 300)
+    found = by_name(attack(data, data, quasi=["age"]))
+    assert found["singling_out_univariate_any"].found.tried <= 4  # the ends of both columns
+
+
+def test_nothing_known_is_nothing_attacked() -> None:
+    assert attack(people(10), people(10), quasi=[]) == []
+
+
+# Order ----------------------------------------------------------------------------------------------------------------
+
+
+def test_rows_in_the_same_order_are_recognised() -> None:
+    data = people()
+    assert correspond(data, strong(data), QUASI)
+    mixed = strong(data).take(np.random.default_rng(3).permutation(ROWS))
+    assert not correspond(data, Dataset(mixed.columns, mixed.rows), QUASI)
