@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,7 @@ from hypothesis import strategies as st
 
 from oboro import checks
 from oboro.errors import FileError, OboroError
-from oboro.io import blocks
+from oboro.io import blocks, parquet
 from oboro.io import files as files_module
 from oboro.io.files import read
 from oboro.io.splice import Splice
@@ -185,6 +186,22 @@ def test_parquet_is_read_batch_by_batch(tmp_path: Path) -> None:
         expected = pa.array(expected.to_pandas(), from_pandas=True) if name == "weight" else expected
         assert again[name].combine_chunks().to_pylist() == expected.to_pylist(), name
     assert read(tmp_path / "in.parquet", columns=["sex", "age"]).data.to_arrow().column_names == ["sex", "age"]
+
+
+@pytest.mark.parametrize("cores", [1, 2, 3, 7])
+def test_each_core_reads_its_part(tmp_path: Path, cores: int) -> None:
+    table = people(5000)
+    pq.write_table(table, tmp_path / "in.parquet", row_group_size=700)
+    counted: list[int] = []
+    with patch.object(parquet, "SMALL", 500), patch.object(parquet.os, "cpu_count", lambda: cores):
+        found = parquet.encode(
+            str(tmp_path / "in.parquet"), table.column_names, lambda done, total: counted.append(done)
+        )
+    assert found.to_arrow().equals(read(tmp_path / "in.parquet").data.to_arrow())
+    for name in table.column_names:  # numbered by first appearance, as one core would
+        first = list(dict.fromkeys(found[name].decode().to_pylist()))
+        assert found[name].values.to_pylist() == first, name
+    assert max(counted) == 5000
 
 
 def test_parquet_without_rows(tmp_path: Path) -> None:

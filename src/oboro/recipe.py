@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
@@ -28,6 +29,7 @@ from oboro.io.files import Source, read
 from oboro.release import Release, StepRecord, measure
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
+from oboro.table.hierarchy import Hierarchy
 from oboro.table.schema import Attribute, Role, Schema
 from oboro.techniques import TECHNIQUES
 from oboro.techniques.base import Technique, Work
@@ -158,20 +160,26 @@ class Recipe(BaseModel):
         lines.append(f"Random choices are {chance}.")
         return "\n".join(lines)
 
-    def run(self, source: Any, *, progress: Progress | None = None) -> Release:
+    def run(
+        self, source: Any, *, progress: Progress | None = None, reading: Mapping[str, Any] | None = None
+    ) -> Release:
         """Apply the recipe to a pandas, polars or pyarrow frame, or to a file; the same kind comes back (a file: an Arrow table).
 
         Of a CSV or Parquet file only the columns that the recipe touches are held; the others are read again when the release
-        is written or looked at. Raises a `PromiseError` and releases nothing where a promise does not hold on the result.
+        is written or looked at; `reading` says how a file is to be read (`encoding`, `delimiter`, …). Raises a `PromiseError` and
+        releases nothing where a promise does not hold on the result.
         """
         say: Progress = progress or _silent
         origin = source if isinstance(source, Source) else None
+        coming = {}
         if isinstance(source, str | Path):
             say("reading")
+            coming = self._hierarchies_coming()
             counted = None if progress is None else partial(progress, "reading")
-            source = origin = read(source, needed=self.reads, progress=counted)
+            source = origin = read(source, needed=self.reads, progress=counted, **(reading or {}))
         frame = Frame.read(origin.data if origin else source)
         data, given = self._admit(frame.data)
+        given = replace(given, coming=coming)
         schema = given
         self._check_identifiers(schema)
         self._check_hierarchies(data, schema)
@@ -192,6 +200,14 @@ class Recipe(BaseModel):
             recipe_text=self.to_yaml(),
             source=origin,
         )
+
+    def _hierarchies_coming(self) -> dict[str, Future[Hierarchy | None]]:
+        """Hierarchy files, read by another thread while this one reads the table."""
+        specs = {name: one.hierarchy for name, one in self.attributes.items() if one.hierarchy and one.hierarchy.csv}
+        pool = ThreadPoolExecutor(1)
+        coming = {name: pool.submit(spec.whole, name, self._folder) for name, spec in specs.items()}
+        pool.shutdown(wait=False)
+        return coming
 
     def reads(self, names: Sequence[str]) -> Collection[str]:
         """Which columns of a table must be held to run the recipe; the others are released as they stand, or not at all."""

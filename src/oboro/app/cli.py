@@ -53,7 +53,7 @@ Encoding = Annotated[str | None, typer.Option(help="Encoding of CSV input; found
 Delimiter = Annotated[str | None, typer.Option(help="Delimiter of CSV input; found out if not given.")]
 Header = Annotated[bool, typer.Option(help="Whether the first line of CSV input names the columns.")]
 Sheet = Annotated[str | None, typer.Option(help="Sheet of Excel input; the first if not given.")]
-MEASURED = 1_000_000  # rows up to which risk and loss are measured without being asked for
+MEASURED = 250_000  # rows up to which risk and loss are measured without being asked for
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON for programs.")]
 
 
@@ -219,7 +219,6 @@ def anonymize(
     Example: `oboro anonymize people.csv --recipe recipe.yaml --output released.csv --report report.html`
     """
     from oboro.errors import UsageError
-    from oboro.io.files import read
     from oboro.io.output import check_output
     from oboro.recipe import Recipe
 
@@ -233,9 +232,7 @@ def anonymize(
     _warn_if_cold()
     options = {"encoding": encoding, "delimiter": delimiter, "header": header, "sheet": sheet}
     with _stages() as stage:
-        stage("reading")
-        source = read(data, needed=plan.reads, progress=partial(stage, "reading"), **options)  # type: ignore[arg-type]
-        release = plan.run(source, progress=stage)
+        release = plan.run(data, progress=stage, reading=options)
         _write(release, output, _Pages(report, public_report, lang), stage)
     for step in release.steps:
         if "warning" in step.facts:

@@ -19,7 +19,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import gammaln
 
 from oboro.errors import UsageError
@@ -121,6 +120,8 @@ def _fit(sizes: np.ndarray) -> tuple[float, float] | None:
         return float(np.exp(np.clip(x[0], -20, 30))), float(1 / (1 + np.exp(-np.clip(x[1], -15, 15))))
 
     start = np.array([np.log(max(1.0, sizes.size / 2)), 0.0])
+    from scipy.optimize import minimize  # here, because it takes half a second to load
+
     found = minimize(
         lambda x: -likelihood(*parameters(x), sizes), start, method="Nelder-Mead", options={"maxiter": 400}
     )

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,6 +22,7 @@ from oboro.io.dialect import Dialect
 from oboro.io.formats import EXCEL
 from oboro.io.lines import Lines, start
 from oboro.io.threads import ahead, in_order
+from oboro.io.uncached import Uncached
 from oboro.table.dataset import Column, Dataset
 from oboro.table.passing import Raw
 
@@ -42,11 +43,12 @@ UNWRITABLE = {
 
 
 @contextmanager
-def atomic(path: str | Path) -> Iterator[BinaryIO]:
+def atomic(path: str | Path, *, large: bool = False) -> Iterator[BinaryIO]:
     """A binary file that appears under `path` only when the block ends well; `-` is standard output.
 
     Meanwhile it is a private file beside it (mode 0600), which is removed if anything goes wrong, an interrupt included. A file
-    that was there before stays until then. A link is followed; a device or a pipe is written to directly.
+    that was there before stays until then. A link is followed; a device or a pipe is written to directly. `large`: not through the
+    system's cache.
     """
     if str(path) == STDOUT:
         yield sys.stdout.buffer
@@ -60,7 +62,8 @@ def atomic(path: str | Path) -> Iterator[BinaryIO]:
                 yield file
             return
         try:
-            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with cast(BinaryIO, Uncached(descriptor)) if large else open(descriptor, "wb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
@@ -168,7 +171,7 @@ def is_csv(path: str | Path) -> bool:
 def destination(path: str | Path) -> Iterator[Any]:
     """`atomic`, and what is written is packed if the name says so."""
     _, compression = _format_of(path)
-    with atomic(path) as file:
+    with atomic(path, large=compression is None) as file:
         if compression is None:
             yield file
         else:

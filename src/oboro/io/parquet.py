@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
+from threading import Lock
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +29,7 @@ __all__ = ["batches", "encode", "schema_of"]
 
 CELLS = 1 << 19  # values read at a time; larger batches come in new memory each time, which took ten times as long
 FEWEST, MOST = 1 << 12, 1 << 17  # rows read at a time
+SMALL = 1 << 20  # rows that a core must have to read, or it does not begin
 PENDING = 1 << 20  # values that are collected before they are unified
 MISSING = b"\xff"  # stands for a missing value while text is numbered: no text is encoded like this
 
@@ -47,15 +50,21 @@ def schema_of(path: str) -> pa.Schema:
     return schema
 
 
-def batches(path: str, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The rows of some columns in order, read ahead; memory for two batches and what Parquet buffers of a row group."""
+def batches(path: str, columns: Sequence[str], groups: range | None = None) -> Iterator[pa.RecordBatch]:
+    """The rows of some columns in order, or of some row groups; memory for two batches and what Parquet buffers of a row group.
+
+    All rows are read ahead by another thread, some row groups by this one.
+    """
     rows = min(max(CELLS // max(len(columns), 1), FEWEST), MOST)
     with pq.ParquetFile(path, pre_buffer=False) as file:
         if not columns:
-            count = file.metadata.num_rows
+            chosen = range(file.metadata.num_row_groups) if groups is None else groups
+            count = sum(file.metadata.row_group(number).num_rows for number in chosen)
             yield from (_empty(min(MOST, count - start)) for start in range(0, count, MOST))
-        else:
+        elif groups is None:
             yield from ahead(file.iter_batches(rows, columns=list(columns)))
+        else:
+            yield from file.iter_batches(rows, list(groups), list(columns), use_threads=False)
 
 
 def _empty(rows: int) -> pa.RecordBatch:
@@ -63,24 +72,86 @@ def _empty(rows: int) -> pa.RecordBatch:
 
 
 def encode(path: str, columns: Sequence[str], done: Done | None = None) -> Dataset:
-    """Read and encode some columns. Memory: their codes and dictionaries, and twice the codes of one column at the end."""
+    """Read and encode some columns, each core its part of the file.
+
+    Memory: their codes, a dictionary for each core, and twice the codes of one column at the end.
+    """
     schema = schema_of(path)
     with pq.ParquetFile(path) as file:
-        total = file.metadata.num_rows
+        groups = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
+    counter = Counter(sum(groups), done)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            parts = [pool.submit(_encode, path, schema, columns, some, counter) for some in _shares(groups)]
+            found = [part.result() for part in parts]
+        finally:
+            counter.stopped = True  # an interrupt ends the other threads too
+    return Dataset({name: _joined([part.pop(name) for part in found]) for name in columns}, counter.rows)
+
+
+@dataclass
+class Counter:
+    """How many rows all threads have read."""
+
+    total: int
+    done: Done | None
+    rows: int = 0
+    stopped: bool = False
+    lock: Lock = field(default_factory=Lock)
+
+    def add(self, rows: int) -> None:
+        """So many more."""
+        with self.lock:
+            self.rows += rows
+            if self.done:
+                self.done(self.rows, self.total)
+
+
+def _shares(groups: Sequence[int]) -> list[range]:
+    """Row groups, in order, cut into one share for each core, about equally many rows; a small file is not cut."""
+    shares = min(os.cpu_count() or 1, sum(groups) // SMALL) or 1
+    ends = np.cumsum(groups)
+    cuts = [int(np.searchsorted(ends, sum(groups) * share / shares)) for share in range(1, shares)]
+    edges = [0, *cuts, len(groups)]
+    return [range(begin, end) for begin, end in pairwise(edges) if begin < end]
+
+
+def _encode(path: str, schema: pa.Schema, columns: Sequence[str], groups: range, counter: Counter) -> dict[str, Column]:
+    """Some row groups of some columns."""
     scratch, kept = Scratch(), Slab()
     growing: list[Texts | Others] = [
-        Texts(scratch, kept, total) if _is_text(schema.field(name).type) else Others(schema.field(name).type)
+        Texts(scratch, kept, counter.total) if _is_text(schema.field(name).type) else Others(schema.field(name).type)
         for name in columns
     ]
-    rows = 0
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for batch in batches(path, columns):
-            list(pool.map(lambda one, array: one.add(array), growing, batch.columns))
-            rows += batch.num_rows
-            if done:
-                done(rows, total)
-        finished = {name: one.finished() for name, one in zip(columns, growing, strict=True)}
-    return Dataset(finished, rows)
+    for batch in batches(path, columns, groups):
+        for one, array in zip(growing, batch.columns, strict=True):
+            one.add(array)
+        counter.add(batch.num_rows)
+        if counter.stopped:
+            break
+    return {name: one.finished() for name, one in zip(columns, growing, strict=True)}
+
+
+def _joined(parts: list[Column]) -> Column:
+    """The parts of one column below each other, numbered by first appearance."""
+    if len(parts) == 1:
+        return parts[0]
+    column = (
+        Texts(Scratch(), Slab(), 2 * len(parts[0].values))
+        if _is_text(parts[0].values.type)
+        else Others(parts[0].values.type)
+    )
+    for part in parts:
+        for start in range(0, len(part.values), MOST):
+            column.add(part.values.slice(start, MOST))
+    unified = column.finished()
+    numbers = unified.codes
+    codes = np.empty(sum(len(part) for part in parts), dtype=numbers.dtype)
+    row = place = 0
+    for part in parts:
+        np.take(numbers[place : place + len(part.values)], part.codes, out=codes[row : row + len(part)], mode="clip")
+        row, place = row + len(part), place + len(part.values)
+    return Column(unified.values, codes)
 
 
 def _is_text(type_: pa.DataType) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -42,7 +43,9 @@ class Schema:
     attributes: Mapping[str, Attribute]
     folder: Path = Path(".")  # where relative paths of hierarchy files start
     remaining: Mapping[str, Hierarchy] = field(default_factory=dict)
-    # A hierarchy of 500,000 addresses takes a second to read and check: for the same column it is built once.
+    coming: Mapping[str, Future[Hierarchy | None]] = field(default_factory=dict, repr=False, compare=False)
+    """Hierarchies that are read while the table is: those of 500,000 addresses take a second or two."""
+    # For the same column a hierarchy is built once.
     _built: dict[str, tuple[Column, HierarchySpec | None, Hierarchy]] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -68,7 +71,9 @@ class Schema:
         spec = self.attributes[name].hierarchy if name in self.attributes else None
         known = self._built.get(name)
         if known is None or known[0] is not column or known[1] is not spec:
-            known = column, spec, (spec or HierarchySpec()).build(name, column, self.folder)
+            whole = self.coming[name].result() if name in self.coming else None
+            built = (spec or HierarchySpec()).build(name, column, self.folder) if whole is None else whole.bind(column)
+            known = column, spec, built
             self._built[name] = known
         return known[2]
 

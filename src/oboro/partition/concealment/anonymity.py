@@ -6,7 +6,6 @@ As a design: within a group everybody has an edge to everybody, so the cost of a
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
@@ -74,6 +73,8 @@ def _worthwhile(distances: np.ndarray, one: np.ndarray, other: np.ndarray) -> np
 def _solve(
     costs: np.ndarray, one: np.ndarray, other: np.ndarray, people: int, cuts: list[np.ndarray], whole: bool
 ) -> np.ndarray:
+    from scipy.optimize import Bounds, LinearConstraint, milp  # here, because it takes half a second to load
+
     edges = np.arange(costs.size)
     degree = csr_array(
         (np.ones(2 * costs.size), (np.concatenate([one, other]), np.concatenate([edges, edges]))),

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.cluster.hierarchy import to_tree, ward
-from scipy.spatial.distance import squareform
 
 from oboro.partition.concealment.heuristics import Stuck
 
@@ -17,6 +15,9 @@ def clusters(distances: np.ndarray, least: int) -> list[np.ndarray]:
     """Ward's tree, cut wherever both parts keep `least` people; better than one cut at the same height for all."""
     if len(distances) < 2 * least:
         return [np.arange(len(distances))]
+    from scipy.cluster.hierarchy import to_tree, ward  # here, because it takes long to load
+    from scipy.spatial.distance import squareform
+
     open_, closed = [to_tree(ward(squareform(distances, checks=False)))], []
     while open_:
         node = open_.pop()

@@ -57,7 +57,7 @@ def shortlists(
 def _shared(some: Callable[[slice], None], heads: int, work: int) -> None:
     """Give each core its share of the heads, and each product one core.
 
-    A product on all cores followed by a loop on all cores was more than twice as slow as one core alone: the idle threads of the one
+    A product on all cores followed by a loop on all cores took more than twice as long as one core alone: idle threads of the one
     keep the cores from the other.
     """
     if work < TINY:

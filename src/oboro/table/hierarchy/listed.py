@@ -125,13 +125,14 @@ def _delimiter(text: str) -> str:
 
 def _read_plain(text: str, delimiter: str) -> list[pa.Array] | None:
     """The columns of a file without quotes and mistakes, or None if it is another; six times as fast as `csv`."""
-    width = text.lstrip("\r\n").partition("\n")[0].count(delimiter) + 1
-    if '"' in text or "\r" in text.replace("\r\n", "\n") or width < 2:
+    raw = text.encode()  # bytes are looked through several times as fast as text
+    width = text[: 1 << 16].lstrip("\r\n").partition("\n")[0].count(delimiter) + 1
+    if b'"' in raw or raw.count(b"\r") != raw.count(b"\r\n") or width < 2:
         return None
     names = [str(number) for number in range(width)]
     try:
         table = pacsv.read_csv(
-            pa.BufferReader(text.encode()),
+            pa.BufferReader(raw),
             pacsv.ReadOptions(column_names=names),
             pacsv.ParseOptions(delimiter=delimiter, quote_char=False),
             pacsv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),

@@ -203,16 +203,21 @@ class HierarchySpec(BaseModel):
 
         Raises `HierarchyError` (or `FileError`) if the hierarchy does not fit the column, or itself.
         """
-        if self.csv is not None:
-            return listed.from_csv(name, folder / self.csv).bind(column)
-        if self.rows is not None:
-            return listed.from_rows(name, self.rows).bind(column)
-        if self.tree is not None:
-            return listed.from_tree(name, self.tree, folder).bind(column)
+        whole = self.whole(name, folder)
+        if whole is not None:
+            return whole.bind(column)
         known = ~outside(column)
         values = column.values.filter(pa.array(known))
-        whole = Hierarchy(name, (Level.ground(values), *self._ruled(name, values)))
-        return whole if known.all() else whole.placed(column.values, np.where(known, np.cumsum(known) - 1, -1))
+        ruled = Hierarchy(name, (Level.ground(values), *self._ruled(name, values)))
+        return ruled if known.all() else ruled.placed(column.values, np.where(known, np.cumsum(known) - 1, -1))
+
+    def whole(self, name: str, folder: Path = Path(".")) -> Hierarchy | None:
+        """The hierarchy over all values that are listed somewhere, whatever a column holds; None where a rule makes it."""
+        if self.csv is not None:
+            return listed.from_csv(name, folder / self.csv)
+        if self.rows is not None:
+            return listed.from_rows(name, self.rows)
+        return None if self.tree is None else listed.from_tree(name, self.tree, folder)
 
     def _ruled(self, name: str, values: pa.Array) -> list[Level]:
         """The levels over values that a rule gives."""
