@@ -73,6 +73,8 @@ def printed(rows: Sequence[Row]) -> None:
     from rich.table import Table
 
     console = Console()
+    if not console.is_terminal:
+        console.width = 160  # a file or a pipe has no width: nothing is cut off there
     for number in dict.fromkeys(row.table for row in rows):
         mine = [row for row in rows if row.table == number]
         keys = list(dict.fromkeys(key for row in mine for key in row.parameters))
