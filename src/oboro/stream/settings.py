@@ -16,10 +16,25 @@ Mode = Literal["swap", "count", "paper", "sequential", "fixed"]
 COUNTING = ("swap", "count")
 
 
-class Settings(BaseModel):
-    """The parameters of `DelayFree`."""
+class Checked(BaseModel):
+    """Parameters of a stream; what is wrong with them is said in one sentence."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> Self:
+        """Checked parameters, or a `UsageError` that says what is wrong."""
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            what = first["msg"].removeprefix("Value error, ")
+            raise UsageError(f"{where}: {what}; got {first['input']!r}" if where else what) from None
+
+
+class Settings(Checked):
+    """The parameters of `DelayFree`."""
 
     attributes: list[str] = Field(min_length=1)
     """The quasi-identifiers: what is released is anonymous over them."""
@@ -53,17 +68,6 @@ class Settings(BaseModel):
     """How many records the function of `fixed` is made from; they are released fully suppressed."""
     background: bool = True
     """Whether `paper` makes its functions in a thread of its own; otherwise after each record that asks for one."""
-
-    @classmethod
-    def of(cls, given: dict[str, Any]) -> Self:
-        """Checked parameters, or a `UsageError` that says what is wrong."""
-        try:
-            return cls.model_validate(given)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            what = first["msg"].removeprefix("Value error, ")
-            raise UsageError(f"{where}: {what}; got {first['input']!r}" if where else what) from None
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from oboro.errors import UsageError, listing
+from oboro.errors import listing
 from oboro.partition.nearest.plan import Kind, SearchPlan
+from oboro.stream.settings import Checked
 
 __all__ = ["WindowSettings"]
 
 
-class WindowSettings(BaseModel):
+class WindowSettings(Checked):
     """The parameters of `Window`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     attributes: list[str] = Field(min_length=1)
     """The quasi-identifiers: what is released is anonymous over them. Numbers, unless they stand in `categories`."""
@@ -28,19 +27,19 @@ class WindowSettings(BaseModel):
     """How neighbours are found: auto (exact, for many heads at once), exhaustive, fdh or fdhq."""
     group: Literal["grow", "paper"] = "grow"
     """Whether the next member is nearest to the centre of the group so far, or to its head."""
-    categories: list[str] = []
+    categories: list[str] = Field([])
     """Attributes that are no numbers: the most frequent value of the group is released."""
     l_diversity: dict[str, int] = Field({}, max_length=1)
     """A sensitive attribute and how many different values of it a group must have; it is released as it is."""
-    keep: list[str] = []
+    keep: list[str] = Field([])
     """Further fields that are released as they are."""
-    drop: list[str] = []
+    drop: list[str] = Field([])
     """Further fields that are taken and not released."""
     unnamed: Literal["error", "drop"] = "error"
     """Whether a record with fields that are not named is refused, or taken without them."""
     person: str | None = None
     """The field that says whose record it is; a group then has k people, not k records. It is not released."""
-    weights: dict[str, float] = {}
+    weights: dict[str, float] = Field({})
     """How much an attribute counts in a distance against another one (1 if not said)."""
     scaling: Literal["learned", "none"] | dict[str, float] = "learned"
     """Numbers are divided by their standard deviation in the window (learned), by nothing, or by what is given."""
@@ -60,17 +59,6 @@ class WindowSettings(BaseModel):
     """auto: how many heads are searched at once (128). Fewer shorten the longest pause and cost time over all."""
     seed: int = Field(0, ge=0)
     """Decides where anchors are."""
-
-    @classmethod
-    def of(cls, given: dict[str, Any]) -> Self:
-        """Checked parameters, or a `UsageError` that says what is wrong."""
-        try:
-            return cls.model_validate(given)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            what = first["msg"].removeprefix("Value error, ")
-            raise UsageError(f"{where}: {what}; got {first['input']!r}" if where else what) from None
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

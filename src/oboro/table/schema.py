@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from oboro.errors import ColumnError, listing
+from oboro.errors import ColumnError, UsageError, listing
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 
@@ -63,6 +63,17 @@ class Schema:
     def sensitive(self) -> list[str]:
         """The sensitive columns."""
         return self.named(Role.SENSITIVE)
+
+    def chosen(self, names: list[str] | None, step: str) -> list[str]:
+        """The columns that a step takes for quasi-identifiers: those that it names, or all that have the role."""
+        names = self.quasi if names is None else names
+        if not names:
+            raise UsageError(
+                f"{step}: there is no quasi-identifier; give a column the role quasi, or name columns in quasi"
+            )
+        if len(set(names)) < len(names):
+            raise UsageError(f"{step}: a column is named twice in quasi: {listing(names, most=30)}; name each once")
+        return names
 
     def hierarchy(self, name: str, column: Column) -> Hierarchy:
         """The hierarchy of a column as it is now: the recipe's, or what an earlier generalization left of it."""

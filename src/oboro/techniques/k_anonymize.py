@@ -122,7 +122,7 @@ class KAnonymize(Technique):
     def run(self, work: Work) -> Outcome:
         """Search, generalize, suppress."""
         data, schema = work.data, work.schema
-        names, demands = self._quasi(schema), self._demands(schema)
+        names, demands = schema.chosen(self.quasi, self.step), self._demands(schema)
         schema.require(data, [*names, *(sensitive for sensitive, _ in demands)], self.step)
         crowd = None if self.population is None else Crowd.read(self.population, work, names)
         columns = {name: data[name] for name in names} if crowd is None else crowd.columns
@@ -154,21 +154,9 @@ class KAnonymize(Technique):
                 f"Go from the finest levels to the coarsest by their loss ({self.loss})",
             )
         return (
-            f"Generalize {listing(self._quasi(schema), most=30)}, {how}, so that in every class "
+            f"Generalize {listing(schema.chosen(self.quasi, self.step), most=30)}, {how}, so that in every class "
             f"{', '.join(demands)}; {some if self.suppress else 'no record is suppressed'}. {best}."
         )
-
-    def _quasi(self, schema: Schema) -> list[str]:
-        names = self.quasi if self.quasi is not None else schema.quasi
-        if not names:
-            raise UsageError(
-                f"{self.step}: there is no quasi-identifier; give a column that role, or name columns in quasi"
-            )
-        if len(set(names)) < len(names):
-            raise UsageError(
-                f"{self.step}: a column is named twice in quasi: {listing(names, most=30)}; name each once"
-            )
-        return names
 
     def _demands(self, schema: Schema) -> list[tuple[str, Demand]]:
         """Every demand beyond k with its sensitive column."""
@@ -180,7 +168,7 @@ class KAnonymize(Technique):
         demands += [(name, d if isinstance(d, Diversity) else Diversity(l=d)) for name, d in self.l_diversity.items()]
         demands += [(name, d if isinstance(d, Closeness) else Closeness(t=d)) for name, d in self.t_closeness.items()]
         demands += [(name, d if isinstance(d, Alpha) else Alpha(alpha=d)) for name, d in alpha.items()]
-        both = [name for name, _ in demands if name in self._quasi(schema)]
+        both = [name for name, _ in demands if name in schema.chosen(self.quasi, self.step)]
         if both:
             raise UsageError(f"{self.step}: {listing(both)} is a quasi-identifier; a column is either known or secret")
         return demands

@@ -93,7 +93,7 @@ class KConceal(Technique):
     def run(self, work: Work) -> Outcome:
         """Design, draw the truth, publish what the k people of each record have in common."""
         data, schema = work.data, work.schema
-        names = self._quasi(schema)
+        names = schema.chosen(self.quasi, self.step)
         schema.require(data, [*names, *self.weights, *self.categories], self.step)
         if idle := [name for name in (*self.weights, *self.categories) if name not in names]:
             raise UsageError(f"{self.step}: {listing(idle)} is not concealed by; name only quasi-identifiers")
@@ -123,21 +123,12 @@ class KConceal(Technique):
             if self.truth == "drawn"
             else f"Warning: {LEAK}."
         )
+        columns = quoted(schema.chosen(self.quasi, self.step))
         return (
             f"Build one record around each person that says only what {self.k} people have in common in "
-            f"{quoted(self._quasi(schema))} ({say}), so that everybody is one of the {self.k} of exactly {self.k} records; "
+            f"{columns} ({say}), so that everybody is one of the {self.k} of exactly {self.k} records; "
             f"chosen {how}, measured by {lost}. {whose} Rows come in random order, other columns stay with their person."
         )
-
-    def _quasi(self, schema: Schema) -> list[str]:
-        names = self.quasi if self.quasi is not None else schema.quasi
-        if not names:
-            raise UsageError(
-                f"{self.step}: there is no quasi-identifier; give a column the role quasi, or name columns in quasi"
-            )
-        if len(set(names)) < len(names):
-            raise UsageError(f"{self.step}: a column is named twice in quasi: {listing(names)}; name each once")
-        return names
 
     def _trees(self, originals: Dataset, schema: Schema) -> dict[str, Hierarchy]:
         """The hierarchies by whose labels columns are published."""

@@ -92,7 +92,7 @@ class LocalRecode(Technique):
     def run(self, work: Work) -> Outcome:
         """Group, then publish what each group has in common."""
         data, schema = work.data, work.schema
-        names = self._quasi(schema)
+        names = schema.chosen(self.quasi, self.step)
         demands = self._demands(names)
         schema.require(data, [*names, *(sensitive for sensitive, _ in demands)], self.step)
         models = [demand.model(name, _tree(name, data[name], demand, schema)) for name, demand in demands]
@@ -107,23 +107,13 @@ class LocalRecode(Technique):
     def explain(self, schema: Schema) -> str:
         """Who stands together, what they say, and what that promises."""
         say = {"ranges": "its range", "hierarchy": "a label of its hierarchy", "mean": "its mean"}[self.publish]
-        names = self._quasi(schema)
+        names = schema.chosen(self.quasi, self.step)
         more = "".join(f"; {demand.words(name)}" for name, demand in self._demands(names))
         return (
             f"Groups of {self.k} or more records that are similar in {quoted(names)}, {HOW[self.method]}. Each "
             f"group says only what its members have in common: of a number {say}, of a category the lowest common "
             f"label{more}."
         )
-
-    def _quasi(self, schema: Schema) -> list[str]:
-        names = self.quasi if self.quasi is not None else schema.quasi
-        if not names:
-            raise UsageError(
-                f"{self.step}: there is no quasi-identifier; give a column the role quasi, or name columns in quasi"
-            )
-        if len(set(names)) < len(names):
-            raise UsageError(f"{self.step}: a column is named twice in quasi: {listing(names)}; name each once")
-        return names
 
     def _demands(self, quasi: list[str]) -> list[tuple[str, Demand]]:
         demands: list[tuple[str, Demand]] = []
