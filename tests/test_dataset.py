@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oboro.errors import ColumnError
+from oboro.table import groups as groups_room
 from oboro.table.dataset import Column, Dataset, smallest_unsigned
 from oboro.table.groups import Groups
 
@@ -64,10 +65,17 @@ def test_not_a_number_is_missing() -> None:
     assert column.missing == 1
 
 
-@given(st.lists(st.tuples(cells, st.sampled_from("ab"), st.integers(0, 2)), max_size=30))
-def test_groups_equal_a_dictionary_of_tuples(rows: list[tuple[str | None, str, int]]) -> None:
+@given(
+    st.lists(st.tuples(cells, st.sampled_from("ab"), st.integers(0, 2)), max_size=30),
+    st.sampled_from([1, 6, 1 << 20]),
+    st.sampled_from([1, 4, 1 << 16]),
+)
+def test_groups_equal_a_dictionary_of_tuples(rows: list[tuple[str | None, str, int]], fused: int, block: int) -> None:
     columns = [Column.encode(pa.array([row[i] for row in rows])) for i in range(3)]
-    groups = Groups.of(columns, len(rows))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(groups_room, "FUSED", fused)
+        patch.setattr(groups_room, "BLOCK", block)
+        groups = Groups.of(columns, len(rows))
     numbers: dict[object, int] = {}
     expected = [numbers.setdefault(row, len(numbers)) for row in rows]
     assert groups.labels.tolist() == expected

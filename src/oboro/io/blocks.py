@@ -1,10 +1,8 @@
-"""CSV text cut into blocks of records, and the memory they take."""
+"""CSV text cut into blocks of records."""
 
 from __future__ import annotations
 
-import mmap
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -12,28 +10,16 @@ from oboro.errors import FileError
 from oboro.io.dialect import Dialect
 from oboro.io.streams import Stream
 from oboro.kernels import csv as kernels
+from oboro.table.memory import memory
 
-__all__ = ["Block", "Cutter", "memory"]
+__all__ = ["PAD", "Block", "Cutter"]
 
 LONGEST = (16 << 20) - 64  # bytes of one record; a longer one has lost a quote
 BLOCK = LONGEST  # bytes of text in a block
 # Fields in a block. A column of 100,000 values has a table of megabytes, which must come back into the cache for every block: with
 # 4,000 rows of 100 columns at a time, reading took a third longer than with 12,000.
 CELLS = 1_200_000
-# Pages of our own: shared ones, which mmap gives by default, are slower to come by.
-PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
-AT_ONCE = {"flags": PRIVATE["flags"] | mmap.MAP_POPULATE} if hasattr(mmap, "MAP_POPULATE") else PRIVATE
 PAD = 48  # a field is read in words, up to two of them beyond its end
-
-
-def memory(size: int, dtype: Any = np.uint8, *, at_once: bool = False) -> np.ndarray:
-    """A large array of zeros that starts with a page; it takes memory only where it is touched, or all of it `at_once`.
-
-    Not np.zeros, which asks the system for pages of 2 MB: on a virtual machine they came so slowly (5 ns a byte) that reading a
-    wide table took half as long again, or twice as long.
-    """
-    pages = AT_ONCE if at_once else PRIVATE
-    return np.frombuffer(mmap.mmap(-1, max(size * np.dtype(dtype).itemsize, 1), **pages), dtype, size)
 
 
 @dataclass

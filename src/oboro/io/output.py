@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from oboro.errors import FileError, UsageError
 from oboro.io.dialect import Dialect
 from oboro.io.formats import EXCEL
 from oboro.io.lines import Lines, start
+from oboro.io.row_groups import as_dictionaries, only_used, parquet_writer
 from oboro.io.threads import ahead, in_order
 from oboro.io.uncached import Uncached
 from oboro.table.dataset import Column, Dataset
@@ -214,12 +214,13 @@ def _csv(file: Any, blocks: Iterator[Dataset], dialect: Dialect) -> None:
                     file.write(text)
 
 
-def _tables(blocks: Iterator[Dataset]) -> Iterator[pa.Table]:
-    """Decoded tables of as many rows as a row group has, whatever the blocks have; made ahead of their being written."""
-    return ahead(_regrouped(pa.table({name: one.decode() for name, one in data.columns.items()}) for data in blocks))
+def _plain(data: Dataset) -> pa.Table:
+    """One value per row."""
+    return pa.table({name: column.decode() for name, column in data.columns.items()})
 
 
 def _regrouped(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """The same rows in tables of as many as a row group has, whatever the blocks have."""
     waiting: list[pa.Table] = []
     first = True
     for table in tables:
@@ -236,9 +237,9 @@ def _regrouped(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
 def _parquet(file: Any, blocks: Iterator[Dataset], dialect: Dialect) -> None:
     writer = None
     try:
-        for table in _tables(blocks):
-            writer = writer or pq.ParquetWriter(file, table.schema, compression="zstd")
-            writer.write_table(table)
+        for group in ahead(map(only_used, _regrouped(map(as_dictionaries, blocks)))):
+            writer = writer or parquet_writer(file, group.schema)
+            writer.write_table(group)
     finally:
         if writer is not None:
             writer.close()
@@ -247,7 +248,7 @@ def _parquet(file: Any, blocks: Iterator[Dataset], dialect: Dialect) -> None:
 def _feather(file: Any, blocks: Iterator[Dataset], dialect: Dialect) -> None:
     writer = None
     options = pa.ipc.IpcWriteOptions(compression="lz4")
-    for table in _tables(blocks):
+    for table in ahead(_regrouped(map(_plain, blocks))):
         writer = writer or pa.ipc.new_file(file, table.schema, options=options)
         writer.write_table(table)
     if writer is not None:

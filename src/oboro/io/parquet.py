@@ -1,8 +1,4 @@
-"""Parquet to an encoded table, batch by batch, on all cores: what is held is codes and dictionaries, never the rows.
-
-Text is numbered by the kernels that read CSV (a batch of Arrow text is their input nearly as it is; Arrow's own encoder took
-ten times as long on 500,000 addresses), everything else by Arrow.
-"""
+"""Parquet to an encoded table, batch by batch, on all cores: what is held is codes and dictionaries, never the rows."""
 
 from __future__ import annotations
 
@@ -19,19 +15,16 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from oboro.errors import ColumnError
-from oboro.io.blocks import PAD, memory
-from oboro.io.parse import Coder, Scratch, Slab
+from oboro.io.growing import MOST, Growing, Repeated, growing, is_text, joined
 from oboro.io.threads import ahead
-from oboro.kernels import csv as kernels
-from oboro.table.dataset import Column, Dataset, smallest_unsigned
+from oboro.table.dataset import Dataset
 
 __all__ = ["batches", "encode", "schema_of"]
 
 CELLS = 1 << 19  # values read at a time; larger batches come in new memory each time, which took ten times as long
-FEWEST, MOST = 1 << 12, 1 << 17  # rows read at a time
+FEWEST = 1 << 12  # rows read at a time, at least
 SMALL = 1 << 20  # rows that a core must have to read, or it does not begin
-PENDING = 1 << 20  # values that are collected before they are unified
-MISSING = b"\xff"  # stands for a missing value while text is numbered: no text is encoded like this
+REPEATED = 16  # rows that a value must have, on average, or text is not read as a dictionary
 
 Done = Callable[[int, int], None]
 
@@ -50,13 +43,15 @@ def schema_of(path: str) -> pa.Schema:
     return schema
 
 
-def batches(path: str, columns: Sequence[str], groups: range | None = None) -> Iterator[pa.RecordBatch]:
+def batches(
+    path: str, columns: Sequence[str], groups: range | None = None, dictionaries: Sequence[str] = ()
+) -> Iterator[pa.RecordBatch]:
     """The rows of some columns in order, or of some row groups; memory for two batches and what Parquet buffers of a row group.
 
-    All rows are read ahead by another thread, some row groups by this one.
+    All rows are read ahead by another thread, some row groups by this one. Text comes as `dictionaries` where so named.
     """
     rows = min(max(CELLS // max(len(columns), 1), FEWEST), MOST)
-    with pq.ParquetFile(path, pre_buffer=False) as file:
+    with pq.ParquetFile(path, pre_buffer=False, read_dictionary=list(dictionaries)) as file:
         if not columns:
             chosen = range(file.metadata.num_row_groups) if groups is None else groups
             count = sum(file.metadata.row_group(number).num_rows for number in chosen)
@@ -86,7 +81,7 @@ def encode(path: str, columns: Sequence[str], done: Done | None = None) -> Datas
             found = [part.result() for part in parts]
         finally:
             counter.stopped = True  # an interrupt ends the other threads too
-    return Dataset({name: _joined([part.pop(name) for part in found]) for name in columns}, counter.rows)
+        return Dataset({name: joined([part.pop(name) for part in found], pool) for name in columns}, counter.rows)
 
 
 @dataclass
@@ -113,146 +108,33 @@ def _shares(groups: Sequence[int]) -> list[range]:
     ends = np.cumsum(groups)
     cuts = [int(np.searchsorted(ends, sum(groups) * share / shares)) for share in range(1, shares)]
     edges = [0, *cuts, len(groups)]
-    return [range(begin, end) for begin, end in pairwise(edges) if begin < end]
+    return [range(begin, end) for begin, end in pairwise(edges) if begin < end] or [range(0)]
 
 
-def _encode(path: str, schema: pa.Schema, columns: Sequence[str], groups: range, counter: Counter) -> dict[str, Column]:
+def _encode(
+    path: str, schema: pa.Schema, columns: Sequence[str], groups: range, counter: Counter
+) -> dict[str, Growing]:
     """Some row groups of some columns."""
-    scratch, kept = Scratch(), Slab()
-    growing: list[Texts | Others] = [
-        Texts(scratch, kept, counter.total) if _is_text(schema.field(name).type) else Others(schema.field(name).type)
+    repeated = _repeated(path, [name for name in columns if is_text(schema.field(name).type)], groups)
+    parts: dict[str, Growing] = {
+        name: Repeated(counter.total) if name in repeated else growing(schema.field(name).type, counter.total)
         for name in columns
-    ]
-    for batch in batches(path, columns, groups):
-        for one, array in zip(growing, batch.columns, strict=True):
-            one.add(array)
+    }
+    for batch in batches(path, columns, groups, repeated):
+        for part, array in zip(parts.values(), batch.columns, strict=True):
+            part.add(array)
         counter.add(batch.num_rows)
         if counter.stopped:
             break
-    return {name: one.finished() for name, one in zip(columns, growing, strict=True)}
+    return parts
 
 
-def _joined(parts: list[Column]) -> Column:
-    """The parts of one column below each other, numbered by first appearance."""
-    if len(parts) == 1:
-        return parts[0]
-    column = (
-        Texts(Scratch(), Slab(), 2 * len(parts[0].values))
-        if _is_text(parts[0].values.type)
-        else Others(parts[0].values.type)
-    )
-    for part in parts:
-        for start in range(0, len(part.values), MOST):
-            column.add(part.values.slice(start, MOST))
-    unified = column.finished()
-    numbers = unified.codes
-    codes = np.empty(sum(len(part) for part in parts), dtype=numbers.dtype)
-    row = place = 0
-    for part in parts:
-        np.take(numbers[place : place + len(part.values)], part.codes, out=codes[row : row + len(part)], mode="clip")
-        row, place = row + len(part), place + len(part.values)
-    return Column(unified.values, codes)
+def _repeated(path: str, texts: Sequence[str], groups: range) -> list[str]:
+    """The columns of text whose values come again and again, to judge from the first rows.
 
-
-def _is_text(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_))
-
-
-class Others:
-    """A column that is no text: each batch is encoded by itself, and dictionaries are unified when enough of them wait."""
-
-    def __init__(self, type_: pa.DataType) -> None:
-        self.values = Column.encode(pa.nulls(0, type_)).values
-        self.waiting: list[Column] = []
-        self.codes: list[np.ndarray] = []
-
-    def add(self, array: pa.Array) -> None:
-        """One more batch."""
-        self.waiting.append(Column.encode(array))
-        if sum(len(column.values) for column in self.waiting) > max(PENDING, 2 * len(self.values)):
-            self._unify()
-
-    def _unify(self) -> None:
-        together = pa.concat_arrays([self.values, *(column.values for column in self.waiting)])
-        encoded = together.dictionary_encode(null_encoding="encode")
-        self.values = encoded.dictionary
-        numbers = encoded.indices.to_numpy(zero_copy_only=False).astype(smallest_unsigned(len(self.values)))
-        place = len(together) - sum(len(column.values) for column in self.waiting)
-        for column in self.waiting:
-            self.codes.append(numbers[place : place + len(column.values)][column.codes])
-            place += len(column.values)
-        self.waiting = []
-
-    def finished(self) -> Column:
-        """The finished column."""
-        if self.waiting:
-            self._unify()
-        codes = np.empty(sum(part.size for part in self.codes), dtype=smallest_unsigned(len(self.values)))
-        place = 0
-        for part in self.codes:
-            codes[place : place + part.size] = part
-            place += part.size
-        return Column(self.values, codes)
-
-
-@dataclass
-class Packed:
-    """A batch of text as the kernels of the CSV reader see it."""
-
-    cells: np.ndarray
-    words: np.ndarray
-    found: int
-
-
-class Texts(Coder):
-    """A column of text: the table of its values grows with the batches."""
-
-    def __init__(self, scratch: Scratch, kept: Slab, expected: int) -> None:
-        self.tables = np.zeros((1, kernels.WORDS), dtype=np.int64)
-        super().__init__(0, self.tables[0], kept)
-        self.scratch, self.expected = scratch, expected
-        self.batch = memory(1 << 20)
-        self.cells = memory(3 * MOST, np.uint64).reshape(1, -1)
-        self.numbers = np.empty(MOST, dtype=np.uint32)
-
-    def add(self, array: pa.Array) -> None:
-        """One more batch."""
-        if not len(array):
-            return
-        block = self._packed(array)
-        while not kernels.encode_columns(
-            block.cells, 0, block.found, block.words, self.tables, 0, 1, self.numbers[: block.found]
-        ):
-            self.grow(block, self.expected)  # type: ignore[arg-type]
-        self.settle(self.scratch)
-
-    def _packed(self, array: pa.Array) -> Packed:
-        offsets, text = _buffers(array)
-        if text.size + PAD > self.batch.size:
-            self.batch = memory((2 * text.size + PAD) // 8 * 8)
-        self.batch[: text.size] = text
-        words = self.batch.view(np.uint64)
-        kernels.pack_values(offsets, words, len(array), self.cells[0])
-        return Packed(self.cells, words, len(array))
-
-    def finished(self) -> Column:
-        """The finished column; unlike in CSV, empty text is a value of its own."""
-        if self.waits:
-            self._unify(self.scratch)
-        size = int(self.offsets[self.found])
-        buffers = [None, pa.py_buffer(self.offsets[: self.found + 1].astype(np.int64)), pa.py_buffer(self.text[:size])]
-        values = pa.Array.from_buffers(pa.large_binary(), self.found, buffers)
-        values = pc.if_else(pc.equal(values, pa.scalar(MISSING, pa.large_binary())), None, values)
-        values = values.cast(pa.large_string() if size >= 1 << 31 else pa.string())
-        return Column(values, self.codes[: self.rows].astype(smallest_unsigned(self.found), copy=False))
-
-
-def _buffers(array: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """The offsets, from 0 on, and the bytes of some text, missing values as `MISSING`."""
-    binary = array.cast(pa.binary())
-    if binary.null_count:
-        binary = binary.fill_null(MISSING)
-    _, offsets, data = binary.buffers()
-    places = np.frombuffer(offsets, dtype=np.int32)[binary.offset : binary.offset + len(binary) + 1]
-    text = np.frombuffer(data, dtype=np.uint8) if data is not None else np.zeros(0, dtype=np.uint8)
-    return (places - places[0]).astype(np.uint32), text[places[0] : places[-1]]
+    Parquet has a dictionary of such values in each row group: it is read as it is, and no text is made for every row.
+    """
+    first = next(batches(path, texts, groups), None) if texts and groups else None
+    if first is None:
+        return []
+    return [name for name in texts if REPEATED * pc.count_distinct(first[name], mode="all").as_py() <= first.num_rows]

@@ -17,11 +17,12 @@ import numpy as np
 import pyarrow as pa
 
 from oboro.errors import FileError
-from oboro.io.blocks import Block, Cutter, memory
+from oboro.io.blocks import Block, Cutter
 from oboro.io.dialect import Dialect
 from oboro.io.streams import Stream
 from oboro.kernels import csv as kernels
 from oboro.table.dataset import Column, Dataset, smallest_unsigned
+from oboro.table.memory import memory
 
 __all__ = ["NotUnicode", "Progress", "parse"]
 

@@ -15,12 +15,13 @@ from pathlib import Path
 import numpy as np
 
 from oboro.errors import FileError
-from oboro.io.blocks import PAD, memory
+from oboro.io.blocks import PAD
 from oboro.io.dialect import Dialect
 from oboro.io.parquet import batches, schema_of
 from oboro.io.parse import parse
 from oboro.io.streams import Stream, open_stream, readable
 from oboro.table.dataset import Column, Dataset
+from oboro.table.memory import memory
 from oboro.table.passing import Raw, Unread, unread
 
 __all__ = ["CsvRest", "Mark", "ParquetRest", "Rest", "Rows", "Stamp", "filled", "regular", "through"]

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from oboro.errors import UsageError
-from oboro.io.blocks import memory
 from oboro.io.dialect import Dialect
 from oboro.io.lines import must_quote, table, written
 from oboro.io.rest import CsvRest, Rows, changed, kept
@@ -18,6 +17,7 @@ from oboro.io.threads import in_order
 from oboro.kernels import csv_out
 from oboro.kernels import splice as kernels
 from oboro.table.dataset import Dataset
+from oboro.table.memory import memory
 from oboro.table.passing import Unread
 
 __all__ = ["Splice", "in_file_order"]

@@ -6,7 +6,7 @@ import numpy as np
 
 from oboro.kernels import kernel
 
-__all__ = ["combine", "number_by_appearance", "occurrences"]
+__all__ = ["combine", "number_by_appearance", "number_whole", "occurrences"]
 
 
 @kernel()
@@ -17,12 +17,12 @@ def combine(labels: np.ndarray, codes: np.ndarray, width: int, out: np.ndarray) 
 
 
 @kernel()
-def number_by_appearance(keys: np.ndarray, seen: np.ndarray, out: np.ndarray) -> int:
+def number_by_appearance(keys: np.ndarray, seen: np.ndarray, out: np.ndarray, found: int = 0) -> int:
     """Number the keys 0, 1, 2 … in the order in which they first appear; returns how many there are.
 
-    `seen` has one zero per possible key. O(n), one random access per row.
+    `seen` has one zero per possible key; after earlier keys, of which `found` were different, it says their numbers + 1.
+    O(n), one random access per row.
     """
-    found = 0
     for i in range(keys.size):
         key = keys[i]
         label = seen[key]
@@ -30,6 +30,27 @@ def number_by_appearance(keys: np.ndarray, seen: np.ndarray, out: np.ndarray) ->
             found += 1
             label = found
             seen[key] = label
+        out[i] = label - 1
+    return found
+
+
+@kernel()
+def number_whole(
+    numbers: np.ndarray, missing: np.ndarray, low: int, seen: np.ndarray, known: np.ndarray, found: int, out: np.ndarray
+) -> int:
+    """Number whole numbers in the order in which they first appear, `found` of them known before; returns how many are now.
+
+    `seen` has a place for the missing value and one for each number from `low` on; `missing` says of each row whether it is, or is
+    empty; the numbers go to `known`. O(n).
+    """
+    for i in range(numbers.size):
+        place = 0 if missing.size and missing[i] else numbers[i] - low + 1
+        label = seen[place]
+        if label == 0:
+            known[found] = numbers[i]
+            found += 1
+            label = found
+            seen[place] = label
         out[i] = label - 1
     return found
 

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from oboro.errors import ColumnError, listing
 from oboro.kernels import grouping
+from oboro.table.memory import memory
 from oboro.table.values import Kind, from_numbers, kind_of, numbers_of, texts_of
 
 __all__ = ["Column", "Dataset", "plain", "smallest_unsigned"]
@@ -108,7 +109,9 @@ class Column:
         used[lookup[self.counts > 0]] = True
         renumber = np.cumsum(used) - 1
         dense = renumber[lookup].clip(0).astype(smallest_unsigned(int(used.sum())))
-        return Column(merged.dictionary.filter(pa.array(used)), dense[self.codes])
+        codes = memory(len(self), dense.dtype)
+        np.take(dense, self.codes, out=codes, mode="clip")  # without "clip", numpy writes to a copy first
+        return Column(merged.dictionary.filter(pa.array(used)), codes)
 
     def where(self, rows: np.ndarray, value: object) -> Column:
         """The same column with one value (as text where the types differ) written into the rows of a boolean mask.
