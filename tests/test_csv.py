@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from oboro.errors import FileError
 from oboro.io import blocks, parse
 from oboro.io.files import read
-from oboro.kernels import csv as kernels
+from oboro.kernels import numbering
+from oboro.kernels.cells import hash_of, pack
 
 SLOW = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
 
@@ -209,7 +210,7 @@ def test_a_hash_is_no_identity(tmp_path: Path, end: bytes) -> None:
     texts = same_hash(end)
     words = [np.frombuffer(text.encode() + b"\0" * 16, dtype=np.uint64) for text in texts]
     assert texts[0] != texts[1]
-    assert len({int(kernels.hash_of(word, 0, len(texts[0]))) for word in words}) == 1
+    assert len({int(hash_of(word, 0, len(texts[0]))) for word in words}) == 1
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + "".join(f"{text},1\n" for text in texts * 2))
     assert columns_of(path)[0] == list(texts * 2)
@@ -239,11 +240,9 @@ def test_guessing_how_many_values_there_will_be() -> None:
 @given(st.one_of(st.integers(0, 2_000_000).map(str), st.text(st.sampled_from("0123456789/:-+ a\x80é"), max_size=8)))
 def test_a_whole_number_is_what_python_says(text: str) -> None:
     value = text.encode()
-    first, _, third = kernels.pack(
-        np.frombuffer(value + b"\0" * 32, np.uint8)[:32].copy().view(np.uint64), 0, len(value)
-    )
-    canonical = text.isascii() and text.isdigit() and str(int(text)) == text and len(text) <= kernels.DIGITS
-    assert int(kernels.whole(np.uint64(first), np.uint64(third))) == (int(text) if canonical else kernels.NUMBERS)
+    first, _, third = pack(np.frombuffer(value + b"\0" * 32, np.uint8)[:32].copy().view(np.uint64), 0, len(value))
+    canonical = text.isascii() and text.isdigit() and str(int(text)) == text and len(text) <= numbering.DIGITS
+    assert int(numbering.whole(np.uint64(first), np.uint64(third))) == (int(text) if canonical else numbering.NUMBERS)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from oboro.io.blocks import PAD
 from oboro.io.parse import Coder, Scratch, Slab
-from oboro.kernels import csv as kernels
 from oboro.kernels import grouping
+from oboro.kernels import numbering as kernels
 from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.memory import memory
 

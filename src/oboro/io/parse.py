@@ -20,7 +20,8 @@ from oboro.errors import FileError
 from oboro.io.blocks import Block, Cutter
 from oboro.io.dialect import Dialect
 from oboro.io.streams import Stream
-from oboro.kernels import csv as kernels
+from oboro.kernels import numbering as kernels
+from oboro.kernels.cells import size_of
 from oboro.table.dataset import Column, Dataset, smallest_unsigned
 from oboro.table.memory import memory
 
@@ -131,7 +132,7 @@ class Coder:
         elif self.found + 1 == self.offsets.size:
             self.offsets = self._longer(self.offsets, self.found + 1, wanted + 2)
         else:
-            self._grow_text(kernels.size_of(block.cells[self.table[kernels.PLACE], 3 * row + 2]), wanted)
+            self._grow_text(size_of(block.cells[self.table[kernels.PLACE], 3 * row + 2]), wanted)
         self._tell()
 
     def _wanted(self, found: int, row: int, expected: int) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 
 from oboro.kernels import kernel
-from oboro.kernels.csv import pointer
+from oboro.kernels.cells import pointer
 
 __all__ = ["ANYWHERE", "AT_ENDS", "quote_values", "quoted_sizes", "render"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 
 from oboro.kernels import kernel
-from oboro.kernels.csv import pointer
+from oboro.kernels.cells import pointer
 from oboro.kernels.csv_out import AT_ENDS, CODES, ENTRIES, OFFSETS, TEXT, WIDTH
 
 __all__ = ["CHANGED", "DONE", "FULL", "LEAVE", "PASS", "splice"]
