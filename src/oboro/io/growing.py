@@ -63,8 +63,7 @@ def joined(parts: Sequence[Growing], pool: Executor) -> Column:
 
     def look_up(place: int) -> None:
         lookup, piece = pieces[place]
-        # "clip" is not needed, but otherwise numpy writes to a copy first.
-        np.take(lookup, piece, out=codes[ends[place] - piece.size : ends[place]], mode="clip")
+        grouping.look_up(lookup, piece, codes[ends[place] - piece.size : ends[place]])
 
     list(pool.map(look_up, range(len(pieces))))
     return Column(values, codes)

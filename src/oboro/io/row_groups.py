@@ -52,10 +52,12 @@ def _used(column: pa.ChunkedArray) -> pa.Array:
 
 
 def parquet_writer(file: Any, schema: pa.Schema) -> pq.ParquetWriter:
-    """A writer whose file says that text is text: that it came as dictionaries is nobody's concern."""
-    writer = pq.ParquetWriter(file, schema, compression="zstd", store_schema=False)
-    fields = [
-        pa.field(entry.name, entry.type.value_type) if pa.types.is_dictionary(entry.type) else entry for entry in schema
-    ]
+    """A writer whose file says that text is text: that it came as dictionaries is nobody's concern.
+
+    Dictionaries get no statistics: they would take as long as everything else, since Arrow looks at every row for them.
+    """
+    plain = [entry.name for entry in schema if not pa.types.is_dictionary(entry.type)]
+    writer = pq.ParquetWriter(file, schema, compression="zstd", store_schema=False, write_statistics=plain or False)
+    fields = [entry if entry.name in plain else pa.field(entry.name, entry.type.value_type) for entry in schema]
     writer.add_key_value_metadata({"ARROW:schema": b64encode(pa.schema(fields).serialize().to_pybytes()).decode()})
     return writer

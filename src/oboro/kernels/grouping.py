@@ -6,7 +6,7 @@ import numpy as np
 
 from oboro.kernels import kernel
 
-__all__ = ["combine", "number_by_appearance", "number_whole", "occurrences"]
+__all__ = ["combine", "look_up", "number_by_appearance", "number_whole", "occurrences"]
 
 
 @kernel()
@@ -53,6 +53,13 @@ def number_whole(
             seen[place] = label
         out[i] = label - 1
     return found
+
+
+@kernel()
+def look_up(table: np.ndarray, codes: np.ndarray, out: np.ndarray) -> None:
+    """`out[i] = table[codes[i]]`; unlike np.take, without codes of 8 bytes on the way. O(n)."""
+    for i in range(codes.size):
+        out[i] = table[codes[i]]
 
 
 @kernel()

@@ -110,7 +110,7 @@ class Column:
         renumber = np.cumsum(used) - 1
         dense = renumber[lookup].clip(0).astype(smallest_unsigned(int(used.sum())))
         codes = memory(len(self), dense.dtype)
-        np.take(dense, self.codes, out=codes, mode="clip")  # without "clip", numpy writes to a copy first
+        grouping.look_up(dense, self.codes, codes)
         return Column(merged.dictionary.filter(pa.array(used)), codes)
 
     def where(self, rows: np.ndarray, value: object) -> Column:
@@ -123,12 +123,15 @@ class Column:
         if value is not None and not _fits(value, values.type):
             values = pa.array(self.texts, pa.string())
         values = pa.concat_arrays([values, pa.array([value], type=values.type)])
-        codes = self.codes.astype(smallest_unsigned(len(values)))
-        codes = np.where(rows, codes.dtype.type(len(values) - 1), codes)
+        codes = memory(len(self), smallest_unsigned(len(values)))
+        np.copyto(codes, self.codes, casting="same_kind")
+        np.copyto(codes, codes.dtype.type(len(values) - 1), where=rows)
         return Column(values, codes).tidy()
 
     def tidy(self) -> Column:
         """Without dictionary entries that no row uses or that occur twice."""
+        if self.counts.all() and len(self.values.unique()) == len(self.values):
+            return self
         return self.recode(np.arange(len(self.values)), self.values)
 
     def take(self, rows: np.ndarray) -> Column:

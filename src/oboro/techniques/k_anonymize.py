@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -249,10 +251,20 @@ class KAnonymize(Technique):
         if found.best is None:
             raise PromiseError(self._why_not(problem, found.top.suppressed, found.top.satisfying, list(hierarchies)))
         rows = lens.suppressed_rows(found.best.levels)
-        columns = {}
-        for a, ((name, hierarchy), level) in enumerate(zip(hierarchies.items(), found.best.levels, strict=True)):
-            column = hierarchy.generalize(problem.columns[a] if level else data[name], level)
-            columns[name] = column.where(rows, STAR) if rows.any() else column
+        some = bool(rows.any())
+
+        def release(held: Column, hierarchy: Hierarchy, level: int) -> Column:
+            column = hierarchy.generalize(held, level)
+            return column.where(rows, STAR) if some else column
+
+        levels = found.best.levels
+        held = [
+            problem.columns[a] if level else data[name]
+            for a, (name, level) in enumerate(zip(hierarchies, levels, strict=True))
+        ]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            columns = dict(zip(hierarchies, pool.map(release, held, hierarchies.values(), levels), strict=True))
+        for (name, hierarchy), level in zip(hierarchies.items(), levels, strict=True):
             if level > 0:
                 schema = schema.with_remaining(name, hierarchy.above(level))
         return data.with_columns(columns), schema, self._facts(problem, found, list(hierarchies))
