@@ -28,7 +28,7 @@ TYPES = {
     "uint32": (pa.uint32(), st.integers(0, 2**32 - 1)),
     "uint64": (pa.uint64(), st.integers(0, 2**64 - 1)),
     "day": (pa.date32(), st.dates()),
-    "float": (pa.float64(), st.floats(allow_nan=False)),
+    "float": (pa.float64(), st.floats(allow_nan=False).map(lambda number: number + 0.0)),  # Arrow tells −0 from 0
     "truth": (pa.bool_(), st.booleans()),
     "decimal": (pa.decimal128(5, 2), st.decimals(-99, 99, places=2)),
     "text": (pa.string(), st.text(max_size=20)),

@@ -54,10 +54,14 @@ def _used(column: pa.ChunkedArray) -> pa.Array:
 def parquet_writer(file: Any, schema: pa.Schema) -> pq.ParquetWriter:
     """A writer whose file says that text is text: that it came as dictionaries is nobody's concern.
 
-    Dictionaries get no statistics: they would take as long as everything else, since Arrow looks at every row for them.
+    Text gets no statistics: for dictionaries they would take as long as everything else, since Arrow looks at every row for them.
     """
-    plain = [entry.name for entry in schema if not pa.types.is_dictionary(entry.type)]
-    writer = pq.ParquetWriter(file, schema, compression="zstd", store_schema=False, write_statistics=plain or False)
-    fields = [entry if entry.name in plain else pa.field(entry.name, entry.type.value_type) for entry in schema]
+    fields = [pa.field(entry.name, _plain(entry.type)) for entry in schema]
+    measured = [entry.name for entry in fields if not is_text(entry.type)]
+    writer = pq.ParquetWriter(file, schema, compression="zstd", store_schema=False, write_statistics=measured or False)
     writer.add_key_value_metadata({"ARROW:schema": b64encode(pa.schema(fields).serialize().to_pybytes()).decode()})
     return writer
+
+
+def _plain(type_: pa.DataType) -> pa.DataType:
+    return type_.value_type if pa.types.is_dictionary(type_) else type_
