@@ -128,6 +128,67 @@ class Naive:
             more *= 2
         return None
 
+    # Top-down as published ---------------------------------------------------------------------------------------------
+
+    def published(self, seed):
+        self.state = seed
+        return self.groups([1] * len(self.records), self.split_published, range(len(self.records)))
+
+    def coin(self):
+        self.state = (self.state + GOLDEN) % 2**64
+        z = self.state
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+        return z ^ z >> 31
+
+    def split_published(self, group):
+        numbers = [i for i, _ in group]
+        u = v = numbers[self.coin() % len(numbers)]
+        for _ in range(6):
+            distances = [self.apart(i, v) for i in numbers]
+            if max(distances) == 0:
+                break
+            u, v = v, numbers[distances.index(max(distances))]
+        if u == v:
+            return None
+        parts = self.assigned(numbers, u, v)
+        if not all(self.fine([[i, 1] for i in part]) for part in parts):
+            parts = self.filled(numbers, *parts)
+        return parts and [[[i, 1] for i in numbers if i in part] for part in parts]
+
+    def assigned(self, numbers, u, v):
+        order = list(numbers)
+        for i in range(len(order) - 1, 0, -1):
+            j = self.coin() % (i + 1)
+            order[i], order[j] = order[j], order[i]
+        parts = [[u], [v]]
+        for i in order:
+            if i not in (u, v):
+                growth = [self.total([*part, i]) - self.total(part) for part in parts]
+                smaller = 0 if len(parts[0]) <= len(parts[1]) else 1
+                parts[smaller if growth[0] == growth[1] else growth.index(min(growth))].append(i)
+        return parts
+
+    def filled(self, numbers, first, second):
+        if len(first) > len(second):
+            first, second = second, first
+        if self.fine([[i, 1] for i in first]):
+            first, second = second, first
+        more = self.k - len(first) if len(first) < self.k else self.k
+        first, second = list(first), [i for i in numbers if i in second]
+        while len(first) + more <= len(numbers) - self.k:
+            for _ in range(more):
+                nearest = min(second, key=lambda i: self.loss([*first, i]))
+                first.append(nearest)
+                second.remove(nearest)
+            if all(self.fine([[i, 1] for i in part]) for part in (first, second)):
+                return [first, second] if self.total(first) + self.total(second) < self.total(numbers) else None
+            more *= 2
+        return None
+
+    def total(self, numbers):
+        return len(numbers) * self.loss(numbers)
+
     # Mondrian ---------------------------------------------------------------------------------------------------------
 
     def mondrian(self, loads, relaxed):

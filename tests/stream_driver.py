@@ -29,6 +29,15 @@ from oboro.stream import places, state
 from oboro.stream.runner import Plan, Runner
 
 MOST = 12  # calls that one life is given at most
+CHUNK = 200  # bytes read at a time: many small blocks, so that a kill finds the stream in every state
+
+
+def least(size: int) -> int:
+    """How many kills there are at least for so many bytes of input, on any machine.
+
+    A block is at most `CHUNK` bytes; it is logged and written, two calls; only the last life is not killed.
+    """
+    return 2 * -(-size // CHUNK) // MOST - 1
 
 
 class Death:
@@ -81,7 +90,7 @@ def options(mode: str) -> dict[str, Any]:
 
 
 def child(folder: Path, target: str, mode: str, recipe: Recipe, death: Death) -> None:
-    places.CHUNK = 600 if mode == "swap" else 200  # many small blocks, so that a kill finds the stream in every state
+    places.CHUNK = CHUNK
     plan = Plan(
         source=str(folder / "in.ndjson"),
         target=target,

@@ -22,7 +22,7 @@ from oboro.partition import local
 from oboro.partition.local import Ordered, Records, Tree
 from oboro.partition.mondrian import mondrian
 from oboro.partition.rules import closeness_rule, diversity_rule
-from oboro.partition.top_down import patterns, top_down, value_or_star
+from oboro.partition.top_down import patterns, published, top_down
 from oboro.table.dataset import Column, Dataset
 from oboro.table.schema import Attribute, Schema
 from oboro.techniques.base import Work
@@ -105,6 +105,21 @@ def test_the_groups_are_those_of_plain_loops(table, method):
     assert groups.sizes.min() >= k
 
 
+@given(tables_of_records(), st.integers(0, 2**64 - 1))
+@settings(max_examples=150)
+def test_top_down_as_published_is_that_of_plain_loops(table, seed):
+    attributes, rules, k = table
+    records = Records.each(attributes, rules)
+    naive = naive_of(records, attributes, rules, k)
+    if records.count < k or not naive.keeps([[i, 1] for i in range(records.count)]):
+        with pytest.raises(InputError):
+            published(records, k, seed)
+        return
+    groups = published(records, k, seed)
+    assert grouped(groups.labels, np.arange(records.count)) == as_sets(naive.published(seed))
+    assert groups.sizes.min() >= k
+
+
 @given(tables_of_records(), st.sampled_from(METHODS), st.randoms())
 @settings(max_examples=100)
 def test_the_order_of_rows_does_not_matter(table, method, random):
@@ -183,21 +198,11 @@ def test_many_missing_numbers_stand_alone():
 
 def test_plain_codes_for_streams():
     codes = np.array([[0, 0], [0, 0], [1, 0], [1, 1], [1, 1]])
-    groups = value_or_star(codes, np.array([2, 2]), 2)
+    groups = top_down(Records.of([Tree.plain(codes[:, j], 2) for j in range(2)]), 2)
     assert (groups.sizes >= 2).all()
     shared = patterns(codes, groups)
     # The one in the middle is as near to both; it goes with the first.
     assert shared[groups.labels].tolist() == [[-1, 0]] * 3 + [[1, 1]] * 2
-
-
-def test_a_suppressed_code_already_says_nothing():
-    # Code 2 is "missing": joining it with a value loses nothing more on its own side, so the two join before others do.
-    codes = np.array([[0], [0], [1], [1], [2], [2]])
-    free, given = (value_or_star(codes, np.array([3]), 2, suppressed=np.array([code])) for code in (-1, 2))
-    assert len(free) == 3
-    assert len(given) == 3
-    tree = Tree.plain(codes[:, 0], 3, suppressed=2)
-    assert tree.losses.tolist() == [[0, 0, 1], [1, 1, 1]]
 
 
 # The technique --------------------------------------------------------------------------------------------------------

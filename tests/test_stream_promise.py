@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from oboro.stream import DelayFree
 
 MODES = ["swap", "count", "paper", "sequential", "fixed"]
 NAMES = ["x", "y", "z"]
+TIMES = int(os.environ.get("OBORO_STREAMS") or 1)  # as many times more streams, for a long look
 
 
 @st.composite
@@ -60,7 +62,7 @@ def verdict(deep, k, records, released, **more):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@settings(max_examples=50)
+@settings(max_examples=50 * TIMES)
 @given(stream=streams())
 def test_every_prefix_is_anonymous(mode, stream):
     deep, k, records = stream
@@ -129,7 +131,7 @@ def test_no_pattern_would_have_lost_less(mode, stream, data):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@settings(max_examples=30)
+@settings(max_examples=30 * TIMES)
 @given(stream=streams(6), data=st.data())
 def test_k_people_and_different_secrets(mode, stream, data):
     deep, k, records = stream
@@ -143,7 +145,7 @@ def test_k_people_and_different_secrets(mode, stream, data):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@settings(max_examples=25)
+@settings(max_examples=25 * TIMES)
 @given(stream=streams(12), data=st.data())
 def test_a_restart_changes_nothing(mode, stream, data, tmp_path_factory):
     deep, k, records = stream
@@ -213,7 +215,7 @@ def test_memory_is_bounded_by_the_horizon():
         anonymizer.push_many([{"x": int(a), "y": int(b)} for a, b in rng.integers(0, 1000, (2000, 2))])
     assert anonymizer.stats()["distinct"] <= 101  # the last hundred and the new one
     assert anonymizer.stats()["entries"] <= 1024
-    assert max(len(ladder.leaves) for ladder in anonymizer.ladders) < 2000
+    assert max(len(ladder.leaves) for ladder in anonymizer._coding.ladders) < 2000
 
 
 def test_somebody_who_knows_owners_learns_less_from_swap():

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.stream_driver import least
 
 from oboro.app.stream import pseudonyms, run, settings
 from oboro.errors import FileError, RecipeError, UsageError
@@ -116,8 +117,11 @@ def test_what_is_no_record_is_a_dead_letter(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("how", "mode"), [("file", "swap"), ("pipe", "swap"), ("file", "paper")])
 def test_killed_at_any_moment(how: str, mode: str, tmp_path: Path) -> None:
-    """Nothing lost, nothing doubled, and the promise holds over the whole output. OBORO_KILL_ROWS makes it longer."""
-    rows = people(int(os.environ.get("OBORO_KILL_ROWS") or (600 if mode == "swap" else 150)))
+    """Nothing lost, nothing doubled, and the promise holds over the whole output.
+
+    OBORO_KILL_ROWS makes it longer: with 6,000 there are 200 kills or more in one stream.
+    """
+    rows = people(int(os.environ.get("OBORO_KILL_ROWS") or (250 if mode == "swap" else 150)))
     lay_out(tmp_path, rows)
     bad = [f"bad {i}" for i in range(0, len(rows), 40)]  # and lines that are refused, some by the anonymizer
     with (tmp_path / "in.ndjson").open("w") as file:
@@ -131,12 +135,13 @@ def test_killed_at_any_moment(how: str, mode: str, tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
+        timeout=1200,
     )
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout.splitlines()[-1])
     assert result["status"] == 0, done.stderr
-    assert result["kills"] >= 5, result  # the driver's lives are too short for fewer
+    print(result)
+    assert result["kills"] >= max(4, least((tmp_path / "in.ndjson").stat().st_size)), result
     released = lines(tmp_path / "out.ndjson")
     counts = Counter(one["note"] for one in released)
     assert max(counts.values()) == 1
@@ -208,6 +213,23 @@ def test_a_damaged_log_ends_where_it_is_damaged(tmp_path: Path) -> None:
     torn = Folder(tmp_path)
     assert list(torn.entries()) == batches
     torn.close()
+
+
+def test_a_log_of_another_version_is_not_taken_for_a_damaged_one(tmp_path: Path) -> None:
+    """Cutting it off would lose what was written."""
+    lay_out(tmp_path, people(10))
+    state = tmp_path / "state"
+    go(tmp_path, state=state)
+    folder = Folder(state)
+    list(folder.entries())
+    folder.log(Batch([b"{}"], [0], 1.5, 1, 2, 3))
+    folder.close()
+    log = state / f"log.{folder.number}"
+    older = log.read_bytes().replace(b"obr2", b"obr1")
+    log.write_bytes(older)
+    with pytest.raises(FileError, match="another version; it has format '1', not '2'"):
+        go(tmp_path, state=state)
+    assert log.read_bytes() == older
 
 
 def test_stdin_to_stdout_and_a_clean_end_on_sigterm(tmp_path: Path) -> None:

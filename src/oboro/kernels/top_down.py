@@ -7,7 +7,7 @@ import numpy as np
 from oboro.kernels import kernel
 from oboro.kernels.closures import Rules, Shape, allowed, apart, ascending, close, joined, part_keeps, place, widen
 
-__all__ = ["split"]
+__all__ = ["assign", "split"]
 
 ROUNDS = 3  # of looking for the farthest record from the farthest; more hardly move the seeds (Xu et al. 2006, 4.2)
 
@@ -32,7 +32,7 @@ def split(
     u, v = _seeds(codes, shape, items)
     if u == v:
         return np.zeros(0, dtype=np.int64)
-    side = _assign(codes, shape, items, loads, u, v)
+    side = assign(codes, shape, items, loads, u, v)
     if not allowed(rules, k, items, loads, side):
         side = _balance(codes, shape, rules, k, items, loads, side)
     if side.size == 0:
@@ -57,7 +57,7 @@ def _seeds(codes: np.ndarray, shape: Shape, items: np.ndarray) -> tuple[int, int
 
 
 @kernel()
-def _assign(codes: np.ndarray, shape: Shape, items: np.ndarray, loads: np.ndarray, u: int, v: int) -> np.ndarray:
+def assign(codes: np.ndarray, shape: Shape, items: np.ndarray, loads: np.ndarray, u: int, v: int) -> np.ndarray:
     """Each item goes where the total loss (size · NCP) grows less; where both grow alike, to the smaller group."""
     d = codes.shape[1]
     low, high = np.empty((2, d), dtype=np.int64), np.empty((2, d), dtype=np.int64)

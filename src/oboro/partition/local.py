@@ -123,12 +123,10 @@ class Tree:
         return Tree(order[column.codes].astype(np.int64), np.stack(tables), np.stack(losses), weight, tuple(labels))
 
     @staticmethod
-    def plain(codes: np.ndarray, width: int, *, suppressed: int = -1, weight: float = 1.0) -> Tree:
-        """Codes 0 … width − 1 that are kept or given up; `suppressed` is the code of a value that already says nothing."""
+    def plain(codes: np.ndarray, width: int, *, weight: float = 1.0) -> Tree:
+        """Codes 0 … width − 1 that are kept or given up."""
         table = np.stack([np.arange(width, dtype=np.int32), np.zeros(width, dtype=np.int32)])
         losses = np.stack([np.zeros(width), np.full(width, weight)])
-        if suppressed >= 0:
-            losses[0, suppressed] = weight
         labels = (pa.array([str(code) for code in range(width)]), pa.array(["*"]))
         return Tree(codes, table, losses, weight, labels)
 
@@ -167,6 +165,13 @@ class Records:
         codes = np.ascontiguousarray(np.stack([column[first] for column in columns], axis=1).astype(np.int32))
         return Records(codes, loads, np.argsort(keys, kind="stable"), _shape(attributes), _rules(rules, first))
 
+    @staticmethod
+    def each(attributes: Sequence[Attribute], rules: Sequence[Rule] = ()) -> Records:
+        """Every row an item of its own, in the order of the rows. O(rows)."""
+        codes = np.ascontiguousarray(np.stack([attribute.codes for attribute in attributes], axis=1).astype(np.int32))
+        rows = np.arange(codes.shape[0])
+        return Records(codes, np.ones(rows.size, dtype=np.int64), rows, _shape(attributes), _rules(rules, rows))
+
     @property
     def count(self) -> int:
         """How many records there are, alike ones included."""
@@ -175,6 +180,15 @@ class Records:
     def keeps(self) -> bool:
         """Whether the whole table keeps every rule."""
         return bool(kernels.keeps(self.rules, np.arange(self.loads.size), self.loads))
+
+    def require(self, k: int) -> None:
+        """Raise `InputError` where not even all records together may be a group."""
+        if self.count < k:
+            raise InputError(f"{self.count} records cannot form a group of k = {k}; lower k or give more records")
+        if not self.keeps():
+            raise InputError(
+                "the whole table as one group breaks a rule about its sensitive attributes; relax the rule"
+            )
 
 
 def _keys(columns: Sequence[tuple[np.ndarray, int]], rows: int) -> np.ndarray:
@@ -229,10 +243,7 @@ def divide(records: Records, items: np.ndarray, method: int, k: int) -> Groups:
 
     Large tables are split a few times first; then the parts go on side by side on all cores. The groups are the same.
     """
-    if records.count < k:
-        raise InputError(f"{records.count} records cannot form a group of k = {k}; lower k or give more records")
-    if not records.keeps():
-        raise InputError("the whole table as one group breaks a rule about its sensitive attributes; relax the rule")
+    records.require(k)
     grain = records.count // 16 if records.count > PARALLEL else 0
     parts = [_Part(items, records.loads[items])]
     for grain_ in [grain, 0] if grain else [0]:

@@ -6,12 +6,15 @@ Xu, Wang, Pei, Wang, Shi & Fu, "Utility-based anonymization using local recoding
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 
 from oboro.kernels import arena
-from oboro.partition.local import Records, Tree, divide
+from oboro.kernels import published as kernels
+from oboro.partition.local import Records, divide
+from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 
-__all__ = ["patterns", "top_down", "value_or_star"]
+__all__ = ["patterns", "published", "top_down"]
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio: its multiples spread evenly
 
@@ -34,20 +37,18 @@ def top_down(records: Records, k: int) -> Groups:
     return divide(records, scattered, arena.TOP_DOWN, k)
 
 
-def value_or_star(codes: np.ndarray, widths: np.ndarray, k: int, suppressed: np.ndarray | None = None) -> Groups:
-    """`top_down` for plain codes that are kept or given up: `codes[i, j]` in 0 … `widths[j]` − 1.
+def published(records: Records, k: int, seed: int = 0) -> Groups:
+    """Group all records, k or more each, the way the paper says; records that are alike may part. See `Records.each`.
 
-    `suppressed[j]` is the code of attribute j that already says nothing (−1: none).
-
-    >>> value_or_star(np.array([[0, 0], [0, 1], [1, 0], [1, 1]]), np.array([2, 2]), 2).labels.tolist()
-    [0, 1, 0, 1]
+    The seeds: a record at random, three times there and back to the farthest. The others join in random order where the
+    total loss grows less. A part below k takes the nearest from the other part or is put together with it again, whichever
+    loses less. On streams of Adult nearly a fifth more is lost than by `top_down`. Cost O(n · attributes · depth).
     """
-    given = np.full(len(widths), -1) if suppressed is None else suppressed
-    columns = [
-        Tree.plain(np.asarray(codes[:, j], dtype=np.int64), int(widths[j]), suppressed=int(given[j]))
-        for j in range(len(widths))
-    ]
-    return top_down(Records.of(columns), k)
+    records.require(k)
+    labels = np.empty(records.count, dtype=np.uint32)
+    state = np.array([seed], dtype=np.uint64)
+    found = kernels.divide(records.codes, records.shape, records.rules, k, state, labels)
+    return Groups.of([Column(pa.nulls(found), labels)], records.count)
 
 
 def patterns(codes: np.ndarray, groups: Groups) -> np.ndarray:

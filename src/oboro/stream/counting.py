@@ -67,10 +67,18 @@ class Counting:
         self._mask[0] = 0 if forced is None else forced
         self._absorb(self._row, self._person, self._secret, now, forced is not None, self._mask)
         mask = int(self._mask[0])
-        # k − 1 others agree on everything and nothing is missing: they are the same record.
-        if self._simple and mask.bit_count() == self.bits:
+        if self._simple and self._settled(codes, mask):
             self.whole.add(codes)
         return mask
+
+    def _settled(self, codes: tuple[int, ...], mask: int) -> bool:
+        """Whether k − 1 records are the same as this one."""
+        if mask.bit_count() == self.bits:
+            return True  # they agree on everything and nothing is missing
+        if mask.bit_count() < self.bits - codes.count(-1):
+            return False
+        record = kernels.lookup(self.memory, self._row[0])
+        return bool(self.memory.total[record] >= self.rules.others)
 
     def decide(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float) -> np.ndarray:
         """The masks under which rows are released, one after the other."""

@@ -2,46 +2,30 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from operator import itemgetter
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import pyarrow as pa
 
-from oboro.errors import ColumnError, FileError, InputError, UsageError, listing
+from oboro.errors import FileError, InputError
 from oboro.stream.anonymizer import Record, Taken
+from oboro.stream.coding import Coding, Known
 from oboro.stream.counting import Counting
 from oboro.stream.generating import Fixed, Paper, Sequential
 from oboro.stream.ladder import Ladder
 from oboro.stream.settings import COUNTING, Settings
 from oboro.stream.snapshot import read_snapshot, write_snapshot
-from oboro.table.dataset import Column, Dataset
+from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 
 __all__ = ["DelayFree"]
 
 SCALE = 1 << 20  # worth of one attribute with weight 1; whole numbers, so that sums do not depend on their order
-MOST_BITS = 62
-BATCH = 65_536
 FORMAT = 1
-REMEMBERED = 1 << 16  # different records whose codes are kept at hand
 TIDY = 1024  # values more than those in use, before unused ones are looked for
-
-
-class _Known(NamedTuple):
-    """A record met before."""
-
-    codes: tuple[int, ...]
-    leaves: list[int]
-    cells: dict[str, Any]  # what is released of it whole
-    missing: int
-    full: int  # the mask that keeps everything
 
 
 class DelayFree:
@@ -66,38 +50,18 @@ class DelayFree:
         given = {"attributes": names, "k": k, **options}
         self.settings = Settings.of({name: value for name, value in given.items() if value is not None})
         self.folder = Path(folder)
-        self._prepare()
-
-    def _prepare(self) -> None:
-        settings = self.settings
-        missing = settings.missing == "value"
-        self.ladders = [Ladder(name, settings.spec(name), self.folder, missing) for name in settings.attributes]
-        self._heights = np.array([ladder.height for ladder in self.ladders])
-        self._offsets = np.cumsum(self._heights) - self._heights
-        bits = int(self._heights.sum())
-        if bits > MOST_BITS:
-            raise UsageError(
-                f"attributes: all levels of all hierarchies together are {bits}, at most {MOST_BITS} are possible; "
-                "leave levels or attributes out"
-            )
-        self.worth = _worth(settings, self.ladders)
+        self._coding = Coding(self.settings, self.folder)
         self._side = self._make_side()
-        self._secrets: dict[Any, int] = {}
-        self._people: dict[Any, int] = {}
-        self._take = _taker(settings.fields)
-        self._nobody = settings.person is None and settings.sensitive is None
-        self._strict = settings.unnamed == "error"
-        self._rest = settings.released[len(self.ladders) :]
-        self._known: dict[tuple[Any, ...], _Known] = {}
         self._next_tidy = TIDY
         self.extra: dict[str, Any] = {}
         self.records = self.suppressed_records = self.suppressed_cells = self.generalized_cells = 0
 
     def _make_side(self) -> Counting | Paper:
+        worth = _worth(self.settings, self._coding.ladders)
         if self.settings.mode in COUNTING:
-            return Counting(self.settings, self.worth)
+            return Counting(self.settings, worth)
         kind = {"paper": Paper, "fixed": Fixed, "sequential": Sequential}[self.settings.mode]
-        return kind(self.settings, self.ladders, self.worth)
+        return kind(self.settings, self._coding.ladders, worth)
 
     # One record ---------------------------------------------------------------------------------------------------
 
@@ -110,12 +74,13 @@ class DelayFree:
 
     def step(self, record: Record, now: float | None = None, forced: int | None = None) -> tuple[dict[str, Any], int]:
         """The released record and the decision behind it, as a number; `forced` repeats a decision taken earlier."""
-        values = self._admit(record)
-        key = values[: len(self.ladders)]
+        coding = self._coding
+        values = coding.admit(record)
+        key = values[: len(coding.ladders)]
         try:
-            known = self._known.get(key) or self._meet(key)
+            known = coding.known.get(key) or coding.meet(key)
         except TypeError:  # a list or an object: the ladder says so
-            known = self._meet(key)
+            known = coding.meet(key)
         # In a replay a function may be ready sooner than it was: what was decided then is done.
         if known.codes not in self._side.whole or forced not in (None, known.full):
             return self._decide(values, known, now, forced)
@@ -123,28 +88,99 @@ class DelayFree:
         self.suppressed_cells += known.missing
         self.suppressed_records += known.full == 0
         released = known.cells.copy()
-        if self._rest:
-            released.update(zip(self._rest, values[len(key) :], strict=False))
+        if coding.rest:
+            released.update(zip(coding.rest, values[len(key) :], strict=False))
         return released, known.full
 
-    def _meet(self, key: tuple[Any, ...]) -> _Known:
-        """A record's values as codes. Looked up once; then the next one like it costs one dictionary access."""
-        leaves = [ladder.code(value) for ladder, value in zip(self.ladders, key, strict=True)]
-        codes: list[int] = []
-        for ladder, leaf in zip(self.ladders, leaves, strict=True):
-            codes += ladder.steps[leaf] if leaf >= 0 else ladder.nothing
-        cells = {ladder.name: ladder.released(leaf, 0) for ladder, leaf in zip(self.ladders, leaves, strict=True)}
-        full = sum(1 << bit for bit, code in enumerate(codes) if code >= 0)
-        known = _Known(tuple(codes), leaves, cells, sum(leaf < 0 for leaf in leaves), full)
-        if len(self._known) >= REMEMBERED:
-            self._known.clear()
-        if not any(isinstance(value, float) and math.isnan(value) for value in key):  # equals nothing, not even itself
-            self._known[key] = known
-        return known
+    def _decide(
+        self, values: tuple[Any, ...], known: Known, now: float | None, forced: int | None
+    ) -> tuple[dict[str, Any], int]:
+        coding = self._coding
+        person, secret = (-1, -1) if coding.nobody else coding.numbers(values)
+        moment = time.time() if now is None else now
+        mask = self._side.decide_one(known.codes, person, secret, moment, forced)
+        released, suppressed, generalized = coding.cells(known.leaves, mask)
+        self._count(1, suppressed, generalized, int(suppressed == len(coding.ladders)))
+        released.update(zip(coding.rest, values[len(coding.ladders) :], strict=False))
+        self._forget_values()
+        return released, mask
+
+    def _count(self, records: int, suppressed: int, generalized: int, fully: int) -> None:
+        self.records += records
+        self.suppressed_cells += suppressed
+        self.generalized_cells += generalized
+        self.suppressed_records += fully
+
+    def _forget_values(self) -> None:
+        """Where there is a horizon, also values, people and secrets that nobody remembered has any more are forgotten."""
+        if not self.settings.forgets or not isinstance(self._side, Counting) or self._coding.size < self._next_tidy:
+            return
+        self._side.rewrite(self._coding.renumber)
+        self._next_tidy = 2 * self._coding.size + TIDY
+
+    # Many records -------------------------------------------------------------------------------------------------
+
+    def push_many(self, batch: Any, *, now: float | None = None) -> Any:
+        """The released versions of many records, as if pushed one after the other: a list of records, or a frame.
+
+        A pandas, polars or pyarrow frame or a dict of lists comes back as the same kind, its attributes as text; that is
+        about twice as fast as a list of records. All of the batch arrives at one moment, and where a record is refused,
+        none is taken.
+        """
+        moment = time.time() if now is None else now
+        if isinstance(batch, Sequence):
+            return self._push_list(batch, moment)
+        coding, frame = self._coding, Frame.read(batch)
+        leaves = coding.leaves(frame.data)
+        masks = self._masks(leaves, coding.all_numbers(frame.data), moment)
+        columns = coding.columns(leaves, self._levels(leaves, masks))
+        self._forget_values()
+        kept = {name: frame.data[name] for name in coding.rest}
+        return replace(frame, data=Dataset({**columns, **kept}, frame.data.rows)).write()
+
+    def _push_list(self, batch: Sequence[Record], moment: float) -> list[dict[str, Any]]:
+        """Each different release is made once and copied: a few dictionary accesses for each record."""
+        coding = self._coding
+        admitted, width = coding.admit_all(batch), len(coding.ladders)
+        keys = admitted if width == len(self.settings.fields) else [values[:width] for values in admitted]
+        known, which = coding.distinct(keys)
+        leaves = np.array([one.leaves for one in known], dtype=np.int64).reshape(-1, width)[which]
+        numbers = np.full((len(admitted), 2), -1, dtype=np.int64)
+        if not coding.nobody:
+            numbers[:] = np.array([coding.numbers(values) for values in admitted]).reshape(-1, 2)
+        masks = self._masks(leaves, (numbers[:, 0], numbers[:, 1]), moment)
+        self._levels(leaves, masks)
+        made: dict[tuple[int, int], dict[str, Any]] = {}
+        released = []
+        for pair in zip(which.tolist(), masks.tolist(), strict=True):
+            cells = made.get(pair)
+            if cells is None:
+                cells = made[pair] = coding.cells(known[pair[0]].leaves, pair[1])[0]
+            released.append(cells.copy())
+        if coding.rest:
+            for one, values in zip(released, admitted, strict=True):
+                one.update(zip(coding.rest, values[width:], strict=False))
+        self._forget_values()
+        return released
+
+    def _masks(self, leaves: np.ndarray, numbers: tuple[np.ndarray, np.ndarray], moment: float) -> np.ndarray:
+        masks = np.empty(leaves.shape[0], dtype=np.int64)
+        for part, rows in self._coding.rows(leaves):
+            masks[part] = self._side.decide(rows, numbers[0][part], numbers[1][part], moment)
+        return masks
+
+    def _levels(self, leaves: np.ndarray, masks: np.ndarray) -> np.ndarray:
+        """The level of each cell, `[row, attribute]`; and count them."""
+        levels = self._coding.levels(masks)
+        gone = (leaves < 0) | (levels == self._coding.heights)
+        self._count(masks.size, int(gone.sum()), int(((levels > 0) & ~gone).sum()), int(gone.all(axis=1).sum()))
+        return levels
+
+    # A running stream (`Anonymizer`) --------------------------------------------------------------------------------
 
     def take(self, records: Sequence[Record], now: float, decisions: Sequence[int] | None = None) -> Taken:
         """A block of records one after the other; one that is refused does not keep the others from being taken."""
-        self._look_up(records)
+        self._coding.look_up(records)
         taken, again = Taken(), decisions or ()
         for i, record in enumerate(records):
             at = len(taken.decisions)  # refused ones had no decision
@@ -174,165 +210,6 @@ class DelayFree:
         """Equal for two anonymizers that would decide alike."""
         return self.settings.fingerprint(self.folder)
 
-    def _look_up(self, records: Sequence[Record]) -> None:
-        """Look new values up in their hierarchies together, which is much faster than one by one; refuses nothing."""
-        for ladder in self.ladders:
-            if ladder.height == 1:
-                continue
-            values = {
-                record.get(ladder.name) for record in records if isinstance(record.get(ladder.name), str | int | float)
-            }
-            with suppress(InputError):  # whoever brought it will hear of it
-                ladder.learn([value for value in values if value not in ladder.leaves])
-
-    def _admit(self, record: Record) -> tuple[Any, ...]:
-        try:
-            values = self._take(record)
-        except (KeyError, TypeError):
-            raise ColumnError(_complain(self.settings.fields, record)) from None
-        if len(record) != len(values) and self._strict:
-            raise ColumnError(_complain(self.settings.fields, record))
-        return values
-
-    def _decide(
-        self, values: tuple[Any, ...], known: _Known, now: float | None, forced: int | None
-    ) -> tuple[dict[str, Any], int]:
-        person, secret = (-1, -1) if self._nobody else self._numbers(values)
-        moment = time.time() if now is None else now
-        mask = self._side.decide_one(known.codes, person, secret, moment, forced)
-        released = self._release(known, mask)
-        released.update(zip(self._rest, values[len(self.ladders) :], strict=False))
-        self._forget_values()
-        return released, mask
-
-    def _numbers(self, values: tuple[Any, ...]) -> tuple[int, int]:
-        """Person and secret as numbers, −1 where there are none."""
-        person = secret = -1
-        try:
-            if self.settings.sensitive is not None:
-                secret = self._secrets.setdefault(values[len(self.ladders)], len(self._secrets))
-            if self.settings.person is not None:
-                person = self._people.setdefault(values[-1], len(self._people))
-        except TypeError:
-            raise ColumnError("the sensitive attribute or the person is no single value") from None
-        return person, secret
-
-    def _release(self, known: _Known, mask: int) -> dict[str, Any]:
-        released, suppressed, generalized = {}, 0, 0
-        rest = mask
-        for ladder, leaf in zip(self.ladders, known.leaves, strict=True):
-            level = ladder.height - (rest & (1 << ladder.height) - 1).bit_count()
-            rest >>= ladder.height
-            released[ladder.name] = ladder.released(leaf, level)
-            suppressed += leaf < 0 or level == ladder.height
-            generalized += 0 < level < ladder.height
-        self._count(1, suppressed, generalized, int(suppressed == len(self.ladders)))
-        return released
-
-    def _count(self, records: int, suppressed: int, generalized: int, fully: int) -> None:
-        self.records += records
-        self.suppressed_cells += suppressed
-        self.generalized_cells += generalized
-        self.suppressed_records += fully
-
-    # Many records -------------------------------------------------------------------------------------------------
-
-    def push_many(self, batch: Any, *, now: float | None = None) -> Any:
-        """The released versions of many records, as if pushed one after the other: a list of records, or a frame.
-
-        A pandas, polars or pyarrow frame comes back as the same kind, its attributes as text. All of the batch arrives at
-        one moment, and where a record is refused, none is taken.
-        """
-        moment = time.time() if now is None else now
-        if isinstance(batch, Sequence):
-            return self._push_list(batch, moment)
-        frame = Frame.read(batch)
-        data = frame.data
-        lacking = [name for name in self.settings.fields if name not in data]
-        if lacking or (self._strict and len(data.columns) != len(self.settings.fields)):
-            raise ColumnError(_complain(self.settings.fields, dict.fromkeys(data)))
-        leaves = np.empty((data.rows, len(self.ladders)), dtype=np.int64)
-        for i, ladder in enumerate(self.ladders):
-            column = data[ladder.name]
-            leaves[:, i] = np.array(ladder.learn(column.values.to_pylist()), dtype=np.int64)[column.codes]
-        masks = self._masks(leaves, self._column_numbers(data), moment)
-        levels = self._levels(leaves, masks)
-        ladders = list(self.ladders)
-        self._forget_values()
-        columns = {ladder.name: _column(ladder, leaves[:, i], levels[:, i]) for i, ladder in enumerate(ladders)}
-        kept = {name: data[name] for name in self._rest}
-        return replace(frame, data=Dataset({**columns, **kept}, data.rows)).write()
-
-    def _push_list(self, batch: Sequence[Record], moment: float) -> list[dict[str, Any]]:
-        admitted = [self._admit(record) for record in batch]
-        columns = list(zip(*admitted, strict=True)) or [()] * len(self.settings.fields)
-        leaves = np.empty((len(admitted), len(self.ladders)), dtype=np.int64)
-        for i, (ladder, values) in enumerate(zip(self.ladders, columns, strict=False)):
-            leaves[:, i] = [ladder.code(value) for value in values]
-        numbers = np.array([self._numbers(values) for values in admitted], dtype=np.int64).reshape(-1, 2)
-        people, secrets = numbers[:, 0], numbers[:, 1]
-        levels = self._levels(leaves, self._masks(leaves, (people, secrets), moment)).tolist()
-        names, ladders = self.settings.attributes, list(self.ladders)
-        self._forget_values()
-        released = []
-        for values, codes, steps in zip(admitted, leaves.tolist(), levels, strict=True):
-            cells = [ladder.released(code, step) for ladder, code, step in zip(ladders, codes, steps, strict=True)]
-            released.append(
-                {**dict(zip(names, cells, strict=True)), **dict(zip(self._rest, values[len(names) :], strict=False))}
-            )
-        return released
-
-    def _column_numbers(self, data: Dataset) -> tuple[np.ndarray, np.ndarray]:
-        numbers = []
-        for name, known in ((self.settings.person, self._people), (self.settings.sensitive, self._secrets)):
-            if name is None:
-                numbers.append(np.full(data.rows, -1, dtype=np.int64))
-                continue
-            column = data[name]
-            codes = [known.setdefault(value, len(known)) for value in column.values.to_pylist()]
-            numbers.append(np.array(codes, dtype=np.int64)[column.codes])
-        return numbers[0], numbers[1]
-
-    def _masks(self, leaves: np.ndarray, numbers: tuple[np.ndarray, np.ndarray], moment: float) -> np.ndarray:
-        masks = np.empty(leaves.shape[0], dtype=np.int64)
-        tables = [np.concatenate([ladder.table, np.full((1, ladder.height), -1, np.int32)]) for ladder in self.ladders]
-        for start in range(0, leaves.shape[0], BATCH):
-            part = slice(start, start + BATCH)
-            rows = np.concatenate([table[leaves[part, i]] for i, table in enumerate(tables)], axis=1)
-            masks[part] = self._side.decide(rows, numbers[0][part], numbers[1][part], moment)
-        return masks
-
-    def _forget_values(self) -> None:
-        """Where there is a horizon, also values, people and secrets that nobody remembered has any more are forgotten."""
-        known = max(len(self._people), len(self._secrets), *(len(ladder.leaves) for ladder in self.ladders))
-        if not isinstance(self._side, Counting) or not self.settings.forgets or known < self._next_tidy:
-            return
-        self._side.rewrite(self._renumber)
-        self._known.clear()
-        left = max(len(self._people), len(self._secrets), *(len(ladder.leaves) for ladder in self.ladders))
-        self._next_tidy = 2 * left + TIDY
-
-    def _renumber(self, arrays: dict[str, np.ndarray]) -> None:
-        codes = arrays["codes"]
-        for i, (ladder, offset) in enumerate(zip(self.ladders, self._offsets.tolist(), strict=True)):
-            leaves = codes[offset]  # on the level of values, labels are values
-            used = np.zeros(len(ladder.paths), dtype=bool)
-            used[leaves[leaves >= 0]] = True
-            self.ladders[i] = fresh = ladder.kept(used)
-            table = np.concatenate([fresh.table, np.full((1, ladder.height), -1, dtype=np.int32)])
-            place = np.append(np.cumsum(used) - 1, -1)
-            codes[offset : offset + ladder.height] = table[place[leaves]].T
-        self._people, arrays["person"] = _fewer(self._people, arrays["person"])
-        self._secrets, arrays["secret"] = _fewer(self._secrets, arrays["secret"])
-
-    def _levels(self, leaves: np.ndarray, masks: np.ndarray) -> np.ndarray:
-        """The level of each cell, `[row, attribute]`; and count them."""
-        own = masks[:, None] >> self._offsets & (np.int64(1) << self._heights) - 1
-        levels: np.ndarray = self._heights - np.bitwise_count(own)
-        gone = (leaves < 0) | (levels == self._heights)
-        self._count(masks.size, int(gone.sum()), int(((levels > 0) & ~gone).sum()), int(gone.all(axis=1).sum()))
-        return levels
-
     # State --------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path, extra: Mapping[str, Any] | None = None) -> None:
@@ -342,9 +219,7 @@ class DelayFree:
             "settings": self.settings.model_dump(mode="json", exclude_unset=True),
             "fingerprint": self.settings.fingerprint(self.folder),
             "folder": str(self.folder),
-            "ladders": [ladder.dump() for ladder in self.ladders],
-            "secrets": list(self._secrets),
-            "people": list(self._people),
+            **self._coding.dump(),
             "counts": [self.records, self.suppressed_cells, self.generalized_cells, self.suppressed_records],
             "extra": dict(extra or {}),
         }
@@ -361,10 +236,7 @@ class DelayFree:
         anonymizer = cls(**meta["settings"], folder=meta["folder"])
         if anonymizer.settings.fingerprint(anonymizer.folder) != meta["fingerprint"]:
             raise FileError(f"{path}: a hierarchy file has changed since; start with a new state")
-        for ladder, known in zip(anonymizer.ladders, meta["ladders"], strict=True):
-            ladder.restore(known)
-        anonymizer._secrets = {value: number for number, value in enumerate(meta["secrets"])}
-        anonymizer._people = {value: number for number, value in enumerate(meta["people"])}
+        anonymizer._coding.restore(meta)
         anonymizer._count(*meta["counts"])
         anonymizer._side.load(arrays)
         anonymizer.extra = meta["extra"]
@@ -401,43 +273,3 @@ def _worth(settings: Settings, ladders: list[Ladder]) -> np.ndarray:
         steps.append(np.diff(edges))
     worth: np.ndarray = np.maximum(np.concatenate(steps), 1).astype(np.int64)
     return worth
-
-
-def _column(ladder: Ladder, leaves: np.ndarray, levels: np.ndarray) -> Column:
-    """The released values of one attribute as a column of text."""
-    steps = ladder.height + 1
-    keys = np.where(leaves < 0, ladder.height, leaves * steps + levels)
-    distinct, codes = np.unique(np.where(keys % steps == ladder.height, ladder.height, keys), return_inverse=True)
-    labels = [ladder.released(key // steps, key % steps) for key in distinct.tolist()]
-    texts = pa.array([None if label is None else _text(label) for label in labels], pa.string())
-    return Column(texts, codes.astype(np.uint32)).tidy()
-
-
-def _text(value: Any) -> str:
-    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
-
-
-def _fewer(known: dict[Any, int], numbers: np.ndarray) -> tuple[dict[Any, int], np.ndarray]:
-    """Only the values whose numbers are in use, numbered anew, with the numbers."""
-    used = np.zeros(len(known) + 1, dtype=bool)
-    used[numbers] = True
-    place = np.cumsum(used) - 1
-    place[-1] = -1
-    return {value: int(place[number]) for value, number in known.items() if used[number]}, place[numbers]
-
-
-def _taker(names: list[str]) -> Callable[[Record], tuple[Any, ...]]:
-    if len(names) == 1:
-        only = names[0]
-        return lambda record: (record[only],)
-    return itemgetter(*names)
-
-
-def _complain(fields: list[str], record: object) -> str:
-    if not isinstance(record, Mapping):
-        return f"a record is an object with the fields {listing(fields, most=30)}; this is a {type(record).__name__}"
-    lacking = [name for name in fields if name not in record]
-    extra = [name for name in record if name not in fields]
-    parts = [f"the field {listing(lacking)} is missing"] if lacking else []
-    parts += [f"the field {listing(extra)} is not known"] if extra else []
-    return "; ".join(parts) or "the record has two fields of one name"

@@ -22,9 +22,10 @@ import pyarrow as pa
 from oboro.errors import InputError
 from oboro.partition.local import Records, Tree
 from oboro.partition.rules import diversity_rule
-from oboro.partition.top_down import patterns, top_down
+from oboro.partition.top_down import patterns, published
 from oboro.stream.ladder import Ladder
 from oboro.stream.settings import Settings
+from oboro.stream.store import Store
 from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 
@@ -79,77 +80,6 @@ def _value(mask: int, worth: np.ndarray) -> int:
     return int(sum(int(one) for bit, one in enumerate(worth) if mask >> bit & 1))
 
 
-class _Store:
-    """Rows with what belongs to them, in order of arrival, from which groups are made."""
-
-    def __init__(self, settings: Settings, ladders: Sequence[Ladder]) -> None:
-        self.settings = settings
-        self.ladders = ladders
-        self.rows: list[np.ndarray] = []
-        self.people: list[int] = []
-        self.secrets: list[int] = []
-        self.times: list[float] = []
-        self.numbers: list[int] = []
-        self._who: set[int] = set()
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def add(self, row: np.ndarray, person: int, secret: int, now: float, number: int) -> bool:
-        """Keep one more; of each person only one, so that k records are k people."""
-        if person >= 0 and person in self._who:
-            return False
-        if person >= 0:
-            self._who.add(person)
-        self.rows.append(row.copy())
-        self.people.append(person)
-        self.secrets.append(secret)
-        self.times.append(now)
-        self.numbers.append(number)
-        return True
-
-    def replace(self, row: np.ndarray, person: int, secret: int, now: float, number: int) -> None:
-        """Keep one more instead of an earlier one of the same person."""
-        if person >= 0 and person in self._who:
-            at = self.people.index(person)
-            for values in (self.rows, self.people, self.secrets, self.times, self.numbers):
-                del values[at]
-            self._who.discard(person)
-        self.add(row, person, secret, now, number)
-
-    def forget(self, now: float, number: int) -> bool:
-        """Drop what lies beyond the horizon; whether anything did."""
-        horizon, seconds = self.settings.horizon, self.settings.horizon_seconds
-        first = 0
-        while first < len(self.rows) and (
-            (horizon is not None and self.numbers[first] < number - horizon)
-            or (seconds is not None and self.times[first] < now - seconds)
-        ):
-            self._who.discard(self.people[first])
-            first += 1
-        for values in (self.rows, self.people, self.secrets, self.times, self.numbers):
-            del values[:first]
-        return first > 0
-
-    def dump(self) -> dict[str, np.ndarray]:
-        """Everything as arrays."""
-        bits = sum(ladder.height for ladder in self.ladders)
-        return {
-            "rows": np.array(self.rows, dtype=np.int32).reshape(-1, bits),
-            "people": np.array(self.people, dtype=np.int64),
-            "secrets": np.array(self.secrets, dtype=np.int64),
-            "times": np.array(self.times, dtype=np.float64),
-            "numbers": np.array(self.numbers, dtype=np.int64),
-        }
-
-    def load(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Take up what `dump` gave."""
-        self.rows = list(arrays["rows"].astype(np.int32))
-        self.people, self.secrets = arrays["people"].tolist(), arrays["secrets"].tolist()
-        self.times, self.numbers = arrays["times"].tolist(), arrays["numbers"].tolist()
-        self._who = {person for person in self.people if person >= 0}
-
-
 def _group(settings: Settings, ladders: Sequence[Ladder], rows: np.ndarray, secrets: np.ndarray) -> Groups | None:
     """Groups of k or more rows, l-diverse where asked; None where there are too few rows for any."""
     if rows.shape[0] < settings.k:
@@ -165,7 +95,7 @@ def _group(settings: Settings, ladders: Sequence[Ladder], rows: np.ndarray, secr
         column = Column(pa.array(distinct), codes.astype(np.uint32))
         rules.append(diversity_rule(settings.sensitive, column, l=settings.secrets))
     try:
-        return top_down(Records.of(trees, rules), settings.k)
+        return published(Records.each(trees, rules), settings.k, seed=rows.shape[0])
     except InputError:
         return None  # not even all rows together are diverse enough
 
@@ -203,7 +133,7 @@ class Paper:
         self.ladders = ladders
         self.worth = worth
         self.version = 0
-        self.store = _Store(settings, ladders)
+        self.store = Store(settings, worth.size)
         self.seen = 0
         self._function = Function.none(worth)
         self._due = threading.Event()

@@ -27,7 +27,7 @@ __all__ = ["Batch", "Folder"]
 
 ENTRY = struct.Struct("<4sIIc")  # mark, length, checksum, kind
 HEAD = struct.Struct("<dQQQ?I")
-MARK = b"obr1"
+MARK = b"obr2"  # the digit is the version of the format; 1 had no `last`
 BATCH, DONE = b"B", b"D"
 
 
@@ -155,6 +155,11 @@ def _read(file: BinaryIO) -> Batch | int | None:
     if len(head) < ENTRY.size:
         return None
     mark, length, checksum, kind = ENTRY.unpack(head)
+    if mark != MARK and mark[:3] == MARK[:3]:  # whole, so it was acted upon: cutting it off would lose records
+        raise FileError(
+            f"{file.name}: was written by another version; it has format {mark[3:].decode(errors='replace')!r}, "
+            f"not {MARK[3:].decode()!r}; let that version finish the stream, or start with a new state"
+        )
     if mark != MARK:
         return None
     payload = file.read(length)

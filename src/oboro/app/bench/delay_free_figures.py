@@ -13,7 +13,7 @@ from oboro.app.bench.rows import Row
 
 __all__ = ["draw"]
 
-TITLES = {"cells": "suppressed cells so far", "latency_us_median": "median latency, µs"}
+TITLES = {"latency_s_total": "latency so far, seconds", "cells": "suppressed cells so far"}
 MODES = ["swap", "count", "paper", "fixed", "sequential"]
 
 
