@@ -82,6 +82,18 @@ def test_exact_indexes(seed: int, width: int, whole: bool, kind: str, shift: flo
         assert_same(found, naive.nearest(point, here, count))
 
 
+@pytest.mark.parametrize("scale", [1e-25, 1e-12, 1.0, 1e12])
+def test_exact_whatever_the_scale_and_the_outliers(scale: float) -> None:
+    """Where single precision underflows, and where one record is so far away that it overflows: it spoils nobody's list."""
+    points = points_of(5, 400, 6, False) * scale
+    points[7] = 1e30 * scale
+    points[8] = 1e6 * scale
+    index = Nearest(points[10:], room=400)
+    here = dict(zip(index.add(points), points.tolist(), strict=True))
+    for found, point in zip(index.query_many(points[:20], 5), points.tolist(), strict=False):
+        assert_same(found, naive.nearest(point, here, 5))
+
+
 def assert_same(found: list[tuple[int, float]], expected: list[tuple[int, float]]) -> None:
     assert [number for number, _ in found] == [number for number, _ in expected]
     assert [distance for _, distance in found] == pytest.approx([distance for _, distance in expected], rel=1e-9)

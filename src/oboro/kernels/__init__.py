@@ -38,9 +38,14 @@ if _directory := _cache_directory():
 import numba  # noqa: E402  (only after the cache directory is known)
 
 
-def kernel(*, parallel: bool = False, inner: bool = False) -> Callable[[F], F]:
-    """Compile a loop over arrays. `inner`: only other kernels call it, so no door to Python is compiled, which takes its time."""
-    more = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True} if inner else {}
+def kernel(*, parallel: bool = False, inner: bool = False, bare: bool = False) -> Callable[[F], F]:
+    """Compile a loop over arrays. `inner`: only other kernels call it, so no door to Python is compiled, which takes its time.
+
+    `bare`: it makes no array and returns none, so references need not be counted. With many arrays in tuples, counting
+    takes most of the time, to run and to compile. numba refuses to compile a bare kernel that makes an array.
+    """
+    more: dict[str, bool] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True} if inner else {}
+    more |= {"_nrt": False} if bare else {}
     return numba.njit(cache=True, nogil=True, parallel=parallel, error_model="numpy", **more)  # type: ignore[no-any-return]
 
 

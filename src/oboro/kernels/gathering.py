@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from oboro.kernels import kernel
-from oboro.kernels.live import Live, Metric, Places, apart, beyond, squares
+from oboro.kernels.live import Live, Metric, Places, apart, beyond, copy_row, squares
 from oboro.kernels.nearby import Found
 
-__all__ = ["Rules", "gather", "gather_diverse"]
+__all__ = ["Desk", "Rules", "commonest", "gather", "gather_diverse"]
 
 
 class Rules(NamedTuple):
@@ -25,7 +25,18 @@ class Rules(NamedTuple):
     base: int  # parts an anchor cuts the data into
 
 
-@kernel(inner=True)
+class Desk(NamedTuple):
+    """What a decision is worked out on; nothing here is remembered."""
+
+    best: Found  # neighbours of the head
+    nearest: Found  # the nearest published centroid
+    order: np.ndarray  # the group's members
+    used: np.ndarray  # which of the neighbours are members
+    different: np.ndarray  # of each demand: how many different values the group has
+    centre: Places  # of the group
+
+
+@kernel(inner=True, bare=True)
 def _different(demands: np.ndarray, order: np.ndarray, size: int, slot: int, which: int) -> bool:
     """Whether a record's value is not among those of the first members."""
     for i in range(size):  # noqa: SIM110  (numba has no all() over a generator)
@@ -34,38 +45,44 @@ def _different(demands: np.ndarray, order: np.ndarray, size: int, slot: int, whi
     return True
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
+def commonest(traits: np.ndarray, order: np.ndarray, size: int, m: int) -> tuple[int, int]:
+    """What most of the first members have of a category, of equally many the smallest; and how many have it."""
+    best, most = traits[order[0], m], 0
+    for i in range(size):
+        code, same = traits[order[i], m], 0
+        for j in range(size):
+            same += traits[order[j], m] == code
+        if same > most or (same == most and code < best):
+            best, most = code, same
+    return best, most
+
+
+@kernel(inner=True, bare=True)
 def _settle(metric: Metric, at: Places, order: np.ndarray, size: int, centre: Places) -> float:
     """Categories and gaps of the centre: what most members have, of equally many the smallest; and what that costs."""
-    cost = 0.0
-    for m in range(at.traits.shape[1]):
-        best, most = at.traits[order[0], m], 0
-        for i in range(size):
-            code, same = at.traits[order[i], m], 0
-            for j in range(size):
-                same += at.traits[order[j], m] == code
-            if same > most or (same == most and code < best):
-                best, most = code, same
-        centre.traits[0, m] = best
+    cost, traits, holes, lacking = 0.0, at.traits, at.holes, at.lacking
+    for m in range(traits.shape[1]):
+        centre.traits[0, m], most = commonest(traits, order, size, m)
         cost += metric.weights[m] * (size - most)
     missing = 0
     for i in range(size):
-        missing += at.holes[order[i]]
+        missing += holes[order[i]]
     centre.holes[0] = 0
     if missing == 0:
         centre.lacking[0, :] = 0
         return cost
-    for m in range(at.lacking.shape[1]):
+    for m in range(lacking.shape[1]):
         gone = 0
         for i in range(size):
-            gone += at.lacking[order[i], m]
+            gone += lacking[order[i], m]
         centre.lacking[0, m] = 2 * gone >= size
         centre.holes[0] += centre.lacking[0, m]
         cost += metric.gaps[m] * min(gone, size - gone)
     return cost
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _next(rules: Rules, metric: Metric, at: Places, best: Found, used: np.ndarray, size: int, centre: Places) -> int:
     """Which candidate comes next; −1 if there is none."""
     if not rules.grow:
@@ -85,106 +102,115 @@ def _next(rules: Rules, metric: Metric, at: Places, best: Found, used: np.ndarra
     return chosen
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _join(at: Places, centre: Places, size: int, slot: int) -> float:
     """Move the centre of `size` members for one more; how much the sum of squares grows by that (exact, no cancellation)."""
-    more = squares(centre.points, 0, at.points, slot, np.inf) * size / (size + 1)
-    for m in range(centre.points.shape[1]):
-        centre.points[0, m] += (at.points[slot, m] - centre.points[0, m]) / (size + 1)
+    here, there = centre.points, at.points
+    more = squares(here, 0, there, slot, np.inf) * size / (size + 1)
+    for m in range(here.shape[1]):
+        here[0, m] += (there[slot, m] - here[0, m]) / (size + 1)
     return more
 
 
-@kernel(inner=True)
-def _centre(live: Live, q: int) -> Places:
-    width = live.at.points.shape[1]
-    centre = Places(
-        np.empty((1, width)),
-        np.empty((1, live.at.traits.shape[1]), np.int32),
-        np.zeros((1, width), np.uint8),
-        np.zeros(1, np.int32),
-    )
-    centre.points[0, :] = live.at.points[q, :]
-    centre.traits[0, :] = live.at.traits[q, :]
-    centre.lacking[0, :] = live.at.lacking[q, :]
-    centre.holes[0] = live.at.holes[q]
-    return centre
+@kernel(inner=True, bare=True)
+def _begin(at: Places, q: int, desk: Desk) -> None:
+    """A group of one."""
+    copy_row(at.points, q, desk.centre.points, 0)
+    copy_row(at.traits, q, desk.centre.traits, 0)
+    copy_row(at.lacking, q, desk.centre.lacking, 0)
+    desk.centre.holes[0] = at.holes[q]
+    desk.used[:] = False
+    desk.different[:] = 1
+    desk.order[0] = q
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
+def _lacks(rules: Rules, desk: Desk) -> int:
+    """A demand that has too few different values; −1 if there is none."""
+    for which in range(rules.least.size):
+        if desk.different[which] < rules.least[which]:
+            return which
+    return -1
+
+
+@kernel(inner=True, bare=True)
+def _count_different(demands: np.ndarray, desk: Desk, size: int, slot: int) -> None:
+    for which in range(desk.different.size):
+        desk.different[which] += _different(demands, desk.order, size, slot, which)
+
+
+@kernel(inner=True, bare=True)
 def gather(
-    rules: Rules,
-    metric: Metric,
-    live: Live,
-    demands: np.ndarray,
-    q: int,
-    best: Found,
-    waiting: int,
-    ending: bool,
-    order: np.ndarray,
+    rules: Rules, metric: Metric, at: Places, demands: np.ndarray, q: int, desk: Desk, waiting: int, ending: bool
 ) -> tuple[int, float]:
-    """The size of the best group around q and its loss per record; `order` holds its members. Size 0: there is none.
+    """The size of the best group around q and its loss per record; `desk.order` holds its members. Size 0: there is none.
 
     `ending`: nobody new will come, so nobody of the `waiting` others may be left over alone.
     """
-    centre = _centre(live, q)
-    used = np.zeros(best.count[0], dtype=np.bool_)
-    different = np.ones(rules.least.size, dtype=np.int64)
-    order[0] = q
+    _begin(at, q, desk)
+    best, centre, order = desk.best, desk.centre, desk.order
     total, chosen, least = 0.0, 0, np.inf
     for size in range(1, 2 * rules.k - 1):
-        c = _next(rules, metric, live.at, best, used, size, centre)
+        c = _next(rules, metric, at, best, desk.used, size, centre)
         if c < 0:
             break
-        used[c] = True
+        desk.used[c] = True
         slot = best.slots[c]
-        for which in range(different.size):
-            different[which] += _different(demands, order, size, slot, which)
-        total += _join(live.at, centre, size, slot)
+        _count_different(demands, desk, size, slot)
+        total += _join(at, centre, size, slot)
         order[size] = slot
-        cost = _settle(metric, live.at, order, size + 1, centre) if rules.grow or size + 1 >= rules.k else 0.0
+        cost = _settle(metric, at, order, size + 1, centre) if rules.grow or size + 1 >= rules.k else 0.0
         left = waiting - size
-        if size + 1 < rules.k or (different < rules.least).any() or (ending and 0 < left < rules.k):
+        if size + 1 < rules.k or _lacks(rules, desk) >= 0 or (ending and 0 < left < rules.k):
             continue
         if (total + cost) / (size + 1) < least:
             chosen, least = size + 1, (total + cost) / (size + 1)
     return chosen, least
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def gather_diverse(
-    rules: Rules, metric: Metric, live: Live, demands: np.ndarray, q: int, order: np.ndarray
+    rules: Rules, metric: Metric, live: Live, demands: np.ndarray, q: int, desk: Desk
 ) -> tuple[int, float]:
     """As `gather`, where the nearest are too much alike: first whoever is nearest and different, then whoever is nearest.
 
     O(k · slots · d); asked only where `gather` found nothing.
     """
-    centre, size, total, cost = _centre(live, q), 1, 0.0, 0.0
-    order[0] = q
-    different = np.ones(rules.least.size, dtype=np.int64)
+    _begin(live.at, q, desk)
+    at, centre, order = live.at, desk.centre, desk.order
+    size, total, cost = 1, 0.0, 0.0
     while size < order.size:
-        lacking = -1
-        for which in range(different.size):
-            if different[which] < rules.least[which]:
-                lacking = which
+        lacking = _lacks(rules, desk)
         if lacking < 0 and size >= rules.k:
             break
-        chosen, least = -1, np.inf
-        for slot in range(live.alive.size):
-            if not live.alive[slot] or (order[:size] == slot).any():
-                continue
-            if lacking >= 0 and not _different(demands, order, size, slot, lacking):
-                continue
-            distance = apart(metric, live.at, q, live.at, slot)
-            if distance < least or (distance == least and chosen >= 0 and live.number[slot] < live.number[chosen]):
-                chosen, least = slot, distance
+        chosen = _nearest_different(metric, live, demands, q, order, size, lacking)
         if chosen < 0:
             return 0, np.inf
-        for which in range(different.size):
-            different[which] += _different(demands, order, size, chosen, which)
-        total += _join(live.at, centre, size, chosen)
+        _count_different(demands, desk, size, chosen)
+        total += _join(at, centre, size, chosen)
         order[size] = chosen
         size += 1
-        cost = _settle(metric, live.at, order, size, centre)
-    if size < rules.k or (different < rules.least).any():
+        cost = _settle(metric, at, order, size, centre)
+    if size < rules.k or _lacks(rules, desk) >= 0:
         return 0, np.inf
     return size, (total + cost) / size
+
+
+@kernel(inner=True, bare=True)
+def _nearest_different(
+    metric: Metric, live: Live, demands: np.ndarray, q: int, order: np.ndarray, size: int, lacking: int
+) -> int:
+    """Who is nearest to q of those who are no members and, if a demand is `lacking`, differ in it; −1 if nobody."""
+    alive, number, chosen, least = live.alive, live.number, -1, np.inf
+    for slot in range(alive.size):
+        if not alive[slot]:
+            continue
+        member = False
+        for i in range(size):
+            member |= order[i] == slot
+        if member or (lacking >= 0 and not _different(demands, order, size, slot, lacking)):
+            continue
+        distance = apart(metric, live.at, q, live.at, slot)
+        if distance < least or (distance == least and chosen >= 0 and number[slot] < number[chosen]):
+            chosen, least = slot, distance
+    return chosen

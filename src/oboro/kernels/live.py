@@ -19,6 +19,7 @@ __all__ = [
     "Places",
     "apart",
     "beyond",
+    "copy_row",
     "key_of",
     "keys_of",
     "link",
@@ -54,6 +55,7 @@ class Anchors(NamedTuple):
     radii: np.ndarray  # [base − 1, s · A], ascending
     sets: int
     each: int
+    distances: np.ndarray  # room for the distances of one point
 
 
 class Live(NamedTuple):
@@ -67,13 +69,15 @@ class Live(NamedTuple):
     after: np.ndarray  # [slot, set]
     before: np.ndarray  # [slot, set]
     stamp: np.ndarray  # the last query that measured a slot: one distance a query, however many sets
-    wide: (
-        np.ndarray
-    )  # float32 [slot, d + 1]: −2 x and |x|², infinite where nobody is; no rows where it is not asked for
+    some: np.ndarray  # room for slots that a query looks at
     shift: np.ndarray  # what is taken from points before they become float32
+    wide: np.ndarray  # float32 [row, d + 1]: −2 x and |x|² of those who are there, without gaps; no rows: not asked for
+    owner: np.ndarray  # [row]: whose
+    row: np.ndarray  # [slot]
+    rows: np.ndarray  # how many
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def squares(a: np.ndarray, i: int, b: np.ndarray, j: int, limit: float) -> float:
     """The squared distance of two rows, or something above `limit` as soon as it is above it."""
     width = a.shape[1]
@@ -100,7 +104,7 @@ def squares(a: np.ndarray, i: int, b: np.ndarray, j: int, limit: float) -> float
     return total
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def beyond(metric: Metric, a: Places, i: int, b: Places, j: int) -> float:
     """What categories and missing numbers add to the squared distance of two records."""
     total = 0.0
@@ -114,37 +118,45 @@ def beyond(metric: Metric, a: Places, i: int, b: Places, j: int) -> float:
     return total
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def apart(metric: Metric, a: Places, i: int, b: Places, j: int) -> float:
     """The squared distance of two records."""
     return squares(a.points, i, b.points, j, np.inf) + beyond(metric, a, i, b, j)
 
 
-@kernel(inner=True)
-def key_of(anchors: Anchors, distances: np.ndarray, one: int) -> int:
-    """The region in one set of anchors, from the distances to all anchors: digits to the base of the parts, first anchor first."""
+@kernel(inner=True, bare=True)
+def copy_row(source: np.ndarray, i: int, target: np.ndarray, j: int) -> None:
+    """Row i becomes row j."""
+    for m in range(source.shape[1]):
+        target[j, m] = source[i, m]
+
+
+@kernel(inner=True, bare=True)
+def key_of(anchors: Anchors, one: int) -> int:
+    """The region in one set of anchors, from the distances to all of them: digits to the base of the parts, first anchor first."""
     base, key = anchors.radii.shape[0] + 1, 0
     for i in range(anchors.each):
         at, digit = one * anchors.each + i, 0
         for part in range(base - 1):
-            if distances[at] > anchors.radii[part, at]:
+            if anchors.distances[at] > anchors.radii[part, at]:
                 digit += 1
         key = key * base + digit
     return key
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def keys_of(anchors: Anchors, points: np.ndarray, i: int, keys: np.ndarray, out: int) -> None:
     """The region of a point in every set. Anchors lie side by side, so that many are measured at once, in order of coordinates."""
-    distances = np.zeros(anchors.places.shape[1])
+    distances, places = anchors.distances, anchors.places
+    distances[:] = 0
     for m in range(points.shape[1]):
         x = points[i, m]
         for a in range(distances.size):
-            distances[a] += (x - anchors.places[m, a]) * (x - anchors.places[m, a])
+            distances[a] += (x - places[m, a]) * (x - places[m, a])
     for a in range(distances.size):
         distances[a] = np.sqrt(distances[a])
     for one in range(anchors.sets):
-        keys[out, one] = key_of(anchors, distances, one)
+        keys[out, one] = key_of(anchors, one)
 
 
 @kernel()
@@ -157,7 +169,7 @@ def occupancy(anchors: Anchors, points: np.ndarray, sizes: np.ndarray) -> None:
             sizes[one, keys[0, one]] += 1
 
 
-@kernel()
+@kernel(bare=True)
 def put(live: Live, anchors: Anchors, slot: int) -> None:
     """Let a record whose place is written be found."""
     live.alive[slot] = 1
@@ -165,16 +177,35 @@ def put(live: Live, anchors: Anchors, slot: int) -> None:
         keys_of(anchors, live.at.points, slot, live.keys, slot)
         link(live, slot)
     if live.wide.shape[0] > 0:
-        width = live.at.points.shape[1]
-        norm = 0.0
-        for m in range(width):
-            x = live.at.points[slot, m] - live.shift[m]
-            live.wide[slot, m] = -2 * x
-            norm += x * x
-        live.wide[slot, width] = norm
+        _widen(live, slot)
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
+def _widen(live: Live, slot: int) -> None:
+    """Write a point into the next row."""
+    points, shift, wide = live.at.points, live.shift, live.wide
+    row, width, norm = live.rows[0], points.shape[1], 0.0
+    for m in range(width):
+        x = points[slot, m] - shift[m]
+        wide[row, m] = -2 * x
+        norm += x * x
+    wide[row, width] = norm
+    live.owner[row], live.row[slot] = slot, row
+    live.rows[0] = row + 1
+
+
+@kernel(inner=True, bare=True)
+def _narrow(live: Live, slot: int) -> None:
+    """Let the last row take a point's place."""
+    wide, row, last = live.wide, live.row[slot], live.rows[0] - 1
+    for m in range(wide.shape[1]):
+        wide[row, m] = wide[last, m]
+    moved = live.owner[last]
+    live.owner[row], live.row[moved] = moved, row
+    live.rows[0] = last
+
+
+@kernel(inner=True, bare=True)
 def link(live: Live, slot: int) -> None:
     """Enter a slot into the lists of its regions."""
     for one in range(live.first.shape[0]):
@@ -186,7 +217,7 @@ def link(live: Live, slot: int) -> None:
         live.first[one, key] = slot
 
 
-@kernel()
+@kernel(bare=True)
 def take_out(live: Live, slot: int) -> None:
     """Let a record be found no more."""
     live.alive[slot] = 0
@@ -199,4 +230,4 @@ def take_out(live: Live, slot: int) -> None:
         else:
             live.first[one, live.keys[slot, one]] = behind
     if live.wide.shape[0] > 0:
-        live.wide[slot, live.wide.shape[1] - 1] = np.inf
+        _narrow(live, slot)

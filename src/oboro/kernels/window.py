@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from oboro.kernels import kernel
-from oboro.kernels.gathering import Rules, gather, gather_diverse
-from oboro.kernels.live import Anchors, Live, Metric, apart, put, take_out
-from oboro.kernels.nearby import Found, Lists, by_list, by_region, everywhere, found
+from oboro.kernels.gathering import Desk, Rules, commonest, gather, gather_diverse
+from oboro.kernels.live import Anchors, Live, Metric, Places, apart, copy_row, put, take_out
+from oboro.kernels.nearby import Found, Lists, by_list, by_region, everywhere
 
-__all__ = ["Incoming", "Outgoing", "State", "advance", "reindex"]
+__all__ = ["Incoming", "Outgoing", "State", "advance", "fill", "paper", "reindex"]
 
 # The kinds of index.
 EXHAUSTIVE, REGIONS, LISTS = 0, 1, 2
@@ -42,6 +42,7 @@ class State(NamedTuple):
     factor: np.ndarray
     lists: Lists
     cache_lists: Lists
+    desk: Desk
     marks: np.ndarray
     losses: np.ndarray  # sum over decisions of the loss of the head, their number; and the true loss over all records
 
@@ -56,7 +57,6 @@ class Incoming(NamedTuple):
     now: float
     delay: float  # heads that have waited so long are decided now
     ending: bool  # nobody comes after these: decide everybody
-    heads: int  # 0; in the paper's experiment how many heads pass, or −1 while the window is filled
 
 
 class Outgoing(NamedTuple):
@@ -69,26 +69,24 @@ class Outgoing(NamedTuple):
     withheld: np.ndarray
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _place(live: Live, raw: np.ndarray, slot: int, centre: np.ndarray, factor: np.ndarray) -> None:
     """Scale a record's numbers."""
-    holes = 0
+    points, lacking, holes = live.at.points, live.at.lacking, 0
     for m in range(raw.shape[1]):
-        gone = live.at.lacking[slot, m]
+        gone = lacking[slot, m]
         holes += gone
-        live.at.points[slot, m] = (centre[m] if gone else raw[slot, m]) * factor[m]
+        points[slot, m] = (centre[m] if gone else raw[slot, m]) * factor[m]
     live.at.holes[slot] = holes
 
 
-@kernel()
+@kernel(bare=True)
 def reindex(state: State) -> None:
     """Place and enter everybody anew, after something was learned. O((W + cache) · (d + anchors · d))."""
     for live, raw in ((state.buffer, state.raw), (state.cache, state.cache_raw)):
         live.first[:] = -1
+        live.rows[0] = 0
         for slot in range(live.alive.size):
-            if live.wide.shape[0] > 0:
-                live.wide[slot, :] = np.inf
-                live.wide[slot, :-1] = 0
             if live.number[slot] >= 0:
                 _place(live, raw, slot, state.centre, state.factor)
                 if live.alive[slot]:
@@ -96,14 +94,13 @@ def reindex(state: State) -> None:
     state.lists.row[:] = -1
 
 
-@kernel(inner=True)
-def _enter(state: State, rows: Incoming, i: int) -> None:
+@kernel(inner=True, bare=True)
+def _enter(state: State, buffer: Live, rows: Incoming, i: int) -> None:
     slot = state.marks[TAIL] % state.status.size
-    buffer = state.buffer
-    state.raw[slot, :] = rows.raw[i, :]
-    buffer.at.traits[slot, :] = rows.traits[i, :]
-    buffer.at.lacking[slot, :] = rows.lacking[i, :]
-    state.demands[slot, :] = rows.demands[i, :]
+    copy_row(rows.raw, i, state.raw, slot)
+    copy_row(rows.traits, i, buffer.at.traits, slot)
+    copy_row(rows.lacking, i, buffer.at.lacking, slot)
+    copy_row(rows.demands, i, state.demands, slot)
     state.arrived[slot] = rows.now
     state.status[slot] = WAITING
     buffer.number[slot] = state.marks[TAIL]
@@ -117,74 +114,63 @@ def _enter(state: State, rows: Incoming, i: int) -> None:
     state.marks[WAITERS] += 1
 
 
-@kernel(inner=True)
-def _neighbours(state: State, rules: Rules, q: int, best: Found) -> None:
+@kernel(inner=True, bare=True)
+def _neighbours(state: State, buffer: Live, rules: Rules, q: int, best: Found) -> None:
     state.marks[QUERY] += 1
-    buffer = state.buffer
     if rules.kind == REGIONS:
         by_region(
-            buffer, state.metric, buffer.at, q, buffer.keys, rules.base, rules.candidates, state.marks[QUERY], best
+            buffer,
+            state.metric,
+            buffer.at,
+            q,
+            buffer.keys,
+            rules.base,
+            rules.candidates,
+            state.marks[QUERY],
+            np.inf,
+            best,
         )
     elif rules.kind == EXHAUSTIVE or not by_list(
         buffer, state.metric, buffer.at, q, q, state.lists, state.marks[TAIL], np.inf, best
     ):
-        everywhere(buffer, state.metric, buffer.at, q, best)
+        everywhere(buffer, state.metric, buffer.at, q, np.inf, best)
         state.marks[AGAIN] += rules.kind == LISTS
 
 
-@kernel(inner=True)
-def _published(state: State, rules: Rules, q: int, enough: float, best: Found) -> None:
+@kernel(inner=True, bare=True)
+def _published(state: State, buffer: Live, cache: Live, rules: Rules, q: int, enough: float, best: Found) -> None:
     """The nearest published centroid that may take one more; who is farther than `enough` does not matter."""
-    buffer, cache = state.buffer, state.cache
     if rules.kind == REGIONS:
-        by_region(cache, state.metric, buffer.at, q, buffer.keys, rules.base, 0, state.marks[QUERY], best)
+        by_region(cache, state.metric, buffer.at, q, buffer.keys, rules.base, 0, state.marks[QUERY], enough, best)
     elif rules.kind == EXHAUSTIVE or not by_list(
         cache, state.metric, buffer.at, q, q, state.cache_lists, state.marks[ENTRY], enough, best
     ):
-        everywhere(cache, state.metric, buffer.at, q, best)
+        everywhere(cache, state.metric, buffer.at, q, enough, best)
         state.marks[AGAIN] += rules.kind == LISTS
 
 
-@kernel(inner=True)
-def _any_published(state: State, q: int) -> int:
+@kernel(inner=True, bare=True)
+def _any_published(state: State, buffer: Live, cache: Live, q: int) -> int:
     """The nearest of all published centroids, however many it stands for; −1 if there is none."""
-    cache, chosen, least = state.cache, -1, np.inf
-    for slot in range(cache.alive.size):
-        if state.count[slot] > 0:
-            distance = apart(state.metric, state.buffer.at, q, cache.at, slot)
+    count, here, there, metric = state.count, buffer.at, cache.at, state.metric
+    chosen, least = -1, np.inf
+    for slot in range(count.size):
+        if count[slot] > 0:
+            distance = apart(metric, here, q, there, slot)
             if distance < least:
                 chosen, least = slot, distance
     return chosen
 
 
-@kernel(inner=True)
-def _publish(state: State, rules: Rules, order: np.ndarray, size: int, loss: float) -> None:
+@kernel(inner=True, bare=True)
+def _publish(state: State, buffer: Live, cache: Live, rules: Rules, order: np.ndarray, size: int, loss: float) -> None:
     """Make a group of the first members: a new centroid, which all of them are released as."""
-    buffer, cache = state.buffer, state.cache
     slot = state.marks[ENTRY] % cache.alive.size
     if cache.alive[slot]:
         take_out(cache, slot)
-    for m in range(state.raw.shape[1]):
-        total, present, low, high = 0.0, 0, np.inf, -np.inf
-        for i in range(size):
-            if not buffer.at.lacking[order[i], m]:
-                x = state.raw[order[i], m]
-                total += x
-                present += 1
-                low, high = min(low, x), max(high, x)
-        cache.at.lacking[slot, m] = 2 * present <= size
-        state.cache_raw[slot, m] = np.nan
-        if 2 * present > size:
-            state.cache_raw[slot, m] = min(max(total / present, low), high)
+    _average(state.raw, buffer.at.lacking, order, size, state.cache_raw, cache.at.lacking, slot)
     for m in range(buffer.at.traits.shape[1]):
-        best, most = buffer.at.traits[order[0], m], 0
-        for i in range(size):
-            code, same = buffer.at.traits[order[i], m], 0
-            for j in range(size):
-                same += buffer.at.traits[order[j], m] == code
-            if same > most or (same == most and code < best):
-                best, most = code, same
-        cache.at.traits[slot, m] = best
+        cache.at.traits[slot, m], _ = commonest(buffer.at.traits, order, size, m)
     cache.number[slot] = state.marks[ENTRY]
     state.count[slot] = 0
     _place(cache, state.cache_raw, slot, state.centre, state.factor)
@@ -193,42 +179,52 @@ def _publish(state: State, rules: Rules, order: np.ndarray, size: int, loss: flo
     for i in range(size):
         if i > 0:
             take_out(buffer, order[i])
-        _release_as(state, order[i], slot)
+        _release_as(state, buffer.at, order[i], cache.at, slot)
     if state.count[slot] <= 2 * rules.k - 1:
         put(cache, state.anchors, slot)
     state.losses[0] += loss
 
 
-@kernel(inner=True)
-def _release_as(state: State, slot: int, entry: int) -> None:
+@kernel(inner=True, bare=True)
+def _average(
+    raw: np.ndarray, lacking: np.ndarray, order: np.ndarray, size: int, out: np.ndarray, gone: np.ndarray, slot: int
+) -> None:
+    """The mean of what members have of each number; missing, where no more than half of them have it."""
+    for m in range(raw.shape[1]):
+        total, present, low, high = 0.0, 0, np.inf, -np.inf
+        for i in range(size):
+            if not lacking[order[i], m]:
+                x = raw[order[i], m]
+                total += x
+                present += 1
+                low, high = min(low, x), max(high, x)
+        gone[slot, m] = 2 * present <= size
+        out[slot, m] = min(max(total / present, low), high) if 2 * present > size else np.nan
+
+
+@kernel(inner=True, bare=True)
+def _release_as(state: State, here: Places, slot: int, there: Places, entry: int) -> None:
     """Write a published centroid over a record."""
-    for m in range(state.raw.shape[1]):
-        gap = state.buffer.at.points[slot, m] - state.cache.at.points[entry, m]
-        state.losses[2] += gap * gap
-        if state.buffer.at.lacking[slot, m] != state.cache.at.lacking[entry, m]:
-            state.losses[2] += state.metric.gaps[m]
-        state.raw[slot, m] = state.cache_raw[entry, m]
-        state.buffer.at.lacking[slot, m] = state.cache.at.lacking[entry, m]
-    for m in range(state.buffer.at.traits.shape[1]):
-        if state.buffer.at.traits[slot, m] != state.cache.at.traits[entry, m]:
-            state.losses[2] += state.metric.weights[m]
-            state.buffer.at.traits[slot, m] = state.cache.at.traits[entry, m]
+    state.losses[2] += apart(state.metric, here, slot, there, entry)
+    copy_row(state.cache_raw, entry, state.raw, slot)
+    copy_row(there.lacking, entry, here.lacking, slot)
+    copy_row(there.traits, entry, here.traits, slot)
     state.status[slot] = DECIDED
     state.count[entry] += 1
     state.marks[WAITERS] -= 1
 
 
-@kernel(inner=True)
-def _join(state: State, rules: Rules, q: int, entry: int, loss: float) -> None:
-    _release_as(state, q, entry)
-    if state.cache.alive[entry] and state.count[entry] > 2 * rules.k - 1:
-        take_out(state.cache, entry)
+@kernel(inner=True, bare=True)
+def _join(state: State, buffer: Live, cache: Live, rules: Rules, q: int, entry: int, loss: float) -> None:
+    _release_as(state, buffer.at, q, cache.at, entry)
+    if cache.alive[entry] and state.count[entry] > 2 * rules.k - 1:
+        take_out(cache, entry)
     state.marks[JOINS] += 1
     state.losses[0] += loss
 
 
-@kernel(inner=True)
-def decide(state: State, rules: Rules, ending: bool, late: bool) -> int:
+@kernel(inner=True, bare=True)
+def decide(state: State, buffer: Live, cache: Live, rules: Rules, ending: bool, late: bool) -> int:
     """Decide the head: a new group (process 1) or a published centroid (process 2), whichever loses less.
 
     `late`: the head may go on waiting if there is nothing for it (`NOT_YET`); else it is withheld.
@@ -237,34 +233,35 @@ def decide(state: State, rules: Rules, ending: bool, late: bool) -> int:
     if rules.kind == LISTS and state.lists.row[q] < 0:
         return LISTS_NEEDED
     waiting = state.marks[WAITERS] - 1
-    take_out(state.buffer, q)
-    best, order = found(rules.pool), np.empty(2 * rules.k - 1, dtype=np.int64)
-    _neighbours(state, rules, q, best)
-    size, loss = gather(rules, state.metric, state.buffer, state.demands, q, best, waiting, ending, order)
+    take_out(buffer, q)
+    desk = state.desk
+    nearest = desk.nearest
+    _neighbours(state, buffer, rules, q, desk.best)
+    size, loss = gather(rules, state.metric, buffer.at, state.demands, q, desk, waiting, ending)
     if size == 0 and rules.least.size > 0 and waiting + 1 >= rules.k:
-        size, loss = gather_diverse(rules, state.metric, state.buffer, state.demands, q, order)
+        size, loss = gather_diverse(rules, state.metric, buffer, state.demands, q, desk)
     state.losses[1] += 1
-    nearest = found(1)
+    nearest.count[0] = 0
     if not (ending and waiting > 0 and waiting < rules.k and size > 0):
-        _published(state, rules, q, loss, nearest)
+        _published(state, buffer, cache, rules, q, loss, nearest)
     if nearest.count[0] > 0 and nearest.distances[0] < loss:
-        _join(state, rules, q, nearest.slots[0], nearest.distances[0])
+        _join(state, buffer, cache, rules, q, nearest.slots[0], nearest.distances[0])
     elif size > 0:
-        _publish(state, rules, order, size, loss)
+        _publish(state, buffer, cache, rules, desk.order, size, loss)
     else:
-        return _last_resort(state, rules, q, late)
+        return _last_resort(state, buffer, cache, rules, q, late)
     return DONE
 
 
-@kernel(inner=True)
-def _last_resort(state: State, rules: Rules, q: int, late: bool) -> int:
+@kernel(inner=True, bare=True)
+def _last_resort(state: State, buffer: Live, cache: Live, rules: Rules, q: int, late: bool) -> int:
     """No group and no centroid with room: the nearest centroid of all, or go on waiting, or never."""
-    entry = _any_published(state, q)
+    entry = _any_published(state, buffer, cache, q)
     if entry >= 0:
-        _join(state, rules, q, entry, 0.0)
+        _join(state, buffer, cache, rules, q, entry, 0.0)
     elif late:
         state.losses[1] -= 1
-        put(state.buffer, state.anchors, q)
+        put(buffer, state.anchors, q)
         return NOT_YET
     else:
         state.status[q] = WITHHELD
@@ -272,60 +269,32 @@ def _last_resort(state: State, rules: Rules, q: int, late: bool) -> int:
     return DONE
 
 
-@kernel(inner=True)
-def _leave(state: State, out: Outgoing, count: int) -> int:
+@kernel(inner=True, bare=True)
+def _leave(state: State, buffer: Live, out: Outgoing, count: int) -> int:
     """Let decided heads go; how many have left."""
     while state.marks[HEAD] < state.marks[TAIL]:
         slot = state.marks[HEAD] % state.status.size
         if state.status[slot] == WAITING:
             break
-        out.raw[count, :] = state.raw[slot, :]
-        out.traits[count, :] = state.buffer.at.traits[slot, :]
-        out.lacking[count, :] = state.buffer.at.lacking[slot, :]
+        copy_row(state.raw, slot, out.raw, count)
+        copy_row(buffer.at.traits, slot, out.traits, count)
+        copy_row(buffer.at.lacking, slot, out.lacking, count)
         out.number[count] = state.marks[HEAD]
         out.withheld[count] = state.status[slot] == WITHHELD
         state.status[slot] = EMPTY
-        state.buffer.number[slot] = -1
+        buffer.number[slot] = -1
         state.marks[HEAD] += 1
         count += 1
     return count
 
 
-@kernel(inner=True)
-def _fill(state: State, rows: Incoming) -> int:
-    """Let records in without deciding anybody: the start of the experiment."""
-    for i in range(rows.raw.shape[0]):
-        _enter(state, rows, i)
-    return DONE
-
-
-@kernel(inner=True)
-def _paper(state: State, rules: Rules, rows: Incoming, progress: np.ndarray) -> int:
-    """The experiment of the paper: one record enters for each head that is decided, none for heads whose release is known."""
-    marks = state.marks
-    while progress[1] < rows.heads:
-        slot = marks[HEAD] % state.status.size
-        if state.status[slot] == WAITING:
-            why = decide(state, rules, False, False)
-            if why != DONE:
-                return why
-            marks[HEAD] += 1
-            _enter(state, rows, progress[0])
-            progress[0] += 1
-        else:
-            marks[HEAD] += 1
-        progress[1] += 1
-    return DONE
-
-
-@kernel()
+@kernel(bare=True)
 def advance(state: State, rules: Rules, rows: Incoming, out: Outgoing, progress: np.ndarray) -> int:
     """Take rows in and let out what is decided: `progress` says how many of each. Comes back early where it needs something."""
-    if rows.heads != 0:
-        return _fill(state, rows) if rows.heads < 0 else _paper(state, rules, rows, progress)
+    buffer, cache = state.buffer, state.cache  # once: taking them out counts a reference for each of their arrays
     marks = state.marks
     while True:
-        progress[1] = _leave(state, out, progress[1])
+        progress[1] = _leave(state, buffer, out, progress[1])
         held = marks[TAIL] - marks[HEAD]
         full = held == state.status.size
         ending = rows.ending and progress[0] == rows.raw.shape[0]
@@ -334,12 +303,44 @@ def advance(state: State, rules: Rules, rows: Incoming, out: Outgoing, progress:
         if held > 0 and (full or ending or old):
             if marks[DUE] == 0 or (marks[DUE] <= marks[TAIL] and not ending):
                 return LEARN
-            why = decide(state, rules, ending, not full and not ending)
+            why = decide(state, buffer, cache, rules, ending, not full and not ending)
             if why == LISTS_NEEDED:
                 return why
             if why == DONE:
                 continue
         if progress[0] == rows.raw.shape[0]:
             return DONE
-        _enter(state, rows, progress[0])
+        _enter(state, buffer, rows, progress[0])
         progress[0] += 1
+
+
+# The paper's experiment. Kernels of their own, so that nobody else waits for their compilation.
+
+
+@kernel(bare=True)
+def fill(state: State, rows: Incoming) -> None:
+    """Let records in without deciding anybody: the start of the experiment."""
+    buffer = state.buffer
+    for i in range(rows.raw.shape[0]):
+        _enter(state, buffer, rows, i)
+
+
+@kernel(bare=True)
+def paper(state: State, rules: Rules, rows: Incoming, heads: int, progress: np.ndarray) -> int:
+    """So many heads pass: one record enters for each that is decided, none for heads whose release is known."""
+    buffer, cache, marks = state.buffer, state.cache, state.marks
+    while progress[1] < heads:
+        slot = marks[HEAD] % state.status.size
+        if state.status[slot] == WAITING:
+            why = decide(
+                state, buffer, cache, rules, rows.ending, rows.ending
+            )  # no constants: compiled once, not twice
+            if why != DONE:
+                return why
+            marks[HEAD] += 1
+            _enter(state, buffer, rows, progress[0])
+            progress[0] += 1
+        else:
+            marks[HEAD] += 1
+        progress[1] += 1
+    return DONE

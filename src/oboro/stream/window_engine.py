@@ -9,12 +9,12 @@ from typing import Any, Literal
 import numpy as np
 
 from oboro.kernels import window as kernels
-from oboro.kernels.gathering import Rules
+from oboro.kernels.gathering import Desk, Rules
 from oboro.kernels.live import Live, Metric
 from oboro.kernels.nearby import Lists
 from oboro.kernels.window import DUE, ENTRY, HEAD, LEARN, TAIL, WAITERS, Incoming, Outgoing, State
 from oboro.partition.nearest.batch import shortlists
-from oboro.partition.nearest.plan import SearchPlan, anchors_of, empty, no_anchors
+from oboro.partition.nearest.plan import SearchPlan, anchors_of, empty, no_anchors, nobody, places
 
 __all__ = ["Engine", "Spec"]
 
@@ -82,6 +82,7 @@ class Engine:
             factor=np.ones(spec.numbers),
             lists=_no_lists(spec.window, self.heads, 2 * (spec.pool + 16)),
             cache_lists=_no_lists(0, self.heads, 2 * CACHE_LIST),
+            desk=_desk(spec),
             marks=np.zeros(kernels.MARKS, dtype=np.int64),
             losses=np.zeros(3),
         )
@@ -108,15 +109,13 @@ class Engine:
 
     def fill(self, points: np.ndarray) -> None:
         """Let points in without deciding anybody: the start of the paper's experiment."""
-        rows = self.incoming(points)._replace(heads=-1)
-        kernels.advance(self.state, self.rules, rows, self._room(0), np.zeros(2, dtype=np.int64))
+        kernels.fill(self.state, self.incoming(points))
         self.learn()
 
     def paper(self, points: np.ndarray, heads: int) -> None:
         """The paper's experiment, after `fill`: so many heads pass, and a record enters for each that is decided."""
-        progress, nobody = np.zeros(2, dtype=np.int64), self._room(0)
-        rows = self.incoming(points)._replace(heads=heads)
-        while why := kernels.advance(self.state, self.rules, rows, nobody, progress):
+        progress, rows = np.zeros(2, dtype=np.int64), self.incoming(points)
+        while why := kernels.paper(self.state, self.rules, rows, heads, progress):
             self._help(why)
 
     def incoming(
@@ -143,7 +142,6 @@ class Engine:
             float(now),
             float(delay),
             ending,
-            0,
         )
 
     def _room(self, count: int) -> Outgoing:
@@ -206,13 +204,12 @@ class Engine:
         state.lists.row[:] = -1
         state.lists.row[slots] = np.arange(slots.size)
         points, traits = state.buffer.at.points[slots], state.buffer.at.traits[slots]
-        for live, lists, last in (
-            (state.buffer, state.lists, state.marks[TAIL]),
-            (state.cache, state.cache_lists, state.marks[ENTRY]),
-        ):
-            found, bound = shortlists(live, points, traits, state.metric, lists.slots.shape[1] // 2)
-            lists.slots[: slots.size], lists.bound[: slots.size] = found, bound
-            lists.since[0] = last
+        sides = ((state.buffer, state.lists, TAIL), (state.cache, state.cache_lists, ENTRY))
+        wanted = [(live, lists.slots.shape[1] // 2) for live, lists, _ in sides]
+        for (_, lists, mark), found in zip(sides, shortlists(wanted, points, traits, state.metric), strict=True):
+            for old, new in zip((lists.slots, lists.least, lists.bound), found, strict=True):
+                old[: slots.size] = new
+            lists.since[0] = state.marks[mark]
         self.batches += 1
 
     # State --------------------------------------------------------------------------------------------------------
@@ -237,7 +234,11 @@ class Engine:
         if state.marks[DUE]:
             if arrays["anchor_places"].shape[1]:
                 anchors = state.anchors._replace(
-                    places=arrays["anchor_places"], radii=arrays["anchor_radii"], sets=plan.sets, each=plan.anchors
+                    places=arrays["anchor_places"],
+                    radii=arrays["anchor_radii"],
+                    sets=plan.sets,
+                    each=plan.anchors,
+                    distances=np.empty(arrays["anchor_places"].shape[1]),
                 )
                 self.state = state._replace(anchors=anchors)
             kernels.reindex(self.state)
@@ -257,10 +258,22 @@ class Engine:
         }
 
 
+def _desk(spec: Spec) -> Desk:
+    return Desk(
+        best=nobody(spec.pool),
+        nearest=nobody(1),
+        order=np.zeros(2 * spec.k - 1, dtype=np.int64),
+        used=np.zeros(spec.pool, dtype=np.bool_),
+        different=np.ones(len(spec.least), dtype=np.int64),
+        centre=places(1, spec.numbers, spec.traits),
+    )
+
+
 def _no_lists(slots: int, heads: int, room: int) -> Lists:
     return Lists(
         np.full(slots, -1, dtype=np.int64),
         np.full((heads, room), -1, dtype=np.int64),
+        np.zeros((heads, room)),
         np.zeros(heads),
         np.zeros(1, dtype=np.int64),
     )

@@ -19,7 +19,7 @@ STOPS = 4
 
 
 def draw(found: Sequence[Row], folder: Path) -> list[Path]:
-    """Write the pictures, one PNG each."""
+    """Write the pictures, one PNG each, and all of them as one page."""
     n = next(int(row.parameters["n"]) for row in found if row.table == "1")
     charts = {
         "window-regions": alt.vconcat(_figure_4(n), alt.hconcat(_figure_5(n), _figure_6(n))).resolve_scale(
@@ -32,6 +32,9 @@ def draw(found: Sequence[Row], folder: Path) -> list[Path]:
     for name, chart in charts.items():
         written.append(folder / f"{name}.png")
         written[-1].write_bytes(vl_convert.vegalite_to_png(chart.to_dict(), scale=1.5))
+    written.append(folder / "window.html")
+    page = alt.vconcat(*charts.values()).resolve_scale(color="independent").to_dict()
+    written[-1].write_text(vl_convert.vegalite_to_html(page, bundle=True), encoding="utf-8")
     return written
 
 

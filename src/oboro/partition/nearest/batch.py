@@ -9,49 +9,72 @@ many of the list have left), that head is searched the long way. So the result i
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from oboro.kernels.live import Live, Metric
-from oboro.kernels.nearby import shortlist
+from oboro.kernels.nearby import ranked, shortlist
 
 __all__ = ["shortlists"]
 
-TILE = 4096  # points at a time: the products of 128 heads stay in the cache (2 MB)
+TILE = 4096  # points at a time: the products of 128 heads are 2 MB
 UNIT = 2.0**-24  # the rounding of single precision
 TINY = 200_000  # multiplications that a product does on one core anyway
-SMALL = 2_000_000  # multiplications that are not worth a second thread
-LARGE = 1e15  # norms beyond which single precision would overflow
+SMALL = (
+    20_000_000  # multiplications that are not worth a second thread: waking it takes a tenth of a millisecond or more
+)
+
+
+class Lists(NamedTuple):
+    """For each head its nearest candidates, sorted."""
+
+    slots: np.ndarray  # [head, candidate], −1 where there are fewer
+    least: np.ndarray  # [head, candidate]: what it is away at least, squared
+    bound: np.ndarray  # [head]: the same for everybody who is not in its list
 
 
 def shortlists(
-    live: Live, points: np.ndarray, traits: np.ndarray, metric: Metric, wanted: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """For each head its `wanted` nearest candidates (slots, −1 where there are fewer) and the bound for all others.
+    lives: Sequence[tuple[Live, int]], points: np.ndarray, traits: np.ndarray, metric: Metric
+) -> list[Lists]:
+    """For each set of records (and how many are wanted of it) the lists of all heads.
 
-    O(heads · slots · d) multiplications on all cores; memory heads · 4096 single numbers.
+    O(heads · records · d) multiplications on all cores; memory heads · 4096 single numbers.
     """
     heads, width = points.shape
-    moved = points - live.shift
-    kept, slots = np.empty((heads, 2 * wanted)), np.full((heads, 2 * wanted), -1, dtype=np.int64)
-    fill, limit = np.zeros(heads, dtype=np.int64), np.full(heads, np.inf)
+    found = [
+        Lists(np.empty((heads, 2 * wanted), dtype=np.int64), np.empty((heads, 2 * wanted)), np.empty(heads))
+        for _, wanted in lives
+    ]
 
     def some(part: slice) -> None:
-        mine = kept[part], slots[part], fill[part], limit[part]
+        scores = np.empty((part.stop - part.start) * TILE, dtype=np.float32)
         with np.errstate(all="ignore"):  # whoever is too far for single precision is not in a list; the bound says so
-            query = np.concatenate([moved[part], np.ones((len(moved[part]), 1))], axis=1).astype(np.float32)
-            for start in range(0, len(live.wide), TILE):
-                scores = query @ live.wide[start : start + TILE].T
-                shortlist(scores, start, traits[part], live.at.traits, metric.weights, *mine)
+            for (live, _), lists in zip(lives, found, strict=True):
+                _collect(live, points[part], traits[part], metric, scores, Lists(*(each[part] for each in lists)))
 
-    _shared(some, heads, heads * len(live.wide) * width)
-    slots[np.arange(2 * wanted) >= fill[:, None]] = -1
-    return slots, _bounds(live, (moved**2).sum(axis=1), limit, width)
+    _shared(some, heads, heads * sum(int(live.rows[0]) for live, _ in lives) * width)
+    return found
+
+
+def _collect(
+    live: Live, points: np.ndarray, traits: np.ndarray, metric: Metric, scores: np.ndarray, out: Lists
+) -> None:
+    heads, width = points.shape
+    moved, rows = points - live.shift, live.wide[: live.rows[0]]
+    query = np.concatenate([moved, np.ones((heads, 1))], axis=1).astype(np.float32)
+    fill, limit = np.zeros(heads, dtype=np.int64), np.full(heads, np.inf, dtype=np.float32)
+    for start in range(0, len(rows), TILE):
+        tile = rows[start : start + TILE]
+        here = np.matmul(query, tile.T, out=scores[: heads * len(tile)].reshape(heads, len(tile)))
+        shortlist(here, start, traits, live.at.traits, live.owner, metric.weights, out.least, out.slots, fill, limit)
+    norms = (moved**2).sum(axis=1)
+    ranked(live.owner, len(rows), norms, 4 * (width + 8) * UNIT, out.least, out.slots, fill, limit, out.bound)
 
 
 def _shared(some: Callable[[slice], None], heads: int, work: int) -> None:
@@ -65,11 +88,12 @@ def _shared(some: Callable[[slice], None], heads: int, work: int) -> None:
         return
     cores = min(len(os.sched_getaffinity(0)), heads) if work > SMALL else 1
     edges = np.linspace(0, heads, cores + 1).astype(int).tolist()
+    first, *others = [slice(low, high) for low, high in pairwise(edges)]
     with _blas().limit(limits=1, user_api="blas"):
-        if cores == 1:
-            some(slice(0, heads))
-        else:
-            list(_pool(cores).map(some, [slice(low, high) for low, high in pairwise(edges)]))
+        waiting = [_pool(cores - 1).submit(some, part) for part in others]
+        some(first)
+        for each in waiting:
+            each.result()
 
 
 @cache
@@ -83,14 +107,3 @@ def _pool(cores: int) -> ThreadPoolExecutor:
 
 
 os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not follow into a child
-
-
-def _bounds(live: Live, norms: np.ndarray, limit: np.ndarray, width: int) -> np.ndarray:
-    """What everybody outside a list is at least away: the largest score kept, less all that rounding can have done."""
-    last = live.wide[:, -1]
-    far = float(np.sqrt(np.max(last, where=np.isfinite(last), initial=0.0)))
-    most = far + float(np.sqrt(norms.max(initial=0.0)))
-    if not most < LARGE:
-        return np.full(limit.size, -np.inf)  # nothing is certain: search the long way
-    rounding = 4 * (width + 8) * UNIT * (far * far + 2 * np.sqrt(norms) * far)
-    return np.where(np.isinf(limit), np.inf, limit + norms - rounding)

@@ -9,9 +9,9 @@ import numpy as np
 
 from oboro.errors import UsageError
 from oboro.kernels.live import Live, Metric, put, take_out
-from oboro.kernels.nearby import Found, Lists, by_list, by_region, everywhere
+from oboro.kernels.nearby import Lists, by_list, by_region, everywhere
 from oboro.partition.nearest.batch import shortlists
-from oboro.partition.nearest.plan import Kind, SearchPlan, anchors_of, empty
+from oboro.partition.nearest.plan import Kind, SearchPlan, anchors_of, empty, nobody
 
 __all__ = ["Nearest"]
 
@@ -86,18 +86,18 @@ class Nearest:
         asking.at.points[:] = rows
         lists = None
         if self.plan.kind == "auto":
-            slots, bounds = shortlists(self.live, rows, asking.at.traits, self.metric, 2 * count)
-            lists = Lists(np.arange(len(rows)), slots, bounds, np.array([self._added]))
+            (found,) = shortlists([(self.live, 2 * count)], rows, asking.at.traits, self.metric)
+            lists = Lists(np.arange(len(rows)), *found, np.array([self._added]))
         return [self._one(asking, i, count, lists) for i in range(len(rows))]
 
     def _one(self, asking: Live, i: int, count: int, lists: Lists | None) -> list[tuple[int, float]]:
-        best = Found(np.empty(count, dtype=np.int64), np.empty(count), np.zeros(2, dtype=np.int64))
+        best = nobody(count)
         live, metric = self.live, self.metric
         self._queries += 1
         if self.plan.sets:
             put(asking, self.anchors, i)
-            by_region(live, metric, asking.at, i, asking.keys, self.plan.base, self.least, self._queries, best)
+            by_region(live, metric, asking.at, i, asking.keys, self.plan.base, self.least, self._queries, np.inf, best)
         elif lists is None or not by_list(live, metric, asking.at, i, i, lists, self._added, np.inf, best):
-            everywhere(live, metric, asking.at, i, best)
+            everywhere(live, metric, asking.at, i, np.inf, best)
         found = int(best.count[0])
         return list(zip(live.number[best.slots[:found]].tolist(), best.distances[:found].tolist(), strict=True))

@@ -11,11 +11,15 @@ import numpy as np
 
 from oboro.errors import UsageError
 from oboro.kernels.live import Anchors, Live, Places
+from oboro.kernels.nearby import Found
 
-__all__ = ["Kind", "SearchPlan", "anchors_of", "empty", "no_anchors"]
+__all__ = ["Kind", "SearchPlan", "anchors_of", "empty", "no_anchors", "nobody", "places"]
 
 Kind = Literal["auto", "exhaustive", "fdh", "fdhq"]
-SPREAD = 100  # points among which anchors are spread out: as uneven as in the paper; with 1,000 regions are more even
+# Points among which anchors are spread out. The paper does not say how many; the fewer, the less the anchors are spread. Largest
+# region of FDH over the paper's (1M points, median of nine draws): 30 points 1.18, 100 points 0.94, 1,000 points 0.68. For
+# FDHQ it makes no difference. docs/benchmarks.md has the table.
+SPREAD = 100
 MEASURED = 10_000  # points that radii are measured on
 MOST_REGIONS = 1 << 20
 
@@ -106,12 +110,12 @@ def anchors_of(points: np.ndarray, plan: SearchPlan, rng: np.random.Generator) -
     chosen = [_spread(_sample(points, SPREAD, rng), plan.anchors, rng) for _ in range(plan.sets)]
     radii = np.concatenate([_radii(measured, norms, some, plan.cuts) for some in chosen], axis=1)
     places = np.ascontiguousarray(np.concatenate(chosen).T)
-    return Anchors(places, radii, plan.sets, plan.anchors)
+    return Anchors(places, radii, plan.sets, plan.anchors, np.empty(places.shape[1]))
 
 
 def no_anchors(width: int) -> Anchors:
     """For searches that need none."""
-    return Anchors(np.empty((width, 0)), np.empty((1, 0)), 0, 0)
+    return Anchors(np.empty((width, 0)), np.empty((1, 0)), 0, 0, np.empty(0))
 
 
 def _sample(points: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
@@ -136,16 +140,10 @@ def _radii(points: np.ndarray, norms: np.ndarray, anchors: np.ndarray, cuts: np.
 
 
 def empty(slots: int, width: int, traits: int, plan: SearchPlan) -> Live:
-    """Room for records; nobody there. (16 + 8d + 4c) bytes a slot, and 12 s for regions or 4d for `auto`."""
-    wide = np.zeros((slots if plan.kind == "auto" else 0, width + 1), dtype=np.float32)
-    wide[:, -1] = np.inf
+    """Room for records; nobody there. About (40 + 9d + 4c) bytes a slot, and 12 s for regions or 4d + 20 for `auto`."""
+    rows = slots if plan.kind == "auto" else 0
     return Live(
-        at=Places(
-            np.zeros((slots, width)),
-            np.zeros((slots, traits), dtype=np.int32),
-            np.zeros((slots, width), dtype=np.uint8),
-            np.zeros(slots, dtype=np.int32),
-        ),
+        at=places(slots, width, traits),
         alive=np.zeros(slots, dtype=np.uint8),
         number=np.full(slots, -1, dtype=np.int64),
         keys=np.zeros((slots, plan.sets), dtype=np.int32),
@@ -153,6 +151,25 @@ def empty(slots: int, width: int, traits: int, plan: SearchPlan) -> Live:
         after=np.full((slots, plan.sets), -1, dtype=np.int32),
         before=np.full((slots, plan.sets), -1, dtype=np.int32),
         stamp=np.zeros(slots, dtype=np.int64),
-        wide=wide,
+        some=np.zeros(slots, dtype=np.int64),
         shift=np.zeros(width),
+        wide=np.zeros((rows, width + 1), dtype=np.float32),
+        owner=np.zeros(rows, dtype=np.int64),
+        row=np.zeros(rows, dtype=np.int64),
+        rows=np.zeros(1, dtype=np.int64),
     )
+
+
+def places(slots: int, width: int, traits: int) -> Places:
+    """Room for points and categories."""
+    return Places(
+        np.zeros((slots, width)),
+        np.zeros((slots, traits), dtype=np.int32),
+        np.zeros((slots, width), dtype=np.uint8),
+        np.zeros(slots, dtype=np.int32),
+    )
+
+
+def nobody(most: int) -> Found:
+    """Room for so many neighbours."""
+    return Found(np.empty(most, dtype=np.int64), np.empty(most), np.zeros(2, dtype=np.int64))
