@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from math import sqrt
 
 import numpy as np
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 
 from oboro.errors import ColumnError, UsageError
 from oboro.evaluate.attacks import Attack, Rate, attack
-from oboro.evaluate.attacks.scene import OWN
+from oboro.evaluate.attacks.attacks import _pick
+from oboro.evaluate.attacks.people import Described
+from oboro.evaluate.attacks.scene import OWN, prepare
 from oboro.evaluate.attacks.view import View
 from oboro.evaluate.pairing import correspond
 from oboro.table.dataset import Column, Dataset
@@ -129,7 +132,7 @@ def test_who_fits_a_description_is_what_its_words_say(
     )
     view = View.of(original, released, ["age", "job"])
     low, high, entries = view.records(np.arange(len(labels)))
-    found = view.fitting(view.people(), low, high, entries, np.ones(low.shape, bool))
+    found = view.people.fitting(Described(low, high, entries, np.ones(low.shape, bool)))
     for count, (age, job) in zip(found, labels, strict=True):
         fits = [a in LIKES["age"][age] and j in LIKES["job"][job] for a, j in persons]
         assert count == min(2, sum(fits)), (age, job)
@@ -143,7 +146,8 @@ def test_the_nearest_class_has_the_least_distance(rows: list[tuple[int, str]], l
     classes = view.classes()
     labels = classes.groups.labels
     own = labels.astype(np.int64) if leave_out else np.full(original.rows, -1)
-    found = view.nearest(view.people(), classes, own, np.random.default_rng(0))
+    places = view.people.at(np.arange(original.rows), np.arange(2))
+    found = view.nearest(places, classes, own, np.random.default_rng(0))
     points = [*rows, (0, "a"), (9, "b")]
     for i, (x, c) in enumerate(points):
         others = [j for j in range(len(points)) if not (leave_out and j == i)]
@@ -159,8 +163,75 @@ def test_a_guess_among_equals_is_fair() -> None:
     middle = Dataset.of({"x": [5] * 4000})
     view = View.of(original, released, ["x"])
     classes = view.classes()
-    found = view.nearest(view.people(middle), classes, np.full(4000, -1), np.random.default_rng(1))
+    places = view.others(middle).at(np.arange(4000), np.arange(1))
+    found = view.nearest(places, classes, np.full(4000, -1), np.random.default_rng(1))
     assert (classes.groups.sizes[found] == 3).mean() == pytest.approx(0.75, abs=0.03)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=40), st.integers(0, 99))
+def test_members_of_classes_are_found_by_number(labels: list[int], seed: int) -> None:
+    table = Dataset.of({"x": labels})
+    classes = View.of(table, table, ["x"]).classes()
+    rng = np.random.default_rng(seed)
+    chosen = rng.integers(len(classes), size=12)
+    number = (rng.random(12) * classes.groups.sizes[chosen]).astype(np.int64)
+    found = classes.members(chosen, number)
+    for group, n, row in zip(chosen, number, found, strict=True):
+        assert row == np.flatnonzero(classes.groups.labels == group)[n]
+
+
+def test_a_pick_is_fair_and_never_ones_own() -> None:
+    table = Dataset.of({"x": [0, 0, 0, 1]})
+    scene = prepare(table, table, ["x"], [], None, None, True, 10, np.random.default_rng(0))
+    for own in range(3):
+        picked = _pick(scene, scene.classes, np.zeros(3000, np.int64), np.full(3000, own))
+        shares = np.bincount(picked, minlength=4) / 3000
+        assert shares[own] == shares[3] == 0
+        assert shares[[row for row in range(3) if row != own]] == pytest.approx([0.5, 0.5], abs=0.04)
+
+
+TREE = {"north": {"hill": ["a", "b"], "lake": ["c"]}, "south": {"sea": ["d", "e", "f"], "moor": ["g"]}}
+UNDER = {
+    **{value: {value} for value in "abcdefg"},
+    "hill": {"a", "b"}, "lake": {"c"}, "north": {"a", "b", "c"}, "sea": {"d", "e", "f"}, "moor": {"g"},
+    "south": {"d", "e", "f", "g"}, "*": {*"abcdefg", None}, None: {None}, "strange": set(),
+}  # fmt: skip
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.sampled_from([*"abcdefg", None]), min_size=1, max_size=20),
+    st.lists(st.sampled_from(list(UNDER)), min_size=1, max_size=12),
+)
+def test_labels_of_a_hierarchy_reach_what_stands_under_them_however_large(
+    persons: list[str | None], labels: list[str | None]
+) -> None:
+    """As ranks, where a table of what fits would be too large, as well as by such a table."""
+    persons = [*"abcdefg", None, *persons]
+    original, released = Dataset.of({"x": persons}), Dataset.of({"x": labels})
+    tree = HierarchySpec.model_validate({"tree": TREE}).build("x", original["x"])
+    for largest in (0, 1000):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("oboro.evaluate.attacks.axis.LARGEST_TABLE", largest)
+            view = View.of(original, released, ["x"], {"x": tree})
+        described = Described(*view.records(np.arange(len(labels))), np.ones((len(labels), 1), bool))
+        found = view.people.fitting(described)
+        expected = [min(2, sum(person in UNDER[label] for person in persons)) for label in labels]
+        assert found.tolist() == expected
+
+
+def test_of_columns_that_are_not_used_nothing_counts() -> None:
+    data = people(300)
+    view = View.of(data, data, ["age", "zip", "sex"])
+    rows = np.random.default_rng(0).integers(300, size=60)
+    used = np.random.default_rng(1).random((60, 3)) < 0.5
+    used[:, 2] |= ~used.any(axis=1)
+    found = view.people.fitting(Described(*view.records(rows), used))
+    texts = [data[name].decode().to_pylist() for name in ("age", "zip", "sex")]
+    for row, use, count in zip(rows, used, found, strict=True):
+        fits = [all(texts[j][i] == texts[j][row] for j in np.flatnonzero(use)) for i in range(300)]
+        assert count == min(2, sum(fits))
 
 
 # What they find -------------------------------------------------------------------------------------------------------
@@ -243,17 +314,39 @@ def test_attempts_are_at_most_what_was_asked_for() -> None:
         attack(data, data, quasi=QUASI, attempts=0)
 
 
-def test_a_larger_table_is_attacked_in_part_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oboro.evaluate.attacks.scene.MOST_ROWS", 1000)
+@pytest.mark.parametrize("part", [1, 100_000])
+def test_who_is_singled_out_is_alone_in_the_whole_table(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few records are searched for the nearest one, descriptions are held against everybody."""
+    monkeypatch.setattr("oboro.evaluate.attacks.scene.MOST_CLASSES", part)
+    data = people(900)
+    trees = {
+        "age": HierarchySpec(intervals=[5]).build("age", data["age"]),
+        "zip": HierarchySpec(mask="right").build("zip", data["zip"]),
+    }
+    released = data.select(["age", "zip", "sex"]).with_columns(
+        {name: tree.generalize(data[name], 1) for name, tree in trees.items()}
+    )
+    found = by_name(attack(data, released, quasi=QUASI, hierarchies=trees, attempts=5000))
+    rows = list(zip(*(released[name].decode().to_pylist() for name in QUASI), strict=True))
+    alone = sum(count == 1 for count in Counter(rows).values())
+    assert 0 < alone < 900
+    one = found["singling_out_multivariate_quasi"].found
+    assert (one.right, one.tried) == (alone, 900)
+
+
+def test_a_release_of_many_classes_is_searched_in_part_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oboro.evaluate.attacks.scene.MOST_CLASSES", 1000)
     data = people()
-    found = attack(data, strong(data), quasi=QUASI)
-    assert all("a random 1,000 of 3,000" in one.note for one in found)
+    found = attack(data, data.select(QUASI), quasi=QUASI)
+    for one in found:
+        assert ("a random 1,000 of 3,000" in one.note) is (one.question == "linkability"), one.name
+    assert not any(one.note.startswith("run on") for one in attack(data, strong(data), quasi=QUASI))
 
 
 def test_a_value_that_is_alone_only_in_the_part_is_no_single_value(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every income occurs ten times; in a part of the table some would occur once."""
     data = Dataset.of({"age": [30, 40] * 1500, "income": [1000 + i // 10 for i in range(3000)]})
-    monkeypatch.setattr("oboro.evaluate.attacks.scene.MOST_ROWS", 300)
+    monkeypatch.setattr("oboro.evaluate.attacks.scene.MOST_CLASSES", 1)
     found = by_name(attack(data, data, quasi=["age"]))
     assert found["singling_out_univariate_any"].found.tried <= 4  # the ends of both columns
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oboro.errors import ColumnError, InputError, UsageError
+from oboro.evaluate.classes import class_sizes
 from oboro.evaluate.risk import Bin, risk
 from oboro.table.dataset import Dataset
 
@@ -119,3 +120,22 @@ def test_measures_describe_themselves() -> None:
 def test_nonsense_is_refused(asked: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         risk({"x": ["a", "a", "b"]}, **asked)
+
+
+# Sizes of classes -----------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 400), st.lists(st.integers(1, 5000), min_size=1, max_size=4), st.integers(0, 9))
+def test_class_sizes_are_those_of_the_classes(rows: int, widths: list[int], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    columns = {f"c{i}": rng.integers(0, width, rows).tolist() for i, width in enumerate(widths)}
+    data = Dataset.of(columns)
+    expected = Counter(zip(*columns.values(), strict=True)).values()
+    assert sorted(class_sizes(data, list(columns)).tolist()) == sorted(expected)
+
+
+def test_class_sizes_where_no_number_holds_all_combinations() -> None:
+    rng = np.random.default_rng(0)
+    columns = {f"c{i}": rng.permutation(2000).tolist() for i in range(7)}  # 2000^7 > 2^63
+    assert class_sizes(Dataset.of(columns), list(columns)).tolist() == [1] * 2000

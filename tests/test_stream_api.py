@@ -98,6 +98,35 @@ def test_frames_come_back_as_they_came(kind: Any) -> None:
         anonymizer.push_many(kind({**data, "more": [0] * 5}))
 
 
+def test_many_records_as_lists_and_as_columns() -> None:
+    columns = {"x": ["a", "a", 1, 1.0, True, float("nan"), None], "y": list("ppqqqpp"), "note": list(range(7))}
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    one, many = (DelayFree(["x", "y"], 2, keep=["note"]) for _ in range(2))
+    assert many.push_many(rows) == [one.push(row) for row in rows]
+    assert many.stats() == one.stats()
+    assert many.push_many([]) == []
+    texts = {"x": ["a", "b", "a", None], "y": ["p", "p", "p", "p"]}
+    assert DelayFree(["x", "y"], 2).push_many(texts) == {"x": ["*", "*", "a", "*"], "y": ["*", "p", "p", "p"]}
+
+
+@pytest.mark.parametrize("bad", [{"x": ["a", "b"], "y": "p"}, {"x": "a"}, {"x": "a", "y": "p", "z": 0}, ["a", "p"]])
+def test_where_one_of_many_is_refused_none_is_taken(bad: Any) -> None:
+    anonymizer = DelayFree(["x", "y"], 2)
+    with pytest.raises(ColumnError):
+        anonymizer.push_many([{"x": "a", "y": "p"}, bad])
+    assert anonymizer.stats()["records"] == anonymizer.stats()["distinct"] == 0
+    assert anonymizer.push({"x": "a", "y": "p"}) == {"x": "*", "y": "*"}
+
+
+def test_missing_values_are_settled_like_others() -> None:
+    """After k − 1 records that are the same, a record costs one lookup, missing or not; and decisions stay the same."""
+    anonymizer = DelayFree(["x", "y"], 3)
+    row = {"x": None, "y": "p"}
+    assert [anonymizer.push(row)["y"] for _ in range(5)] == ["*", "*", "p", "p", "p"]
+    assert len(anonymizer._side.whole) == 1
+    assert anonymizer.push({"x": "a", "y": "p"}) == {"x": "*", "y": "p"}
+
+
 def test_twenty_attributes_are_no_different() -> None:
     """Nothing enumerates patterns; the promise holds, and k = 2 finds the best pattern: the nearest earlier record."""
     people = _correlated(20, 1500)

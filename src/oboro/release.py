@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +23,7 @@ from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.schema import Role, Schema
 
-__all__ = ["Release", "StepRecord", "bound_hierarchies", "file_evidence", "measure"]
+__all__ = ["Release", "StepRecord", "bound_hierarchies", "file_evidence", "files_evidence", "measure"]
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,8 @@ class Release:
 
     @cached_property
     def figures(self) -> Report:
-        """The report without attacks, for a first look."""
-        return self._measured(attempts=0)
+        """The report without attacks and models, for a first look."""
+        return self._measured(attempts=0, statistics=False)
 
     def _measured(self, **options: Any) -> Report:
         return measure(
@@ -101,8 +102,8 @@ class Release:
     def with_files(self, output: str | Path) -> Report:
         """The report with evidence of the files: their names, sizes and SHA-256, so that a signature speaks of exactly these."""
         paths = {"input": self.source.path if self.source else None, "output": output}
-        files = {role: file_evidence(Path(path)) for role, path in paths.items() if path and Path(path).is_file()}
-        return self.report.model_copy(update={"files": files})
+        known = {role: Path(path) for role, path in paths.items() if path and Path(path).is_file()}
+        return self.report.model_copy(update={"files": files_evidence(known)})
 
     def explain(self) -> str:
         """What was done, step by step, what it changed, and what was verified."""
@@ -172,6 +173,12 @@ def file_evidence(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {"path": path.name, "bytes": path.stat().st_size, "sha256": digest}
+
+
+def files_evidence(paths: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
+    """The same of several files, read at once."""
+    with ThreadPoolExecutor() as pool:
+        return dict(zip(paths, pool.map(file_evidence, paths.values()), strict=True))
 
 
 def _said(key: str, value: Any) -> list[str]:

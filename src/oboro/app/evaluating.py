@@ -14,7 +14,7 @@ from oboro.errors import FileError, InputError, UsageError
 from oboro.evaluate.pairing import correspond
 from oboro.evaluate.report import Report
 from oboro.recipe import Recipe
-from oboro.release import bound_hierarchies, file_evidence, measure
+from oboro.release import bound_hierarchies, files_evidence, measure
 from oboro.table.dataset import Dataset
 from oboro.table.schema import Attribute, Role, Schema
 
@@ -35,12 +35,16 @@ class Question:
     unpaired: bool = False
     attempts: int = 2000
     truth: Dataset | None = None
+    target: str | None = None
 
 
 def evaluate(original: Dataset, released: Dataset, question: Question, paths: Mapping[str, Path]) -> Report:
     """Measure it. Roles come from the recipe, from what was named, or from a guess, which the report then says."""
     recipe = Recipe.load(question.recipe) if question.recipe else None
     schema, warnings = _schema(original, recipe, question)
+    if question.target is not None and (question.target not in original or question.target not in released):
+        both = ", ".join(name for name in released if name in original)
+        raise UsageError(f"--target: both tables must have the column {question.target!r}; both have {both}")
     schema.require(original, (name for name in schema.attributes if name in released), "the original table")
     found = [] if recipe is None else attacks(recipe, schema, original, released, question.truth)
     if question.truth is not None:
@@ -56,10 +60,11 @@ def evaluate(original: Dataset, released: Dataset, question: Question, paths: Ma
         fraction=question.fraction,
         control=question.control,
         attempts=question.attempts,
+        target=question.target,
         stream=stream_metrics(question.stream) if question.stream else (),
         warnings=warnings,
         linkage=found,
-        files={role: file_evidence(path) for role, path in paths.items()},
+        files=files_evidence(paths),
     )
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakSet
 
 import numpy as np
 
 from oboro.errors import ColumnError, listing
-from oboro.kernels import histograms
+from oboro.kernels import counting, grouping, histograms
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 
-__all__ = ["Classes", "Tally", "clean", "tally"]
+__all__ = ["Classes", "Tally", "class_sizes", "clean", "tally"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +66,26 @@ class Classes:
         return tally(self.groups.labels, self.sizes, codes, width)
 
 
+def class_sizes(data: Dataset, quasi: Sequence[str]) -> np.ndarray:
+    """How many records each class holds, in no particular order: where nothing else is asked, it takes half the time.
+
+    O(rows · log rows), 8 bytes a row.
+    """
+    columns = [clean(data[name]) for name in quasi]
+    keys, space = np.zeros(data.rows, np.uint64), 1
+    for column in columns:
+        if space * len(column.values) >= 1 << 63:
+            return Groups.of(columns, data.rows).sizes
+        grouping.combine(keys, column.codes, len(column.values), keys)
+        space *= len(column.values)
+    if space <= max(4 * data.rows, 1 << 16):
+        counts = np.zeros(space, np.int64)
+        grouping.occurrences(keys, counts)
+        return counts[counts > 0]
+    keys.sort()
+    return keys[: counting.runs(keys)].view(np.int64)
+
+
 def tally(labels: np.ndarray, sizes: np.ndarray, codes: np.ndarray, width: int) -> Tally:
     """Count the codes (0 … width − 1) among the rows of each label. O(rows), 8 bytes a row and the codes twice.
 
@@ -83,5 +104,12 @@ def tally(labels: np.ndarray, sizes: np.ndarray, codes: np.ndarray, width: int) 
 
 def clean(column: Column) -> Column:
     """The column with every value exactly once in its dictionary: two codes for one value would overstate diversity."""
+    if column in CLEAN:
+        return column
     untidy = len(column.values.unique()) < len(column.values) or (column.counts == 0).any()
-    return column.tidy() if untidy else column
+    found = column.tidy() if untidy else column
+    CLEAN.add(found)
+    return found
+
+
+CLEAN: WeakSet[Column] = WeakSet()  # columns never change, and a report asks of each a dozen times

@@ -20,7 +20,7 @@ import numpy as np
 
 from oboro.errors import InputError
 from oboro.evaluate.meaning import Meaning, source_rows
-from oboro.evaluate.metrics import Measure
+from oboro.evaluate.metrics import Measure, mean_error
 from oboro.evaluate.threads import few_threads
 from oboro.table.dataset import Dataset
 
@@ -55,10 +55,14 @@ class DensityRatio:
 
 @dataclass(frozen=True)
 class Divergence:
-    """The mean logarithm of the ratio over the original records where it is positive, and how many those are."""
+    """The mean logarithm of the ratio over the original records where it is positive, and how many those are.
+
+    `error` is half the 95 % interval of that mean, for the ratio as it was estimated.
+    """
 
     value: float | None
     positive: float
+    error: float | None = None
 
 
 def density_ratio(
@@ -91,8 +95,10 @@ def divergence(original: np.ndarray, released: np.ndarray, *, rng: np.random.Gen
     """KL(original ‖ released) from records × columns; an estimate, so it may fall a little below 0."""
     ratios = density_ratio(original, released, rng=rng).at(original)
     there = ratios > 0
-    value = float(np.log(ratios[there]).mean()) if there.any() else None
-    return Divergence(value, float(there.mean()))
+    if not there.any():
+        return Divergence(None, 0.0)
+    logs = np.log(ratios[there])
+    return Divergence(float(logs.mean()), float(there.mean()), mean_error(logs))
 
 
 def kullback_leibler(
@@ -110,7 +116,7 @@ def kullback_leibler(
     note = (
         f"{about}an estimate, may fall a little below 0; the ratio is positive at {found.positive:.1%} of the records"
     )
-    return Measure("kl_density_ratio", found.value, meaning, "lower", high=None, column=name, note=note)
+    return Measure("kl_density_ratio", found.value, meaning, "lower", 0.0, None, name, note, found.error)
 
 
 def _points(original: Dataset, released: Dataset, columns: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:

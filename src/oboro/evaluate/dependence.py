@@ -7,31 +7,41 @@ from collections.abc import Sequence
 import numpy as np
 
 from oboro.evaluate.meaning import plain_numbers
-from oboro.evaluate.metrics import Measure
+from oboro.evaluate.metrics import Measure, Z
 from oboro.table.dataset import Dataset
 
 __all__ = ["correlation_difference", "correlations"]
 
 
-def correlation_difference(original: Dataset, released: Dataset, columns: Sequence[str]) -> Measure:
-    """Mean difference of Pearson's correlation over all pairs of columns that hold numbers in both tables."""
-    what = "mean difference of the correlation before and after, over pairs of columns with numbers"
+MEAN = "mean difference of the correlation before and after, over pairs of columns with numbers"
+ONE = "difference of the correlation of the two columns before and after"
+
+
+def correlation_difference(original: Dataset, released: Dataset, columns: Sequence[str]) -> list[Measure]:
+    """Differences of Pearson's correlation of columns that hold numbers in both tables: their mean, then pair by pair."""
     numeric = [name for name in columns if all(plain_numbers(side[name]) is not None for side in (original, released))]
     if len(numeric) < 2:
-        return Measure(
-            "correlation_difference", None, what, "lower", high=2.0, note="fewer than two columns of numbers"
-        )
+        return [_gap(np.nan, np.nan, MEAN, note="fewer than two columns of numbers")]
     upper = np.triu_indices(len(numeric), 1)
-    gaps = np.abs(correlations(original, numeric)[upper] - correlations(released, numeric)[upper])
-    known = gaps[~np.isnan(gaps)]
-    note = (
-        ""
-        if known.size == gaps.size
-        else f"{gaps.size - known.size} of {gaps.size} pairs left out: a column is constant"
-    )
-    return Measure(
-        "correlation_difference", float(known.mean()) if known.size else None, what, "lower", high=2.0, note=note
-    )
+    before, after = (correlations(table, numeric)[upper] for table in (original, released))
+    gaps = np.abs(before - after)
+    # The error of each correlation by Fisher; that the two tables were drawn together only makes it smaller.
+    errors = Z * np.hypot((1 - before**2) / np.sqrt(original.rows), (1 - after**2) / np.sqrt(released.rows))
+    known = ~np.isnan(gaps)
+    note = "" if known.all() else f"{(~known).sum()} of {gaps.size} pairs left out: a column is constant"
+    pairs = [f"{numeric[i]} × {numeric[j]}" for i, j in zip(*upper, strict=True)]
+    each = [_gap(gap, error, ONE, pair) for gap, error, pair in zip(gaps, errors, pairs, strict=True)]
+    gap, error = (float(side[known].mean()) if known.any() else np.nan for side in (gaps, errors))
+    return [_gap(gap, error, MEAN, note=note), *each]
+
+
+def _gap(value: float, error: float, meaning: str, pair: str | None = None, note: str = "") -> Measure:
+    if np.isnan(value):
+        return Measure("correlation_difference", None, meaning, "lower", 0.0, 2.0, pair, note or CONSTANT)
+    return Measure("correlation_difference", float(value), meaning, "lower", 0.0, 2.0, pair, note, float(error))
+
+
+CONSTANT = "one of the columns is constant"
 
 
 def correlations(data: Dataset, columns: Sequence[str]) -> np.ndarray:

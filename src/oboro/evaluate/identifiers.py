@@ -17,6 +17,7 @@ from oboro.table.values import Kind
 
 __all__ = ["PATTERNS", "Finding", "scan"]
 
+MOSTLY = 0.9
 MOST_VALUES = 200_000  # of a larger dictionary so many are looked at
 PATTERNS = {
     "email": r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}",
@@ -52,6 +53,8 @@ def _kinds(name: str, column: Column) -> dict[str, int]:
         if len(texts):
             hit = pc.match_substring_regex(texts, pattern).fill_null(False).to_numpy(zero_copy_only=False)
             found[kind] = int(counts[np.asarray(hit, dtype=bool)].sum())
+    if column.kind is Kind.INTEGER and found.get("zip", 0) < MOSTLY * counts.sum():
+        found.pop("zip", None)  # amounts some of which happen to have five digits
     if column.kind in (Kind.DATE, Kind.DATETIME):
         found["date"] = int(counts.sum())
     elif len(texts):

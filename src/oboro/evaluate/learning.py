@@ -14,7 +14,7 @@ import numpy as np
 from oboro.errors import ColumnError, listing
 from oboro.evaluate.features import Features, side_by_side, translated
 from oboro.evaluate.meaning import plain_numbers, source_rows, text_array
-from oboro.evaluate.metrics import Measure
+from oboro.evaluate.metrics import Measure, mean_error
 from oboro.evaluate.threads import few_threads
 from oboro.table.dataset import Column, Dataset
 
@@ -41,8 +41,8 @@ def propensity_error(
     matrix = np.concatenate(parts)
     truth = np.repeat([0, 1], [len(part) for part in parts])
     found = _cross_validated(matrix, truth, both.categorical, rng)
-    error = float(((found - truth.mean()) ** 2).mean())
-    return Measure("propensity_mse", error, what, "lower", high=0.25)
+    squares = (found - truth.mean()) ** 2
+    return Measure("propensity_mse", float(squares.mean()), what, "lower", high=0.25, error=mean_error(squares))
 
 
 def learned(
@@ -76,11 +76,17 @@ def learned(
     what = f"{task.measure} on original records that were held out"
     note = "" if rows is not None else "records are not paired: held-out ones may have been seen in the release"
     shape: dict[str, Any] = {"better": "higher", "column": target, "low": 0.0 if task.categories else -np.inf}
+    sides = (("released", after, note), ("original", before, ""))
     return [
         Measure(
-            "learned_from_released", after, f"{what}, of a model trained on the released table", note=note, **shape
-        ),
-        Measure("learned_from_original", before, f"{what}, of a model trained on the original table", **shape),
+            f"learned_from_{side}",
+            None if found is None else found[0],
+            f"{what}, of a model trained on the {side} table",
+            note=said,
+            error=None if found is None else found[1],
+            **shape,
+        )
+        for side, found, said in sides
     ]
 
 
@@ -100,8 +106,8 @@ class _Task:
 
     def score(
         self, matrix: np.ndarray, goal: np.ndarray, features: Features, truth: np.ndarray, held: np.ndarray, seed: int
-    ) -> float | None:
-        """How well a model trained on `matrix` and `goal` predicts the held-out original records."""
+    ) -> tuple[float, float | None] | None:
+        """How well a model trained on `matrix` and `goal` predicts the held-out original records, and its error."""
         there = np.ones(goal.size, dtype=bool) if self.categories else ~np.isnan(goal)
         asked = np.ones(truth.size, dtype=bool) if self.categories else ~np.isnan(truth)
         matrix, goal, truth = matrix[there][:MOST_ROWS], goal[there][:MOST_ROWS], truth[asked]
@@ -114,9 +120,11 @@ class _Task:
             with few_threads(len(matrix)):
                 guess = model.fit(matrix, goal).predict(features.original[held][asked])
         if self.categories:
-            return float((guess == truth).mean())
-        spread = float(((truth - truth.mean()) ** 2).sum())
-        return 1.0 - float(((truth - guess) ** 2).sum()) / spread if spread > 0 else None
+            right = (guess == truth).astype(np.float64)
+            return float(right.mean()), mean_error(right)
+        spread = float(((truth - truth.mean()) ** 2).mean())
+        missed = (truth - guess) ** 2 / (spread or 1.0)
+        return (1.0 - float(missed.mean()), mean_error(missed)) if spread > 0 else None
 
 
 def _held_out(rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

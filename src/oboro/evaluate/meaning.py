@@ -21,7 +21,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, Level
 from oboro.table.values import STAR, Kind, kind_of, numbers_of, texts_of
 
-__all__ = ["Meaning", "is_star", "plain_numbers", "source_rows", "text_array", "without_star"]
+__all__ = ["Meaning", "Rows", "is_star", "plain_numbers", "same_rows", "source_rows", "text_array", "without_star"]
 
 
 def source_rows(original: Dataset, released: Dataset) -> np.ndarray | None:
@@ -29,10 +29,19 @@ def source_rows(original: Dataset, released: Dataset) -> np.ndarray | None:
 
     A table that forgot (it was read from a file) is taken to be in the same order if it has as many rows.
     """
-    rows = released.origin_rows
     if released.origin is None and released.rows != original.rows:
         return None
+    rows = released.origin_rows
     return None if rows.size and (rows.min() < 0 or rows.max() >= original.rows) else rows
+
+
+def same_rows(original: Dataset, released: Dataset) -> Rows | None:
+    """The same, without a number for each row where nothing moved."""
+    unmoved = released.origin is None and released.rows == original.rows
+    return slice(None) if unmoved else source_rows(original, released)
+
+
+Rows = np.ndarray | slice
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +51,15 @@ class Meaning:
     original: Column
     released: Column
     hierarchy: Hierarchy | None
-    rows: np.ndarray | None  # for each released row the original one
+    rows: Rows | None  # for each released row the original one
 
     @staticmethod
-    def of(original: Column, released: Column, hierarchy: Hierarchy | None, rows: np.ndarray | None) -> Meaning:
-        """Bind the hierarchy to the original column."""
+    def of(original: Column, released: Column, hierarchy: Hierarchy | None, rows: Rows | None) -> Meaning:
+        """Bind the hierarchy to the original column, unless it is."""
         original, released = clean(original), clean(released)
-        return Meaning(original, released, None if hierarchy is None else hierarchy.bind(original), rows)
+        if hierarchy is not None and not hierarchy.levels[0].labels.equals(original.values):
+            hierarchy = hierarchy.bind(original)
+        return Meaning(original, released, hierarchy, rows)
 
     @cached_property
     def behind(self) -> Tally | None:
@@ -56,7 +67,13 @@ class Meaning:
         if self.rows is None:
             return None
         came_from = self.original.codes[self.rows]
-        return tally(self.released.codes, self.released.counts, came_from, len(self.original.values))
+        became = np.zeros(len(self.original.values), self.released.codes.dtype)
+        became[came_from] = self.released.codes
+        if not np.array_equal(became[came_from], self.released.codes):
+            return tally(self.released.codes, self.released.counts, came_from, len(self.original.values))
+        all_ = isinstance(self.rows, slice)
+        counts = self.original.counts if all_ else np.bincount(came_from, minlength=became.size)
+        return _recoded(became, counts, len(self.released.values))
 
     @property
     def levels(self) -> tuple[Level, ...]:
@@ -141,6 +158,14 @@ class Meaning:
             rows = np.bincount(label[here], weights=counts[here], minlength=len(one.labels))
             out += (rows / np.bincount(one.table, minlength=len(one.labels)).clip(1))[one.table]
         return out
+
+
+def _recoded(became: np.ndarray, counts: np.ndarray, width: int) -> Tally:
+    """What stands behind each released code where every original code became one and the same everywhere. O(dictionary)."""
+    codes = np.flatnonzero(counts)
+    codes = codes[np.argsort(became[codes], kind="stable")]
+    starts = np.append(0, np.cumsum(np.bincount(became[codes], minlength=width)))
+    return Tally(codes, counts[codes], starts, counts)
 
 
 def _ground(values: pa.Array) -> Level:

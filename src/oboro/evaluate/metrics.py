@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-__all__ = ["Measure"]
+import numpy as np
+
+__all__ = ["Measure", "Z", "mean_error"]
+
+Z = 1.959963984540054  # 95 %
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,7 @@ class Measure:
     high: float | None = 1.0  # None: no upper bound
     column: str | None = None  # None: of the whole table
     note: str = ""
+    error: float | None = None  # of an estimate: half the width of its 95 % interval
 
     @property
     def title(self) -> str:
@@ -33,6 +38,7 @@ class Measure:
 
     def __str__(self) -> str:
         value = "not measured" if self.value is None else f"{self.value:.6g}"
+        value += "" if self.error is None else f" ± {self.error:.2g}"
         better = "" if self.better == "neither" else f", {self.better} is better"
         high = "∞" if self.high is None else f"{self.high:g}"
         note = f" ({self.note})" if self.note else ""
@@ -41,3 +47,12 @@ class Measure:
     def as_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
         return {**asdict(self), "title": self.title}
+
+
+def mean_error(values: np.ndarray) -> float | None:
+    """Half the width of the 95 % interval of a mean.
+
+    >>> mean_error(np.array([0.0, 2.0] * 50)).__round__(3)
+    0.196
+    """
+    return float(Z * values.std() / np.sqrt(values.size)) if values.size > 1 else None

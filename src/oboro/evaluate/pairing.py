@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from oboro.evaluate.attacks.view import Axis, View
+from oboro.evaluate.attacks.axis import Axis
+from oboro.evaluate.attacks.view import View
 from oboro.kernels.attacks import FITS
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy

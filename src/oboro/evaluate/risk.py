@@ -21,14 +21,14 @@ import numpy as np
 import pyarrow as pa
 
 from oboro.errors import InputError, UsageError
-from oboro.evaluate.classes import Classes
+from oboro.evaluate.classes import Classes, class_sizes
 from oboro.evaluate.metrics import Measure
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.groups import Groups
 from oboro.table.values import texts_of
 
-__all__ = ["Bin", "Risk", "risk"]
+__all__ = ["Bin", "Risk", "risk", "risk_of"]
 
 
 @dataclass(frozen=True)
@@ -110,53 +110,63 @@ def risk(
     if population is not None and population_sizes is not None:
         raise UsageError("risk: give a population or the sizes of its classes, not both")
     data = Frame.read(frame).data
+    if population is None and population_sizes is None:
+        return risk_of(class_sizes(data, quasi), k)
     found = Classes.of(data, quasi).sizes
     if population is not None:
         everybody = _matched(data, Frame.read(population).data, list(quasi), found.size)
     else:
-        everybody = found if population_sizes is None else np.asarray(population_sizes, dtype=np.int64)
+        everybody = np.asarray(population_sizes, dtype=np.int64)
     _require_population(found, everybody)
-    known = population is not None or population_sizes is not None
-    return _measure(found, everybody, k, known)
+    return _measure(found, everybody, k, True)
 
 
-def _measure(found: np.ndarray, everybody: np.ndarray, k: int, known: bool) -> Risk:
-    records, groups = int(found.sum()), int(found.size)
-    alone = found == 1
+def risk_of(sizes: np.ndarray, k: int) -> Risk:
+    """The risk of a table with classes of these sizes, which is its own population. O(classes)."""
+    times = np.bincount(sizes) if sizes.size else np.zeros(0, np.int64)
+    size = np.flatnonzero(times)
+    return _measure(size, size, k, False, times[size])
+
+
+def _measure(found: np.ndarray, everybody: np.ndarray, k: int, known: bool, times: np.ndarray | None = None) -> Risk:
+    """From the sizes of classes in the table and in the population; `times`: how many classes there are of each size."""
+    count = np.ones(found.size, np.int64) if times is None else times
+    groups, records = int(count.sum()), int((found * count).sum())
     if groups == 0:
         empty = dict.fromkeys([*MEANINGS])
         return Risk(0, 0, 1 / k, **empty, uniques=0, population_uniques=0 if known else None, sizes=())
-    marketer = float((found / everybody).sum() / records)
+    alone = (found == 1) * count
+    marketer = float((found / everybody * count).sum() / records)
     return Risk(
         records=records,
         groups=groups,
         threshold=1 / k,
         prosecutor_max=float(1 / found.min()),
         prosecutor_mean=groups / records,
-        prosecutor_above=float(found[found < k].sum() / records),
+        prosecutor_above=float((found * count)[found < k].sum() / records),
         journalist_max=float(1 / everybody.min()),
-        journalist_mean=max(groups / int(everybody.sum()), marketer),
-        journalist_above=float(found[everybody < k].sum() / records),
+        journalist_mean=max(groups / int((everybody * count).sum()), marketer),
+        journalist_above=float((found * count)[everybody < k].sum() / records),
         marketer=marketer,
         uniques=int(alone.sum()),
         unique_share=float(alone.sum() / records),
-        population_uniques=int((alone & (everybody == 1)).sum()) if known else None,
-        sizes=_bins(found),
+        population_uniques=int(alone[everybody == 1].sum()) if known else None,
+        sizes=_bins(found, count),
     )
 
 
-def _bins(sizes: np.ndarray) -> tuple[Bin, ...]:
+def _bins(sizes: np.ndarray, times: np.ndarray) -> tuple[Bin, ...]:
     """A histogram of class sizes in steps 1, 2, 3–4, 5–9, 10–19, 20–49, 50–99, 100–199 …, up to the largest class.
 
-    >>> [(bin.low, bin.high, bin.groups) for bin in _bins(np.array([1, 1, 4, 5]))]
+    >>> [(bin.low, bin.high, bin.groups) for bin in _bins(np.array([1, 4, 5]), np.array([2, 1, 1]))]
     [(1, 1, 2), (2, 2, 0), (3, 4, 1), (5, 9, 1)]
     """
     edges = [1, 2, 3, 5]
     while edges[-1] <= sizes.max():
         edges.append(edges[-1] * 2 if str(edges[-1])[0] in "15" else edges[-1] * 5 // 2)
     place = np.searchsorted(edges, sizes, side="right") - 1
-    groups = np.bincount(place, minlength=len(edges))
-    records = np.bincount(place, weights=sizes, minlength=len(edges))
+    groups = np.bincount(place, weights=times, minlength=len(edges))
+    records = np.bincount(place, weights=sizes * times, minlength=len(edges))
     last = int(place.max())
     return tuple(Bin(edges[i], edges[i + 1] - 1, int(groups[i]), int(records[i])) for i in range(last + 1))
 

@@ -7,7 +7,7 @@ from typing import Any
 __all__ = ["few_threads"]
 
 
-def few_threads(rows: int, most: int = 20_000) -> Any:
+def few_threads(rows: int, most: int = 50_000) -> Any:
     """A context in which NumPy's matrices and scikit-learn's trees use one thread if there are fewer than `most` rows.
 
     On small matrices threads wait for each other: a density ratio of 2,000 records took 1.4 s with two threads on a busy

@@ -8,24 +8,21 @@ value of its column.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from oboro.errors import ColumnError, UsageError, listing
-from oboro.evaluate.classes import Classes
-from oboro.evaluate.fidelity import fidelity
+from oboro.evaluate.classes import class_sizes
 from oboro.evaluate.loss import certainty_penalty, entropy_loss, intensity, squared_error
-from oboro.evaluate.meaning import Meaning, is_star, source_rows
+from oboro.evaluate.meaning import Meaning, is_star, same_rows
 from oboro.evaluate.metrics import Measure
 from oboro.evaluate.resemblance import resemblance
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
 
-__all__ = ["statistics_kept", "utility"]
+__all__ = ["utility"]
 
 ASSUMED = "rows are taken to be in the order of the original table"
-MOST_ROWS = 20_000  # for measures that learn; more change the third digit
 UNPAIRED = "it is not known which released record was made from which original one"
 
 
@@ -37,6 +34,7 @@ def utility(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     k: int = 1,
     paired: bool = True,
+    sizes: np.ndarray | None = None,
 ) -> list[Measure]:
     """Measure what `released` lost against `original`.
 
@@ -45,10 +43,10 @@ def utility(
     explain released labels; without one, a label stands for the original values behind it. `k` scales the average
     class size. Which released row came from which original one is what the released dataset remembers, else the same
     position if both have as many rows; `paired=False` says that rows do not correspond, then measures that need it
-    are not taken.
+    are not taken. `sizes` of the released classes, where they are known already, save counting them again.
     """
     _require(original, released, quasi, k)
-    rows = source_rows(original, released) if paired else None
+    rows = same_rows(original, released) if paired else None
     note = UNPAIRED if rows is None else ASSUMED if released.origin is None else ""
     known = hierarchies or {}
     shared = [name for name in released if name in original]
@@ -57,60 +55,10 @@ def utility(
     if quasi:
         ours = {name: meanings[name] for name in quasi}
         measures += _suppression(released, quasi) + intensity(ours) + certainty_penalty(ours, note)
-        measures += _classes(original, released, quasi, k) + entropy_loss(ours, note)
+        counted = class_sizes(released, quasi) if sizes is None else sizes
+        measures += _classes(original, released, quasi, counted, k) + entropy_loss(ours, note)
     measures += squared_error(meanings, note)
     return measures + [measure for name in shared for measure in resemblance(name, meanings[name])]
-
-
-def statistics_kept(
-    original: Dataset,
-    released: Dataset,
-    *,
-    columns: Sequence[str] | None = None,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
-    target: str | None = None,
-    paired: bool = True,
-    seed: int = 0,
-    most: int = MOST_ROWS,
-) -> list[Measure]:
-    """How much a release resembles the original as a source of statistics: `fidelity`, at a price that does not grow.
-
-    Kullback–Leibler (over a histogram; for numbers also by density ratio), Jensen–Shannon, correlations, how well a model
-    tells the tables apart and, with a `target` column, what it learns from the release about the original. Tables of more
-    than `most` rows are sampled from `seed`, rows that belong together staying together, and each measure says so. A few
-    seconds at the default.
-    """
-    if most < 10:
-        raise UsageError(f"most: must be at least 10 rows; got {most!r}")
-    before, after, together = _sampled(original, released, paired, most, np.random.default_rng(seed))
-    names = [name for name in released if name in original] if columns is None else columns
-    found = fidelity(before, after, columns=names, hierarchies=hierarchies, target=target, paired=together, seed=seed)
-    if before is original and after is released:
-        return found
-    said = f"of {before.rows} original and {after.rows} released records drawn at random"
-    return [replace(measure, note="; ".join(filter(None, [measure.note, said]))) for measure in found]
-
-
-def _sampled(
-    original: Dataset, released: Dataset, paired: bool, most: int, rng: np.random.Generator
-) -> tuple[Dataset, Dataset, bool]:
-    """At most so many rows of each table, and whether the n-th released row belongs to the n-th original one."""
-    rows = source_rows(original, released) if paired else None
-    if max(original.rows, released.rows) <= most:
-        return original, released, rows is not None
-    chosen = np.sort(rng.permutation(released.rows)[:most])
-    if rows is not None and np.unique(rows[chosen]).size == chosen.size:
-        sources = rows[chosen]
-    else:
-        rows, sources = None, np.sort(rng.permutation(original.rows)[:most])
-    before, after = (_alone(table, at) for table, at in ((original, sources), (released, chosen)))
-    return before, after, rows is not None
-
-
-def _alone(table: Dataset, rows: np.ndarray) -> Dataset:
-    """Some rows as a table that does not remember where they came from."""
-    some = table.take(rows)
-    return Dataset({name: some[name] for name in some}, some.rows)
 
 
 def _require(original: Dataset, released: Dataset, quasi: Sequence[str], k: int) -> None:
@@ -161,9 +109,8 @@ def _over(count: float, whole: float) -> float | None:
 # Classes --------------------------------------------------------------------------------------------------------------
 
 
-def _classes(original: Dataset, released: Dataset, quasi: Sequence[str], k: int) -> list[Measure]:
+def _classes(original: Dataset, released: Dataset, quasi: Sequence[str], sizes: np.ndarray, k: int) -> list[Measure]:
     """Discernibility (Bayardo and Agrawal 2005) and average class size (LeFevre et al. 2006)."""
-    sizes = Classes.of(released, quasi).sizes
     suppressed = int(_suppressed(released, quasi).sum())
     gone = max(0, original.rows - released.rows)
     whole = max(original.rows, released.rows)

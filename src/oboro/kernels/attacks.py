@@ -1,8 +1,8 @@
 """What an attacker does with two tables: look for the nearest record, and count how many people fit a description.
 
-Columns come in three kinds. `NUMBER`: a person has a place, a record a range from `low` to `high`; `EXACT`: both have a
-code that agrees or not; `FITS`: a person has a rank, a record an entry, and a table of bytes says which fit. A missing
-number is NaN on both sides; a range from −∞ to ∞ is anything at all.
+Columns come in three kinds. `NUMBER`: a person has a place, a record a range from `low` to `high`; `SPAN`: the same for
+ranks of categories, which are as far apart as any other; `FITS`: a person has a rank, a record an entry, and a table of
+bytes says which fit. A missing number is NaN on both sides; a range from −∞ to ∞ is anything at all.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 
 from oboro.kernels import kernel
 
-__all__ = ["EXACT", "FITS", "NUMBER", "matches", "nearest"]
+__all__ = ["FITS", "NUMBER", "SPAN", "matches", "members", "nearest", "ordered"]
 
-NUMBER, EXACT, FITS = 0, 1, 2
+NUMBER, SPAN, FITS = 0, 1, 2
 TIE = 1e-9  # sums of the same costs in another order differ by less
 
 
@@ -30,7 +30,7 @@ def _cost(kind: int, place: float, low: float, high: float) -> float:
         if place <= low or place >= high:
             return min(1.0, abs(place - (low + high) / 2))
         return ((place - low) ** 2 + (high - place) ** 2) / (2 * (high - low))
-    return 0.0 if place == low else 1.0
+    return 1.0 - 1.0 / (high - low + 1.0) if low <= place <= high else 1.0
 
 
 @kernel(parallel=True)
@@ -84,7 +84,9 @@ def nearest(
 @kernel(parallel=True)
 def matches(
     kinds: np.ndarray,
+    codes: np.ndarray,
     places: np.ndarray,
+    starts: np.ndarray,
     low: np.ndarray,
     high: np.ndarray,
     entries: np.ndarray,
@@ -92,20 +94,26 @@ def matches(
     fits: np.ndarray,
     offsets: np.ndarray,
     widths: np.ndarray,
+    order: np.ndarray,
+    first: np.ndarray,
+    last: np.ndarray,
     out: np.ndarray,
 ) -> None:
     """For each description (row of `low`, over the `used` columns) how many people fit it: 0, 1 or 2 for more.
 
-    O(descriptions · people · columns) at worst; a description that two people fit ends at the second.
+    The place of person i in column j is `places[starts[j] + codes[j, i]]`. Only `order[first[p]] … order[last[p] − 1]` are
+    looked at for description p. O(people looked at · columns) at worst; a description that two people fit ends at the
+    second.
     """
     for p in numba.prange(low.shape[0]):
         found = 0
-        for i in range(places.shape[0]):
+        for at in range(first[p], last[p]):
+            i = order[at]
             fit = True
             for j in range(kinds.size):
                 if not used[p, j]:
                     continue
-                place = places[i, j]
+                place = places[starts[j] + codes[j, i]]
                 if kinds[j] == FITS:
                     fit = fits[offsets[j] + int(place) * widths[j] + entries[p, j]] != 0
                 elif low[p, j] == -np.inf and high[p, j] == np.inf:
@@ -121,3 +129,29 @@ def matches(
                 if found == 2:
                     break
         out[p] = found
+
+
+@kernel()
+def members(labels: np.ndarray, asked: np.ndarray, cursor: np.ndarray, last: np.ndarray, out: np.ndarray) -> None:
+    """For some groups the rows that are their n-th members: `out[a]` is the row that is member `asked[a]` of its group.
+
+    Group g asks from `cursor[g]` to `last[g]`, ascending; `cursor` ends at `last`. O(rows).
+    """
+    seen = np.zeros(cursor.size, np.int64)
+    for i in range(labels.size):
+        group = labels[i]
+        at = cursor[group]
+        while at < last[group] and asked[at] == seen[group]:
+            out[at] = i
+            at += 1
+        cursor[group] = at
+        seen[group] += 1
+
+
+@kernel()
+def ordered(codes: np.ndarray, ranks: np.ndarray, cursor: np.ndarray, out: np.ndarray) -> None:
+    """Rows by the rank of their code. `cursor` holds where each rank starts, and ends as where it ends. O(rows)."""
+    for i in range(codes.size):
+        rank = ranks[codes[i]]
+        out[cursor[rank]] = i
+        cursor[rank] += 1

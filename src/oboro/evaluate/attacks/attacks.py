@@ -13,16 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pyarrow.compute as pc
 
 from oboro.errors import ColumnError, UsageError, listing
+from oboro.evaluate.attacks.guesses import guess_by
 from oboro.evaluate.attacks.rates import Attack, Rate
-from oboro.evaluate.attacks.scene import OWN, Scene, prepare
+from oboro.evaluate.attacks.scene import MOST_COLUMNS, OWN, Scene, prepare
 from oboro.evaluate.attacks.singling import singling_out
 from oboro.evaluate.attacks.view import Classes, View
-from oboro.evaluate.classes import tally
-from oboro.evaluate.meaning import plain_numbers, text_array
-from oboro.table.dataset import Column, Dataset
+from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy
 
@@ -34,8 +32,6 @@ NUMBERS, CATEGORIES = "a number within 5 % of theirs", "the same value"
 RECORD = "released records that the person whose they are finds as the one most like them"
 CHANCE = "a released record drawn by chance"
 USUAL = "the usual value of the whole release, whoever the person is"
-FEW_VALUES = 20
-TOLERANCE = 0.05
 
 
 def attack(
@@ -62,7 +58,9 @@ def attack(
     _require(before, after, [*quasi, *sensitive], attempts)
     if not quasi or not before.rows or not after.rows:
         return []
-    others = [name for name in [*sensitive, *after] if name in before and name in after and name not in quasi]
+    secret = [name for name in sensitive if name not in quasi]
+    others = [name for name in after if name in before and name not in (*quasi, *secret)]
+    others = [*secret, *others[: max(0, MOST_COLUMNS - len(quasi) - len(secret))]]
     rng = np.random.default_rng(seed)
     scene = prepare(before, after, quasi, others, hierarchies, outside, paired, attempts, rng)
     found = singling_out(scene, list(quasi), "quasi")
@@ -103,20 +101,18 @@ class _Neighbours:
 
     @staticmethod
     def of(scene: Scene, names: Sequence[str], targets: np.ndarray | None = None) -> _Neighbours:
-        view = scene.view.select(names)
-        classes = view.classes()
-        at = scene.at(names)
+        view, at = scene.near.select(names), scene.view.at(names)
+        classes = scene.classes if targets is None else view.classes()
         chosen = _targets(scene) if targets is None else targets
         people = chosen if scene.owners is None else scene.owners[chosen]
         own = np.full(people.size, -1) if scene.owners is None else chosen
         nobody = np.full(people.size, -1)
-        places = np.ascontiguousarray(scene.places[np.ix_(people, at)])
+        places = scene.view.people.at(people, at)
         found = view.nearest(places, classes, nobody, scene.rng)
         there = _Neighbours(view, classes, people, own, found, None, None, "")
         if scene.outside is not None:
             rows = scene.control_rows
-            theirs = np.ascontiguousarray(scene.outside[np.ix_(rows, at)])
-            nearest = view.nearest(theirs, classes, np.full(rows.size, -1), scene.rng)
+            nearest = view.nearest(scene.outside.at(rows, at), classes, np.full(rows.size, -1), scene.rng)
             return replace(there, control_people=rows, control=nearest, control_is=scene.outside_is)
         if scene.owners is not None:
             without = view.nearest(places, classes, classes.groups.labels[own].astype(np.int64), scene.rng)
@@ -126,28 +122,28 @@ class _Neighbours:
 
 def _targets(scene: Scene) -> np.ndarray:
     """Who is attacked: released rows where owners are known, else original rows."""
-    return scene.draw(scene.original.rows if scene.owners is None else scene.released.rows)
+    rows = scene.view.original.rows if scene.owners is None else scene.near.released.rows
+    return scene.draw(rows, scene.nearest_attempts)
 
 
 def _record_linkage(scene: Scene, known: _Neighbours) -> Attack:
     """Take the nearest record; of several one by chance. The control is a guess among all records."""
     picked = _pick(scene, known.classes, known.found, np.full(known.found.size, -1))
-    by_chance = scene.rng.integers(scene.released.rows, size=known.own.size)
+    by_chance = scene.rng.integers(scene.near.released.rows, size=known.own.size)
     found, control = (Rate(int((guess == known.own).sum()), known.own.size) for guess in (picked, by_chance))
     return Attack("record_linkage", "linkability", RECORD, known.view.names, found, control, CHANCE, note=scene.note)
 
 
 def _pick(scene: Scene, classes: Classes, chosen: np.ndarray, without: np.ndarray) -> np.ndarray:
     """One released row of each chosen class, by chance, never the row `without`; −1 where there is no class."""
-    order, starts = classes.groups.members()
-    sizes = classes.groups.sizes[chosen]
-    inverse = np.empty_like(order)
-    inverse[order] = np.arange(order.size)
-    at = np.where(without >= 0, inverse[np.maximum(without, 0)] - starts[chosen], -1)
-    left = (without >= 0) & (at >= 0) & (at < sizes)
-    place = (scene.rng.random(chosen.size) * (sizes - left)).astype(np.int64)
-    place += left & (place >= at)
-    return np.where(chosen < 0, -1, order[np.minimum(starts[chosen] + place, order.size - 1)])
+    labels, sizes = classes.groups.labels, classes.groups.sizes[chosen]
+    mine = (without >= 0) & (labels[np.maximum(without, 0)] == chosen)
+    number = (scene.rng.random(chosen.size) * (sizes - mine)).astype(np.int64)
+    picked, last = classes.members(np.tile(np.maximum(chosen, 0), 2), np.concatenate([number, sizes - 1])).reshape(
+        2, -1
+    )
+    # Among all but the last, whoever meets their own record takes the last instead: all others are equally likely.
+    return np.where(chosen < 0, -1, np.where(mine & (picked == without), last, picked))
 
 
 # Linkability ----------------------------------------------------------------------------------------------------------
@@ -180,7 +176,7 @@ HALVES = "one half: {first}; the other: {second}"
 
 def _control_linked(scene: Scene, first: _Neighbours, second: _Neighbours) -> tuple[Rate, str]:
     if first.control is None or second.control is None:
-        draws = scene.rng.integers(scene.released.rows, size=(2, first.people.size))
+        draws = scene.rng.integers(scene.near.released.rows, size=(2, first.people.size))
         return _linked(draws[0], draws[1]), CHANCE
     without = first.own if first.control_people is None else np.full(first.control.size, -1)
     pairs = ((first.classes, first.control), (second.classes, second.control))
@@ -196,8 +192,8 @@ def _linked(one: np.ndarray, other: np.ndarray) -> Rate:
 
 def _inference(scene: Scene, known: _Neighbours, secret: str) -> Attack:
     """Guess the secret of each person as the most frequent (numbers: the median) in the class most like them."""
-    before, after = scene.original[secret], scene.released[secret]
-    guesser = _guesser(before, after, known.classes)
+    before, after = scene.view.original[secret], scene.near.released[secret]
+    guesser = guess_by(before, after, known.classes)
     truth = guesser.truth(before, known.people)
     found = guesser.right(guesser.guess(known.found, np.full(known.found.size, -1)), truth)
     if known.control is None:
@@ -208,7 +204,7 @@ def _inference(scene: Scene, known: _Neighbours, secret: str) -> Attack:
         control, is_ = guesser.right(guesses, theirs), known.control_is
     else:
         control, is_ = guesser.right(guesser.guess(known.control, known.own), truth), known.control_is
-    meaning = INFER.format(form=NUMBERS if isinstance(guesser, _Numbers) else CATEGORIES)
+    meaning = INFER.format(form=NUMBERS if guesser.numeric else CATEGORIES)
     return Attack(
         f"inference_{secret}",
         "inference",
@@ -220,76 +216,3 @@ def _inference(scene: Scene, known: _Neighbours, secret: str) -> Attack:
         secret=secret,
         note=scene.note,
     )
-
-
-def _guesser(before: Column, after: Column, classes: Classes) -> _Numbers | _Categories:
-    numbers = plain_numbers(before), plain_numbers(after)
-    if numbers[0] is not None and numbers[1] is not None and len(before.values) > FEW_VALUES:
-        return _Numbers(numbers[1][after.codes], classes)
-    return _Categories(before, after, classes)
-
-
-class _Categories:
-    """The most frequent value of each class, and the next for when one's own record is left out."""
-
-    def __init__(self, before: Column, after: Column, classes: Classes) -> None:
-        after = after.tidy()
-        self.values, self.codes, self.labels = before.values, after.codes, classes.groups.labels
-        self.place = pc.index_in(text_array(after.values), value_set=text_array(before.values)).fill_null(-2)
-        self.place = self.place.to_numpy(zero_copy_only=False).astype(np.int64)
-        self.whole = int(after.counts.argmax())
-        table = tally(self.labels, classes.groups.sizes, after.codes, len(after.values))
-        label = np.repeat(np.arange(len(classes)), table.distinct)
-        order = np.lexsort((table.codes, -table.counts, label))
-        first = table.starts[:-1]
-        second = np.where(table.distinct > 1, first + 1, first)
-        self.top = table.codes[order][np.stack([first, second])].astype(np.int64)
-        self.count = table.counts[order][np.stack([first, second])]
-        self.count[1, table.distinct == 1] = 0
-
-    def truth(self, column: Column, rows: np.ndarray) -> np.ndarray:
-        found = pc.index_in(text_array(column.values), value_set=text_array(self.values)).fill_null(-1)
-        return np.asarray(found.to_numpy(zero_copy_only=False)[column.codes[rows]])
-
-    def guess(self, chosen: np.ndarray, without: np.ndarray) -> np.ndarray:
-        """Original codes; −2 where no class or no original value is meant."""
-        row = np.maximum(without, 0)
-        mine = (without >= 0) & (self.labels[row] == chosen) & (self.codes[row] == self.top[0, chosen])
-        gap = self.count[0, chosen] - mine - self.count[1, chosen]
-        next_one = mine & ((gap < 0) | ((gap == 0) & (self.top[1, chosen] < self.top[0, chosen])))
-        guess = self.place[np.where(next_one, self.top[1, chosen], self.top[0, chosen])]
-        return np.where(chosen < 0, -2, guess)
-
-    def usual(self, count: int) -> np.ndarray:
-        return np.full(count, self.place[self.whole])
-
-    def right(self, guess: np.ndarray, truth: np.ndarray) -> Rate:
-        return Rate(int((guess == truth).sum()), int(truth.size))
-
-
-class _Numbers:
-    """The lower median of each class, without one's own record if asked."""
-
-    def __init__(self, numbers: np.ndarray, classes: Classes) -> None:
-        self.labels, self.sizes = classes.groups.labels, classes.groups.sizes
-        order = np.lexsort((numbers, self.labels))
-        self.sorted = numbers[order]
-        self.place = np.empty_like(order)
-        self.place[order] = np.arange(order.size)
-        self.starts = np.append(0, np.cumsum(self.sizes))
-
-    def truth(self, column: Column, rows: np.ndarray) -> np.ndarray:
-        numbers = plain_numbers(column)
-        return np.full(rows.size, np.nan) if numbers is None else np.asarray(numbers[column.codes[rows]])
-
-    def guess(self, chosen: np.ndarray, without: np.ndarray) -> np.ndarray:
-        mine = (without >= 0) & (self.labels[np.maximum(without, 0)] == chosen)
-        middle = self.starts[chosen] + (self.sizes[chosen] - mine - 1) // 2
-        middle += mine & (self.place[np.maximum(without, 0)] <= middle)
-        return np.where(chosen < 0, np.nan, self.sorted[np.minimum(middle, self.sorted.size - 1)])
-
-    def usual(self, count: int) -> np.ndarray:
-        return np.full(count, np.nanmedian(self.sorted) if self.sorted.size else np.nan)
-
-    def right(self, guess: np.ndarray, truth: np.ndarray) -> Rate:
-        return Rate(int((np.abs(guess - truth) <= TOLERANCE * np.abs(truth)).sum()), int(truth.size))

@@ -11,8 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from oboro.evaluate.attacks.people import Described, People
 from oboro.evaluate.attacks.rates import Attack, Rate
 from oboro.evaluate.attacks.scene import Scene
+from oboro.evaluate.meaning import is_star
 from oboro.kernels.attacks import NUMBER
 
 __all__ = ["singling_out"]
@@ -25,19 +27,17 @@ SEVERAL = 3  # columns of a description that may use any column
 MIXED = "as many descriptions put together from the values of different released records"
 DRAWN = "as many descriptions by any one value of the release"
 
-Described = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # low, high, entries, which columns
-
 
 def singling_out(scene: Scene, names: Sequence[str], scope: str) -> list[Attack]:
     """The three attacks over some columns; those that make no guess at all are reported with nothing tried."""
     view = scene.view.select(names)
-    inside, outside = _equal(scene, names)
+    inside, outside = _equal(scene)
     several = len(names) if scope == "quasi" else min(SEVERAL, len(names))
     made = [("univariate", ONE, _univariate(scene, names))]
     made.append(("multivariate", MANY, _multivariate(scene, names, several, tails=False)))
     if any(axis.kind == NUMBER for axis in view.axes):
         made.append(("tails", TAILS, _multivariate(scene, names, several, tails=True)))
-    note = "; ".join(filter(None, [scene.note, "" if outside is None else EQUAL.format(count=f"{len(inside):,}")]))
+    note = "" if outside is None else EQUAL.format(count=f"{len(inside):,}")
     out = []
     for kind, meaning, described in made:
         found = _alone(scene, names, inside, described)
@@ -54,20 +54,22 @@ def singling_out(scene: Scene, names: Sequence[str], scope: str) -> list[Attack]
 EQUAL = "{count} people of the release and as many of the control group, so that both are equally easy to tell apart"
 
 
-def _equal(scene: Scene, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray | None]:
+def _equal(scene: Scene) -> tuple[People, People | None]:
     """People inside and outside, as many of each: in a larger group fewer descriptions fit only one."""
-    at = scene.at(names)
-    inside = scene.inside
-    if scene.outside is None:
-        return scene.places[np.ix_(inside, at)], None
-    count = min(inside.size, len(scene.outside))
-    mine = scene.rng.choice(inside.size, count, replace=False)
-    theirs = scene.rng.choice(len(scene.outside), count, replace=False)
-    return scene.places[np.ix_(inside[mine], at)], np.ascontiguousarray(scene.outside[np.ix_(theirs, at)])
+    inside, outside = scene.inside, scene.outside
+    if outside is None:
+        return inside, None
+    count = min(len(inside), len(outside))
+    return _some(inside, count, scene.rng), _some(outside, count, scene.rng)
 
 
-def _alone(scene: Scene, names: Sequence[str], places: np.ndarray, described: Described) -> Rate:
-    found = scene.view.select(names).fitting(np.ascontiguousarray(places), *described)
+def _some(people: People, count: int, rng: np.random.Generator) -> People:
+    return people if count == len(people) else people.take(rng.choice(len(people), count, replace=False))
+
+
+def _alone(scene: Scene, names: Sequence[str], people: People, described: Described) -> Rate:
+    """How many descriptions fit exactly one of all these people."""
+    found = people.fitting(described.among(scene.view.at(names), len(scene.view.names)))
     return Rate(int((found == 1).sum()), int(found.size))
 
 
@@ -76,7 +78,7 @@ def _univariate(scene: Scene, names: Sequence[str]) -> Described:
     view = scene.view.select(names)
     parts: list[np.ndarray] = []
     for j, (name, axis) in enumerate(zip(names, view.axes, strict=True)):
-        single = np.flatnonzero(scene.counts(name) == 1)
+        single = np.flatnonzero((view.released[name].counts == 1) & ~is_star(view.released[name]))
         single = single[np.isfinite(axis.low[single])]
         parts.append(np.column_stack([np.full(single.size, j), axis.low[single], axis.high[single], single]))
         real = np.flatnonzero(np.isfinite(axis.low) & np.isfinite(axis.high))
@@ -85,7 +87,7 @@ def _univariate(scene: Scene, names: Sequence[str]) -> Described:
             first, last = real[axis.low[real].argmin()], real[axis.high[real].argmax()]
             parts.append(np.array([[j, -np.inf, axis.high[first], first], [j, axis.low[last], np.inf, last]]))
     every = np.concatenate(parts)
-    return _each(every[scene.draw(len(every))], len(names))
+    return _each(every[scene.draw(len(every), scene.attempts)], len(names))
 
 
 def _each(parts: np.ndarray, columns: int) -> Described:
@@ -94,7 +96,7 @@ def _each(parts: np.ndarray, columns: int) -> Described:
     out = np.zeros(shape), np.zeros(shape), np.zeros(shape, np.int32), np.zeros(shape, bool)
     at = np.arange(len(parts)), parts[:, 0].astype(np.int64)
     out[0][at], out[1][at], out[2][at], out[3][at] = parts[:, 1], parts[:, 2], parts[:, 3], True
-    return out
+    return Described(*out)
 
 
 def _any_values(scene: Scene, names: Sequence[str]) -> Described:
@@ -109,7 +111,7 @@ def _any_values(scene: Scene, names: Sequence[str]) -> Described:
 def _multivariate(scene: Scene, names: Sequence[str], several: int, *, tails: bool) -> Described:
     """What some released records say in `several` columns drawn for each."""
     view = scene.view.select(names)
-    rows = scene.draw(view.released.rows)
+    rows = scene.draw(view.released.rows, scene.attempts)
     low, high, entries = view.records(rows)
     order = scene.rng.random((rows.size, len(names))).argsort(axis=1)
     used = order < several
@@ -122,13 +124,13 @@ def _multivariate(scene: Scene, names: Sequence[str], several: int, *, tails: bo
                 plain = np.isfinite(low[:, j]) & np.isfinite(high[:, j])
                 low[:, j] = np.where(plain & ~above, -np.inf, low[:, j])
                 high[:, j] = np.where(plain & above, np.inf, high[:, j])
-    return low, high, entries, used
+    return Described(low, high, entries, used)
 
 
 def _mixed(described: Described, rng: np.random.Generator) -> Described:
     """The same values in each column, each from another record."""
-    low, high, entries, used = (side.copy() for side in described)
+    low, high, entries = described.low.copy(), described.high.copy(), described.entries.copy()
     for j in range(low.shape[1]):
         order = rng.permutation(len(low))
         low[:, j], high[:, j], entries[:, j] = low[order, j], high[order, j], entries[order, j]
-    return low, high, entries, used
+    return Described(low, high, entries, described.used)

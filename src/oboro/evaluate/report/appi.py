@@ -146,7 +146,14 @@ def _appi_4(known: Material) -> CheckItem:
         "local_recode",
         "microaggregate",
         "round",
+        "k_conceal",
     )
+    if known.least is not None:
+        told = (
+            f"Steps: {listed(steps)}. Every released record can be at least {known.least} people's.",
+            f"処理:{listed(steps)}。どの提供レコードも少なくとも {known.least} 人のものであり得ます。",
+        )
+        return item("34-4", title, "evidence" if steps and known.holds else "open", told)
     alone = known.uniques
     said = "–" if alone is None else str(alone)
     told = (

@@ -4,36 +4,35 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from math import isfinite
+from threading import Thread
 from typing import Any
 
 import numpy as np
 import yaml
 
 from oboro.evaluate.attacks import attack
-from oboro.evaluate.classes import Classes
-from oboro.evaluate.dependence import correlation_difference
+from oboro.evaluate.classes import class_sizes
 from oboro.evaluate.identifiers import Finding, scan
-from oboro.evaluate.meaning import is_star, plain_numbers
+from oboro.evaluate.meaning import is_star
 from oboro.evaluate.metrics import Measure
 from oboro.evaluate.outliers import special_uniques
-from oboro.evaluate.pairs import Pairs, pairs
 from oboro.evaluate.report.checklists import Material, checklists
 from oboro.evaluate.report.distributions import compare
 from oboro.evaluate.report.facts import (
     AttackFacts,
     ColumnFacts,
-    PairFacts,
     SpecialFacts,
     TableFacts,
     UniquenessFacts,
 )
 from oboro.evaluate.report.findings import title
 from oboro.evaluate.report.report import Report
-from oboro.evaluate.risk import risk
+from oboro.evaluate.report.usefulness import pair_facts, usefulness
+from oboro.evaluate.risk import risk_of
 from oboro.evaluate.uniqueness import uniqueness
-from oboro.evaluate.utility import utility
 from oboro.evaluate.verdict import Verification
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy
@@ -67,6 +66,8 @@ def build(
     stream: Sequence[Mapping[str, Any]] = (),
     warnings: Sequence[str] = (),
     linkage: Sequence[Measure] = (),
+    target: str | None = None,
+    statistics: bool = True,
 ) -> Report:
     """Collect the facts about a release.
 
@@ -76,7 +77,8 @@ def build(
     do not stand in the order of the original, and measures of loss that need to know are not taken. `fraction` is the
     part of the population that the table holds, `control` a table of people who are in neither (for the attacks, of
     which each makes at most `attempts` guesses; 0: none is run), `stream` the metrics of a stream, one after the other,
-    `linkage` what attacks on a release without groups found.
+    `linkage` what attacks on a release without groups found. With a `target` column a model of it is trained on the
+    release; `statistics=False` leaves out what takes a second: models, and estimates of densities.
     """
     done = [plain(step) for step in steps]
     k = _promised_k(done)
@@ -84,13 +86,31 @@ def build(
     both = [name for name in quasi if name in before and name in after]
     secret = [name for name in sensitive if name in before and name in after]
     known = hierarchies or {}
-    now = risk(after, quasi=both, k=k or SMALLEST_CELL) if both else None
+    sizes, sizes_before = (class_sizes(table, both) if both else None for table in (after, before))
+    now, was = (None if one is None else risk_of(one, k or SMALLEST_CELL) for one in (sizes, sizes_before))
+    least = _least_candidates(verification, linkage)
     smallest = smallest_cell if smallest_cell is not None else max(SMALLEST_CELL, k or 0)
     roles = {**dict.fromkeys(quasi, "quasi"), **dict.fromkeys(sensitive, "sensitive")}
+    if statistics and max(before.rows, after.rows) > MOST_SPECIAL_ROWS:
+        Thread(
+            target=import_module, args=("sklearn.ensemble",)
+        ).start()  # a second, while kernels leave the interpreter free
     attacks = _attacks(before, after, both, secret, known, control, paired, attempts) if attempts else []
+    useful, pair = usefulness(
+        before,
+        after,
+        quasi=both,
+        sensitive=secret,
+        identifiers=identifiers,
+        hierarchies=known,
+        k=k or 1,
+        paired=paired,
+        sizes=sizes,
+        target=target,
+        statistics=statistics,
+    )
     attacks = [_judged(one, k if verification is not None and verification.holds else None) for one in attacks]
     found = scan(after)
-    pair = pairs(before, after, [*both, *secret, *(name for name in after if name not in (*both, *secret))])
     holds = None if verification is None or not verification.verdicts else verification.holds
     material = Material(
         identifiers=identifiers,
@@ -99,8 +119,8 @@ def build(
         steps=done,
         findings=found,
         attacks=attacks,
-        uniques=None if now is None else now.uniques,
-        risk_max=None if now is None else now.prosecutor_max,
+        uniques=None if now is None or least is not None else now.uniques,
+        least=least,
         models=[] if verification is None else [one.model for one in verification.verdicts],
         holds=holds,
         quasi=both,
@@ -112,14 +132,16 @@ def build(
         sensitive=list(sensitive),
         verification=None if verification is None else plain(verification.as_dict()),
         risk=None if now is None else plain(now.as_dict()),
-        risk_before=plain(risk(before, quasi=both, k=k or SMALLEST_CELL).as_dict()) if both else None,
-        risk_measures=[] if now is None else [plain(one.as_dict()) for one in now.measures()],
+        risk_before=None if was is None else plain(was.as_dict()),
+        risk_measures=[] if now is None else [_risk_measure(one, least) for one in now.measures()],
+        risk_applies=least is None,
+        least_candidates=least,
         attacks=attacks,
         linkage=[plain(one.as_dict()) for one in linkage],
-        uniqueness=_uniqueness(after, both, fraction),
-        special=_special(before, after, both),
-        utility=_utility(before, after, both, pair, hierarchies=hierarchies, k=k or 1, paired=paired),
-        pairs=_pairs(pair),
+        uniqueness=None if sizes is None or not sizes.size or least is not None else _uniqueness(sizes, fraction),
+        special=_special(before, after, both) if least is None else None,
+        utility=[plain(one.as_dict()) for one in useful],
+        pairs=pair_facts(pair),
         columns=_columns(original, released, roles, known, smallest),
         steps=done,
         recipe=recipe_text,
@@ -196,10 +218,24 @@ def _judged(one: AttackFacts, k: int | None) -> AttackFacts:
     return one.model_copy(update={"allowed": within})
 
 
-def _uniqueness(released: Dataset, quasi: Sequence[str], fraction: float) -> UniquenessFacts | None:
-    if not quasi or not released.rows:
-        return None
-    return UniquenessFacts.model_validate(uniqueness(Classes.of(released, quasi).sizes, fraction).as_dict())
+def _uniqueness(sizes: np.ndarray, fraction: float) -> UniquenessFacts:
+    return UniquenessFacts.model_validate(uniqueness(sizes, fraction).as_dict())
+
+
+NOT_CLASSES = "does not apply: the release is not made of classes of records that look alike; see the least candidates"
+
+
+def _least_candidates(verification: Verification | None, linkage: Sequence[Measure]) -> int | None:
+    """How many people the most exposed record of a concealed release can be; None for releases made of classes."""
+    verdicts = () if verification is None else verification.verdicts
+    found = [one.achieved for one in verdicts if one.model.endswith("-concealment")]
+    found += [one.value for one in linkage if one.name == "least_candidates"]
+    return None if not found else min((int(one) for one in found if one is not None), default=0)
+
+
+def _risk_measure(measure: Measure, least: int | None) -> dict[str, Any]:
+    facts: dict[str, Any] = plain(measure.as_dict())
+    return facts if least is None else {**facts, "note": NOT_CLASSES}
 
 
 def _special(original: Dataset, released: Dataset, quasi: Sequence[str]) -> SpecialFacts | None:
@@ -237,29 +273,6 @@ def _table(original: Dataset, released: Dataset, quasi: Sequence[str]) -> TableF
         bytes_before=sum(original.memory().values()),
         bytes_after=sum(released.memory().values()),
     )
-
-
-def _utility(
-    original: Dataset, released: Dataset, quasi: Sequence[str], pair: Pairs | None, **options: Any
-) -> list[dict[str, Any]]:
-    if not quasi:
-        return []
-    measures = utility(original, released, quasi=quasi, **options)
-    if pair is not None:
-        measures += pair.measures()
-        numeric = [
-            name for name in pair.columns if all(plain_numbers(t[name]) is not None for t in (original, released))
-        ]
-        if len(numeric) > 1:
-            measures.append(correlation_difference(original, released, numeric))
-    return [plain(one.as_dict()) for one in measures]
-
-
-def _pairs(pair: Pairs | None) -> PairFacts | None:
-    if pair is None:
-        return None
-    sides = {side: np.round(getattr(pair, side), 4).tolist() for side in ("before", "after")}
-    return PairFacts(columns=list(pair.columns), sampled=pair.sampled, **sides)
 
 
 def _columns(

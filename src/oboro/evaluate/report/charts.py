@@ -48,7 +48,7 @@ def intervals(rows: list[dict[str, Any]], width: int) -> str:
     layers = []
     for side, colour, dot, offset in (("control", BEFORE, 70, 5), ("attack", AFTER, 90, -3)):
         chart = _chart([row for row in values if row["side"] == side], width=width - LABELS - 20, height=alt.Step(30))
-        y = alt.Y("label:N", sort=None, title=None, axis=_labels_axis(minExtent=LABELS, maxExtent=LABELS))
+        y = alt.Y("label:N", sort=None, title=None, axis=_labels_axis(14, minExtent=LABELS, maxExtent=LABELS))
         x = alt.X("low:Q", title="share that was right", axis=_values_axis(".0%"), scale=alt.Scale(domain=[0, 1]))
         layers.append(chart.mark_rule(color=colour, strokeWidth=2, yOffset=offset).encode(x=x, x2="high:Q", y=y))
         point = chart.mark_point(color=colour, fill=colour, size=dot, opacity=1, yOffset=offset)
@@ -86,16 +86,20 @@ def lattice(points: list[dict[str, Any]]) -> str:
     """Combinations of levels by how far they generalize and what they lose; the chosen one is filled."""
     import altair as alt
 
+    heights, losses = ([point[name] for point in points] for name in ("height", "loss"))
+    first, last, room = min(heights), max(heights), (max(losses) - min(losses)) * 0.12 or 0.05
+    ticks = list(range(first, last + 1, -(-(last - first + 1) // 10)))
+    domain = [max(0.0, min(losses) - room), max(losses) + room]
     layers = []
     for chosen in (False, True):
         chart = _chart([point for point in points if point["chosen"] is chosen], width=WIDTH - 60, height=150)
         x = alt.X(
             "height:Q",
             title="levels in all",
-            axis=_values_axis("d", tickMinStep=1),
-            scale=alt.Scale(zero=False, nice=True),
+            axis=_values_axis("d", values=ticks),
+            scale=alt.Scale(domain=[first - 0.6, last + 0.6], nice=False),
         )
-        y = alt.Y("loss:Q", title="loss", axis=_values_axis(".2f"), scale=alt.Scale(zero=False, nice=True))
+        y = alt.Y("loss:Q", title="loss", axis=_values_axis("~g"), scale=alt.Scale(domain=domain, nice=False))
         fill = AFTER if chosen else "transparent"
         layers.append(chart.mark_point(color=AFTER, fill=fill, size=130, opacity=1, strokeWidth=2).encode(x=x, y=y))
     return _svg(alt.layer(*layers))
@@ -178,10 +182,10 @@ def _chart(rows: list[dict[str, Any]], **size: Any) -> Any:
     return alt.Chart(alt.InlineData(values=rows), **size)
 
 
-def _labels_axis(**more: Any) -> Any:
+def _labels_axis(padding: int = 6, **more: Any) -> Any:
     import altair as alt
 
-    return alt.Axis(ticks=False, domain=False, grid=False, labelPadding=6, labelLimit=0, **more)
+    return alt.Axis(ticks=False, domain=False, grid=False, labelPadding=padding, labelLimit=0, **more)
 
 
 def _values_axis(form: str, **more: Any) -> Any:

@@ -153,8 +153,8 @@ def _judged(one: AttackFacts) -> tuple[Tone, str]:
 def _rate(rate: RateFacts) -> Cell:
     if rate.share is None:
         return Cell("–")
-    hint = f"{percent(rate.low)} – {percent(rate.high)}; {count(rate.right)} / {count(rate.tried)}"
-    return Cell(percent(rate.share), hint=Data(hint))
+    hints = [f"{percent(rate.low)} – {percent(rate.high)}", f"{count(rate.right)} / {count(rate.tried)}"]
+    return Cell(percent(rate.share), hint=[Data(hint) for hint in hints])
 
 
 # Population -----------------------------------------------------------------------------------------------------------
@@ -211,17 +211,22 @@ def pairs(report: Report) -> Section | None:
     sides = (("before", found.before), ("after", found.after))
     pictures = [Picture(name, charts.heat(found.columns, matrix)) for name, matrix in sides]
     gaps = [(abs(found.before[i][j] - found.after[i][j]), i, j) for i in range(len(found.columns)) for j in range(i)]
+    measured = [one for one in report.utility if one["name"] == "correlation_difference"]
+    linear = {one["column"]: one["value"] for one in measured if one["column"] is not None}
     rows = [
         [
-            Cell(Data(f"{found.columns[j]} × {found.columns[i]}")),
+            Cell(Data(pair)),
             *(Cell(number(side[i][j])) for _, side in sides),
             Cell(number(gap)),
+            *([Cell(number(linear[pair]) if pair in linear else "")] if linear else []),
         ]
         for gap, i, j in sorted(gaps, reverse=True)[:10]
+        for pair in [f"{found.columns[j]} × {found.columns[i]}"]
     ]
-    grid = Grid(
-        ["pair", "before", "after", "difference"], rows, frozenset({1, 2, 3}), caption="The pairs that changed most."
-    )
+    if linear and not any(row[-1].text for row in rows):
+        rows, linear = [row[:-1] for row in rows], {}
+    head = ["pair", "before", "after", "difference", *(["correlation difference"] if linear else [])]
+    grid = Grid(head, rows, frozenset({1, 2, 3, 4}), caption="The pairs that changed most.")
     sampled = (
         f" Measured on a random {count(found.sampled)} rows of each table; right to about 0.005."
         if found.sampled

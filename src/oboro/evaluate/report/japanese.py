@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from oboro.evaluate.report.japanese_tables import TABLES
+
 __all__ = ["JAPANESE", "PICTURE_WORDS"]
 
 PICTURE_WORDS = frozenset(
@@ -47,6 +49,7 @@ _PAGE = {
     "Attacks": "攻撃",
     "Alone": "一意性",
     "Loss": "損失",
+    "Statistics": "統計",
     "Pairs": "列の関係",
     "Columns": "列",
     "Solution": "解",
@@ -72,6 +75,18 @@ _GLANCE = {
     "of {n}": "全 {n} 中",
     "{share} of the release": "提供データの {share}",
     "{value} before": "加工前 {value}",
+    "people whom any record can be": "どのレコードも取り得る人数",
+}
+
+_SUMMARY = {
+    "Rows": "行",
+    "{a} in, {b} out, {c} suppressed": "入力 {a}、出力 {b}、抑制 {c}",
+    "{a} in, {b} out (dropped: {names})": "入力 {a}、出力 {b}(削除:{names})",
+    "highest": "最大",
+    "mean": "平均",
+    "{a} run, none better than its control": "{a} 件実行、対照群を上回るものなし",
+    "{a} run, {b} better than control": "{a} 件実行、{b} 件が対照群を上回る",
+    "0 % is the original": "0 % は元データと同じ",
 }
 
 _PROMISES = {
@@ -83,6 +98,10 @@ _PROMISES = {
     "Checked on the released table alone, after the last step, by regrouping its rows over {over}. "
     "How the release was made played no part in it.": (
         "最後の処理の後、提供データだけを {over} でグループ化し直して確認しました。加工の方法は考慮していません。"
+    ),
+    "Checked after the last step, by matching released records and people over {over} in all possible ways. "
+    "How the release was made played no part in it.": (
+        "最後の処理の後、{over} について提供レコードと人のあらゆる対応付けを調べて確認しました。加工の方法は考慮していません。"
     ),
     "verdict": "判定",
     "model": "モデル",
@@ -100,7 +119,21 @@ _PROMISES = {
     "recursive ({c}, {l})-diversity of {name}": "{name} の再帰的 ({c}, {l})-多様性",
     "{t}-closeness of {name} ({distance} distance)": "{name} の {t}-近接性({distance} 距離)",
     "(α, k)-anonymity with α = {alpha} for {name}": "{name} の (α, k)-匿名性(α = {alpha})",
-    "complete {k}-concealment": "完全 {k}-秘匿性",
+    "{k}-concealment": "{k}-秘匿性",
+    "maximum risk of {r}": "最大リスク {r} 以下",
+    "average risk of {r}": "平均リスク {r} 以下",
+    "equal": "等価",
+    "ordered": "順序",
+    "hierarchical": "階層",
+    "every released record can be {n} people's or more, and everybody can be behind as many": (
+        "どの提供レコードも {n} 人以上のものであり得て、誰もが同数以上のレコードの本人であり得ます"
+    ),
+    "{a} of {b} released records and people have fewer than {c} candidates, the worst {d}": (
+        "提供レコードと人の {b} 件中 {a} 件で候補が {c} 未満(最少 {d})"
+    ),
+    "the released records cannot all be the originals'; a value was changed or is not understood": (
+        "提供レコードのすべてが元レコードに対応することはあり得ません(値が変更されたか、解釈できません)"
+    ),
     "δ-presence from {low} to {high}": "δ-存在性({low} ~ {high})",
     "{model} holds: {note}.": "{model} は成立:{note}。",
     "{model} is broken: {note}.": "{model} は不成立:{note}。",
@@ -108,6 +141,12 @@ _PROMISES = {
     "{model} is broken in {a} of {groups} ({records}; required {r}, achieved {v}; sizes of the worst groups: {sizes}).": (
         "{model} は {groups} のうち {a} で不成立({records}、要求 {r}、達成 {v}、最悪グループの大きさ:{sizes})。"
     ),
+    "{n} groups": "{n} グループ",
+    "{n} group": "{n} グループ",
+    "{n} records": "{n} レコード",
+    "{n} record": "{n} レコード",
+    "required {r}, achieved {v}": "要求 {r}、達成 {v}",
+    "required {r}, achieved none": "要求 {r}、達成なし",
     "the table has no records": "表にレコードがありません",
 }
 
@@ -125,7 +164,7 @@ _WARNINGS = {
     "Released values of {column} look like an identifier ({kind}): {count} records.": (
         "{column} の提供値に識別子({kind})に見えるものがあります:{count} 件。"
     ),
-    "The attack {name} does better than its control.": "攻撃「{name}」が対照群を上回っています。",
+    "The attack {what} does better than its control.": "攻撃「{what}」が対照群を上回っています。",
     "Step {step}: {said}": "処理 {step}:警告があります(英語版を参照)。",
     "The roles of the columns were guessed from their names and values: {roles}.": (
         "列の役割は列名と値から推定しました:{roles}。"
@@ -175,6 +214,13 @@ _RISK = {
         "母集団全体との照合で平均的に正しく結び付くレコードの割合"
     ),
     "the part of the records that stand alone in their class": "グループに自分しかいないレコードの割合",
+    "This release is not made of classes of records that look alike over {quasi}: a record may look like no other and still "
+    "be anybody's of many. Prosecutor, journalist and marketer risk and uniqueness count such classes and do not apply; "
+    "they are not shown. What applies is how many people every record can be.": (
+        "この提供データは {quasi} が一致するレコードのグループからなるものではありません。レコードは他のどれとも異なって見えても、"
+        "多くの人の誰のものでもあり得ます。検察官・ジャーナリスト・マーケターの各リスクと一意性はグループを数えるものであり、"
+        "適用されないため示しません。適用されるのは、各レコードが何人のものであり得るかです。"
+    ),
 }
 
 _ATTACKS = {
@@ -241,10 +287,10 @@ _ATTACKS = {
     "{count} people of the release and as many of the control group, so that both are equally easy to tell apart": (
         "提供データの {count} 人と、同数の対照群(見分けやすさを揃えるため)"
     ),
-    "run on a random {part} of {rows} released records; among fewer people each is easier to tell apart, "
+    "run on a random {part} of {rows} released records; among fewer records each is easier to tell apart, "
     "so the rate of the whole table is at most this one, within the interval": (
         "{rows} 件の提供レコードから無作為に選んだ {part} 件で実行。"
-        "人数が少ないほど見分けやすいため、全体の率は区間の範囲でこれ以下です"
+        "レコードが少ないほど見分けやすいため、全体の率は区間の範囲でこれ以下です"
     ),
     "the same people, each with their own record taken out of the release": (
         "同じ人々(それぞれ本人のレコードを提供データから除いたもの)"
@@ -335,234 +381,6 @@ _ALONE = {
     ),
 }
 
-_LOSS = {
-    "What the release lost": "加工による損失",
-    "measure": "指標",
-    "value": "値",
-    "column": "列",
-    "Column by column; 0 means that nothing was lost.": "列ごとの値。0 は損失なし。",
-    "{a} to {b}, {better} is better": "範囲 {a} ~ {b}、{better}ほど良い",
-    "{a} to {b}": "範囲 {a} ~ {b}",
-    "lower": "小さい",
-    "higher": "大きい",
-    "records released": "提供レコード比",
-    "suppressed records": "抑制レコード",
-    "suppressed cells": "抑制セル",
-    "generalization intensity": "一般化の強さ",
-    "ncp": "NCP",
-    "discernibility": "識別不能性指標",
-    "average class size": "平均グループサイズ",
-    "non uniform entropy": "非一様エントロピー",
-    "sse": "SSE",
-    "mean squared error": "平均二乗誤差",
-    "association difference": "関連の差",
-    "correlation difference": "相関の差",
-    "total variation": "全変動距離",
-    "kolmogorov smirnov": "コルモゴロフ–スミルノフ",
-    "wasserstein": "ワッサースタイン",
-    "greatest gap between the cumulated shares": "累積割合の差の最大値",
-    "mean way that values moved, over their range": "値の移動距離の平均(値域に対する比)",
-    "part of the rows that would have to change to get the original frequencies back": (
-        "元の度数に戻すために変える必要のある行の割合"
-    ),
-    "released records per original record": "元レコード1件当たりの提供レコード数",
-    "part of the records with * in every quasi-identifier": "すべての準識別子が * のレコードの割合",
-    "part of the cells of quasi-identifiers that are *": "準識別子のセルのうち * の割合",
-    "part of the cells that are *": "* のセルの割合",
-    "how far values climbed: mean level over the height of the hierarchy (without one: the value 0, * 1)": (
-        "値がどこまで一般化されたか:平均レベル÷階層の高さ(階層がなければ値は 0、* は 1)"
-    ),
-    "normalized certainty penalty: mean part of the column's domain that a released value may stand for": (
-        "正規化確実性ペナルティ:提供値が表し得る範囲が列の値域に占める割合の平均"
-    ),
-    "bits needed to get the original values back, over the bits needed if everything were suppressed": (
-        "元の値の復元に必要なビット数÷すべて抑制した場合のビット数"
-    ),
-    "sum of the squared differences of standardized numbers": "標準化した数値の差の二乗和",
-    "mean of the squared differences of standardized numbers: SSE / SST, if every record is released": (
-        "標準化した数値の差の二乗平均(全レコード提供時は SSE / SST)"
-    ),
-    "sum over records of how many look alike; a suppressed or dropped record counts as looking like all": (
-        "各レコードと同じに見えるレコード数の総和(抑制・削除されたレコードは全件と同じとみなす)"
-    ),
-    "mean size of the unsuppressed classes over k = {k}": "抑制されていないグループの平均サイズ÷k(k = {k})",
-    "mean difference, over pairs of columns, of how strongly they go together (Cramér's V) before and after": (
-        "列の対の関連の強さ(クラメールの V)の加工前後の差の平均"
-    ),
-    "mean difference of the correlation before and after, over pairs of columns with numbers": (
-        "数値列の対の相関係数の加工前後の差の平均"
-    ),
-    "rows are taken to be in the order of the original table": "行は元の表の順とみなした",
-    "it is not known which released record was made from which original one": "提供レコードと元レコードの対応が不明",
-    "a number that is now missing or * counts as the mean": "欠損又は * になった数値は平均値とみなす",
-    "missing originals are left out": "元の値が欠損のものは除く",
-    "missing and suppressed values are left out": "欠損値と抑制値は除く",
-    "generalized labels are spread evenly over the original values under them": "一般化ラベルは下位の値に均等に配分",
-    "labels without a hierarchy are compared as categories": "階層のないラベルはカテゴリとして比較",
-    "without {names}": "{names} を除く",
-    "{a} of {b} pairs left out: a column is constant": "{b} 対のうち {a} 対を除外:定数の列",
-    "fewer than two columns of numbers": "数値列が2つ未満",
-    "one of the tables has no records": "一方の表にレコードがありません",
-    "a random {n} rows; right to about 0.005": "無作為の {n} 行(誤差は約 0.005)",
-    "the table has no records, or a released value is neither an original one nor a label of the hierarchy": (
-        "レコードがないか、提供値が元の値でも階層のラベルでもありません"
-    ),
-}
-
-_PAIRS = {
-    "Columns together": "列どうしの関係",
-    "Cramér's V of every pair of columns: 0 independent, 1 one follows from the other. Suppressed cells are left out. "
-    "Nearer to before is better.": (
-        "列の対ごとのクラメールの V:0 は独立、1 は一方から他方が決まる。抑制されたセルは除きます。加工前に近いほど良い値です。"
-    ),
-    "The pairs that changed most.": "最も変わった対。",
-    "Measured on a random {n} rows of each table; right to about 0.005.": (
-        "各表の無作為の {n} 行で測定(誤差は約 0.005)。"
-    ),
-    "pair": "対",
-    "difference": "差",
-}
-
-_COLUMNS = {
-    "Columns before and after": "列の加工前と加工後",
-    "Shares of rows, before and after, under the labels that are released; * is what was suppressed. "
-    "No label is shown that fewer than {n} rows hold.": (
-        "提供されるラベルごとの行の割合(加工前・加工後)。* は抑制値。{n} 行未満のラベルは表示しません。"
-    ),
-    "Shares of rows under the labels that are released; * is what was suppressed. "
-    "No label is shown that fewer than {n} rows hold.": (
-        "提供されるラベルごとの行の割合。* は抑制値。{n} 行未満のラベルは表示しません。"
-    ),
-    "The first {a} of {b} are drawn.": "{b} 列のうち最初の {a} 列を図示。",
-    "The original has no such values, so only the release is drawn.": (
-        "元データに該当する値がないため、提供データのみ図示。"
-    ),
-    "Not drawn:": "図示しないもの:",
-    "missing {a} before, {b} after.": "欠損 加工前 {a}、加工後 {b}。",
-    "suppressed {a} before, {b} after.": "抑制 加工前 {a}、加工後 {b}。",
-    "rare {a} before, {b} after.": "稀な値 加工前 {a}、加工後 {b}。",
-    "missing {b} after.": "欠損 加工後 {b}。",
-    "suppressed {b} after.": "抑制 加工後 {b}。",
-    "rare {b} after.": "稀な値 加工後 {b}。",
-    "Bins with fewer than {n} rows are not drawn.": "{n} 行未満の区間は図示しません。",
-    "Rare labels, and all held by fewer than {n} rows, are counted together.": (
-        "稀なラベルと {n} 行未満のラベルはまとめて数えました。"
-    ),
-    "role": "役割",
-    "different values": "異なる値の数",
-    "missing": "欠損",
-    "suppressed": "抑制",
-    "memory": "メモリ",
-    "quasi": "準識別子",
-    "sensitive": "要配慮",
-    "other": "その他",
-    "dropped": "削除",
-    "text": "文字列",
-    "integer": "整数",
-    "number": "数値",
-    "date": "日付",
-    "datetime": "日時",
-    "boolean": "真偽値",
-    "share of rows": "行の割合",
-    "rows in a class": "グループの行数",
-    "(missing)": "(欠損)",
-    "(other)": "(その他)",
-}
-
-_MADE = {
-    "Why this solution": "なぜこの解か",
-    "The chosen combination and its runners-up": "選ばれた組合せと次点",
-    "Filled: the chosen one; open: the next best. To the right more was generalized, upwards more was lost.": (
-        "塗りつぶし:選ばれたもの、白抜き:次点。右ほど一般化が強く、上ほど損失が大きい。"
-    ),
-    "Each column can be released on several levels; 0 is the value itself. There are {n} combinations of levels. "
-    "Of those that keep every promise within the allowed suppression the one with the least loss was chosen; "
-    "the next best that were tried stand beside it.": (
-        "各列は複数のレベルで提供できます(0 は値そのもの)。レベルの組合せは {n} 通りです。許容された抑制の範囲ですべての約束を守る"
-        "組合せのうち、損失が最小のものを選びました。試した次点を並べて示します。"
-    ),
-    "Tried: {n}.": "試行:{n}。",
-    "Followed from those: {n}.": "そこから導かれたもの:{n}。",
-    "Could not be better: {n}.": "より良くなり得ないもの:{n}。",
-    "Minimal, so that in those no column could be finer: {n}.": "極小解(どの列もこれ以上細かくできない):{n}。",
-    "level of": "レベル",
-    "✓ chosen": "✓ 採用",
-    "no. {n}": "{n} 位",
-    "{a} of {b}": "{a} / {b}",
-    "suppressed rows": "抑制した行",
-    "loss": "損失",
-    "loss ({name})": "損失({name})",
-    "levels in all": "レベルの合計",
-    "The stream over time": "ストリームの推移",
-    "at the end": "終了時",
-    "seconds": "秒",
-    "records per second": "毎秒レコード数",
-    "latency in ms, 99 of 100 records": "遅延(ミリ秒、99 パーセンタイル)",
-    "What was done": "実施した処理",
-    "What was done, step by step": "実施した処理(順)",
-    "step": "処理",
-    "rows": "行",
-    "columns": "列",
-    "time": "時間",
-    "cells changed": "変更したセル",
-    "attribute": "属性",
-    "method": "方法",
-    "records": "レコード",
-    "changed": "変更",
-    "coded": "置換え",
-    "bound": "境界",
-    "values": "値",
-    "missing records": "欠損レコード",
-    "standard deviation": "標準偏差",
-    "distribution": "分布",
-    "recoding": "再符号化",
-    "warning": "警告",
-    "kept": "維持",
-    "k": "k",
-    "{a} in, {b} out": "入力 {a}、出力 {b}",
-    "How things are counted": "数え方",
-    "A missing value is a value like any other: in grouping rows, in verifying, in measuring risk and in counting "
-    "sensitive values.": (
-        "欠損値は、グループ化・検証・リスク測定・要配慮値の計数のいずれでも、1つの値として扱います。"
-    ),
-    "Suppression writes * into every quasi-identifier of a row. Suppressed rows stay in the release, form one class of "
-    "their own, and are held to the same promises as all others.": (
-        "抑制は行のすべての準識別子に * を書きます。"
-        "抑制された行は提供データに残り、1つのグループとして他と同じ約束の対象になります。"
-    ),
-    "Rows that a step drops are in no figure about the release; they count only as rows that came in and did not go "
-    "out.": "処理で削除された行は提供データの数値に含まれず、入力されて出力されなかった行としてのみ数えます。",
-    "A * counts as the loss of the whole value. Measures of loss speak of the quasi-identifiers; distances between "
-    "distributions speak of every column that both tables have.": (
-        "* は値全体の損失とみなします。損失の指標は準識別子について、分布間の距離は両方の表にあるすべての列について測ります。"
-    ),
-    "Labels that fewer than {n} rows hold are counted together or not at all. This page holds no record of "
-    "either table, but it holds the recipe: keep it with those who may know how the release was made.": (
-        "{n} 行未満のラベルはまとめるか、数えません。このページはどちらの表のレコードも含みませんが、レシピを含みます。"
-        "加工方法を知ってよい人だけが保管してください。"
-    ),
-    "input": "入力",
-    "output": "出力",
-    "control group": "対照群",
-    "path": "ファイル名",
-    "bytes": "バイト数",
-    "sha256": "SHA-256",
-    "dropped columns": "削除した列",
-    "columns not looked at": "調べていない列",
-    "quasi-identifiers": "準識別子",
-    "sensitive columns": "要配慮列",
-    "privacy models verified": "検証したモデル",
-    "seed": "乱数シード",
-    "versions": "版",
-    "set in the recipe; whoever has it can repeat the random choices": (
-        "レシピで指定(これを持つ者は乱数を再現できます)"
-    ),
-    "none; the random choices cannot be repeated": "なし(乱数は再現できません)",
-    "not known": "不明",
-    "{a} for the original, {b} for the release": "元データ {a}、提供データ {b}",
-    "The recipe": "レシピ",
-}
-
 _CHECKLISTS = {
     "point": "項目",
     "state": "状態",
@@ -575,6 +393,6 @@ _CHECKLISTS = {
 }
 
 JAPANESE: dict[str, str] = {
-    **_PAGE, **_GLANCE, **_PROMISES, **_WARNINGS, **_RISK, **_ATTACKS, **_LINKAGE, **_ALONE,
-    **_LOSS, **_PAIRS, **_COLUMNS, **_MADE, **_CHECKLISTS,
+    **_PAGE, **_GLANCE, **_SUMMARY, **_PROMISES, **_WARNINGS, **_RISK, **_ATTACKS, **_LINKAGE, **_ALONE,
+    **_CHECKLISTS, **TABLES,
 }  # fmt: skip

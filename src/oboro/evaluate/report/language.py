@@ -16,7 +16,8 @@ from typing import Any, Self
 __all__ = ["Both", "Data", "translate", "translated", "untranslated"]
 
 LEFT_ALONE = ("key", "tone", "code", "head_data")
-FIGURE = r"[\d.,%<>– kMGTB∞e+-]+?"
+FIGURE = r"[\d.,%<>– kMGTB∞e+−-]+?"
+OURS = ("what", "model", "note", "groups", "limits", "records")  # places that hold words of ours, not names of columns
 LETTERS = re.compile(r"[A-Za-z]{2,}")
 
 untranslated: set[str] = set()
@@ -64,9 +65,16 @@ def _found(text: str) -> str | None:
         return JAPANESE[text]
     for pattern, japanese in _patterns():
         if match := pattern.fullmatch(text):
-            inner = {key: JAPANESE.get(value, value) for key, value in match.groupdict().items()}
+            inner = {key: _inner(key, value) for key, value in match.groupdict().items()}
             return japanese.format(**inner)
     return None
+
+
+def _inner(key: str, text: str) -> str:
+    """What stood in a place; some hold words of ours, which are translated in turn."""
+    from oboro.evaluate.report.japanese import JAPANESE
+
+    return (_found(text) if key in OURS else JAPANESE.get(text)) or text
 
 
 def _sentence(text: str) -> str | None:
@@ -82,11 +90,11 @@ def _sentence(text: str) -> str | None:
 
 @cache
 def _patterns() -> list[tuple[re.Pattern[str], str]]:
-    """Entries with places, those with the most words of their own first: the most particular one wins."""
+    """Entries with places: whole sentences first, then those with the most words of their own: the most particular wins."""
     from oboro.evaluate.report.japanese import JAPANESE
 
     entries = [entry for entry in JAPANESE.items() if "{" in entry[0]]
-    entries.sort(key=lambda entry: -len(re.sub(r"\{\w+\}", "", entry[0])))
+    entries.sort(key=lambda entry: (not entry[0].endswith("."), -len(re.sub(r"\{\w+\}", "", entry[0]))))
     return [(re.compile(_regex(english), re.DOTALL), japanese) for english, japanese in entries]
 
 

@@ -59,7 +59,7 @@ class Material:
     findings: Sequence[Finding]
     attacks: Sequence[AttackFacts]
     uniques: int | None
-    risk_max: float | None
+    least: int | None  # of a concealed release: how many people the most exposed record can be
     models: Sequence[str]
     holds: bool | None
     quasi: Sequence[str] = field(default_factory=tuple)

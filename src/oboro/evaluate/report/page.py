@@ -18,17 +18,18 @@ __all__ = ["render", "render_compact"]
 LONG_WORD = 24  # letters
 
 
-def render(report: Report, lang: str = "en") -> str:
+def render(report: Report) -> str:
     """The whole page."""
-    return _page(report, sections(report), compact=False, lang=lang)
+    return _page(report, sections(report), compact=False)
 
 
 def render_compact(report: Report) -> str:
     """The verdict, the main figures and the promises, to stand inside another page."""
-    return _page(report, [glance(report), promises(report)], compact=True, lang="en")
+    return _page(report, [glance(report), promises(report)], compact=True)
 
 
-def _page(report: Report, shown: list[Section], *, compact: bool, lang: str) -> str:
+def _page(report: Report, shown: list[Section], *, compact: bool) -> str:
+    lang = report.lang
     page = _template().render(
         report=report,
         headline=headline(report),

@@ -15,6 +15,7 @@ from oboro.evaluate.report.report import Report
 __all__ = ["DECISIONS", "public"]
 
 DECISIONS: dict[str, tuple[str, str]] = {
+    "lang": ("kept", "the language in which it shows itself"),
     "public": ("set", "says which version this is"),
     "holds": ("kept", "anybody can verify it on the release"),
     "table": ("released side only", "how many rows and which columns were withheld tells what was unusual"),
@@ -24,6 +25,8 @@ DECISIONS: dict[str, tuple[str, str]] = {
     "risk": ("kept", "anybody can compute it from the release"),
     "risk_before": ("removed", "how unique the originals are tells an attacker where to look"),
     "risk_measures": ("kept", "the figures of `risk`"),
+    "risk_applies": ("kept", "says how to read them"),
+    "least_candidates": ("kept", "what is promised of it is published anyway"),
     "attacks": ("rates only", "which columns, halves or secrets an attack used would be instructions"),
     "linkage": ("removed", "says how well which method of guessing works"),
     "uniqueness": ("kept", "computed from the release and a sampling fraction"),
@@ -90,8 +93,8 @@ def _attack(one: AttackFacts) -> AttackFacts:
 
 def _rounded(measure: Mapping[str, Any]) -> dict[str, Any]:
     """Two significant digits. A note may name columns that were left out, and the bounds of a measure count the rows."""
-    value = measure["value"]
-    out = {**measure, "value": None if value is None else float(f"{value:.2g}"), "note": ""}
+    short = {name: None if measure[name] is None else float(f"{measure[name]:.2g}") for name in ("value", "error")}
+    out = {**measure, **short, "note": ""}
     if out["low"] > 1:
         out["low"], out["high"] = 0.0, None
     return out

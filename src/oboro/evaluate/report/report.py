@@ -7,12 +7,11 @@ HTML that opens without a network, a few lines for the terminal, and a small vie
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
 from oboro.errors import FileError, UsageError
-from oboro.evaluate.report.blocks import count, number, percent
 from oboro.evaluate.report.facts import (
     AttackFacts,
     Checklist,
@@ -32,6 +31,8 @@ LANGUAGES = ("en", "ja")
 class Report(Facts):
     """Everything there is to say about one release, as data."""
 
+    lang: Literal["en", "ja"] = "en"
+    """The language in which it shows itself; the facts stay English."""
     public: bool = False
     """Whether everything that helps to undo the processing was left out."""
     holds: bool | None
@@ -45,6 +46,11 @@ class Report(Facts):
     risk_before: dict[str, Any] | None
     risk_measures: list[dict[str, Any]]
     """The figures of `risk`, each saying what it means."""
+    risk_applies: bool = True
+    """Whether `risk`, which counts classes of records that look alike, says how exposed people are: not where k-concealment
+    was promised, whose records need not look like any other; `least_candidates` does there."""
+    least_candidates: int | None = None
+    """Of a concealed release: how many people the most exposed record can be."""
     attacks: list[AttackFacts]
     """Attacks that were run against the release."""
     linkage: list[dict[str, Any]]
@@ -86,58 +92,26 @@ class Report(Facts):
         schema = cls.model_json_schema(mode="serialization")
         return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "oboro report"}
 
-    def to_html(self, path: str | Path | None = None, *, lang: str = "en") -> str:
-        """The report as one self-contained page in English or Japanese (`ja`); written to `path` if one is given."""
-        from oboro.evaluate.report.page import render
-
+    def in_language(self, lang: str) -> Report:
+        """The same report, speaking English (`en`) or Japanese (`ja`) wherever it shows itself."""
         if lang not in LANGUAGES:
             raise UsageError(f"lang: must be one of {', '.join(LANGUAGES)}; got {lang!r}")
-        html = render(self, lang)
+        return self.model_copy(update={"lang": lang})
+
+    def to_html(self, path: str | Path | None = None, *, lang: str | None = None) -> str:
+        """The report as one self-contained page, in its own language or another; written to `path` if one is given."""
+        from oboro.evaluate.report.page import render
+
+        html = render(self if lang is None else self.in_language(lang))
         if path is not None:
             _write(Path(path), html)
         return html
 
     def summary(self) -> str:
         """A few lines for the terminal."""
-        from oboro.evaluate.report.sections import headline
+        from oboro.evaluate.report.summary import summary
 
-        table = self.table
-        verdicts = (self.verification or {}).get("verdicts", [])
-        rows = f"{count(table.rows_before)} in, {count(table.rows_after)} out"
-        dropped = f" (dropped: {', '.join(table.dropped)})" if table.dropped else ""
-        lines = [
-            headline(self),
-            *(f"  {'✓' if one['holds'] else '✗'} {one['sentence']}" for one in verdicts),
-            f"Rows     {rows}, {count(table.rows_suppressed)} suppressed",
-            f"Columns  {table.columns_before} in, {table.columns_after} out{dropped}",
-            *self._risk_lines(),
-            *self._attack_lines(),
-            *(f"  {one['title']}: {number(one['value'])}. {one['note']}".rstrip(" .") for one in self.linkage),
-            *self._utility_lines(),
-        ]
-        return "\n".join(lines)
-
-    def _risk_lines(self) -> list[str]:
-        before, after = self.risk_before, self.risk
-        if before is None or after is None:
-            return []
-        pairs = [
-            f"{words} {percent(before[name])} → {percent(after[name])}"
-            for words, name in (("highest", "prosecutor_max"), ("mean", "prosecutor_mean"))
-        ]
-        return [f"Risk     {', '.join(pairs)}; unique rows {count(before['uniques'])} → {count(after['uniques'])}"]
-
-    def _attack_lines(self) -> list[str]:
-        tried = [one for one in self.attacks if one.attack.tried]
-        better = [one.name for one in tried if one.better_than_control]
-        said = f"{len(better)} better than control: {', '.join(better)}" if better else "none better than its control"
-        return [f"Attacks  {len(tried)} run, {said}"] if tried else []
-
-    def _utility_lines(self) -> list[str]:
-        found = {one["name"]: one for one in self.utility if one["column"] is None and one["value"] is not None}
-        chosen = [found[name] for name in ("ncp", "generalization_intensity", "suppressed_cells") if name in found]
-        words = [f"{one['title']} {percent(one['value'])}" for one in chosen]
-        return [f"Loss     {', '.join(words)} (0 % is the original)"] if words else []
+        return summary(self)
 
     def _repr_html_(self) -> str:
         from oboro.evaluate.report.page import render_compact

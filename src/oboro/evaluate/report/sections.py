@@ -24,11 +24,11 @@ from oboro.evaluate.report.blocks import (
     number,
     percent,
     size,
-    words,
 )
 from oboro.evaluate.report.distributions import MISSING, OTHER, SPECIAL, SUPPRESSED, Bar, Distribution
 from oboro.evaluate.report.findings import alone, attacks, checklist_sections, pairs, stream, warnings
-from oboro.evaluate.report.language import Both, Data, translate
+from oboro.evaluate.report.language import Data
+from oboro.evaluate.report.losses import losses, statistics
 from oboro.evaluate.report.provenance import counting, evidence, recipe, solutions, steps
 
 if TYPE_CHECKING:
@@ -74,15 +74,17 @@ def glance(report: Report) -> Section:
         Card("rows suppressed", count(table.rows_suppressed), f"{share} of the release"),
         Card("columns released", count(table.columns_after), "" if hidden else f"of {count(table.columns_before)}"),
     ]
-    if now is not None:
+    if now is not None and not report.risk_applies:
+        cards.append(Card("least candidates", count(report.least_candidates), "people whom any record can be"))
+    elif now is not None:
         figures = (
             ("unique rows", "uniques", count),
             ("highest risk", "prosecutor_max", percent),
             ("mean risk", "prosecutor_mean", percent),
         )
         cards += [
-            Card(words, show(now[name]), f"{show(before[name])} before" if before else "")
-            for words, name, show in figures
+            Card(label, show(now[name]), f"{show(before[name])} before" if before else "")
+            for label, name, show in figures
         ]
     return Section("glance", "At a glance", [Cards(cards)])
 
@@ -99,7 +101,7 @@ def promises(report: Report) -> Section:
     head = ["verdict", "model", "required", "achieved", "groups", "groups that break it"]
     grid = Grid(head, [_verdict_row(one) for one in verdicts], frozenset({2, 3, 4, 5}))
     remarks = [one["sentence"] for one in verdicts if one["note"] or not one["holds"]]
-    blocks: list[Block] = [Text(VERIFIED.format(over=over)), grid]
+    blocks: list[Block] = [Text((VERIFIED if report.risk_applies else MATCHED).format(over=over)), grid]
     if remarks:
         blocks.append(Notes(remarks))
     return Section("promises", "What was promised, and whether it holds", blocks)
@@ -111,6 +113,10 @@ NO_PROMISE = (
 )
 VERIFIED = (
     "Checked on the released table alone, after the last step, by regrouping its rows over {over}. "
+    "How the release was made played no part in it."
+)
+MATCHED = (
+    "Checked after the last step, by matching released records and people over {over} in all possible ways. "
     "How the release was made played no part in it."
 )
 
@@ -136,6 +142,13 @@ def risks(report: Report) -> Section | None:
     before, now = report.risk_before, report.risk
     if now is None:
         return None
+    if not report.risk_applies:
+        row = [Cell("least candidates", hint=CANDIDATES), Cell(count(report.least_candidates))]
+        blocks: list[Block] = [
+            Text(CONCEALED.format(quasi=", ".join(report.quasi))),
+            Grid(["risk", "value"], [row], frozenset({1})),
+        ]
+        return Section("risk", "Risk of being recognised", blocks)
     rows = [
         [
             Cell(one["title"], hint=one["meaning"]),
@@ -158,6 +171,12 @@ def _was(before: Mapping[str, Any] | None, name: str, show: Callable[[Any], str]
 
 
 UNIQUE = "rows that look like no other row"
+CANDIDATES = "people that the most exposed record can still be, by all ways to match people and records"
+CONCEALED = (
+    "This release is not made of classes of records that look alike over {quasi}: a record may look like no other and still "
+    "be anybody's of many. Prosecutor, journalist and marketer risk and uniqueness count such classes and do not apply; "
+    "they are not shown. What applies is how many people every record can be."
+)
 CLASSES = (
     "Rows by the size of the class they stand in: all rows that agree on every quasi-identifier. "
     "Who stands at the far left can be singled out."
@@ -179,61 +198,6 @@ def _class_bars(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[Bar]:
         )
         for low, high in sorted({*first, *second})
     ]
-
-
-# Loss -----------------------------------------------------------------------------------------------------------------
-
-
-def losses(report: Report) -> Section | None:
-    """What the release lost, measure by measure, then column by column."""
-    if not report.utility:
-        return None
-    rows = [
-        [Cell(one["title"], hint=_explained(one)), Cell(number(one["value"]), meter=_fullness(one))]
-        for one in report.utility
-        if one["column"] is None
-    ]
-    grid = Grid(["measure", "value"], rows, frozenset({1}))
-    return Section("loss", "What the release lost", [grid, *_by_column(report)])
-
-
-def _explained(measure: Mapping[str, Any]) -> list[str]:
-    """What it means, from where to where it goes, which way is better, what was assumed."""
-    parts = [measure["meaning"], _range(measure), measure["note"]]
-    return [f"{part[0].upper()}{part[1:]}." for part in parts if part]
-
-
-def _fullness(measure: Mapping[str, Any]) -> float | None:
-    bounded = measure["value"] is not None and measure["low"] == 0 and measure["high"] == 1
-    return float(measure["value"]) if bounded else None
-
-
-def _range(measure: Mapping[str, Any]) -> str:
-    high = "∞" if measure["high"] is None else number(measure["high"])
-    better = "" if measure["better"] == "neither" else f", {measure['better']} is better"
-    return f"{number(measure['low'])} to {high}{better}"
-
-
-def _by_column(report: Report) -> list[Block]:
-    """One row per column, one column per measure; measures that were not yet explained are explained below."""
-    mine = [one for one in report.utility if one["column"] is not None and " × " not in one["column"]]
-    if not mine:
-        return []
-    names = list(dict.fromkeys(one["name"] for one in mine))
-    found = {(one["column"], one["name"]): Cell(number(one["value"])) for one in mine}
-    rows = [
-        [Cell(Data(column)), *(found.get((column, name), Cell("")) for name in names)]
-        for column in dict.fromkeys(one["column"] for one in mine)
-    ]
-    told = {one["name"] for one in report.utility if one["column"] is None}
-    meanings = {one["name"]: one["meaning"] for one in mine if one["name"] not in told}
-    notes = [
-        Both(f"{words(name)}: {meaning}.", f"{translate(words(name), 'ja')}:{translate(meaning, 'ja')}。")
-        for name, meaning in meanings.items()
-    ]
-    head = ["column", *map(words, names)]
-    grid = Grid(head, rows, frozenset(range(1, len(head))), caption="Column by column; 0 means that nothing was lost.")
-    return [grid, *([Notes(notes)] if notes else [])]
 
 
 # Columns --------------------------------------------------------------------------------------------------------------
@@ -303,5 +267,19 @@ def _change(before: int | None, after: int | None) -> str:
     return count(after) if before == after else f"{count(before)} → {count(after)}"
 
 
-SECTIONS = (glance, promises, warnings, risks, attacks, alone, losses, pairs, columns, solutions, stream, steps)
+SECTIONS = (
+    glance,
+    promises,
+    warnings,
+    risks,
+    attacks,
+    alone,
+    losses,
+    statistics,
+    pairs,
+    columns,
+    solutions,
+    stream,
+    steps,
+)
 RECORD = (counting, evidence, recipe)

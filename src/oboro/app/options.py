@@ -1,0 +1,131 @@
+"""What commands share: their options, reading a table, showing progress, writing reports."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from oboro.evaluate.report import Report
+    from oboro.io.files import Source
+
+__all__ = [
+    "AsJson", "Data", "Delimiter", "Encoding", "Fraction", "Header", "Lang", "Pages", "PublicReport", "RecipeFile",
+    "ReportFile", "Sheet", "console", "names", "print_json", "read_table", "stages",
+]  # fmt: skip
+
+Data = Annotated[Path, typer.Argument(help="CSV, Parquet, Feather/Arrow or Excel file (also .csv.gz, .csv.zst).")]
+RecipeFile = Annotated[Path, typer.Option("--recipe", "-r", help="The recipe (YAML or JSON).")]
+ReportFile = Annotated[
+    Path | None, typer.Option("--report", help="Also write a report as one self-contained HTML file.")
+]
+PublicReport = Annotated[
+    Path | None,
+    typer.Option("--public-report", help="Also write a report without anything that helps to undo the processing."),
+]
+Lang = Annotated[str, typer.Option(help="Language of the reports: en or ja.")]
+Fraction = Annotated[
+    float, typer.Option(help="The part of the population that the table holds (population uniqueness).")
+]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of CSV input; found out if not given.")]
+Delimiter = Annotated[str | None, typer.Option(help="Delimiter of CSV input; found out if not given.")]
+Header = Annotated[bool, typer.Option(help="Whether the first line of CSV input names the columns.")]
+Sheet = Annotated[str | None, typer.Option(help="Sheet of Excel input; the first if not given.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON for programs.")]
+
+
+@contextmanager
+def stages() -> Iterator[Any]:
+    """A bar on stderr that shows the stage, and where rows are counted how many are done and how fast; only on a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rows]}"))
+    terminal = Console(stderr=True)
+    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
+        task = bar.add_task("starting", total=None, rows="")
+        began = {"": time.monotonic()}
+
+        def show(stage: str, done: int = 0, total: int | None = None) -> None:
+            seconds = time.monotonic() - began.setdefault(stage, time.monotonic())
+            rows = f"{done:,} rows, {done / seconds:,.0f} rows/s" if done and seconds else ""
+            bar.update(task, description=stage, completed=done, total=total, rows=rows)
+
+        yield show
+
+
+def console() -> Any:
+    """Where results for people go."""
+    from rich.console import Console
+
+    return Console()
+
+
+def names(text: str | None) -> list[str]:
+    """Names with commas between."""
+    return [name.strip() for name in text.split(",") if name.strip()] if text else []
+
+
+def print_json(content: Any) -> None:
+    """A result for programs."""
+    print(json.dumps(content, ensure_ascii=False, indent=2))
+
+
+def read_table(
+    path: Path,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    sheet: str | None = None,
+) -> Source:
+    """Read a table with a progress bar on stderr."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    from oboro.io.files import read
+
+    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    terminal = Console(stderr=True)
+    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
+        task = bar.add_task("reading", total=None)
+
+        def progress(done: int, total: int | None) -> None:
+            bar.update(task, completed=done, total=total)
+
+        return read(path, encoding=encoding, delimiter=delimiter, header=header, sheet=sheet, progress=progress)
+
+
+@dataclass(frozen=True)
+class Pages:
+    """The reports that were asked for."""
+
+    owner: Path | None
+    public: Path | None
+    lang: str
+
+    def __post_init__(self) -> None:
+        from oboro.errors import UsageError
+
+        if self.lang not in ("en", "ja"):
+            raise UsageError(f"--lang: must be en or ja; got {self.lang!r}")
+
+    @property
+    def any(self) -> bool:
+        """Whether one was asked for."""
+        return self.owner is not None or self.public is not None
+
+    def write(self, report: Report) -> None:
+        """Each appears whole or not at all."""
+        from oboro.io.output import atomic
+
+        for path, facts in ((self.owner, report), (self.public, report.to_public() if self.public else report)):
+            if path is not None:
+                with atomic(path) as file:
+                    file.write(facts.to_html(lang=self.lang).encode())

@@ -1,0 +1,107 @@
+"""`oboro verify`: the skin of the verifier."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from oboro.app.options import AsJson, Data, Delimiter, Encoding, Header, Sheet, names, print_json, read_table
+
+__all__ = ["verify"]
+
+
+def verify(
+    released: Data,
+    quasi: Annotated[str, typer.Option(help="The quasi-identifiers, with commas.")],
+    k: Annotated[int | None, typer.Option(help="k-anonymity: every combination occurs at least k times.")] = None,
+    sensitive: Annotated[str | None, typer.Option(help="The sensitive column, for --l, --t and --alpha.")] = None,
+    l: Annotated[float | None, typer.Option("--l", help="l-diversity of the sensitive column in every class.")] = None,  # noqa: E741
+    l_kind: Annotated[str, typer.Option(help="distinct, entropy or recursive (then also --c).")] = "distinct",
+    c: Annotated[float | None, typer.Option("--c", help="The c of recursive (c, l)-diversity.")] = None,
+    t: Annotated[float | None, typer.Option("--t", help="t-closeness of the sensitive column.")] = None,
+    distance: Annotated[
+        str, typer.Option(help="The distance of t-closeness: equal, ordered or hierarchical.")
+    ] = "equal",
+    hierarchy: Annotated[
+        Path | None, typer.Option(help="Hierarchy file of the sensitive column, for --distance hierarchical.")
+    ] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="(α,k): no sensitive value is more frequent than α in a class.")
+    ] = None,
+    maximum_risk: Annotated[float | None, typer.Option(help="1 / the smallest class is at most this.")] = None,
+    average_risk: Annotated[float | None, typer.Option(help="Classes / records are at most this.")] = None,
+    population: Annotated[
+        Path | None, typer.Option(help="A table of everybody, not generalized, for --k-map and --presence.")
+    ] = None,
+    k_map: Annotated[int | None, typer.Option(help="Like every class look at least so many of the population.")] = None,
+    presence: Annotated[
+        str | None, typer.Option(help="δ-presence: the least and the greatest part of them in the table: 0.1,0.6.")
+    ] = None,
+    recipe: Annotated[
+        Path | None, typer.Option(help="The recipe whose hierarchies explain the labels to the population.")
+    ] = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    header: Header = True,
+    sheet: Sheet = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a released table alone, whoever made it. Exit code 0: every promise holds; 1: one is broken.
+
+    Example: `oboro verify released.csv --quasi age,sex,zip --k 5 --sensitive disease --l 2`
+    """
+    from oboro.evaluate.verify import verify as check
+    from oboro.table.hierarchy import HierarchySpec
+
+    table = read_table(released, encoding, delimiter, header, sheet)
+    everybody = read_table(population, encoding, delimiter, header, sheet).data if population else None
+    result = check(
+        table.data,
+        quasi=names(quasi),
+        k=k,
+        sensitive=sensitive,
+        l=l,
+        kind=l_kind,
+        c=c,
+        t=t,
+        distance=distance,
+        hierarchy=HierarchySpec(csv=str(hierarchy)) if hierarchy else None,
+        alpha=alpha,
+        maximum_risk=maximum_risk,
+        average_risk=average_risk,
+        population=everybody,
+        k_map=k_map,
+        presence=_presence(presence),
+        hierarchies=_hierarchies(recipe, everybody, names(quasi)) if recipe else None,
+    )
+    if as_json:
+        print_json(result.as_dict())
+    else:
+        print(result)
+    raise typer.Exit(0 if result.holds else 1)
+
+
+def _presence(text: str | None) -> tuple[float, float] | None:
+    from oboro.errors import UsageError
+
+    if text is None:
+        return None
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise UsageError(f"--presence: two numbers with a comma, such as 0.1,0.6; got {text!r}") from None
+    return low, high
+
+
+def _hierarchies(recipe: Path, everybody: Any, quasi: list[str]) -> dict[str, Any]:
+    """The hierarchies of a recipe, for the population's values."""
+    from oboro.errors import UsageError
+    from oboro.recipe import Recipe
+    from oboro.table.schema import Schema
+
+    if everybody is None:
+        raise UsageError("--recipe: explains labels to a population; give --population too")
+    schema = Schema(Recipe.load(recipe).attributes, recipe.parent)
+    return {name: schema.hierarchy(name, everybody[name]) for name in quasi if name in everybody}

@@ -1,0 +1,136 @@
+"""One column as an attacker compares it: a place for each original value, what it may stand for for each released one.
+
+`31–38`, `{F, M}`, `*` and labels of a hierarchy are compared by what they mean. A label that nothing explains fits
+nobody, so that an attack never succeeds by misunderstanding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oboro.evaluate.consistency import reach
+from oboro.evaluate.meaning import Meaning, is_star, plain_numbers, text_array
+from oboro.kernels.attacks import FITS, NUMBER, SPAN
+from oboro.table.dataset import Column
+from oboro.table.hierarchy import Hierarchy
+
+__all__ = ["Axis", "axis"]
+
+LARGEST_TABLE = 20_000_000  # bytes of "fits or not" for one column with sets of values
+NOBODY = (9.0, 9.0)  # a range far from everybody: places lie between 0 and 1
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One column: a place for each original entry, a range (or a set) for each released entry."""
+
+    kind: int
+    places: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    fits: np.ndarray = field(default_factory=lambda: np.empty((0, 0), np.uint8))  # ranks × released entries, for sets
+    scale: tuple[float, float] = (0.0, 1.0)
+
+    def place(self, column: Column, original: Column) -> np.ndarray:
+        """Where the values of another table (a control group) stand, entry by entry."""
+        if self.kind == NUMBER:
+            numbers = plain_numbers(column)
+            low, width = self.scale
+            return np.full(len(column.values), np.nan) if numbers is None else np.asarray((numbers - low) / width)
+        found = pc.index_in(text_array(column.values), value_set=text_array(original.values)).fill_null(-1)
+        index = found.to_numpy(zero_copy_only=False)
+        unknown = self.fits.shape[0] - 1 if self.kind == FITS else -1.0  # a value nobody else has
+        return np.asarray(np.where(index < 0, unknown, self.places[np.maximum(index, 0)]))
+
+
+def axis(original: Column, released: Column, hierarchy: Hierarchy | None) -> Axis:
+    """How the values of one column are compared. O(both dictionaries), with a logarithm where values are put in order."""
+    meaning = Meaning.of(original, released, hierarchy, None)
+    if (numbers := plain_numbers(meaning.original)) is not None:
+        return _points(*meaning.numbers, meaning.stars) if meaning.numbers is not None else _ranges(numbers, meaning)
+    strange = ~meaning.known & ~meaning.stars
+    small = len(original.values) * len(released.values) <= LARGEST_TABLE
+    return _sets(meaning) if strange.any() and small else _spans(meaning)
+
+
+def _scaled(numbers: np.ndarray) -> tuple[float, float]:
+    low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
+    return low, high - low or 1.0
+
+
+def _points(before: np.ndarray, after: np.ndarray, stars: np.ndarray) -> Axis:
+    """Numbers that are numbers in the release too."""
+    low, width = _scaled(before)
+    line = (after - low) / width
+    ends = np.where(stars, -np.inf, line), np.where(stars, np.inf, line)
+    return Axis(NUMBER, (before - low) / width, *ends, scale=(low, width))
+
+
+def _ranges(numbers: np.ndarray, meaning: Meaning) -> Axis:
+    """Numbers that were generalized: a label reaches from the least to the greatest number under it."""
+    low, width = _scaled(numbers)
+    line = (numbers - low) / width
+    first, last = _ends(meaning, line, NOBODY)
+    strange = np.flatnonzero(~meaning.known & ~meaning.stars)
+    if strange.size:
+        labels = Column(meaning.released.values.take(pa.array(strange)), np.arange(strange.size))
+        first[strange], last[strange] = _understood(meaning.original, labels, np.unique(line[~np.isnan(line)]))
+    ends = np.where(meaning.stars, -np.inf, first), np.where(meaning.stars, np.inf, last)
+    return Axis(NUMBER, line, *ends, scale=(low, width))
+
+
+def _understood(original: Column, labels: Column, line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What labels that no hierarchy has say of themselves (`31–38`); the last rank is the missing value."""
+    found = reach(original, labels)
+    ends = np.append(line, np.nan)
+    first, last = (ends[np.clip(side, 0, line.size)] for side in (found.low, found.high))
+    last = np.where(np.isnan(last) & ~np.isnan(first), line[-1], last)
+    nobody = found.low > found.high
+    return np.where(nobody, NOBODY[0], first), np.where(nobody, NOBODY[1], last)
+
+
+def _spans(meaning: Meaning) -> Axis:
+    """Categories in the order of their hierarchy, where every label reaches from one rank to another."""
+    values = len(meaning.original.values)
+    order = np.lexsort([level.table for level in meaning.levels[1:]]) if len(meaning.levels) > 1 else np.arange(values)
+    ranks = np.empty(values)
+    ranks[order] = np.arange(values)
+    first, last = _ends(meaning, ranks, (-3.0, -4.0))
+    first[meaning.stars], last[meaning.stars] = -1.0, values - 1.0  # also a value that nobody of the original has
+    return Axis(SPAN, ranks, first, last)
+
+
+def _ends(meaning: Meaning, places: np.ndarray, nobody: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
+    """For each released entry the least and the greatest place under it, on the lowest level that has it; NaN: missing."""
+    level, label = meaning.place
+    out = np.full(level.size, nobody[0]), np.full(level.size, nobody[1])
+    for number, one in enumerate(meaning.levels):
+        here = np.flatnonzero((level == number) & ~meaning.stars)
+        if not here.size:
+            continue
+        for side, ufunc, start in zip(out, (np.fmin, np.fmax), (np.inf, -np.inf), strict=True):
+            most = np.full(len(one.labels), start)
+            ufunc.at(most, one.table, places)
+            side[here] = np.where(np.isinf(most), np.nan, most)[label[here]]
+    return out
+
+
+def _sets(meaning: Meaning) -> Axis:
+    """Categories among which sets are released: a table says which value fits which entry."""
+    original, released = meaning.original, meaning.released
+    found = reach(original, released, meaning.hierarchy)
+    ranks = np.empty(len(original.values), np.int64)
+    ranks[original.codes] = found.ranks
+    width = int(ranks.max(initial=-1)) + 1
+    every = np.arange(width)[:, None]
+    fits = (every >= found.low) & (every <= found.high)
+    for entry in np.flatnonzero(found.row >= 0):
+        words = found.bits[found.row[entry] + np.arange(width) // 64]
+        fits[:, entry] &= (words >> (np.arange(width) % 64).astype(np.uint64)) & np.uint64(1) != 0
+    size = np.maximum(1, fits.sum(axis=0))
+    fits = np.vstack([fits, is_star(released)[None, :]])  # one more rank: a value that the original does not have
+    return Axis(FITS, ranks.astype(np.float64), 1.0 / size, 1.0 / size, fits.astype(np.uint8))
