@@ -12,6 +12,7 @@ from oboro.errors import ColumnError, listing
 from oboro.kernels import counting, grouping, histograms
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
+from oboro.table.memory import memory
 
 __all__ = ["Classes", "Tally", "class_sizes", "clean", "tally"]
 
@@ -72,7 +73,7 @@ def class_sizes(data: Dataset, quasi: Sequence[str]) -> np.ndarray:
     O(rows · log rows), 8 bytes a row.
     """
     columns = [clean(data[name]) for name in quasi]
-    keys, space = np.zeros(data.rows, np.uint64), 1
+    keys, space = memory(data.rows, np.uint64), 1
     for column in columns:
         if space * len(column.values) >= 1 << 63:
             return Groups.of(columns, data.rows).sizes

@@ -16,6 +16,7 @@ from oboro.evaluate.attacks.axis import Axis
 from oboro.kernels import attacks as kernels
 from oboro.kernels.grouping import occurrences
 from oboro.table.dataset import Dataset
+from oboro.table.memory import memory
 
 __all__ = ["Described", "People", "tables"]
 
@@ -64,7 +65,7 @@ class People:
     @staticmethod
     def of(axes: Sequence[Axis], table: Dataset, names: Sequence[str], places: Sequence[np.ndarray]) -> People:
         """The people of a table. O(people · columns)."""
-        codes = np.empty((len(names), table.rows), np.uint32)
+        codes = memory(len(names) * table.rows, np.uint32).reshape(len(names), table.rows)
         for row, name in zip(codes, names, strict=True):
             row[:] = table[name].codes
         return People(tuple(axes), codes, tuple(places))
@@ -157,7 +158,7 @@ class _Line:
     @cached_property
     def order(self) -> np.ndarray:
         """The people, by rank. O(people)."""
-        out = np.empty(self.codes.size, np.uint32)
+        out = memory(self.codes.size, np.uint32)
         kernels.ordered(self.codes, self.ranks, self.starts[:-1].copy(), out)
         return out
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import import_module
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
 from math import isfinite
-from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -91,24 +90,22 @@ def build(
     least = _least_candidates(verification, linkage)
     smallest = smallest_cell if smallest_cell is not None else max(SMALLEST_CELL, k or 0)
     roles = {**dict.fromkeys(quasi, "quasi"), **dict.fromkeys(sensitive, "sensitive")}
-    if statistics and max(before.rows, after.rows) > MOST_SPECIAL_ROWS:
-        Thread(
-            target=import_module, args=("sklearn.ensemble",)
-        ).start()  # a second, while kernels leave the interpreter free
-    attacks = _attacks(before, after, both, secret, known, control, paired, attempts) if attempts else []
-    useful, pair = usefulness(
-        before,
-        after,
-        quasi=both,
-        sensitive=secret,
-        identifiers=identifiers,
-        hierarchies=known,
-        k=k or 1,
-        paired=paired,
-        sizes=sizes,
-        target=target,
-        statistics=statistics,
-    )
+    with ThreadPoolExecutor(1) as pool:  # compiled loops leave the interpreter free for each other
+        attacking = pool.submit(_attacks, before, after, both, secret, known, control, paired, attempts)
+        useful, pair = usefulness(
+            before,
+            after,
+            quasi=both,
+            sensitive=secret,
+            identifiers=identifiers,
+            hierarchies=known,
+            k=k or 1,
+            paired=paired,
+            sizes=sizes,
+            target=target,
+            statistics=statistics,
+        )
+        attacks = attacking.result()
     attacks = [_judged(one, k if verification is not None and verification.holds else None) for one in attacks]
     found = scan(after)
     holds = None if verification is None or not verification.verdicts else verification.holds
@@ -199,6 +196,8 @@ def _attacks(
     paired: bool,
     attempts: int,
 ) -> list[AttackFacts]:
+    if not attempts:
+        return []
     found = attack(
         original,
         released,
