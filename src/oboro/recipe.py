@@ -14,7 +14,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self
 
 import numpy as np
 import yaml
@@ -23,7 +23,6 @@ from pydantic import ValidationError as PydanticError
 
 from oboro.errors import ColumnError, FileError, HierarchyError, PromiseError, RecipeError, listing
 from oboro.evaluate.changes import changed_cells
-from oboro.evaluate.report import Report
 from oboro.evaluate.verify import Promise, Verdict, Verification
 from oboro.io.files import Source, read
 from oboro.release import Release, StepRecord, measure
@@ -33,6 +32,9 @@ from oboro.table.hierarchy import Hierarchy
 from oboro.table.schema import Attribute, Role, Schema
 from oboro.techniques import TECHNIQUES
 from oboro.techniques.base import Technique, Work
+
+if TYPE_CHECKING:
+    from oboro.evaluate.report import Report
 
 __all__ = ["Progress", "Recipe"]
 

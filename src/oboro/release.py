@@ -8,12 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from oboro.errors import InputError
-from oboro.evaluate.report import Report, build
 from oboro.evaluate.verify import Verification
 from oboro.io.files import Source
 from oboro.io.output import write
@@ -22,6 +21,9 @@ from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.schema import Role, Schema
+
+if TYPE_CHECKING:
+    from oboro.evaluate.report import Report
 
 __all__ = ["Release", "StepRecord", "bound_hierarchies", "file_evidence", "files_evidence", "measure"]
 
@@ -146,6 +148,9 @@ class Release:
 
 def measure(original: Dataset, released: Dataset, schema: Schema, **evidence: Any) -> Report:
     """Risk and utility of a release, with the roles and hierarchies of `schema`."""
+    # Imported here, because it takes half a second to load, and most jobs write no report.
+    from oboro.evaluate.report import build
+
     return build(
         original,
         released,

@@ -17,8 +17,6 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching, maximum_flow
 
 from oboro.errors import InputError
 from oboro.evaluate.consistency import Reach, reach
@@ -85,6 +83,9 @@ class Correspondence:
 
 def correspondence(found: Relation) -> Correspondence:
     """Find one matching and the components of its residual graph. Originals that were not released may be left over."""
+    from scipy.sparse import csr_array  # here, because it takes long to load
+    from scipy.sparse.csgraph import connected_components
+
     kinds, records = len(found.originals), len(found.released)
     left = int(found.originals.sizes.sum() - found.released.sizes.sum())
     nobody = Correspondence(found, np.zeros(found.heads.size, dtype=bool), False)
@@ -164,6 +165,9 @@ def _firsts(groups: Groups) -> np.ndarray:
 
 def _flow(tails: np.ndarray, heads: np.ndarray, supplies: np.ndarray, demands: np.ndarray) -> np.ndarray | None:
     """How many originals of a kind go to a kind of record, edge by edge, in one solution; None if there is none."""
+    from scipy.sparse import csr_array  # here, because it takes long to load
+    from scipy.sparse.csgraph import maximum_bipartite_matching, maximum_flow
+
     shape = supplies.size, demands.size
     if supplies.max(initial=1) == 1 == demands.max(initial=1):
         graph = csr_array((np.ones(tails.size, dtype=np.int8), (heads, tails)), shape=shape)

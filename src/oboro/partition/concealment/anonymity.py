@@ -6,8 +6,6 @@ As a design: within a group everybody has an edge to everybody, so the cost of a
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from oboro.errors import UsageError
 from oboro.kernels import tours
@@ -74,6 +72,7 @@ def _solve(
     costs: np.ndarray, one: np.ndarray, other: np.ndarray, people: int, cuts: list[np.ndarray], whole: bool
 ) -> np.ndarray:
     from scipy.optimize import Bounds, LinearConstraint, milp  # here, because it takes half a second to load
+    from scipy.sparse import csr_array
 
     edges = np.arange(costs.size)
     degree = csr_array(
@@ -91,6 +90,9 @@ def _solve(
 
 def _odd_sets(share: np.ndarray, one: np.ndarray, other: np.ndarray, people: int) -> list[np.ndarray]:
     """Odd components of what is in use: nobody there is matched with anybody outside, so one must be."""
+    from scipy.sparse import csr_array  # here, because it takes long to load
+    from scipy.sparse.csgraph import connected_components
+
     used = share > 1e-6
     graph = csr_array((np.ones(used.sum()), (one[used], other[used])), shape=(people, people))
     count, labels = connected_components(graph, directed=False)

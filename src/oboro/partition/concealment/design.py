@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from oboro.kernels import mixing
 
@@ -64,6 +62,9 @@ class Design:
 
 def split(people: int, tails: np.ndarray, heads: np.ndarray) -> np.ndarray:
     """The perfect matchings into which a regular bipartite graph splits: König promises each next one."""
+    from scipy.sparse import csr_array  # here, because it takes long to load
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
     left = csr_array((np.ones(tails.size, dtype=np.int8), (tails, heads)), shape=(people, people))
     matchings = []
     while left.nnz:

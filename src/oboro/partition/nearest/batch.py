@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
+from threading import local
 from typing import NamedTuple
 
 import numpy as np
@@ -53,13 +54,28 @@ def shortlists(
     ]
 
     def some(part: slice) -> None:
-        scores = np.empty((part.stop - part.start) * TILE, dtype=np.float32)
+        scores = _scores((part.stop - part.start) * TILE)
         with np.errstate(all="ignore"):  # whoever is too far for single precision is not in a list; the bound says so
             for (live, _), lists in zip(lives, found, strict=True):
                 _collect(live, points[part], traits[part], metric, scores, Lists(*(each[part] for each in lists)))
 
     _shared(some, heads, heads * sum(int(live.rows[0]) for live, _ in lives) * width)
     return found
+
+
+class _Kept(local):
+    """Room for scores that each thread keeps: megabytes of new memory for every batch took as long as measuring in them."""
+
+    scores = np.empty(0, dtype=np.float32)
+
+
+_kept = _Kept()
+
+
+def _scores(size: int) -> np.ndarray:
+    if _kept.scores.size < size:
+        _kept.scores = np.empty(size, dtype=np.float32)
+    return _kept.scores[:size]
 
 
 def _collect(
