@@ -31,7 +31,7 @@ Progress = Callable[[int, int | None], None]
 """Called with the bytes read so far and the bytes in all (None: unknown)."""
 
 MOST_THREADS = 8
-AT_ONCE = 8  # columns that a thread takes
+AT_ONCE = 8  # columns that a thread takes; fewer where there are few, so that every thread has some
 PIECE = 32 << 20  # bytes of memory asked for at once
 FEW = 96  # values that a column has room for at first
 MANY = 4096  # values from which on a guess is made how many there will be
@@ -274,6 +274,7 @@ class Parser:
         kept = Slab()
         self.coders = [Coder(place, table, kept) for place, table in zip(wanted, self.tables, strict=True)]
         self.scratch = Scratch()
+        self.at_once = min(AT_ONCE, -(-len(wanted) // 4))
         self.rows = 0
         self.used = 0
 
@@ -287,7 +288,7 @@ class Parser:
             self.rows += current.found - skip
             self.used += int(current.state[0])
             expected = self._expected()
-            turns = iter(range(0, len(self.coders), AT_ONCE))  # one for all threads: each takes the next columns
+            turns = iter(range(0, len(self.coders), self.at_once or 1))  # one for all threads: each takes the next columns
             helping = [pool.submit(self._encode, current, turns, skip, expected) for _ in range(helpers)]
             following = cutter.fill(spare, current)
             self._encode(current, turns, skip, expected)
@@ -303,7 +304,7 @@ class Parser:
     def _encode(self, block: Block, turns: Iterator[int], first: int, expected: int) -> None:
         out = np.empty(block.found, dtype=np.uint32)
         for begin in turns:
-            end = min(begin + AT_ONCE, len(self.coders))
+            end = min(begin + self.at_once, len(self.coders))
             while begin < end:
                 begin = kernels.encode_columns(
                     block.cells, first, block.found, block.words, self.tables, begin, end, out
