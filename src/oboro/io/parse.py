@@ -288,7 +288,9 @@ class Parser:
             self.rows += current.found - skip
             self.used += int(current.state[0])
             expected = self._expected()
-            turns = iter(range(0, len(self.coders), self.at_once or 1))  # one for all threads: each takes the next columns
+            turns = iter(
+                range(0, len(self.coders), self.at_once or 1)
+            )  # one for all threads: each takes the next columns
             helping = [pool.submit(self._encode, current, turns, skip, expected) for _ in range(helpers)]
             following = cutter.fill(spare, current)
             self._encode(current, turns, skip, expected)
