@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oboro.errors import ColumnError
 from oboro.io import growing, parquet
 from oboro.io.output import write, write_blocks
 from oboro.table.dataset import Column, Dataset
@@ -133,3 +134,16 @@ def test_other_programs_see_plain_text(tmp_path: Path) -> None:
     write(data, tmp_path / "t.parquet")
     assert pq.read_schema(tmp_path / "t.parquet").types == [pa.string(), pa.date32(), pa.decimal128(3, 2)]
     assert pl.read_parquet(tmp_path / "t.parquet").schema["sex"] == pl.String
+
+
+@pytest.mark.parametrize("wrong", [b"\xff", b"\xff\xfeab", b"caf\xe9"])
+@pytest.mark.parametrize("kinds", [3, 900])
+@pytest.mark.parametrize("gap", [None, b"ok"])
+def test_text_that_is_none_is_an_error_and_never_a_missing_value(
+    tmp_path: Path, wrong: bytes, kinds: int, gap: bytes | None
+) -> None:
+    cells = pa.array([wrong if row == 77 else gap if row == 78 else b"ok %d" % (row % kinds) for row in range(900)])
+    text = pa.Array.from_buffers(pa.string(), len(cells), cells.buffers(), cells.null_count)
+    pq.write_table(pa.table({"note": text}), tmp_path / "t.parquet")
+    with pytest.raises(ColumnError, match=r"t\.parquet: column 'note' .* not UTF-8"):
+        parquet.encode(str(tmp_path / "t.parquet"), ["note"])

@@ -189,11 +189,13 @@ class Texts(Coder):
         self.batch = memory(1 << 20)
         self.cells = memory(3 * MOST, np.uint64).reshape(1, -1)
         self.numbers = np.empty(MOST, dtype=np.uint32)
+        self.missing = 0
 
     def add(self, array: pa.Array) -> None:
         """One more batch."""
         if not len(array):
             return
+        self.missing += array.null_count
         block = self._packed(array)
         while not kernels.encode_columns(
             block.cells, 0, block.found, block.words, self.tables, 0, 1, self.numbers[: block.found]
@@ -217,7 +219,10 @@ class Texts(Coder):
         size = int(self.offsets[self.found])
         buffers = [None, pa.py_buffer(self.offsets[: self.found + 1].astype(np.int64)), pa.py_buffer(self.text[:size])]
         values = pa.Array.from_buffers(pa.large_binary(), self.found, buffers)
-        values = pc.if_else(pc.equal(values, pa.scalar(MISSING, pa.large_binary())), None, values)
+        stands_for = pc.equal(values, pa.scalar(MISSING, pa.large_binary()))
+        if self.missing != np.isin(self.codes[: self.rows], pc.indices_nonzero(stands_for).to_numpy()).sum():
+            raise pa.ArrowInvalid("Invalid UTF8 payload")  # what Arrow says of any other byte that no text has
+        values = pc.if_else(stands_for, None, values)
         values = values.cast(pa.large_string() if size >= 1 << 31 else pa.string())
         return values, [self.codes[: self.rows]]
 

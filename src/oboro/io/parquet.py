@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from oboro.errors import ColumnError
 from oboro.io.growing import MOST, Growing, Repeated, growing, is_text, joined
 from oboro.io.threads import ahead
-from oboro.table.dataset import Dataset
+from oboro.table.dataset import Column, Dataset
 
 __all__ = ["batches", "encode", "schema_of"]
 
@@ -81,7 +81,17 @@ def encode(path: str, columns: Sequence[str], done: Done | None = None) -> Datas
             found = [part.result() for part in parts]
         finally:
             counter.stopped = True  # an interrupt ends the other threads too
-        return Dataset({name: joined([part.pop(name) for part in found], pool) for name in columns}, counter.rows)
+        return Dataset({name: _joined(path, name, found, pool) for name in columns}, counter.rows)
+
+
+def _joined(path: str, name: str, parts: list[dict[str, Growing]], pool: ThreadPoolExecutor) -> Column:
+    try:
+        return joined([part.pop(name) for part in parts], pool)
+    except pa.ArrowInvalid:
+        raise ColumnError(
+            f"{path}: column {name!r} is declared as text but holds bytes that are not UTF-8; write the file again with "
+            "the text decoded, or the column as binary"
+        ) from None
 
 
 @dataclass
