@@ -258,3 +258,12 @@ def test_the_python_of_the_documentation_runs(tmp_path: Path, monkeypatch: pytes
     page = (Path(__file__).parents[1] / "docs" / "stream.md").read_text()
     monkeypatch.chdir(tmp_path)
     exec(compile(page.split("```python\n")[1].split("```")[0], "stream.md", "exec"), {})
+
+
+def test_half_a_surrogate_pair_is_a_value_that_survives_a_restart(tmp_path: Path) -> None:
+    """JSON can say `"\\ud800"`, UTF-8 cannot: a state that cannot be written would stop the stream at every start."""
+    record = {"name": "\ud800", "place": "京都"}
+    stream = DelayFree(list(record), 2)
+    assert stream.push(record) == {"name": "*", "place": "*"}
+    stream.save(tmp_path / "state")
+    assert DelayFree.restore(tmp_path / "state").push(record) == record

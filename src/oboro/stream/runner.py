@@ -338,7 +338,8 @@ class _Missing:
             return
         if end - start != len(data):
             raise FileError(
-                f"{self.target.place}: the state was written by another version; its output cannot be repeated"
+                f"{self.target.place}: what the state says was written there cannot be repeated: the stream ran with other "
+                "options or outputs, or by another version; give the same ones, or a new --state"
             )
         if end > self.have:
             self.parts.append(data[max(0, self.have - start) :])

@@ -21,8 +21,8 @@ META = "meta"
 
 
 def to_json(value: Any) -> str:
-    """Plain data as JSON; dates, which JSON lacks, are marked."""
-    return json.dumps(value, default=_mark, ensure_ascii=False)
+    """Plain data as JSON, in ASCII: a value may hold half a surrogate pair, which UTF-8 cannot carry. Dates are marked."""
+    return json.dumps(value, default=_mark)
 
 
 def _mark(value: object) -> dict[str, str]:
