@@ -1,8 +1,9 @@
 """Pictures as inline SVG: drawn once, readable on light and dark paper, no script and no font to load.
 
 Colours are CSS variables of the page (`--before`, `--after`, `--muted`, `--line`), so that one picture serves both.
-What was and what is differ in width as well as in colour, for those who print in grey or see few colours. Altair and
-the converter take 0.6 s each to start: both are imported when the first picture is drawn; each then takes about 0.03 s.
+What was and what is differ in width as well as in colour, for those who print in grey or see few colours. Each picture
+is written down as a Vega-Lite specification: to build one of Altair's objects took longer than to draw it. The converter
+takes 0.6 s to start, so is imported when the first picture is drawn; each then takes about 0.03 s.
 """
 
 from __future__ import annotations
@@ -40,26 +41,22 @@ def class_sizes(bars: Sequence[Bar], width: int) -> str:
 
 def intervals(rows: list[dict[str, Any]], width: int) -> str:
     """Shares with their intervals, attack and control on one line for each label."""
-    import altair as alt
-
     labels = list(dict.fromkeys(row["label"] for row in rows))
     shown = dict(zip(labels, _distinct(labels), strict=True))
-    values = [{**row, "label": shown[row["label"]]} for row in rows]
+    y = _labels("label", _labels_axis(14, minExtent=LABELS, maxExtent=LABELS))
+    low, value = (_values(field, "share that was right", ".0%", scale={"domain": [0, 1]}) for field in ("low", "value"))
     layers = []
     for side, colour, dot, offset in (("control", BEFORE, 70, 5), ("attack", AFTER, 90, -3)):
-        chart = _chart([row for row in values if row["side"] == side], width=width - LABELS - 20, height=alt.Step(30))
-        y = alt.Y("label:N", sort=None, title=None, axis=_labels_axis(14, minExtent=LABELS, maxExtent=LABELS))
-        x = alt.X("low:Q", title="share that was right", axis=_values_axis(".0%"), scale=alt.Scale(domain=[0, 1]))
-        layers.append(chart.mark_rule(color=colour, strokeWidth=2, yOffset=offset).encode(x=x, x2="high:Q", y=y))
-        point = chart.mark_point(color=colour, fill=colour, size=dot, opacity=1, yOffset=offset)
-        layers.append(point.encode(x=alt.X("value:Q"), y=y))
-    return _svg(alt.layer(*layers))
+        mine = [{**row, "label": shown[row["label"]]} for row in rows if row["side"] == side]
+        line = {"type": "rule", "color": colour, "strokeWidth": 2, "yOffset": offset}
+        point = {"type": "point", "color": colour, "fill": colour, "size": dot, "opacity": 1, "yOffset": offset}
+        layers.append(_layer(line, mine, x=low, x2={"field": "high"}, y=y))
+        layers.append(_layer(point, mine, x=value, y=y))
+    return _svg(layers, width=width - LABELS - 20, height={"step": 30})
 
 
 def heat(columns: Sequence[str], matrix: Sequence[Sequence[float]]) -> str:
     """A matrix of numbers from 0 to 1 as squares, the darker the larger; few columns have their numbers written in."""
-    import altair as alt
-
     names = _distinct(clip(name, 13) for name in columns)
     rows = [
         {"a": names[i], "b": names[j], "value": matrix[i][j], "said": f"{matrix[i][j]:.2f}".lstrip("0")}
@@ -68,50 +65,39 @@ def heat(columns: Sequence[str], matrix: Sequence[Sequence[float]]) -> str:
         if i != j
     ]
     side = min(32, (WIDTH - 120) // max(1, len(names)))
-    chart = _chart(rows, width=side * len(names), height=side * len(names))
-    axis = _labels_axis(labelAngle=-60)
-    x, y = (
-        alt.X("b:N", sort=names, title=None, axis=axis),
-        alt.Y("a:N", sort=names, title=None, axis=_labels_axis(minExtent=96)),
-    )
-    strength = alt.Opacity("value:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[0.06, 1]))
-    squares = chart.mark_rect(color=AFTER).encode(x=x, y=y, opacity=strength)
-    if side < 28:
-        return _svg(squares)
-    ink = alt.condition("datum.value > 0.55", alt.value("var(--card)"), alt.value("var(--ink)"))
-    return _svg(alt.layer(squares, chart.mark_text(fontSize=11).encode(x=x, y=y, text="said:N", color=ink)))
+    x = _labels("b", _labels_axis(labelAngle=-60), sort=names)
+    y = _labels("a", _labels_axis(minExtent=96), sort=names)
+    scale = {"domain": [0, 1], "range": [0.06, 1]}
+    strength = {"field": "value", "type": "quantitative", "legend": None, "scale": scale}
+    layers = [_layer({"type": "rect", "color": AFTER}, rows, x=x, y=y, opacity=strength)]
+    if side >= 28:
+        ink = {"condition": {"test": "datum.value > 0.55", "value": "var(--card)"}, "value": "var(--ink)"}
+        said = {"field": "said", "type": "nominal"}
+        layers.append(_layer({"type": "text", "fontSize": 11}, rows, x=x, y=y, text=said, color=ink))
+    return _svg(layers, width=side * len(names), height=side * len(names))
 
 
 def lattice(points: list[dict[str, Any]]) -> str:
     """Combinations of levels by how far they generalize and what they lose; the chosen one is filled."""
-    import altair as alt
-
     heights, losses = ([point[name] for point in points] for name in ("height", "loss"))
     first, last, room = min(heights), max(heights), (max(losses) - min(losses)) * 0.12 or 0.05
     ticks = list(range(first, last + 1, -(-(last - first + 1) // 10)))
-    domain = [max(0.0, min(losses) - room), max(losses) + room]
+    across = {"domain": [first - 0.6, last + 0.6], "nice": False}
+    up = {"domain": [max(0.0, min(losses) - room), max(losses) + room], "nice": False}
+    x = _values("height", "levels in all", "d", values=ticks, scale=across)
+    y = _values("loss", "loss", "~g", scale=up)
     layers = []
-    for chosen in (False, True):
-        chart = _chart([point for point in points if point["chosen"] is chosen], width=WIDTH - 60, height=150)
-        x = alt.X(
-            "height:Q",
-            title="levels in all",
-            axis=_values_axis("d", values=ticks),
-            scale=alt.Scale(domain=[first - 0.6, last + 0.6], nice=False),
-        )
-        y = alt.Y("loss:Q", title="loss", axis=_values_axis("~g"), scale=alt.Scale(domain=domain, nice=False))
-        fill = AFTER if chosen else "transparent"
-        layers.append(chart.mark_point(color=AFTER, fill=fill, size=130, opacity=1, strokeWidth=2).encode(x=x, y=y))
-    return _svg(alt.layer(*layers))
+    for chosen, fill in ((False, "transparent"), (True, AFTER)):
+        dot = {"type": "point", "color": AFTER, "fill": fill, "size": 130, "opacity": 1, "strokeWidth": 2}
+        layers.append(_layer(dot, [point for point in points if point["chosen"] is chosen], x=x, y=y))
+    return _svg(layers, width=WIDTH - 60, height=150)
 
 
 def timeline(rows: list[dict[str, Any]]) -> str:
     """One figure over the seconds of a stream."""
-    import altair as alt
-
-    chart = _chart(rows, width=WIDTH - 60, height=150).mark_line(color=AFTER, strokeWidth=2, point=False)
-    x = alt.X("seconds:Q", title="seconds", axis=_values_axis(",d"))
-    return _svg(chart.encode(x=x, y=alt.Y("value:Q", title=None, axis=_values_axis("~s"))))
+    line = {"type": "line", "color": AFTER, "strokeWidth": 2}
+    encoding = {"x": _values("seconds", "seconds", ",d"), "y": _values("value", None, "~s")}
+    return _svg([_layer(line, rows, **encoding)], width=WIDTH - 60, height=150)
 
 
 def clip(label: str, columns: int = 20) -> str:
@@ -147,54 +133,60 @@ def _shares(bars: Sequence[Bar]) -> list[dict[str, Any]]:
 
 def _lying(rows: list[dict[str, Any]]) -> str:
     """Bars from left to right, with room for words."""
-    import altair as alt
-
-    chart = _chart(rows, width=WIDTH - LABELS - 20, height=alt.Step(20))
-    y = alt.Y("label:N", sort=None, title=None, axis=_labels_axis(minExtent=LABELS, maxExtent=LABELS))
+    y = _labels("label", _labels_axis(minExtent=LABELS, maxExtent=LABELS))
     layers = [
-        chart.mark_bar(color=colour, height=alt.RelativeBandSize(part)).encode(
-            x=alt.X(f"{side}:Q", title="share of rows", axis=_values_axis(".0%")), y=y
+        _layer(
+            {"type": "bar", "color": colour, "height": {"band": part}},
+            rows,
+            x=_values(side, "share of rows", ".0%"),
+            y=y,
         )
         for side, colour, part in SIDES
     ]
-    return _svg(alt.layer(*layers))
+    return _svg(layers, width=WIDTH - LABELS - 20, height={"step": 20})
 
 
 def _standing(rows: list[dict[str, Any]], title: str | None = None, width: int = WIDTH) -> str:
     """Bars side by side, in the order of their labels."""
-    import altair as alt
-
-    chart = _chart(rows, width=width - 60, height=150)
-    axis = _labels_axis(labelAngle=0, labelOverlap="parity", labelSeparation=10)
+    x = _labels("label", _labels_axis(labelAngle=0, labelOverlap="parity", labelSeparation=10), title=title)
     layers = [
-        chart.mark_bar(color=colour, width=alt.RelativeBandSize(part)).encode(
-            x=alt.X("label:N", sort=None, title=title, axis=axis),
-            y=alt.Y(f"{side}:Q", title="share of rows", axis=_values_axis(".0%")),
+        _layer(
+            {"type": "bar", "color": colour, "width": {"band": part}},
+            rows,
+            x=x,
+            y=_values(side, "share of rows", ".0%"),
         )
         for side, colour, part in SIDES
     ]
-    return _svg(alt.layer(*layers))
+    return _svg(layers, width=width - 60, height=150)
 
 
-def _chart(rows: list[dict[str, Any]], **size: Any) -> Any:
-    import altair as alt
-
-    return alt.Chart(alt.InlineData(values=rows), **size)
+# Vega-Lite ------------------------------------------------------------------------------------------------------------
 
 
-def _labels_axis(padding: int = 6, **more: Any) -> Any:
-    import altair as alt
-
-    return alt.Axis(ticks=False, domain=False, grid=False, labelPadding=padding, labelLimit=0, **more)
+def _layer(mark: dict[str, Any], rows: list[dict[str, Any]], **encoding: Any) -> dict[str, Any]:
+    return {"data": {"values": rows}, "mark": mark, "encoding": encoding}
 
 
-def _values_axis(form: str, **more: Any) -> Any:
-    import altair as alt
+def _labels(
+    field: str, axis: dict[str, Any], title: str | None = None, sort: Sequence[str] | None = None
+) -> dict[str, Any]:
+    return {"field": field, "type": "nominal", "title": title, "axis": axis, "sort": sort}
 
-    return alt.Axis(ticks=False, domain=False, grid=True, tickCount=4, labelPadding=4, format=form, **more)
+
+def _labels_axis(padding: int = 6, **more: Any) -> dict[str, Any]:
+    return {"ticks": False, "domain": False, "grid": False, "labelPadding": padding, "labelLimit": 0, **more}
 
 
-def _svg(chart: Any) -> str:
+def _values(
+    field: str, title: str | None, form: str, scale: dict[str, Any] | None = None, **more: Any
+) -> dict[str, Any]:
+    axis = {"ticks": False, "domain": False, "grid": True, "tickCount": 4, "labelPadding": 4, "format": form, **more}
+    found = {"field": field, "type": "quantitative", "title": title, "axis": axis}
+    return found if scale is None else {**found, "scale": scale}
+
+
+def _svg(layers: list[dict[str, Any]], **size: Any) -> str:
     """The picture as SVG text, with the page's colours and without a background."""
     import vl_convert
 
@@ -205,6 +197,12 @@ def _svg(chart: Any) -> str:
         "titleFontSize": 12,
         "titleFontWeight": "normal",
     }
-    styled = chart.configure(background="transparent", padding=4, font="system-ui, sans-serif")
-    styled = styled.configure_axis(gridColor=LINE, **text).configure_view(stroke=None)
-    return str(vl_convert.vegalite_to_svg(styled.to_dict()))
+    config = {
+        "background": "transparent",
+        "padding": 4,
+        "font": "system-ui, sans-serif",
+        "axis": {"gridColor": LINE, **text},
+        "view": {"stroke": None},
+    }
+    spec = {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "config": config, "layer": layers, **size}
+    return str(vl_convert.vegalite_to_svg(spec))
