@@ -1,202 +1,24 @@
-"""What a stream remembers, and the least general pattern that enough of it matches.
+"""The least general pattern that enough of what a stream remembers matches.
 
-A record is a row of codes, one for each attribute and each level of its hierarchy below `*`, from fine to coarse; −1 is
-a missing value, which equals nothing. A *mask* has one bit for each of these codes: a pattern keeps the codes of its
-bits and leaves the others open. Because a level is a function of the one below, two records that agree on a bit agree
-on all coarser bits of that attribute, so the intersection of two such agreements is again one level per attribute.
-
-*Records* are the distinct rows. *Entries* hang on a record: how often it was released under which mask (and, where that
-matters, for which person and with which secret).
+Because a level is a function of the one below, two records that agree on a bit of their masks agree on all coarser bits
+of that attribute, so the intersection of two such agreements is again one level per attribute.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from oboro.kernels import kernel
+from oboro.kernels.remembered import ENTRIES, RECORDS, Memory, Rules, Trail, expire, lookup, remember
 
-__all__ = ["Memory", "Rules", "Trail", "absorb", "agreement", "best", "expire", "lookup", "relink"]
+__all__ = ["absorb", "agreement", "best"]
 
 # Handing a tuple of arrays to a function counts references to each of them, which costs more than a comparison: the loops
 # over records take the arrays out first (192 µs → 12 µs for 1,500 records).
 BLOCK = 512  # records compared at a time: their masks stay in the nearest cache
 KEPT = 1024  # agreements that a search looks at; leaving out the poorest can only cost detail, never the promise
 EFFORT = 400_000  # comparisons that one search may cost before it settles for the best found
-RECORDS, ENTRIES = 0, 1  # places in `Memory.sizes`
 NOBODY = -1
-
-
-class Memory(NamedTuple):
-    """Everything remembered, in arrays with room to grow."""
-
-    slots: np.ndarray  # hash table: a record's number or −1
-    codes: np.ndarray  # codes[bit, record]
-    total: np.ndarray  # how many records of the stream are like it
-    head: np.ndarray  # its newest entry
-    next: np.ndarray  # the entry before, of the same record, or −1
-    owner: np.ndarray  # the entry's record
-    out: np.ndarray  # the mask it was released under
-    count: np.ndarray
-    person: np.ndarray
-    secret: np.ndarray
-    sizes: np.ndarray  # used records, used entries
-
-
-class Rules(NamedTuple):
-    """What a release needs."""
-
-    others: int  # k − 1 earlier matches (of other people, where people are known)
-    secrets: int  # this many different secrets among the matches and the record itself; 1: no such demand
-    swap: bool  # only earlier matches that might have had this record's values behind their own output
-    people: bool
-    forgets: bool
-    reach: int  # how many records at most are compared, the newest ones
-    worth: np.ndarray  # worth[i, byte]: what the bits of the i-th byte of a mask are worth
-
-
-class Trail(NamedTuple):
-    """The entries in the order of arrival, a ring; for forgetting. `ends` holds where it starts and stops."""
-
-    entry: np.ndarray
-    time: np.ndarray
-    ends: np.ndarray
-
-
-@kernel()
-def _hash(row: np.ndarray) -> int:
-    value = np.uint64(14695981039346656037)
-    for code in row:
-        value = (value ^ np.uint64(code + 1)) * np.uint64(1099511628211)
-        value ^= value >> np.uint64(29)
-    return np.int64(value >> np.uint64(2))
-
-
-@kernel()
-def _same(codes: np.ndarray, record: int, row: np.ndarray) -> bool:
-    for bit in range(row.size):  # noqa: SIM110  (a generator would not compile)
-        if codes[bit, record] != row[bit]:
-            return False
-    return True
-
-
-@kernel()
-def lookup(memory: Memory, row: np.ndarray) -> int:
-    """The number of a record that is like `row`, −1 if there is none."""
-    slots, codes = memory.slots, memory.codes
-    last = slots.size - 1
-    place = _hash(row) & last
-    while slots[place] >= 0:
-        if _same(codes, slots[place], row):
-            return slots[place]
-        place = (place + 1) & last
-    return -1
-
-
-@kernel()
-def relink(memory: Memory) -> None:
-    """Fill the hash table from the records; the table was emptied or replaced."""
-    last = memory.slots.size - 1
-    memory.slots[:] = -1
-    row = np.empty(memory.codes.shape[0], dtype=memory.codes.dtype)
-    for record in range(memory.sizes[RECORDS]):
-        for bit in range(row.size):
-            row[bit] = memory.codes[bit, record]
-        place = _hash(row) & last
-        while memory.slots[place] >= 0:
-            place = (place + 1) & last
-        memory.slots[place] = record
-
-
-@kernel()
-def _add_record(memory: Memory, row: np.ndarray) -> int:
-    record = memory.sizes[RECORDS]
-    memory.sizes[RECORDS] = record + 1
-    for bit in range(row.size):
-        memory.codes[bit, record] = row[bit]
-    memory.total[record] = 0
-    memory.head[record] = -1
-    last = memory.slots.size - 1
-    place = _hash(row) & last
-    while memory.slots[place] >= 0:
-        place = (place + 1) & last
-    memory.slots[place] = record
-    return record
-
-
-@kernel()
-def remember(memory: Memory, rules: Rules, record: int, row: np.ndarray, mask: int, person: int, secret: int) -> int:
-    """Note a record and how it was released; returns its entry.
-
-    Without forgetting, more than is ever asked for is not kept: k people and as many secrets as are needed say enough
-    for every later record, so an entry of the same release takes the rest, and memory grows with the distinct records only.
-    """
-    if record < 0:
-        record = _add_record(memory, row)
-    memory.total[record] += 1
-    mask = mask if rules.swap else 0
-    entry = _home(memory, rules, record, mask, person, secret)
-    if entry < 0:
-        entry = memory.sizes[ENTRIES]
-        memory.sizes[ENTRIES] = entry + 1
-        memory.next[entry] = memory.head[record]
-        memory.head[record] = entry
-        memory.owner[entry] = record
-        memory.out[entry] = mask
-        memory.count[entry] = 0
-        memory.person[entry] = person
-        memory.secret[entry] = secret
-    memory.count[entry] += 1
-    return entry
-
-
-@kernel()
-def _home(memory: Memory, rules: Rules, record: int, mask: int, person: int, secret: int) -> int:
-    """The entry that one more record may be added to, −1 if it needs one of its own."""
-    if rules.forgets and rules.people:
-        return -1  # who leaves must be known exactly, and a frequent record would have a long list to look through
-    people, secrets, found = 0, 0, -1
-    entry = memory.head[record]
-    while entry >= 0:
-        if memory.out[entry] == mask:
-            if memory.person[entry] == person and memory.secret[entry] == secret:
-                return entry
-            people += 1 if _first_with(memory, memory.person, entry) else 0
-            secrets += 1 if _first_with(memory, memory.secret, entry) else 0
-            found = entry
-        entry = memory.next[entry]
-    if found < 0 or rules.forgets:
-        return -1
-    enough = not rules.people or people > rules.others
-    return found if enough and secrets >= rules.secrets else -1
-
-
-@kernel()
-def _first_with(memory: Memory, values: np.ndarray, entry: int) -> bool:
-    """Whether no older entry of the same record and release has the same value."""
-    older = memory.next[entry]
-    while older >= 0:
-        if memory.out[older] == memory.out[entry] and values[older] == values[entry]:
-            return False
-        older = memory.next[older]
-    return True
-
-
-@kernel()
-def expire(memory: Memory, trail: Trail, keep: int, cutoff: float) -> int:
-    """Forget from the oldest on, until at most `keep` records are left and all came at `cutoff` or later; how many went."""
-    gone = 0
-    while trail.ends[1] - trail.ends[0] > 0:
-        place = trail.ends[0] % trail.entry.size
-        if trail.ends[1] - trail.ends[0] <= keep and trail.time[place] >= cutoff:
-            break
-        entry = trail.entry[place]
-        memory.count[entry] -= 1
-        memory.total[memory.owner[entry]] -= 1
-        trail.ends[0] += 1
-        gone += 1
-    return gone
 
 
 @kernel()

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from oboro.kernels import kernel
-from oboro.kernels.closures import Rules, Shape, allowed, apart, close, joined, part_keeps, place, widen
+from oboro.kernels.closures import Rules, Shape, allowed, apart, close, joined, place, widen
 from oboro.kernels.mixing import coin
-from oboro.kernels.top_down import assign
+from oboro.kernels.top_down import assign, lacking
 
 __all__ = ["divide"]
 
@@ -116,14 +116,11 @@ def _filled(
     loads: np.ndarray,
     side: np.ndarray,
 ) -> np.ndarray:
-    """The part that is too small or breaks a rule (the smaller, if both do) with the nearest of the other, twice as many each
-    time, until both may stand; nothing at all if they never may.
+    """The part that lacks something with the nearest of the other, twice as many each time, until both may stand; nothing at
+    all if they never may.
     """
+    side = lacking(rules, k, items, loads, side)
     total, size = items.size, side.sum()
-    if 2 * size > total:
-        side, size = loads - side, total - size
-    if size >= k and part_keeps(rules, items, loads, side, True):
-        side, size = loads - side, total - size
     grown = side.copy()
     low, high, _ = _closure(codes, shape, items, grown, 1)
     more = k - size if size < k else k

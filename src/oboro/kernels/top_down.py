@@ -7,7 +7,7 @@ import numpy as np
 from oboro.kernels import kernel
 from oboro.kernels.closures import Rules, Shape, allowed, apart, ascending, close, joined, part_keeps, place, widen
 
-__all__ = ["assign", "split"]
+__all__ = ["assign", "lacking", "split"]
 
 ROUNDS = 3  # of looking for the farthest record from the farthest; more hardly move the seeds (Xu et al. 2006, 4.2)
 
@@ -92,14 +92,11 @@ def _balance(
     loads: np.ndarray,
     side: np.ndarray,
 ) -> np.ndarray:
-    """Let the group that is too small or breaks a rule (the smaller, if both do) take the records that widen it least,
-    twice as many each time, until both may stand; nothing at all if they never may.
+    """Let the part that lacks something take the records that widen it least, twice as many each time, until both may
+    stand; nothing at all if they never may.
     """
+    side = lacking(rules, k, items, loads, side)
     total, size = loads.sum(), side.sum()
-    if 2 * size > total:
-        side, size = loads - side, total - size
-    if size >= k and part_keeps(rules, items, loads, side, True):
-        side, size = loads - side, total - size
     order = _by_growth(codes, shape, items, loads, side)
     more = k - size if size < k else k
     while size + more <= total - k:
@@ -108,6 +105,16 @@ def _balance(
             return grown
         more *= 2
     return np.zeros(0, dtype=np.int64)
+
+
+@kernel()
+def lacking(rules: Rules, k: int, items: np.ndarray, loads: np.ndarray, side: np.ndarray) -> np.ndarray:
+    """Of two parts the one that is too small or breaks a rule; the smaller one, if both do."""
+    if 2 * side.sum() > loads.sum():
+        side = loads - side
+    if side.sum() >= k and part_keeps(rules, items, loads, side, True):
+        side = loads - side
+    return side
 
 
 @kernel()

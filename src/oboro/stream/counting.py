@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from oboro.kernels import patterns as kernels
-from oboro.kernels.patterns import ENTRIES, RECORDS, Memory, Rules, Trail
+from oboro.kernels.patterns import absorb
+from oboro.kernels.remembered import ENTRIES, RECORDS, Memory, Rules, Trail, lookup, relink
 from oboro.stream.settings import Settings
 
 __all__ = ["Counting"]
@@ -77,7 +77,7 @@ class Counting:
             return True  # they agree on everything and nothing is missing
         if mask.bit_count() < self.bits - codes.count(-1):
             return False
-        record = kernels.lookup(self.memory, self._row[0])
+        record = lookup(self.memory, self._row[0])
         return bool(self.memory.total[record] >= self.rules.others)
 
     def decide(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float) -> np.ndarray:
@@ -97,7 +97,7 @@ class Counting:
         cutoff = now - self.settings.horizon_seconds if self.settings.horizon_seconds else -np.inf
         done, total = 0, rows.shape[0]
         while done < total:
-            done += kernels.absorb(
+            done += absorb(
                 self.memory,
                 self.rules,
                 self.trail,
@@ -134,7 +134,7 @@ class Counting:
                 slots=np.full(2 * memory.slots.size, -1, dtype=np.int64),
                 **{name: _double(getattr(memory, name)) for name in BY_RECORD},
             )
-            kernels.relink(memory)
+            relink(memory)
         self.memory = memory
 
     def _tidy(self) -> None:
@@ -167,7 +167,7 @@ class Counting:
         memory.total[:records] = np.bincount(owner, weights=arrays["count"], minlength=records).astype(np.int64)
         memory.sizes[RECORDS], memory.sizes[ENTRIES] = records, entries
         _link(memory, records, entries)
-        kernels.relink(memory)
+        relink(memory)
         self.memory = memory
         count = arrays["trail"].size
         self.trail = _ring(_room(count) if self.rules.forgets else 0)

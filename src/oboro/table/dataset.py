@@ -130,9 +130,18 @@ class Column:
 
     def tidy(self) -> Column:
         """Without dictionary entries that no row uses or that occur twice."""
-        if self.counts.all() and len(self.values.unique()) == len(self.values):
-            return self
-        return self.recode(np.arange(len(self.values)), self.values)
+        held = self if self.counts.all() else self._used()
+        if len(held.values.unique()) == len(held.values):
+            return held
+        return held.recode(np.arange(len(held.values)), held.values)
+
+    def _used(self) -> Column:
+        """Without dictionary entries that no row uses: of a few rows of a large table, nearly all."""
+        used = self.counts > 0
+        dense = (np.cumsum(used) - 1).clip(0).astype(smallest_unsigned(int(used.sum())))
+        codes = memory(len(self), dense.dtype)
+        grouping.look_up(dense, self.codes, codes)
+        return Column(self.values.filter(pa.array(used)), codes)
 
     def take(self, rows: np.ndarray) -> Column:
         """The given rows (positions or a boolean mask), without values that no row uses any more."""
