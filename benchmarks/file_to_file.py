@@ -3,7 +3,8 @@
     python benchmarks/file_to_file.py [--job 10000000x4.csv ...] [--folder DIR] [--keep]
 
 A job is rows x columns of `oboro synth purchases` and the ending of both files. Beside it, up to 10 million rows of CSV, runs a
-script in polars that does less: it is told the levels instead of searching for them, and verifies nothing. Writes
+script in polars that does less: it is told the levels instead of searching for them, and verifies nothing. The same job with
+`--report` tells what risk, utility and evidence cost, and a program that only reads the table what one more read costs. Writes
 `benchmarks/results/file_to_file.json`.
 """
 
@@ -41,6 +42,12 @@ rare = pl.len().over(quasi) < 3
 table.with_columns(pl.when(rare).then(pl.lit("*")).otherwise(pl.col(quasi)).name.keep()).write_csv(target)
 """
 
+READ = """
+import sys
+from oboro.io.files import read
+read(sys.argv[1])
+"""
+
 
 def measured(command: list[str]) -> dict[str, float]:
     """Seconds on the clock, seconds of processor, and the most memory that a program had, in GB."""
@@ -67,13 +74,17 @@ def run(job: str, folder: Path, keep: bool) -> dict[str, Any]:
         subprocess.run([*oboro, "synth", "purchases", "--rows", rows, "--columns", columns, "-o", source], check=True)
     recipe = source.with_name(f"{job}.recipe.yaml")
     facts: dict[str, Any] = {"job": job, "bytes": source.stat().st_size}
-    facts["oboro"] = measured([*oboro, "anonymize", str(source), "--recipe", str(recipe), "--output", str(target)])
+    command = [*oboro, "anonymize", str(source), "--recipe", str(recipe), "--output", str(target)]
+    facts["oboro"] = measured(command)
+    facts["with_report"] = measured([*command, "--report", str(folder / "report.html")])
+    facts["one_more_read"] = measured([sys.executable, "-c", READ, str(source)])
     if ending == "csv" and int(rows) <= MOST_ROWS:
         hierarchy = source.with_name(f"{job}.hierarchies") / "address.csv"
         facts["polars"] = measured([sys.executable, "-c", SCRIPT, str(source), str(target), str(hierarchy)])
     facts["rows_per_second"] = round(int(rows) / facts["oboro"]["seconds"])
     print(json.dumps(facts))
     target.unlink()
+    (folder / "report.html").unlink()
     if not keep:
         source.unlink()
     return facts

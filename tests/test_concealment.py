@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.naive_concealment import cheapest_matchings, cheapest_pairs, cheapest_regular, distance, unproved
+from typer.testing import CliRunner
 
 from oboro.app import linking
 from oboro.app.bench.concealment import adult, rows, sample
+from oboro.app.cli import app
 from oboro.checks import check, tables
 from oboro.errors import InputError, PromiseError, UsageError
 from oboro.evaluate import linkage
@@ -542,3 +547,26 @@ def test_a_wrong_truth_is_refused(rows: list[float], words: str) -> None:
     data = crowd(3)
     with pytest.raises(InputError, match=words):
         linking.owners(Dataset.of({"row": rows}), data, data)
+
+
+def test_the_truth_that_is_written_is_the_one_that_evaluate_asks_for(tmp_path: Path) -> None:
+    crowd(60).to_arrow().to_pandas().to_csv(tmp_path / "people.csv", index=False)
+    recipe = {
+        "attributes": {name: {"role": "quasi"} for name in crowd(3)},
+        "steps": [{"k_conceal": {"k": 3}}],
+        "seed": 5,
+    }
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(recipe))
+    people, plan, out, truth = (str(tmp_path / name) for name in ("people.csv", "recipe.yaml", "out.csv", "truth.csv"))
+    done = CliRunner().invoke(app, ["anonymize", people, "--recipe", plan, "-o", out, "--truth", truth])
+    assert done.exit_code == 0, done.output
+    release = Recipe.model_validate(recipe).run(crowd(60).to_arrow())
+    assert pd.read_csv(truth)["original_row"].tolist() == (release.dataset.origin_rows + 1).tolist()
+    assert Path(truth).stat().st_mode & 0o777 == 0o600
+    shown = CliRunner().invoke(app, ["evaluate", people, out, "--recipe", plan, "--truth", truth, "--json"])
+    found = {one["name"] for one in json.loads(shown.stdout)["linkage"]}
+    assert found == {"least_candidates", "medoid_attack", "rerun_attack", "cascade_attack"}
+    clash = CliRunner().invoke(
+        app, ["anonymize", people, "--recipe", plan, "-o", out, "--truth", truth, "--report", truth]
+    )
+    assert clash.exit_code != 0

@@ -167,7 +167,7 @@ def test_the_page_tells_all_of_it(html: str) -> None:
         "5-anonymity",
         "distinct 2-diversity of illness",
         "Leave out the column 'name'.",
-        "prosecutor max",
+        "prosecutor: the most exposed record",
         "generalization intensity",
         "✓ chosen",
         "0.2512",
@@ -177,7 +177,7 @@ def test_the_page_tells_all_of_it(html: str) -> None:
         "Followed from those: 3.",
         "Minimal, so that in those no column could be finer: 2.",
         "A missing value is a value like any other",
-        "set in the recipe",
+        "7; whoever has it can repeat the random choices",
         "seed: 7",
         "python 3.",
         "for the original",
@@ -187,18 +187,17 @@ def test_the_page_tells_all_of_it(html: str) -> None:
 
 def test_every_section_is_in_the_navigation(report: Report, html: str) -> None:
     keys = [section.key for section in sections(report)]
-    assert keys == [
+    assert [key for key in keys if key != "warnings"] == [  # there may be nothing to warn of
         "glance",
         "promises",
-        "warnings",
         "risk",
         "attacks",
         "alone",
+        "solution",
         "loss",
         "statistics",
         "pairs",
         "columns",
-        "solution",
         "steps",
         "appi",
         "hipaa",
@@ -232,8 +231,8 @@ def test_nothing_promised_is_not_green() -> None:
     report = build(original, released, quasi=["age", "sex"])
     html = report.to_html()
     assert report.holds is None
-    assert 'class="banner none"' in html
-    assert "Nothing was promised" in Page(html).text
+    assert 'class="banner good"' not in html
+    assert "No promise was verified here" in Page(html).text
     assert "✓ holds" not in html
 
 
@@ -408,9 +407,10 @@ def test_labels_that_few_hold_are_counted_together() -> None:
     assert found.note
 
 
-def test_a_label_that_was_rare_before_is_not_shown() -> None:
+def test_how_rare_a_label_was_before_is_not_told() -> None:
+    """The released label is; leaving it out would tell whoever has the release that few held it before."""
     found = compare(Column.of(["a"] * 17 + ["b"] * 3), Column.of(["a"] * 10 + ["b"] * 10), smallest=5)
-    assert [bar.label for bar in found.bars] == ["a", OTHER]
+    assert found.bars == [Bar(label="a", before=17, after=10), Bar(label="b", before=None, after=10)]
 
 
 def test_rare_labels_and_dropped_names_are_nowhere_in_the_report() -> None:
@@ -419,7 +419,7 @@ def test_rare_labels_and_dropped_names_are_nowhere_in_the_report() -> None:
     report = build(original, original.select(["town"]), quasi=["town"])
     for text in (report.to_html(), json.dumps(report.as_dict()), report.summary(), report._repr_html_()):
         assert "Hinohara" not in text
-        assert "Person" not in text
+        assert "Person 1" not in text
     assert "Osaka" in report.to_html()
 
 
@@ -577,7 +577,7 @@ def test_labels_cut_to_the_same_text_stay_two_bars() -> None:
     labels = ["a very long label that ends in one", "a very long label that ends in two"]
     original = Dataset.of({"c": labels * 10})
     html = build(original, original, quasi=["c"]).to_html()
-    assert html.count("a very long label t…") >= 2
+    assert html.count("…in one<") == html.count("…in two<") >= 1
 
 
 @given(st.text(max_size=60), st.integers(2, 30))

@@ -274,7 +274,8 @@ class Recipe(BaseModel):
             outcome = step.run(Work(data, schema, np.random.default_rng(seed), lambda path: read(path).data, say))
             seconds = time.perf_counter() - started
             rows = (data.rows, outcome.data.rows)
-            changed = changed_cells(data, outcome.data) if step.changes_values else {}
+            stayed = outcome.data.origin is data.origin and outcome.data.rows == data.rows
+            changed = changed_cells(data, outcome.data) if step.changes_values or stayed else {}
             data, schema = outcome.data, outcome.schema
             promises += outcome.promises
             records.append(StepRecord(step.step, plan, dict(outcome.facts), seconds, *rows, changed))

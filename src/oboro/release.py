@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,12 +11,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import yaml
+from pyarrow import csv
 
 from oboro.errors import InputError
 from oboro.evaluate.verify import Verification
 from oboro.io.files import Source
-from oboro.io.output import write
+from oboro.io.output import atomic, write
 from oboro.io.rest import Rows
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
@@ -25,7 +28,15 @@ from oboro.table.schema import Role, Schema
 if TYPE_CHECKING:
     from oboro.evaluate.report import Report
 
-__all__ = ["Release", "StepRecord", "bound_hierarchies", "file_evidence", "files_evidence", "measure"]
+__all__ = [
+    "Release",
+    "StepRecord",
+    "bound_hierarchies",
+    "file_evidence",
+    "files_evidence",
+    "hierarchy_files",
+    "measure",
+]
 
 
 @dataclass(frozen=True)
@@ -103,9 +114,21 @@ class Release:
 
     def with_files(self, output: str | Path) -> Report:
         """The report with evidence of the files: their names, sizes and SHA-256, so that a signature speaks of exactly these."""
-        paths = {"input": self.source.path if self.source else None, "output": output}
-        known = {role: Path(path) for role, path in paths.items() if path and Path(path).is_file()}
-        return self.report.model_copy(update={"files": files_evidence(known)})
+        return self.report.model_copy(update={"files": {**self._inputs, **files_evidence({"output": Path(output)})}})
+
+    @cached_property
+    def _inputs(self) -> dict[str, dict[str, Any]]:
+        """Evidence of the files that were read: the table, hierarchies, populations (never keys)."""
+        return files_evidence(self._read_from)
+
+    @property
+    def _read_from(self) -> dict[str, Path]:
+        table = {"input": Path(self.source.path)} if self.source else {}
+        steps = (yaml.safe_load(self.recipe_text) or {}).get("steps", [])
+        given = [settings.get("population") for step in steps for settings in step.values() if settings]
+        named = dict.fromkeys(path for path in given if isinstance(path, str))
+        people = {f"population {path}": self.given.folder / path for path in named}
+        return {**table, **hierarchy_files(self.given), **people}
 
     def explain(self) -> str:
         """What was done, step by step, what it changed, and what was verified."""
@@ -140,10 +163,21 @@ class Release:
 
         `progress` is told how many rows of the input are done, where columns come from there.
         """
+        if any(os.path.realpath(one) == os.path.realpath(path) for one in self._read_from.values()):
+            self._inputs  # noqa: B018  (what is about to be replaced is evidence too)
         if self.source is None:
             write(self.frame.data, path)
         else:
             self.source.write(self.frame.data, path, progress)
+
+    def write_truth(self, path: str | Path) -> None:
+        """Write which original row (from 1) each released record is, for attacks on a release whose rows were moved.
+
+        Whoever has it and the original knows everybody: nobody else may read the file.
+        """
+        rows = pa.array(self.frame.data.origin_rows + 1)
+        with atomic(path, private=True) as file:
+            csv.write_csv(pa.table({"original_row": rows}), file)
 
 
 def measure(original: Dataset, released: Dataset, schema: Schema, **evidence: Any) -> Report:
@@ -165,7 +199,7 @@ def measure(original: Dataset, released: Dataset, schema: Schema, **evidence: An
 def bound_hierarchies(original: Dataset, schema: Schema) -> dict[str, Hierarchy]:
     """The hierarchies that fit the original columns; one that needs an earlier step is left out."""
     found = {}
-    for name in schema.quasi:
+    for name in dict.fromkeys((*schema.quasi, *schema.remaining)):
         try:
             found[name] = schema.hierarchy(name, original[name])
         except InputError:
@@ -181,9 +215,17 @@ def file_evidence(path: Path) -> dict[str, Any]:
 
 
 def files_evidence(paths: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
-    """The same of several files, read at once."""
+    """The same of several files, read at once; what is no file (standard input) leaves none."""
+    known = {role: path for role, path in paths.items() if path.is_file()}
     with ThreadPoolExecutor() as pool:
-        return dict(zip(paths, pool.map(file_evidence, paths.values()), strict=True))
+        return dict(zip(known, pool.map(file_evidence, known.values()), strict=True))
+
+
+def hierarchy_files(schema: Schema) -> dict[str, Path]:
+    """The files that hold hierarchies, for evidence."""
+    specs = {name: one.hierarchy for name, one in schema.attributes.items() if one.hierarchy is not None}
+    named = {name: one.csv or one.tree for name, one in specs.items()}
+    return {f"hierarchy of {name}": schema.folder / one for name, one in named.items() if isinstance(one, str)}
 
 
 def _said(key: str, value: Any) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -143,6 +144,10 @@ def anonymize(
     report: ReportFile = None,
     public_report: PublicReport = None,
     lang: Lang = "en",
+    truth: Annotated[
+        Path | None,
+        typer.Option(help="Also write which original row each released record is: as secret as the original."),
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Say what would be done, and do nothing.")] = False,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
@@ -155,7 +160,7 @@ def anonymize(
     Example: `oboro anonymize people.csv --recipe recipe.yaml --output released.csv --report report.html`
     """
     from oboro.errors import UsageError
-    from oboro.io.output import check_output
+    from oboro.io.output import check_output, check_place
     from oboro.recipe import Recipe
 
     plan = Recipe.load(recipe)
@@ -165,11 +170,17 @@ def anonymize(
     if output is None:
         raise UsageError("say where the released table goes: --output OUT (or --explain to see the plan only)")
     check_output(output)
+    pages = Pages(report, public_report, lang)
+    if truth is not None:
+        check_place(truth)
+    pages.check(data, recipe, output, truth)
     _warn_if_cold()
     options = {"encoding": encoding, "delimiter": delimiter, "header": header, "sheet": sheet}
     with stages() as stage:
         release = plan.run(data, progress=stage, reading=options)
-        _write(release, output, Pages(report, public_report, lang), stage)
+        _write(release, output, pages, stage)
+        if truth is not None:
+            release.write_truth(truth)
     for step in release.steps:
         if "warning" in step.facts:
             print(f"oboro: warning: {step.name}: {step.facts['warning']}", file=sys.stderr)
@@ -192,13 +203,18 @@ def _warn_if_cold() -> None:
 
 def _write(release: Release, output: Path, pages: Pages, stage: Any) -> None:
     if pages.any:
+        from oboro.evaluate.report.charts import warm_up
+
         stage("measuring risk and utility")
         release.report  # noqa: B018  (measured before anything is written, so that a failure leaves nothing)
     stage("writing")
     release.write(output, progress=partial(stage, "writing"))
     if pages.any:
         stage("making the report")
-        pages.write(release.with_files(output))
+        with ThreadPoolExecutor(1) as pool:  # hashes files while the pictures are made ready
+            evidence = pool.submit(release.with_files, output)
+            warm_up()
+            pages.write(evidence.result())
 
 
 for command in (verify, evaluate):

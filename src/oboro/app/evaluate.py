@@ -51,6 +51,9 @@ def evaluate(
     unpaired: Annotated[
         bool, typer.Option("--unpaired", help="The rows of the release stand in another order.")
     ] = False,
+    rename: Annotated[
+        str | None, typer.Option(help="Released columns that have another name in the original: Age=age,ZIP=zip.")
+    ] = None,
     truth: Annotated[
         Path | None,
         typer.Option(help="A table whose first column says which original row each released record is, from 1."),
@@ -72,18 +75,23 @@ def evaluate(
     """
     from oboro.app.evaluating import Question
     from oboro.app.evaluating import evaluate as measure
+    from oboro.app.foreign import renaming
     from oboro.table.schema import Role
 
     pages = Pages(report, public_report, lang)
-    files = {"input": original, "output": released, **({"control group": control} if control else {})}
-    tables = {role: read_table(path, encoding, delimiter, header, sheet).data for role, path in files.items()}
+    pages.check(original, released, recipe, control, truth, stream_metrics)
+    files = {"input": original, "output": released, "control group": control, "truth": truth, "recipe": recipe}
+    given = {role: path for role, path in files.items() if path is not None}
+    tables = {
+        role: read_table(given[role], encoding, delimiter, header, sheet).data for role in given if role != "recipe"
+    }
     roles = {Role.QUASI: names(quasi), Role.SENSITIVE: names(sensitive), Role.IDENTIFIER: names(identifier)}
-    group = tables.get("control group")
-    known = read_table(truth, encoding, delimiter, header, sheet).data if truth else None
-    question = Question(recipe, roles, fraction, group, stream_metrics, unpaired, attempts, known, target)
+    group, known = tables.get("control group"), tables.get("truth")
+    renames = renaming(rename)
+    question = Question(recipe, roles, fraction, group, stream_metrics, unpaired, attempts, known, target, renames)
     with stages() as stage:
         stage("measuring")
-        found = measure(tables["input"], tables["output"], question, files).in_language(lang)
+        found = measure(tables["input"], tables["output"], question, given).in_language(lang)
         pages.write(found)
     if as_json:
         print_json(found.as_dict())

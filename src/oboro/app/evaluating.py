@@ -8,13 +8,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from oboro.app.foreign import comparable, explained
 from oboro.app.linking import attacks, owners
 from oboro.app.starter import guess
+from oboro.app.streamed import verified
 from oboro.errors import FileError, InputError, UsageError
+from oboro.evaluate.meaning import same_rows
 from oboro.evaluate.pairing import correspond
 from oboro.evaluate.report import Report
+from oboro.evaluate.verdict import Verification
 from oboro.recipe import Recipe
-from oboro.release import bound_hierarchies, files_evidence, measure
+from oboro.release import bound_hierarchies, files_evidence, hierarchy_files, measure
 from oboro.table.dataset import Dataset
 from oboro.table.schema import Attribute, Role, Schema
 
@@ -36,12 +40,14 @@ class Question:
     attempts: int = 2000
     truth: Dataset | None = None
     target: str | None = None
+    rename: Mapping[str, str] = field(default_factory=dict)  # from released to original names
 
 
 def evaluate(original: Dataset, released: Dataset, question: Question, paths: Mapping[str, Path]) -> Report:
     """Measure it. Roles come from the recipe, from what was named, or from a guess, which the report then says."""
     recipe = Recipe.load(question.recipe) if question.recipe else None
-    schema, warnings = _schema(original, recipe, question)
+    original, released, taken = comparable(original, released, question.rename)
+    schema, guessed = _schema(original, recipe, question)
     if question.target is not None and (question.target not in original or question.target not in released):
         both = ", ".join(name for name in released if name in original)
         raise UsageError(f"--target: both tables must have the column {question.target!r}; both have {both}")
@@ -49,8 +55,11 @@ def evaluate(original: Dataset, released: Dataset, question: Question, paths: Ma
     found = [] if recipe is None else attacks(recipe, schema, original, released, question.truth)
     if question.truth is not None:
         released = replace(released, origin=owners(question.truth, original, released))
+    moments = stream_metrics(question.stream) if question.stream else []
     moved = question.unpaired or (recipe is not None and any(step.moves_records for step in recipe.steps))
-    paired = released.origin is not None or (not moved and _correspond(original, released, schema))
+    in_order = bool(moments) and original.rows == released.rows  # a stream releases in the order of its input
+    paired = released.origin is not None or (not moved and (in_order or _correspond(original, released, schema)))
+    schema, read = explained(original, released, schema, same_rows(original, released) if paired else None)
     return measure(
         original,
         released,
@@ -61,11 +70,24 @@ def evaluate(original: Dataset, released: Dataset, question: Question, paths: Ma
         control=question.control,
         attempts=question.attempts,
         target=question.target,
-        stream=stream_metrics(question.stream) if question.stream else (),
-        warnings=warnings,
+        stream=moments,
+        verification=_stream_verified(recipe, question, original, released, moments),
+        warnings=[*guessed, *taken, *read],
         linkage=found,
-        files=files_evidence(paths),
+        files=files_evidence({**paths, **hierarchy_files(schema)}),
     )
+
+
+def _stream_verified(
+    recipe: Recipe | None,
+    question: Question,
+    original: Dataset,
+    released: Dataset,
+    moments: Sequence[Mapping[str, Any]],
+) -> Verification | None:
+    if recipe is None or question.recipe is None or not moments:
+        return None
+    return verified(recipe, question.recipe.parent, original, released, moments)
 
 
 def _correspond(original: Dataset, released: Dataset, schema: Schema) -> bool:

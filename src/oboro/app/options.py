@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +25,8 @@ __all__ = [
 Data = Annotated[Path, typer.Argument(help="CSV, Parquet, Feather/Arrow or Excel file (also .csv.gz, .csv.zst).")]
 RecipeFile = Annotated[Path, typer.Option("--recipe", "-r", help="The recipe (YAML or JSON).")]
 ReportFile = Annotated[
-    Path | None, typer.Option("--report", help="Also write a report as one self-contained HTML file.")
+    Path | None,
+    typer.Option("--report", help="Also write a report for the owner: one HTML file that only you may read."),
 ]
 PublicReport = Annotated[
     Path | None,
@@ -121,11 +123,27 @@ class Pages:
         """Whether one was asked for."""
         return self.owner is not None or self.public is not None
 
+    def check(self, *others: Path | None) -> None:
+        """Before any work: raise if a report could not be written, or would replace one of these files or the other report."""
+        from oboro.errors import UsageError
+        from oboro.io.output import check_place
+
+        taken = {os.path.realpath(one) for one in others if one is not None}
+        for option, path in (("--report", self.owner), ("--public-report", self.public)):
+            if path is None:
+                continue
+            if os.path.realpath(path) in taken:
+                raise UsageError(
+                    f"{option}: {path} is already the name of another file of this job; choose another name"
+                )
+            check_place(path)
+            taken.add(os.path.realpath(path))
+
     def write(self, report: Report) -> None:
-        """Each appears whole or not at all."""
+        """Each appears whole or not at all. The owner's holds the recipe: nobody else may read it."""
         from oboro.io.output import atomic
 
         for path, facts in ((self.owner, report), (self.public, report.to_public() if self.public else report)):
             if path is not None:
-                with atomic(path) as file:
+                with atomic(path, private=path is self.owner) as file:
                     file.write(facts.to_html(lang=self.lang).encode())

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from oboro.stream import DelayFree, Window
     from oboro.techniques.pseudonymize import Pseudonymize
 
-__all__ = ["pseudonyms", "run", "settings", "stream"]
+__all__ = ["diversity", "goal", "pseudonyms", "run", "settings", "stream"]
 
 POSSIBLE = ("drop_columns", "pseudonymize", "k_anonymize")
 ORDER = "records come out in the order in which they came"
@@ -62,7 +62,9 @@ def stream(
     ] = None,
     longest_line: Annotated[int, typer.Option(min=1, help="Longer lines are dead letters, in bytes.")] = 1 << 20,
     fsync: Annotated[bool, typer.Option("--fsync", help="Wait for the disk before anything is written.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print metrics as JSON at the end, on stderr.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print metrics as JSON on stderr, a line every half second and at the end.")
+    ] = False,
 ) -> None:
     """Anonymize records as they come: each line in, its anonymized version out at once.
 
@@ -79,7 +81,7 @@ def stream(
         resume=resume,
         longest_line=longest_line,
         fsync=fsync,
-        watch=_watch() if sys.stderr.isatty() else None,
+        watch=_watch() if sys.stderr.isatty() else _print if as_json else None,
         options={
             "mode": mode,
             "person": person,
@@ -95,7 +97,7 @@ def stream(
     if sys.stderr.isatty():
         print(file=sys.stderr)
     if as_json:
-        print(json.dumps(metrics), file=sys.stderr)
+        _print(metrics)
 
 
 def run(
@@ -154,7 +156,7 @@ def settings(recipe: Recipe, folder: Path, options: dict[str, Any]) -> DelayFree
 
     schema = Schema(recipe.attributes, folder)
     person = options.get("person")
-    goal = _goal(recipe)
+    asked = goal(recipe)
     dropped = [name for step in recipe.steps if step.step == "drop_columns" for name in step.removes_identity]
     renamed = _renamed(recipe)
     leaking = [name for name in schema.named(Role.IDENTIFIER) if name not in (*dropped, *renamed, person)]
@@ -168,17 +170,17 @@ def settings(recipe: Recipe, folder: Path, options: dict[str, Any]) -> DelayFree
     if recipe.unnamed == "other":
         raise RecipeError("unnamed: other would release fields that nobody named; write error or drop for a stream")
     quasi = [name for name in schema.quasi if name not in dropped and name != person]
-    diversity = _diversity(goal)
-    kept = [name for name in recipe.attributes if name not in (*quasi, *dropped, *diversity, person)]
+    kinds = diversity(asked)
+    kept = [name for name in recipe.attributes if name not in (*quasi, *dropped, *kinds, person)]
     specs = {name: spec for name in quasi if (spec := recipe.attributes[name].hierarchy) is not None}
     weights = {name: recipe.attributes[name].weight for name in quasi if recipe.attributes[name].weight != 1}
     given = {name: value for name, value in options.items() if value is not None}
-    fields = {"l_diversity": diversity, "keep": kept, "drop": [name for name in dropped if name != person]}
+    fields = {"l_diversity": kinds, "keep": kept, "drop": [name for name in dropped if name != person]}
     if given.get("mode") == "window":
-        return _window(quasi, goal.k, given, **fields, weights=weights, unnamed=recipe.unnamed)
+        return _window(quasi, asked.k, given, **fields, weights=weights, unnamed=recipe.unnamed)
     return DelayFree(
         quasi,
-        goal.k,
+        asked.k,
         hierarchies=specs,
         weights=weights,
         unnamed=recipe.unnamed,
@@ -196,7 +198,7 @@ def _window(quasi: list[str], k: int, given: dict[str, Any], **more: Any) -> Win
     return Window(quasi, k, **options, **more)
 
 
-def _goal(recipe: Recipe) -> Any:
+def goal(recipe: Recipe) -> Any:
     """The one step that says what is promised; a step that a stream cannot do is an error that says why."""
     from oboro.errors import RecipeError
 
@@ -244,15 +246,15 @@ def pseudonyms(recipe: Recipe, folder: Path) -> dict[str, Callable[[Any], Any]]:
     return {name: of(name, step) for name, step in _renamed(recipe).items()}
 
 
-def _diversity(goal: Any) -> dict[str, int]:
+def diversity(asked: Any) -> dict[str, int]:
     """The l-diversity of a step, as far as a stream can keep it; what it cannot keep is an error, not ignored."""
     from oboro.errors import RecipeError, listing
 
-    asked = [name for name in sorted(goal.model_fields_set - UNDERSTOOD) if getattr(goal, name)]
-    if asked:
-        raise RecipeError(f"k_anonymize: a stream keeps k and l_diversity; it cannot keep {listing(asked)}")
+    more = [name for name in sorted(asked.model_fields_set - UNDERSTOOD) if getattr(asked, name)]
+    if more:
+        raise RecipeError(f"k_anonymize: a stream keeps k and l_diversity; it cannot keep {listing(more)}")
     found = {}
-    for name, demand in goal.l_diversity.items():
+    for name, demand in asked.l_diversity.items():
         least = demand if isinstance(demand, int | float) else demand.l if demand.kind == "distinct" else None
         if least is None or least != int(least):
             raise RecipeError(
@@ -267,6 +269,10 @@ def _one_of(name: str, value: str | None, allowed: tuple[str, ...]) -> None:
 
     if value is not None and value not in allowed:
         raise UsageError(f"{name}: must be one of {listing(allowed)}; got {value!r}")
+
+
+def _print(metrics: dict[str, Any]) -> None:
+    print(json.dumps(metrics), file=sys.stderr, flush=True)
 
 
 def _watch() -> Callable[[dict[str, Any]], None]:

@@ -74,7 +74,7 @@ def verify(
         population=everybody,
         k_map=k_map,
         presence=_presence(presence),
-        hierarchies=_hierarchies(recipe, everybody, names(quasi)) if recipe else None,
+        hierarchies=_hierarchies(recipe, everybody, table.data, names(quasi)),
     )
     if as_json:
         print_json(result.as_dict())
@@ -95,13 +95,20 @@ def _presence(text: str | None) -> tuple[float, float] | None:
     return low, high
 
 
-def _hierarchies(recipe: Path, everybody: Any, quasi: list[str]) -> dict[str, Any]:
-    """The hierarchies of a recipe, for the population's values."""
+def _hierarchies(recipe: Path | None, everybody: Any, released: Any, quasi: list[str]) -> dict[str, Any] | None:
+    """What the labels mean to the population: as the recipe says, or without one as they say themselves (`20-29`, `130**`)."""
     from oboro.errors import UsageError
+    from oboro.evaluate.implied import implied
     from oboro.recipe import Recipe
     from oboro.table.schema import Schema
 
     if everybody is None:
-        raise UsageError("--recipe: explains labels to a population; give --population too")
+        if recipe is not None:
+            raise UsageError("--recipe: explains labels to a population; give --population too")
+        return None
+    known = [name for name in quasi if name in everybody and name in released]
+    if recipe is None:
+        shown = {name: implied(name, everybody[name], released[name], None) for name in known}
+        return {name: one for name, one in shown.items() if one is not None}
     schema = Schema(Recipe.load(recipe).attributes, recipe.parent)
-    return {name: schema.hierarchy(name, everybody[name]) for name in quasi if name in everybody}
+    return {name: schema.hierarchy(name, everybody[name]) for name in known}

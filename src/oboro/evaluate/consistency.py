@@ -3,8 +3,7 @@
 - `*` may be anything, a missing value included.
 - A text that is also an original value is that value and nothing else.
 - A label of the column's hierarchy is any leaf under it.
-- `31–38`, `-5 to 3`, `[1.5, 2)`, `[10, 20]`, `<20`, `≥35` are the numbers (or dates) between.
-- `{F, M}` is one of these values.
+- `31–38`, `[10, 20[`, `<20`, `35+`, `{F, M}`, `130**` and what else `labels` understands is one of the values that it names.
 - Everything else fits nobody: a label that is not understood must not pass for a secret that is kept.
 """
 
@@ -12,27 +11,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
+from oboro.errors import ColumnError
+from oboro.evaluate.labels import Span, cut_short, masked, members, span
 from oboro.evaluate.meaning import is_star
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.values import numbers_of
+from oboro.table.values import Kind, numbers_of
 
 __all__ = ["Reach", "reach", "set_label"]
 
-NUMBER = r"[^\[\]{}()<>≥≤,–]+?"
-RANGES = (
-    re.compile(rf"^(?P<first>{NUMBER})(?:–| to )(?P<last>{NUMBER})$"),
-    re.compile(rf"^\[(?P<first>{NUMBER}), (?P<last>{NUMBER})(?P<open>[\])])$"),
-    re.compile(rf"^<(?P<below>{NUMBER})$"),
-    re.compile(rf"^≥(?P<first>{NUMBER})$"),
-)
+END_NUMBER = re.compile(r"^[-+]?\d")
+ONE_NUMBER = re.compile(r"^[-+]?\d+(\.\d+)?$")
 PLAIN = re.compile(r'^[^,{}"\s](?:[^,{}"]*[^,{}"\s])?$')
 
 
@@ -116,39 +112,76 @@ class _Order:
             keys = sorted(set(texts), key=lambda text: (text is None, text or ""))
             places = {text: place for place, text in enumerate(keys)}
             self.rank = np.array([places[text] for text in texts], dtype=np.int64)
+            self.numbers = _as_numbers(keys)
         self.width = int(self.rank.max(initial=-1)) + 1
         self.by_text: dict[str | None, int] = dict(zip(texts, self.rank.tolist(), strict=True))
+        self.kind = column.kind
+
+    @cached_property
+    def _sorted(self) -> tuple[list[str], np.ndarray]:
+        """The values as text, in the order of text, and the rank of each."""
+        texts = sorted(text for text in self.by_text if text is not None)
+        return texts, np.array([self.by_text[text] for text in texts], dtype=np.int64)
 
     def between(self, text: str | None) -> tuple[int, int] | np.ndarray:
-        """What a range or a set reaches; nobody, if it is neither."""
+        """What a range, a set or a mask reaches; nobody, if it is none of them."""
         nobody = (1, 0)
         if text is None:
             return nobody
-        if text.startswith("{") and text.endswith("}"):
-            named = _named(text[1:-1])
-            known = [self.by_text[one] for one in named or () if one in self.by_text]
-            return np.array(known, dtype=np.int64)
-        if self.numbers is None:
-            return nobody
-        for form in RANGES:
-            if match := form.match(text):
-                return self._ranks(**{key: value for key, value in match.groupdict().items() if value is not None})
+        if self.numbers is not None and self.kind in (Kind.INTEGER, Kind.NUMBER) and ONE_NUMBER.match(text):
+            return self._ranks(Span(text, text))  # the same number, written otherwise: 25.0
+        if len(places := self._hidden(text)):
+            return self._sorted[1][np.array(places, dtype=np.int64)]
+        if self.numbers is not None and (named := span(text)) is not None:
+            return self._ranks(named)
+        for names, surely in self._sets(text):
+            found = [self.by_text[one] for one in names if one in self.by_text]
+            if found and (surely or len(found) == len(names)):
+                return np.array(found, dtype=np.int64)
         return nobody
 
-    def _ranks(
-        self, first: str | None = None, last: str | None = None, below: str | None = None, open: str = "]"
-    ) -> tuple[int, int]:
+    def _hidden(self, text: str) -> Sequence[int]:
+        """The values, by their places in order, of which a part is hidden or cut off: a mask, a shorter code, a month."""
+        if "*" in text or "＊" in text:
+            return masked(text, self._sorted[0])
+        return () if self.kind in (Kind.INTEGER, Kind.NUMBER) else cut_short(text, self._sorted[0])
+
+    def _sets(self, text: str) -> Iterator[tuple[list[str], bool]]:
+        if text.startswith("{") and text.endswith("}") and (names := _named(text[1:-1])):
+            yield names, True
+        yield from members(text)
+
+    def _ranks(self, named: Span) -> tuple[int, int]:
         assert self.numbers is not None
-        try:
-            low, high = (
-                None if end is None else float(numbers_of(pa.array([end]))[0]) for end in (first, last or below)
-            )
-        except ValueError:
+        low = -np.inf if named.first is None else self._place(named.first, last=named.after)
+        high = np.inf if named.last is None else self._place(named.last, last=not named.before)
+        if np.isnan(low) or np.isnan(high):
             return (1, 0)
-        least = 0 if low is None else int(np.searchsorted(self.numbers, low, "left"))
-        side: Literal["left", "right"] = "left" if below is not None or open == ")" else "right"
-        most = self.numbers.size if high is None else int(np.searchsorted(self.numbers, high, side))
+        least = int(np.searchsorted(self.numbers, low, "right" if named.after else "left"))
+        most = int(np.searchsorted(self.numbers, high, "left" if named.before else "right"))
         return (least, most - 1) if most > least else (1, 0)
+
+    def _place(self, end: str, last: bool) -> float:
+        """The end of a range as a number; NaN where it is none. A year or a day is meant from its first moment to its last."""
+        if self.kind not in (Kind.DATE, Kind.DATETIME):
+            return float(end) if END_NUMBER.match(end) else np.nan
+        if len(end) == 4:
+            end += "-12-31" if last else "-01-01"
+        if len(end) < len("2024-1-1"):
+            return np.nan  # a number is no date
+        if self.kind is Kind.DATETIME and len(end) <= len("2024-12-31"):
+            end += "T23:59:59.999999" if last else "T00:00:00"
+        try:
+            return float(numbers_of(pa.array([end]))[0])
+        except ColumnError:
+            return np.nan
+
+
+def _as_numbers(keys: list[str | None]) -> np.ndarray | None:
+    """Codes of equally many digits, in order, as numbers: `02138` lies between `01000` and `03000`; None for other text."""
+    codes = [key for key in keys if key is not None]
+    alike = codes and codes[0].isdecimal() and all(len(key) == len(codes[0]) and key.isdecimal() for key in codes)
+    return np.array([float(key) for key in codes]) if alike else None
 
 
 def _leaves(original: Column, hierarchy: Hierarchy, rank: np.ndarray) -> dict[str | None, np.ndarray]:

@@ -57,7 +57,8 @@ class DensityRatio:
 class Divergence:
     """The mean logarithm of the ratio over the original records where it is positive, and how many those are.
 
-    `error` is half the 95 % interval of that mean, for the ratio as it was estimated.
+    `error` is half the 95 % interval, from what each record of either table weighs in it: the logarithm of the ratio for an
+    original one, the ratio for a released one.
     """
 
     value: float | None
@@ -93,12 +94,14 @@ def density_ratio(
 
 def divergence(original: np.ndarray, released: np.ndarray, *, rng: np.random.Generator) -> Divergence:
     """KL(original ‖ released) from records × columns; an estimate, so it may fall a little below 0."""
-    ratios = density_ratio(original, released, rng=rng).at(original)
+    ratio = density_ratio(original, released, rng=rng)
+    ratios = ratio.at(original)
     there = ratios > 0
     if not there.any():
         return Divergence(None, 0.0)
     logs = np.log(ratios[there])
-    return Divergence(float(logs.mean()), float(there.mean()), mean_error(logs))
+    ours, theirs = (mean_error(side) or 0.0 for side in (logs, ratio.at(released)))
+    return Divergence(float(logs.mean()), float(there.mean()), float(np.hypot(ours, theirs)))
 
 
 def kullback_leibler(

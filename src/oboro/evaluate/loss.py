@@ -32,8 +32,8 @@ def intensity(meanings: Mapping[str, Meaning]) -> list[Measure]:
 
 
 def certainty_penalty(meanings: Mapping[str, Meaning], note: str) -> list[Measure]:
-    """NCP (Xu et al. 2006), which is Iyengar's Loss over a hierarchy: the mean share of the domain behind a released
-    value."""
+    """NCP (Xu et al. 2006): the mean share of the domain behind a released value; 0 where it is one value, else how many
+    of all values, or how much of the range of all numbers."""
     return _per_column("ncp", lambda meaning: _mean(meaning.share, meaning), meanings, NCP, note)
 
 

@@ -189,7 +189,7 @@ def _spread(behind: Tally, original: Column) -> np.ndarray:
     starts = behind.starts[:-1]
     numbers = plain_numbers(original)
     if numbers is None:
-        return (behind.distinct - 1) / max(1, len(original.values) - 1)
+        return np.asarray(np.where(behind.distinct > 1, behind.distinct / len(original.values), 0.0))
     width = np.nanmax(numbers) - np.nanmin(numbers)
     values = numbers[behind.codes]
     high = np.maximum.reduceat(np.where(np.isnan(values), -np.inf, values), starts)

@@ -10,7 +10,8 @@ Estimated from the sizes of the classes of the sample and the part `fraction` of
   population is right, from the numbers of single records and of pairs alone.
 
 Dankar et al. (2012) compared such estimators on real tables: Pitman's is the best for samples of at most a tenth of the
-population, Zayatz's above.
+population; above, Zayatz's, or the slide negative binomial where that is lower. That third one is left out here (as ARX
+allows too), so above a tenth the number taken is never below that of the full rule.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Uniqueness:
     sample_uniques: int
     zayatz: float | None  # people who are unique in the population
     pitman: float | None
-    decision: float | None  # the one that Dankar's rule takes
+    decision: float | None  # the one that Dankar's rule takes, without the slide negative binomial
     decided_by: str
     intrusion: float | None  # probability that a unique match is right
 

@@ -20,7 +20,7 @@ from oboro.evaluate.resemblance import resemblance
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
 
-__all__ = ["utility"]
+__all__ = ["suppressed_records", "utility"]
 
 ASSUMED = "rows are taken to be in the order of the original table"
 UNPAIRED = "it is not known which released record was made from which original one"
@@ -82,7 +82,7 @@ def _records_released(original: Dataset, released: Dataset) -> Measure:
 def _suppression(released: Dataset, quasi: Sequence[str]) -> list[Measure]:
     rows = released.rows
     stars = {name: float(column.counts[is_star(column)].sum()) for name in quasi for column in [released[name]]}
-    records = _over(_suppressed(released, quasi).sum(), rows)
+    records = _over(suppressed_records(released, quasi), rows)
     cells = _over(sum(stars.values()), rows * len(stars))
     return [
         Measure("suppressed_records", records, "part of the records with * in every quasi-identifier", "lower"),
@@ -94,12 +94,16 @@ def _suppression(released: Dataset, quasi: Sequence[str]) -> list[Measure]:
     ]
 
 
-def _suppressed(released: Dataset, quasi: Sequence[str]) -> np.ndarray:
-    """Which rows are `*` in every quasi-identifier."""
-    out = np.ones(released.rows, dtype=bool)
+def suppressed_records(released: Dataset, quasi: Sequence[str]) -> int:
+    """How many rows are `*` in every quasi-identifier. O(rows) for the first column, then O(rows that are left)."""
+    rows: np.ndarray | slice = slice(None)
     for name in quasi:
-        out &= is_star(released[name])[released[name].codes]
-    return out
+        stars = is_star(released[name])
+        if not stars.any():
+            return 0
+        here = np.flatnonzero(stars[released[name].codes[rows]])
+        rows = here if isinstance(rows, slice) else rows[here]
+    return 0 if isinstance(rows, slice) else int(rows.size)
 
 
 def _over(count: float, whole: float) -> float | None:
@@ -111,7 +115,7 @@ def _over(count: float, whole: float) -> float | None:
 
 def _classes(original: Dataset, released: Dataset, quasi: Sequence[str], sizes: np.ndarray, k: int) -> list[Measure]:
     """Discernibility (Bayardo and Agrawal 2005) and average class size (LeFevre et al. 2006)."""
-    suppressed = int(_suppressed(released, quasi).sum())
+    suppressed = suppressed_records(released, quasi)
     gone = max(0, original.rows - released.rows)
     whole = max(original.rows, released.rows)
     squares = int((sizes**2).sum()) - suppressed**2  # the suppressed records are a class of their own

@@ -26,7 +26,7 @@ from oboro.io.uncached import Uncached
 from oboro.table.dataset import Column, Dataset
 from oboro.table.passing import Raw
 
-__all__ = ["atomic", "check_output", "destination", "dialect_for", "is_csv", "write", "write_blocks"]
+__all__ = ["atomic", "check_output", "check_place", "destination", "dialect_for", "is_csv", "write", "write_blocks"]
 
 STDOUT = "-"
 # Rows in a row group, and values in one of a wide table.
@@ -43,12 +43,12 @@ UNWRITABLE = {
 
 
 @contextmanager
-def atomic(path: str | Path, *, large: bool = False) -> Iterator[BinaryIO]:
+def atomic(path: str | Path, *, large: bool = False, private: bool = False) -> Iterator[BinaryIO]:
     """A binary file that appears under `path` only when the block ends well; `-` is standard output.
 
     Meanwhile it is a private file beside it (mode 0600), which is removed if anything goes wrong, an interrupt included. A file
     that was there before stays until then. A link is followed; a device or a pipe is written to directly. `large`: not through the
-    system's cache.
+    system's cache. `private`: nobody else may read it afterwards either.
     """
     if str(path) == STDOUT:
         yield sys.stdout.buffer
@@ -67,7 +67,8 @@ def atomic(path: str | Path, *, large: bool = False) -> Iterator[BinaryIO]:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-            draft.chmod(0o666 & ~_umask())
+            if not private:
+                draft.chmod(0o666 & ~_umask())
             os.replace(draft, target)
         finally:
             with suppress(OSError):
@@ -109,14 +110,23 @@ def _umask() -> int:
 def check_output(path: str | Path) -> None:
     """Before any work: raise if nothing could be written under this name."""
     _format_of(path)
-    if str(path) != STDOUT:
-        path = Path(path)
-        with _writable(path):
-            _is_special(path)
-            if not path.parent.exists():
-                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-            if not path.parent.is_dir():
-                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    check_place(path)
+
+
+def check_place(path: str | Path) -> None:
+    """The same for a file of any format."""
+    if str(path) == STDOUT:
+        return
+    path = Path(path)
+    with _writable(path):
+        if _is_special(path):
+            return
+        if not path.parent.exists():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        if not path.parent.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if not os.access(path.parent, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def write(data: Dataset, path: str | Path, dialect: Dialect | None = None) -> None:

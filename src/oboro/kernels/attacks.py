@@ -12,9 +12,11 @@ import numpy as np
 
 from oboro.kernels import kernel
 
-__all__ = ["FITS", "NUMBER", "SPAN", "matches", "members", "nearest", "ordered"]
+__all__ = ["FITS", "MANY", "NUMBER", "SPAN", "matches", "members", "nearest"]
 
 NUMBER, SPAN, FITS = 0, 1, 2
+MANY = 3  # people who fit a description; more need not be counted, since one of them may be left out
+PARTS = 16  # of the people, for as many threads as there are
 TIE = 1e-9  # sums of the same costs in another order differ by less
 
 
@@ -37,9 +39,14 @@ def _cost(kind: int, place: float, low: float, high: float) -> float:
 def nearest(
     kinds: np.ndarray,
     places: np.ndarray,
+    words: np.ndarray,
+    order: np.ndarray,
+    lead: int,
+    starts: np.ndarray,
     low: np.ndarray,
     high: np.ndarray,
     entries: np.ndarray,
+    bases: np.ndarray,
     fits: np.ndarray,
     offsets: np.ndarray,
     widths: np.ndarray,
@@ -47,38 +54,73 @@ def nearest(
     own: np.ndarray,
     keys: np.ndarray,
     out: np.ndarray,
-) -> None:
+) -> int:
     """For each person (row of `places`) the nearest class of records; of several, one by chance, weighted by size.
 
-    One record of class `own[t]` is left out for person t (−1: none). `out` gets −1 where nothing is left.
-    O(people · classes · columns).
+    Word w means `low[w]`, `high[w]`, `entries[w]`; those of column j are `bases[j] … bases[j + 1] − 1`. Row i of `words`
+    says what class `order[i]` consists of; rows stand by their word of column `lead`, the n-th from `starts[n]` on. One
+    record of class `own[t]` is left out for person t (−1: none). `out` gets −1 where nothing is left.
+
+    What each word costs a person is found once; then classes are passed over whose word of `lead` costs so much that they
+    cannot be the nearest even if all else costs the least that it can. O(people · (words + classes · columns)) at worst;
+    returns how many words were looked at.
     """
+    looked = 0
     for t in numba.prange(places.shape[0]):
-        best, total, chosen, state = np.inf, 0.0, -1, keys[t]
-        for c in range(low.shape[0]):
-            size = sizes[c] - (1 if own[t] == c else 0)
-            if size <= 0:
-                continue
-            distance = 0.0
-            for j in range(kinds.size):
+        costs, rest, first = np.empty(bases[-1]), 0.0, 0
+        for j in range(kinds.size):
+            least = np.inf
+            for word in range(bases[j], bases[j + 1]):
                 if kinds[j] == FITS:
-                    rank = int(places[t, j])
-                    one = fits[offsets[j] + rank * widths[j] + entries[c, j]]
-                    distance += 1.0 - low[c, j] if one else 1.0
+                    one = fits[offsets[j] + int(places[t, j]) * widths[j] + entries[word]]
+                    costs[word] = 1.0 - low[word] if one else 1.0
                 else:
-                    distance += _cost(kinds[j], places[t, j], low[c, j], high[c, j])
-                if distance > best + TIE:
-                    break
-            if distance > best + TIE:
+                    costs[word] = _cost(kinds[j], places[t, j], low[word], high[word])
+                if costs[word] < least:
+                    least = costs[word]
+                    if j == lead:
+                        first = word - bases[j]
+            if j != lead:
+                rest += least
+        best, total, chosen, state = np.inf, 0.0, -1, keys[t]
+        seen = bases[-1]
+        for turn in range(-1, starts.size - 1):  # the cheapest word of `lead` first, and not again
+            block = first if turn < 0 else turn
+            if turn == first or costs[bases[lead] + block] + rest > best + TIE:
                 continue
-            if distance < best - TIE:
-                best, total, chosen = distance, 0.0, -1
-            total += size
-            state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-            drawn = np.float64(state >> np.uint64(11)) / 9007199254740992.0
-            if chosen < 0 or drawn * total < size:
-                chosen = c
+            seen += (starts[block + 1] - starts[block]) * kinds.size
+            for i in range(starts[block], starts[block + 1]):
+                c = order[i]
+                size = sizes[c] - (1 if own[t] == c else 0)
+                if size <= 0:
+                    continue
+                distance = 0.0
+                for j in range(kinds.size):
+                    distance += costs[words[i, j]]
+                    if distance > best + TIE:
+                        break
+                if distance > best + TIE:
+                    continue
+                if distance < best - TIE:
+                    best, total, chosen = distance, 0.0, -1
+                total += size
+                state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+                drawn = np.float64(state >> np.uint64(11)) / 9007199254740992.0
+                if chosen < 0 or drawn * total < size:
+                    chosen = c
+        looked += seen
         out[t] = chosen
+    return looked
+
+
+@kernel()
+def _fit(place: float, low: float, high: float) -> bool:
+    """Whether a place lies in a range; a missing one only in the range of the missing, and in that of anything at all."""
+    if low == -np.inf and high == np.inf:
+        return True
+    if np.isnan(place) or np.isnan(low):
+        return bool(np.isnan(place) and np.isnan(low))
+    return bool(low <= place <= high)
 
 
 @kernel(parallel=True)
@@ -94,41 +136,40 @@ def matches(
     fits: np.ndarray,
     offsets: np.ndarray,
     widths: np.ndarray,
-    order: np.ndarray,
-    first: np.ndarray,
-    last: np.ndarray,
+    lead: int,
+    segments: np.ndarray,
+    heads: np.ndarray,
+    listed: np.ndarray,
+    first: int,
+    last: int,
     out: np.ndarray,
 ) -> None:
-    """For each description (row of `low`, over the `used` columns) how many people fit it: 0, 1 or 2 for more.
+    """Add to `out` how many of the people `first … last − 1` fit each description (row of `low`), up to 3 in all.
 
-    The place of person i in column j is `places[starts[j] + codes[j, i]]`. Only `order[first[p]] … order[last[p] − 1]` are
-    looked at for description p. O(people looked at · columns) at worst; a description that two people fit ends at the
-    second.
+    The place of person i in column j is `places[starts[j] + codes[j, i]]`. A person whose code in column `lead` is c is held
+    against the descriptions `listed[heads[s]] … listed[heads[s + 1] − 1]`, s being `segments[c]`, over the `used` columns, and
+    against no other. O(people · descriptions listed for each · columns) at worst; one that three people fit is passed over.
     """
-    for p in numba.prange(low.shape[0]):
-        found = 0
-        for at in range(first[p], last[p]):
-            i = order[at]
-            fit = True
-            for j in range(kinds.size):
-                if not used[p, j]:
-                    continue
-                place = places[starts[j] + codes[j, i]]
-                if kinds[j] == FITS:
-                    fit = fits[offsets[j] + int(place) * widths[j] + entries[p, j]] != 0
-                elif low[p, j] == -np.inf and high[p, j] == np.inf:
-                    fit = True
-                elif np.isnan(place) or np.isnan(low[p, j]):
-                    fit = bool(np.isnan(place) and np.isnan(low[p, j]))
-                else:
-                    fit = bool(low[p, j] <= place <= high[p, j])
-                if not fit:
-                    break
-            if fit:
-                found += 1
-                if found == 2:
-                    break
-        out[p] = found
+    found = np.zeros((PARTS, low.shape[0]), np.int64)
+    for part in numba.prange(PARTS):
+        for i in range(first + (last - first) * part // PARTS, first + (last - first) * (part + 1) // PARTS):
+            segment = segments[codes[lead, i]]
+            for at in range(heads[segment], heads[segment + 1]):
+                p = listed[at]
+                fit = out[p] + found[part, p] < MANY
+                for j in range(kinds.size):
+                    if not fit:
+                        break
+                    if used[p, j]:
+                        place = places[starts[j] + codes[j, i]]
+                        if kinds[j] == FITS:
+                            fit = fits[offsets[j] + int(place) * widths[j] + entries[p, j]] != 0
+                        else:
+                            fit = _fit(place, low[p, j], high[p, j])
+                if fit:
+                    found[part, p] += 1
+    for p in range(out.size):
+        out[p] = min(MANY, out[p] + found[:, p].sum())
 
 
 @kernel()
@@ -146,12 +187,3 @@ def members(labels: np.ndarray, asked: np.ndarray, cursor: np.ndarray, last: np.
             at += 1
         cursor[group] = at
         seen[group] += 1
-
-
-@kernel()
-def ordered(codes: np.ndarray, ranks: np.ndarray, cursor: np.ndarray, out: np.ndarray) -> None:
-    """Rows by the rank of their code. `cursor` holds where each rank starts, and ends as where it ends. O(rows)."""
-    for i in range(codes.size):
-        rank = ranks[codes[i]]
-        out[cursor[rank]] = i
-        cursor[rank] += 1

@@ -16,6 +16,8 @@ import numpy as np
 
 from oboro.errors import ColumnError, UsageError, listing
 from oboro.evaluate.attacks.guesses import guess_by
+from oboro.evaluate.attacks.hashes import guess_hashes
+from oboro.evaluate.attacks.order import count_rows
 from oboro.evaluate.attacks.rates import Attack, Rate
 from oboro.evaluate.attacks.scene import MOST_COLUMNS, OWN, Scene, prepare
 from oboro.evaluate.attacks.singling import singling_out
@@ -48,7 +50,8 @@ def attack(
 ) -> list[Attack]:
     """Attack `released` with what `original` says of everybody; frames or datasets.
 
-    The attacker knows the `quasi` columns and wants the `sensitive` ones; descriptions may also use any released column.
+    The attacker knows the `quasi` columns and wants the `sensitive` ones; descriptions may also use any released column
+    (of more than twenty, those with the most values), and are all there is where no quasi-identifier is named.
     `control` is a table of people who are in neither; without it, original records that were not released are the
     control. `paired=False` says that released rows do not stand in the order of the original (a dataset may remember
     where its rows came from). At most `attempts` guesses an attack. O(attempts · classes · columns), parallel.
@@ -56,19 +59,37 @@ def attack(
     before, after = Frame.read(original).data, Frame.read(released).data
     outside = None if control is None else Frame.read(control).data
     _require(before, after, [*quasi, *sensitive], attempts)
-    if not quasi or not before.rows or not after.rows:
+    if not before.rows or not after.rows:
         return []
-    secret = [name for name in sensitive if name not in quasi]
-    others = [name for name in after if name in before and name not in (*quasi, *secret)]
-    others = [*secret, *others[: max(0, MOST_COLUMNS - len(quasi) - len(secret))]]
+    others = _others(before, after, quasi, sensitive)
     rng = np.random.default_rng(seed)
+    hashed = guess_hashes(before, after, attempts, rng)
+    if not quasi and not others:
+        return hashed
     scene = prepare(before, after, quasi, others, hierarchies, outside, paired, attempts, rng)
-    found = singling_out(scene, list(quasi), "quasi")
-    if len(scene.view.names) > len(quasi):
-        found += singling_out(scene, scene.view.names, "any")
-    known = _Neighbours.of(scene, list(quasi))
+    said, every = scene.understood(quasi), scene.understood(scene.view.names)
+    found = singling_out(scene, said, "quasi") if said else []
+    if len(every) > len(said):
+        found += singling_out(scene, every, "any")
+    found += _by_what_is_known(scene, quasi, sensitive) if quasi else []
+    return found + hashed + count_rows(before, after, scene.owners, attempts, rng)
+
+
+def _others(before: Dataset, after: Dataset, quasi: Sequence[str], sensitive: Sequence[str]) -> list[str]:
+    """What else descriptions may use: secrets, and of the rest those columns that tell most people apart."""
+    secret = [name for name in sensitive if name not in quasi]
+    rest = [name for name in after if name in before and name not in (*quasi, *secret)]
+    most = max(0, MOST_COLUMNS - len(quasi) - len(secret))
+    telling = sorted(rest, key=lambda name: -len(after[name].values))[:most]
+    return [*secret, *(name for name in rest if name in telling)]
+
+
+def _by_what_is_known(scene: Scene, quasi: Sequence[str], sensitive: Sequence[str]) -> list[Attack]:
+    """Linkability, inference and record linkage: whoever knows the quasi-identifiers looks for the nearest record."""
+    found = []
+    known = _Neighbours.of(scene, list(quasi), scene.classes)
     if len(quasi) > 1:
-        found.append(_linkability(scene, *_halves(before, quasi)))
+        found.append(_linkability(scene, *_halves(scene.view.original, quasi)))
     found += [_inference(scene, known, name) for name in sensitive]
     if scene.owners is not None:
         found.append(_record_linkage(scene, known))
@@ -100,12 +121,11 @@ class _Neighbours:
     control_is: str
 
     @staticmethod
-    def of(scene: Scene, names: Sequence[str], targets: np.ndarray | None = None) -> _Neighbours:
-        view, at = scene.near.select(names), scene.view.at(names)
-        classes = scene.classes if targets is None else view.classes()
-        chosen = _targets(scene) if targets is None else targets
-        people = chosen if scene.owners is None else scene.owners[chosen]
-        own = np.full(people.size, -1) if scene.owners is None else chosen
+    def of(scene: Scene, names: Sequence[str], classes: Classes | None = None) -> _Neighbours:
+        view, at = scene.view.select(names), scene.view.at(names)
+        classes = scene.alike(names) if classes is None else classes
+        people = scene.targets if scene.owners is None else scene.owners[scene.targets]
+        own = np.full(people.size, -1) if scene.owners is None else scene.targets
         nobody = np.full(people.size, -1)
         places = scene.view.people.at(people, at)
         found = view.nearest(places, classes, nobody, scene.rng)
@@ -120,18 +140,14 @@ class _Neighbours:
         return there
 
 
-def _targets(scene: Scene) -> np.ndarray:
-    """Who is attacked: released rows where owners are known, else original rows."""
-    rows = scene.view.original.rows if scene.owners is None else scene.near.released.rows
-    return scene.draw(rows, scene.nearest_attempts)
-
-
 def _record_linkage(scene: Scene, known: _Neighbours) -> Attack:
     """Take the nearest record; of several one by chance. The control is a guess among all records."""
     picked = _pick(scene, known.classes, known.found, np.full(known.found.size, -1))
-    by_chance = scene.rng.integers(scene.near.released.rows, size=known.own.size)
+    by_chance = scene.rng.integers(scene.view.released.rows, size=known.own.size)
     found, control = (Rate(int((guess == known.own).sum()), known.own.size) for guess in (picked, by_chance))
-    return Attack("record_linkage", "linkability", RECORD, known.view.names, found, control, CHANCE, note=scene.note)
+    return Attack(
+        "record_linkage", "linkability", RECORD, known.view.names, found, control, CHANCE, note=scene.linking_note
+    )
 
 
 def _pick(scene: Scene, classes: Classes, chosen: np.ndarray, without: np.ndarray) -> np.ndarray:
@@ -162,12 +178,13 @@ def _halves(data: Dataset, names: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _linkability(scene: Scene, first: Sequence[str], second: Sequence[str]) -> Attack:
     """Both halves of what is known look for their record; they are linked if they find the same."""
-    targets = _targets(scene)
-    halves = [_Neighbours.of(scene, half, targets) for half in (first, second)]
-    nobody = np.full(targets.size, -1)
+    halves = [_Neighbours.of(scene, half) for half in (first, second)]
+    nobody = np.full(scene.targets.size, -1)
     found = _linked(*(_pick(scene, half.classes, half.found, nobody) for half in halves))
     control, is_ = _control_linked(scene, halves[0], halves[1])
-    note = "; ".join(filter(None, [HALVES.format(first=" + ".join(first), second=" + ".join(second)), scene.note]))
+    note = "; ".join(
+        filter(None, [HALVES.format(first=" + ".join(first), second=" + ".join(second)), scene.linking_note])
+    )
     return Attack("linkability", "linkability", LINK, (*first, *second), found, control, is_, note=note)
 
 
@@ -176,7 +193,7 @@ HALVES = "one half: {first}; the other: {second}"
 
 def _control_linked(scene: Scene, first: _Neighbours, second: _Neighbours) -> tuple[Rate, str]:
     if first.control is None or second.control is None:
-        draws = scene.rng.integers(scene.near.released.rows, size=(2, first.people.size))
+        draws = scene.rng.integers(scene.view.released.rows, size=(2, first.people.size))
         return _linked(draws[0], draws[1]), CHANCE
     without = first.own if first.control_people is None else np.full(first.control.size, -1)
     pairs = ((first.classes, first.control), (second.classes, second.control))
@@ -192,18 +209,21 @@ def _linked(one: np.ndarray, other: np.ndarray) -> Rate:
 
 def _inference(scene: Scene, known: _Neighbours, secret: str) -> Attack:
     """Guess the secret of each person as the most frequent (numbers: the median) in the class most like them."""
-    before, after = scene.view.original[secret], scene.near.released[secret]
+    before, after = scene.view.original[secret], scene.view.released[secret]
     guesser = guess_by(before, after, known.classes)
     truth = guesser.truth(before, known.people)
     found = guesser.right(guesser.guess(known.found, np.full(known.found.size, -1)), truth)
+    usual = guesser.right(guesser.usual(truth.size), truth)
     if known.control is None:
-        control, is_ = guesser.right(guesser.usual(truth.size), truth), USUAL
+        control, is_ = usual, USUAL
     elif known.control_people is not None and scene.outside_table is not None:
         theirs = guesser.truth(scene.outside_table[secret], known.control_people)
         guesses = guesser.guess(known.control, np.full(known.control.size, -1))
         control, is_ = guesser.right(guesses, theirs), known.control_is
     else:
-        control, is_ = guesser.right(guesser.guess(known.control, known.own), truth), known.control_is
+        # Among the others of a class made to be diverse one's own value is the rarest: worse than knowing nothing.
+        others = guesser.right(guesser.guess(known.control, known.own), truth)
+        control, is_ = (others, known.control_is) if others.right >= usual.right else (usual, USUAL)
     meaning = INFER.format(form=NUMBERS if guesser.numeric else CATEGORIES)
     return Attack(
         f"inference_{secret}",

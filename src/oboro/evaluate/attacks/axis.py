@@ -1,7 +1,9 @@
 """One column as an attacker compares it: a place for each original value, what it may stand for for each released one.
 
-`31–38`, `{F, M}`, `*` and labels of a hierarchy are compared by what they mean. A label that nothing explains fits
-nobody, so that an attack never succeeds by misunderstanding.
+`31–38`, `{F, M}`, `*` and labels of a hierarchy are compared by what they mean. A label that nothing explains stands for
+the original values that became it, if it is known which records did and there are several, and so does a number to which
+numbers were rounded. Otherwise (a pseudonym is one value's) it fits nobody, so that an attack never succeeds by
+misunderstanding.
 """
 
 from __future__ import annotations
@@ -12,15 +14,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from oboro.evaluate.classes import Tally
 from oboro.evaluate.consistency import reach
-from oboro.evaluate.meaning import Meaning, is_star, plain_numbers, text_array
+from oboro.evaluate.meaning import Meaning, Rows, is_star, plain_numbers, text_array
 from oboro.kernels.attacks import FITS, NUMBER, SPAN
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
+from oboro.table.values import Kind
 
 __all__ = ["Axis", "axis"]
 
 LARGEST_TABLE = 20_000_000  # bytes of "fits or not" for one column with sets of values
+LEAST_DIGITS = 5
 NOBODY = (9.0, 9.0)  # a range far from everybody: places lie between 0 and 1
 
 
@@ -35,6 +40,13 @@ class Axis:
     fits: np.ndarray = field(default_factory=lambda: np.empty((0, 0), np.uint8))  # ranks × released entries, for sets
     scale: tuple[float, float] = (0.0, 1.0)
 
+    @property
+    def nobody(self) -> np.ndarray:
+        """Which released entries fit nobody, because nothing explains them."""
+        if self.kind == FITS:
+            return np.asarray(~(self.fits != 0).any(axis=0))
+        return np.asarray(self.low > self.high if self.kind == SPAN else self.low == NOBODY[0])
+
     def place(self, column: Column, original: Column) -> np.ndarray:
         """Where the values of another table (a control group) stand, entry by entry."""
         if self.kind == NUMBER:
@@ -47,14 +59,26 @@ class Axis:
         return np.asarray(np.where(index < 0, unknown, self.places[np.maximum(index, 0)]))
 
 
-def axis(original: Column, released: Column, hierarchy: Hierarchy | None) -> Axis:
-    """How the values of one column are compared. O(both dictionaries), with a logarithm where values are put in order."""
-    meaning = Meaning.of(original, released, hierarchy, None)
-    if (numbers := plain_numbers(meaning.original)) is not None:
-        return _points(*meaning.numbers, meaning.stars) if meaning.numbers is not None else _ranges(numbers, meaning)
+def axis(original: Column, released: Column, hierarchy: Hierarchy | None, rows: Rows | None = None) -> Axis:
+    """How the values of one column are compared; `rows`: from which original row each released one came, if known.
+
+    O(both dictionaries), with a logarithm where values are put in order; O(rows) where labels are explained by `rows`.
+    """
+    meaning = Meaning.of(original, released, hierarchy, rows)
     strange = ~meaning.known & ~meaning.stars
     small = len(original.values) * len(released.values) <= LARGEST_TABLE
+    codes = _codes(meaning.original) and (not strange.any() or (small and meaning.numbers is None))
+    if (numbers := plain_numbers(meaning.original)) is not None and not codes:
+        return _ranges(numbers, meaning) if meaning.numbers is None else _points(*meaning.numbers, meaning)
     return _sets(meaning) if strange.any() and small else _spans(meaning)
+
+
+def _codes(column: Column) -> bool:
+    """Whether whole numbers all have the same five digits or more, as postcodes do: the next one is another, not a near one."""
+    if column.kind is not Kind.INTEGER:
+        return False
+    lengths = pc.min_max(pc.utf8_length(text_array(column.values)))
+    return bool(lengths["min"].as_py() == lengths["max"].as_py() >= LEAST_DIGITS)
 
 
 def _scaled(numbers: np.ndarray) -> tuple[float, float]:
@@ -62,12 +86,24 @@ def _scaled(numbers: np.ndarray) -> tuple[float, float]:
     return low, high - low or 1.0
 
 
-def _points(before: np.ndarray, after: np.ndarray, stars: np.ndarray) -> Axis:
-    """Numbers that are numbers in the release too."""
+def _points(before: np.ndarray, after: np.ndarray, meaning: Meaning) -> Axis:
+    """Numbers that are numbers in the release too; where each was rounded to one, that stands for all it was made of."""
     low, width = _scaled(before)
-    line = (after - low) / width
-    ends = np.where(stars, -np.inf, line), np.where(stars, np.inf, line)
-    return Axis(NUMBER, (before - low) / width, *ends, scale=(low, width))
+    places, line = (before - low) / width, (after - low) / width
+    first, last = line.copy(), line.copy()
+    fewer = after.size < before.size
+    if fewer and meaning.behind is not None and np.unique(meaning.behind.codes).size == meaning.behind.codes.size:
+        _from_behind(meaning.behind, places, ~np.isnan(line), first, last)
+    ends = np.where(meaning.stars, -np.inf, first), np.where(meaning.stars, np.inf, last)
+    return Axis(NUMBER, places, *ends, scale=(low, width))
+
+
+def _from_behind(behind: Tally, places: np.ndarray, asked: np.ndarray, first: np.ndarray, last: np.ndarray) -> None:
+    """Let the entries `asked` for reach from the least to the greatest place behind them, if there are several."""
+    under, starts = places[behind.codes], behind.starts[:-1]
+    several = asked & (np.add.reduceat(~np.isnan(under), starts, dtype=np.int64) > 1)
+    first[several] = np.fmin.reduceat(under, starts)[several]
+    last[several] = np.fmax.reduceat(under, starts)[several]
 
 
 def _ranges(numbers: np.ndarray, meaning: Meaning) -> Axis:
@@ -79,6 +115,9 @@ def _ranges(numbers: np.ndarray, meaning: Meaning) -> Axis:
     if strange.size:
         labels = Column(meaning.released.values.take(pa.array(strange)), np.arange(strange.size))
         first[strange], last[strange] = _understood(meaning.original, labels, np.unique(line[~np.isnan(line)]))
+        nobody = first == NOBODY[0]
+        if nobody.any() and meaning.behind is not None:
+            _from_behind(meaning.behind, line, nobody, first, last)
     ends = np.where(meaning.stars, -np.inf, first), np.where(meaning.stars, np.inf, last)
     return Axis(NUMBER, line, *ends, scale=(low, width))
 
@@ -131,6 +170,12 @@ def _sets(meaning: Meaning) -> Axis:
     for entry in np.flatnonzero(found.row >= 0):
         words = found.bits[found.row[entry] + np.arange(width) // 64]
         fits[:, entry] &= (words >> (np.arange(width) % 64).astype(np.uint64)) & np.uint64(1) != 0
+    nobody = ~fits.any(axis=0)
+    if nobody.any() and meaning.behind is not None:
+        several = nobody & (meaning.behind.distinct > 1)
+        label = np.repeat(np.arange(several.size), meaning.behind.distinct)
+        edge = several[label]
+        fits[ranks[meaning.behind.codes[edge]], label[edge]] = True
     size = np.maximum(1, fits.sum(axis=0))
     fits = np.vstack([fits, is_star(released)[None, :]])  # one more rank: a value that the original does not have
     return Axis(FITS, ranks.astype(np.float64), 1.0 / size, 1.0 / size, fits.astype(np.uint8))

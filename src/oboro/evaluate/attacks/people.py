@@ -20,6 +20,9 @@ from oboro.table.memory import memory
 
 __all__ = ["Described", "People", "tables"]
 
+AT_ONCE = 2000  # descriptions that people pass by: lists for every place grow with their square
+FIRST = 65_536  # people after whom the descriptions that three of them fit are taken off the lists; then after 4 times as many
+
 
 @dataclass(frozen=True, eq=False)
 class Described:
@@ -86,48 +89,74 @@ class People:
         return tuple(_Line.of(place, codes) for place, codes in zip(self.places, self.codes, strict=True))
 
     def fitting(self, described: Described) -> np.ndarray:
-        """How many people fit each description: 0, 1, or 2 for more. O(people) for each column that is the rarest of one."""
+        """How many people fit each description, 3 for more. O(people) for each column that is the rarest of one."""
         once, which = described.distinct()
-        slices = [
-            line.fitting(axis, once, j) for j, (line, axis) in enumerate(zip(self._lines, self.axes, strict=True))
-        ]
-        first, last = (np.column_stack(side) for side in zip(*slices, strict=True))
-        out = np.minimum(np.where(once.used, last - first, len(self)).min(axis=1), 2)
+        slices = [line.slices(axis, once, j) for j, (line, axis) in enumerate(zip(self._lines, self.axes, strict=True))]
+        counts = np.column_stack(
+            [line.starts[last] - line.starts[first] for line, (first, last) in zip(self._lines, slices, strict=True)]
+        )
+        out = np.minimum(np.where(once.used, counts, len(self)).min(axis=1), kernels.MANY)
         plain = np.array([axis.kind != kernels.FITS for axis in self.axes])
         asked = np.flatnonzero((once.used.sum(axis=1) > 1) | ~(once.used & plain).any(axis=1))
-        rarest = self._rarest(np.where(once.used, last - first, len(self) + 1)[asked])
+        rarest = self._rarest(np.where(once.used, counts, len(self) + 1)[asked])
         for column in np.unique(rarest):
-            rows = asked[rarest == column]
-            order = self._lines[column].order
-            out[rows] = self._counted(once.take(rows), order, first[rows, column], last[rows, column])
+            first, last = slices[column]
+            mine = asked[rarest == column]
+            for rows in np.array_split(mine, -(-mine.size // AT_ONCE)):
+                out[rows] = self._counted(once.take(rows), int(column), first[rows], last[rows])
         return np.asarray(out[which])
 
+    def each(self, rows: np.ndarray, described: Described) -> np.ndarray:
+        """Whether the n-th of these people fits the n-th description. O(people · columns)."""
+        out = np.ones(rows.size, bool)
+        for j, axis in enumerate(self.axes):
+            place, low, high = self.places[j][self.codes[j, rows]], described.low[:, j], described.high[:, j]
+            if axis.kind == kernels.FITS:
+                fit = axis.fits[place.astype(np.int64), described.entries[:, j]] != 0
+            else:
+                anything = np.isneginf(low) & np.isposinf(high)
+                fit = anything | ((low <= place) & (place <= high)) | (np.isnan(low) & np.isnan(place))
+            out &= fit | ~described.used[:, j]
+        return out
+
     def _rarest(self, fitting: np.ndarray) -> np.ndarray:
-        """By which column each description is looked up: one for all, where putting people in a second order does not pay."""
+        """By which column each description is looked up: one for all, where letting everybody pass again does not pay."""
         column = int(fitting.sum(axis=0).argmin())
         if fitting[:, column].sum() <= 2 * fitting.min(axis=1).sum():
             return np.full(len(fitting), column)
         return np.asarray(fitting.argmin(axis=1))
 
-    def _counted(self, described: Described, order: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
-        starts = np.append(0, np.cumsum([place.size for place in self.places]))[:-1]
-        out = np.empty(len(described), np.int64)
-        kernels.matches(
-            np.array([one.kind for one in self.axes], np.int64),
-            self.codes,
-            np.concatenate(self.places),
-            starts.astype(np.int64),
-            described.low,
-            described.high,
-            described.entries,
-            described.used,
-            *tables(self.axes),
-            order,
-            first,
-            last,
-            out,
-        )
+    def _counted(self, described: Described, lead: int, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+        """Everybody passes once by those descriptions that their place in column `lead` may fit, until three people fit each."""
+        starts = np.append(0, np.cumsum([place.size for place in self.places]))[:-1].astype(np.int64)
+        kinds, places = np.array([one.kind for one in self.axes], np.int64), np.concatenate(self.places)
+        words = described.low, described.high, described.entries, described.used, *tables(self.axes)
+        out = np.zeros(len(described), np.int64)
+        done, some = 0, FIRST
+        while done < len(self) and (out < kernels.MANY).any():
+            segments, heads, listed = _listed(first, last, np.flatnonzero(out < kernels.MANY), self._lines[lead].ranks)
+            until = min(len(self), done + some)
+            kernels.matches(
+                kinds, self.codes, places, starts, *words, lead, segments, heads, listed, done, until, out
+            )  # what enough people fit is not listed again
+            done, some = until, some * 4
         return out
+
+
+def _listed(
+    first: np.ndarray, last: np.ndarray, rows: np.ndarray, ranks: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """For each rank (by way of segments in which all fit the same) which of the `rows` have it from `first` to `last` − 1.
+
+    Segments of the ranks, where the list of each segment starts, and the lists. O(ranks + rows · segments).
+    """
+    bounds = np.unique(np.concatenate([first[rows], last[rows]]))
+    from_, to = (np.searchsorted(bounds, side[rows], "right") for side in (first, last))
+    counts = to - from_
+    listed = np.repeat(rows, counts)
+    segment = np.repeat(from_ - np.append(0, np.cumsum(counts)[:-1]), counts) + np.arange(listed.size)
+    heads = np.append(0, np.cumsum(np.bincount(segment, minlength=bounds.size + 1)))
+    return np.searchsorted(bounds, ranks, "right"), heads, listed[np.argsort(segment, kind="stable")]
 
 
 def tables(axes: Sequence[Axis]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -139,12 +168,11 @@ def tables(axes: Sequence[Axis]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True, eq=False)
 class _Line:
-    """One column's people in the order of their places; those without one (missing numbers) last."""
+    """The places of one column in order, and how many people have each; no place (missing numbers) comes last."""
 
-    codes: np.ndarray
     ranks: np.ndarray  # for each code, its rank
     places: np.ndarray  # ascending, NaN last
-    starts: np.ndarray  # for each rank where its people start, one more entry at the end
+    starts: np.ndarray  # how many people have a lower rank, one more entry at the end
 
     @staticmethod
     def of(places: np.ndarray, codes: np.ndarray) -> _Line:
@@ -153,17 +181,10 @@ class _Line:
         ranks[by] = np.arange(by.size, dtype=np.uint32)
         counts = np.zeros(by.size, np.int64)
         occurrences(codes, counts)
-        return _Line(codes, ranks, places[by], np.append(0, np.cumsum(counts[by])))
+        return _Line(ranks, places[by], np.append(0, np.cumsum(counts[by])))
 
-    @cached_property
-    def order(self) -> np.ndarray:
-        """The people, by rank. O(people)."""
-        out = memory(self.codes.size, np.uint32)
-        kernels.ordered(self.codes, self.ranks, self.starts[:-1].copy(), out)
-        return out
-
-    def fitting(self, axis: Axis, described: Described, column: int) -> tuple[np.ndarray, np.ndarray]:
-        """From where to where people stand who may fit what descriptions say of this column."""
+    def slices(self, axis: Axis, described: Described, column: int) -> tuple[np.ndarray, np.ndarray]:
+        """From which rank to which (not included) places may fit what descriptions say of this column."""
         low, high = described.low[:, column], described.high[:, column]
         if axis.kind == kernels.FITS:
             fits = axis.fits[:, described.entries[:, column]] != 0
@@ -172,7 +193,8 @@ class _Line:
         known = int(np.count_nonzero(~np.isnan(self.places)))
         first = np.searchsorted(self.places[:known], low, "left")
         last = np.searchsorted(self.places[:known], high, "right")
-        anything, missing = np.isneginf(low) & np.isposinf(high), np.isnan(low)
+        # A description that says nothing of this column may still be looked up by it, with all the others.
+        anything, missing = (np.isneginf(low) & np.isposinf(high)) | ~described.used[:, column], np.isnan(low)
         first = np.where(anything, 0, np.where(missing, known, first))
         last = np.where(anything | missing, self.places.size, last)
-        return self.starts[first], self.starts[np.maximum(first, last)]
+        return first, np.maximum(first, last)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -11,8 +11,9 @@ import numpy as np
 from oboro.evaluate.attacks.axis import Axis, axis
 from oboro.evaluate.attacks.people import People, tables
 from oboro.evaluate.classes import clean
+from oboro.evaluate.meaning import Rows
 from oboro.kernels import attacks as kernels
-from oboro.table.dataset import Column, Dataset
+from oboro.table.dataset import Dataset
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
 
@@ -21,15 +22,38 @@ __all__ = ["Classes", "View"]
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """Released records that look alike in some columns, one row per class, ready for the kernels."""
+    """Released records that look alike in some columns, one row for each class that is searched, ready for the kernels.
+
+    A word is something that a class says in a column. 4 bytes for each class and column, 20 for each word.
+    """
 
     groups: Groups
+    words: np.ndarray  # classes × columns, by the word of column `lead`, which has the most
+    order: np.ndarray  # which class each row of `words` is
+    lead: int
+    starts: np.ndarray  # where the rows of each word of `lead` start, one more entry at the end
     low: np.ndarray
     high: np.ndarray
     entries: np.ndarray
+    bases: np.ndarray  # where the words of each column start, one more entry at the end
+
+    @staticmethod
+    def of(groups: Groups, numbers: np.ndarray, axes: Sequence[Axis], said: np.ndarray) -> Classes:
+        """The classes with these numbers; `said`: what each says, an entry of each axis. O(classes · log classes · columns)."""
+        present, places = zip(*(np.unique(column, return_inverse=True) for column in said.T), strict=True)
+        bases = np.append(0, np.cumsum([entries.size for entries in present])).astype(np.int64)
+        words = np.column_stack([base + place for base, place in zip(bases, places, strict=False)]).astype(np.int32)
+        lead = int(np.diff(bases).argmax())
+        order = np.argsort(words[:, lead], kind="stable")
+        starts = np.append(0, np.cumsum(np.bincount(places[lead], minlength=present[lead].size)))
+        low, high = (
+            np.concatenate([getattr(axis, end)[entries] for axis, entries in zip(axes, present, strict=True)])
+            for end in ("low", "high")
+        )
+        return Classes(groups, words[order], numbers[order], lead, starts, low, high, np.concatenate(present), bases)
 
     def __len__(self) -> int:
-        return len(self.groups)
+        return int(self.order.size)
 
     def members(self, chosen: np.ndarray, number: np.ndarray) -> np.ndarray:
         """The row that is the n-th member (from 0) of each chosen class."""
@@ -47,25 +71,30 @@ class View:
 
     @staticmethod
     def of(
-        original: Dataset, released: Dataset, names: Sequence[str], hierarchies: Mapping[str, Hierarchy] | None = None
+        original: Dataset,
+        released: Dataset,
+        names: Sequence[str],
+        hierarchies: Mapping[str, Hierarchy] | None = None,
+        rows: Rows | None = None,
+        explained: Collection[str] = (),
     ) -> View:
-        """Compare the columns one by one; dictionaries are made tidy first."""
+        """Compare the columns one by one; dictionaries are made tidy first.
+
+        Labels of the `explained` columns that nothing else explains are by `rows`: the original row of each released one.
+        """
         first, second = (
             Dataset({name: clean(table[name]) for name in names}, table.rows) for table in (original, released)
         )
         known = hierarchies or {}
-        axes = tuple(axis(first[name], second[name], known.get(name)) for name in names)
+        axes = tuple(
+            axis(first[name], second[name], known.get(name), rows if name in explained else None) for name in names
+        )
         return View(tuple(names), axes, first, second)
 
     def select(self, names: Sequence[str]) -> View:
         """Fewer columns."""
         axes = tuple(self.axes[self.names.index(name)] for name in names)
         return View(tuple(names), axes, self.original.select(list(names)), self.released.select(list(names)))
-
-    def part(self, rows: np.ndarray) -> View:
-        """The same people and fewer released records; entries keep their numbers."""
-        some = {name: Column(column.values, column.codes[rows]) for name, column in self.released.columns.items()}
-        return replace(self, released=Dataset(some, int(rows.size)))
 
     def at(self, names: Sequence[str]) -> np.ndarray:
         """The positions of columns."""
@@ -92,20 +121,48 @@ class View:
         )
         return low, high, np.column_stack(codes).astype(np.int32)
 
-    def classes(self) -> Classes:
-        """The released records grouped over these columns."""
+    def classes(self, rows: np.ndarray | None = None, most: int = 0) -> Classes:
+        """The released records grouped over these columns; of more than `most` groups only those of `rows` are searched."""
         groups = Groups.of([self.released[name] for name in self.names], self.released.rows)
-        firsts = _members(groups, np.arange(len(groups)), np.zeros(len(groups), np.int64))
-        return Classes(groups, *self.records(firsts))
+        numbers = np.arange(len(groups))
+        if rows is not None and len(groups) > most:
+            numbers = np.unique(groups.labels[rows]).astype(np.int64)
+        firsts = _members(groups, numbers, np.zeros(numbers.size, np.int64))
+        said = np.column_stack([self.released[name].codes[firsts] for name in self.names])
+        return Classes.of(groups, numbers, self.axes, said)
 
     def nearest(self, places: np.ndarray, classes: Classes, own: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """For each person the nearest class, without one record of class `own` (−1: none); −1 where none is left."""
-        kinds = np.array([one.kind for one in self.axes], np.int64)
         out = np.empty(len(places), np.int64)
-        keys = rng.integers(1, 2**63, len(places), dtype=np.uint64)
-        records = classes.low, classes.high, classes.entries
-        kernels.nearest(kinds, places, *records, *tables(self.axes), classes.groups.sizes, own, keys, out)
+        self._search(places, classes, own, rng, out)
         return out
+
+    def effort(self, places: np.ndarray, classes: Classes, rng: np.random.Generator) -> float:
+        """How many words are looked at for one of these people, on average."""
+        out = np.empty(len(places), np.int64)
+        return self._search(places, classes, np.full(len(places), -1), rng, out) / max(1, len(places))
+
+    def _search(
+        self, places: np.ndarray, classes: Classes, own: np.ndarray, rng: np.random.Generator, out: np.ndarray
+    ) -> int:
+        found = kernels.nearest(
+            np.array([one.kind for one in self.axes], np.int64),
+            places,
+            classes.words,
+            classes.order,
+            classes.lead,
+            classes.starts,
+            classes.low,
+            classes.high,
+            classes.entries,
+            classes.bases,
+            *tables(self.axes),
+            classes.groups.sizes,
+            own,
+            rng.integers(1, 2**63, len(places), dtype=np.uint64),
+            out,
+        )
+        return int(found)
 
 
 def _members(groups: Groups, chosen: np.ndarray, number: np.ndarray) -> np.ndarray:

@@ -7,12 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import ClassVar, Literal
+from unicodedata import east_asian_width
 
-__all__ = ["Block", "Card", "Cards", "Cell", "Code", "Facts", "Grid", "Notes", "Picture", "Pictures", "Section", "Text"]
-__all__ += ["Tone", "count", "number", "percent", "size", "words"]
+__all__ = [
+    "CHECKLISTS",
+    "Answer",
+    "Answers",
+    "Block",
+    "Card",
+    "Cards",
+    "Cell",
+    "Code",
+    "Facts",
+    "Grid",
+    "Notes",
+    "Picture",
+]
+__all__ += ["Pictures", "Section", "Text", "Tone", "count", "few", "number", "percent", "size", "words"]
 
 Tone = Literal["", "good", "warn", "bad", "quiet"]
+CHECKLISTS = {"iso": "ISO/IEC 20889", "appi": "APPI", "hipaa": "HIPAA", "wp216": "WP216"}
 
 
 @dataclass(frozen=True)
@@ -48,6 +64,24 @@ class Cards:
 
     kind: ClassVar[str] = "cards"
     cards: Sequence[Card]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One question of whoever signs, what is known of it, sentence by sentence, and the section that says more."""
+
+    key: str
+    question: str
+    tone: Tone
+    said: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The questions that the page is there for."""
+
+    kind: ClassVar[str] = "answers"
+    answers: Sequence[Answer]
 
 
 @dataclass(frozen=True)
@@ -111,7 +145,7 @@ class Code:
     code: str
 
 
-Block = Text | Cards | Grid | Pictures | Facts | Notes | Code
+Block = Text | Answers | Cards | Grid | Pictures | Facts | Notes | Code
 
 
 @dataclass(frozen=True)
@@ -125,9 +159,7 @@ class Section:
     @property
     def name(self) -> str:
         """What the navigation calls it."""
-        return {"iso": "ISO/IEC 20889", "appi": "APPI", "hipaa": "HIPAA", "wp216": "WP216"}.get(
-            self.key, self.key.capitalize()
-        )
+        return CHECKLISTS.get(self.key, self.key.capitalize())
 
 
 def count(value: int | None) -> str:
@@ -140,27 +172,47 @@ def count(value: int | None) -> str:
 
 
 def number(value: float | None) -> str:
-    """Four significant digits, no more zeros than needed.
+    """Four significant digits, four decimals at most: nobody acts on a fifth. Nothing but zero is called zero.
 
-    >>> number(0.123456), number(1234567.0), number(None), number(0.00001234)
-    ('0.1235', '1,234,567', '–', '1.234e-05')
+    >>> number(0.123456), number(1234567.0), number(None), number(0.00001234), number(-0.00001)
+    ('0.1235', '1,234,567', '–', '< 0.0001', '> -0.0001')
     """
     if value is None:
         return "–"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    if value and abs(value) < 0.0001:
+        return "< 0.0001" if value > 0 else "> -0.0001"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{round(float(f'{value:.4g}'), 4):g}"
 
 
 def percent(value: float | None) -> str:
     """A share for people; small ones keep two digits, and nothing but zero is called zero.
 
-    >>> percent(0.2), percent(0.01234), percent(0.000001), percent(0)
-    ('20 %', '1.2 %', '< 0.01 %', '0 %')
+    What is left of zero by the arithmetic of floats (the lower end of an interval) is zero.
+
+    >>> percent(0.2), percent(0.01234), percent(0.000001), percent(0), percent(1e-19)
+    ('20 %', '1.2 %', '< 0.01 %', '0 %', '0 %')
     """
     if value is None:
         return "–"
-    if 0 < value < 0.0001:
+    if 1e-12 < value < 0.0001:
         return "< 0.01 %"
-    return f"{float(f'{100 * value:.2g}') if value < 0.1 else round(100 * value, 1):g} %"
+    return f"{float(f'{100 * value:.2g}') if 1e-12 < value < 0.1 else round(100 * value, 1):g} %"
+
+
+def few(names: Sequence[str], width: int = 160) -> str:
+    """Names with commas; of a long list the first ones, and how many more there are. Evidence has them all.
+
+    >>> few(["age", "sex"]), few(["a long name", "another one", "a third"], width=15)
+    ('age, sex', 'a long name … (+2)')
+    """
+    fit = sum(end <= width for end in accumulate(_width(name) + 2 for name in names)) or 1
+    more = len(names) - fit
+    return ", ".join(names[:fit]) + (f" … (+{more})" if more > 0 else "")
+
+
+def _width(text: str) -> int:
+    """In letters; Chinese and Japanese ones count twice."""
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def size(value: int) -> str:

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from math import isfinite
 from typing import Any
 
 import numpy as np
+import scipy.linalg  # noqa: F401  (numba loads it with its first kernel; threads must not load parts of scipy at once)
 import yaml
 
 from oboro.evaluate.attacks import attack
 from oboro.evaluate.classes import class_sizes
-from oboro.evaluate.identifiers import Finding, scan
+from oboro.evaluate.identifiers import KINDS, Finding, scan, unseen
+from oboro.evaluate.learning import load
 from oboro.evaluate.meaning import is_star
 from oboro.evaluate.metrics import Measure
-from oboro.evaluate.outliers import special_uniques
+from oboro.evaluate.report.alone import special
+from oboro.evaluate.report.blocks import few, percent
 from oboro.evaluate.report.checklists import Material, checklists
 from oboro.evaluate.report.distributions import compare
 from oboro.evaluate.report.facts import (
     AttackFacts,
     ColumnFacts,
-    SpecialFacts,
     TableFacts,
     UniquenessFacts,
 )
@@ -32,6 +36,7 @@ from oboro.evaluate.report.report import Report
 from oboro.evaluate.report.usefulness import pair_facts, usefulness
 from oboro.evaluate.risk import risk_of
 from oboro.evaluate.uniqueness import uniqueness
+from oboro.evaluate.utility import suppressed_records
 from oboro.evaluate.verdict import Verification
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy
@@ -41,8 +46,6 @@ __all__ = ["build", "plain"]
 
 SMALLEST_CELL = 5
 PACKAGES = ("oboro", "numpy", "numba", "pyarrow", "scipy", "scikit-learn")
-MOST_SPECIAL_ROWS = 1_000_000  # of a larger table a random part is searched for special uniques
-MOST_SPECIAL_COLUMNS = 15
 
 
 def build(
@@ -80,18 +83,25 @@ def build(
     release; `statistics=False` leaves out what takes a second: models, and estimates of densities.
     """
     done = [plain(step) for step in steps]
-    k = _promised_k(done)
+    k = _promised_k(done, verification)
     before, after = _held(original), _held(released)
     both = [name for name in quasi if name in before and name in after]
     secret = [name for name in sensitive if name in before and name in after]
     known = hierarchies or {}
-    sizes, sizes_before = (class_sizes(table, both) if both else None for table in (after, before))
-    now, was = (None if one is None else risk_of(one, k or SMALLEST_CELL) for one in (sizes, sizes_before))
     least = _least_candidates(verification, linkage)
+    randomized = _randomized(done, both)
+    verified = verification is not None and bool(verification.verdicts)
+    classes = least is None and (verified or not randomized)  # whether class sizes say how exposed people are
     smallest = smallest_cell if smallest_cell is not None else max(SMALLEST_CELL, k or 0)
     roles = {**dict.fromkeys(quasi, "quasi"), **dict.fromkeys(sensitive, "sensitive")}
-    with ThreadPoolExecutor(1) as pool:  # compiled loops leave the interpreter free for each other
+    with ThreadPoolExecutor(3) as pool:  # compiled loops leave the interpreter free for each other
+        if statistics:
+            pool.submit(load)
+        sizes, sizes_before = pool.map(partial(_class_sizes, quasi=both), (after, before))
         attacking = pool.submit(_attacks, before, after, both, secret, known, control, paired, attempts)
+        alone = pool.submit(special, before, after, both if classes else [], sizes_before, sizes)
+        columns = pool.submit(_columns, original, released, roles, known, smallest)
+        scanning = pool.submit(scan, after, before)
         useful, pair = usefulness(
             before,
             after,
@@ -105,10 +115,11 @@ def build(
             target=target,
             statistics=statistics,
         )
-        attacks = attacking.result()
-    attacks = [_judged(one, k if verification is not None and verification.holds else None) for one in attacks]
-    found = scan(after)
-    holds = None if verification is None or not verification.verdicts else verification.holds
+    now, was = (None if one is None else risk_of(one, k or SMALLEST_CELL) for one in (sizes, sizes_before))
+    keeps_k = (verification is not None and verification.holds) or any(step["name"] == "pk_anonymize" for step in done)
+    attacks = [_judged(one, k if keeps_k else None) for one in attacking.result()]
+    found = scanning.result()
+    holds = verification.holds if verification is not None and verified else None
     material = Material(
         identifiers=identifiers,
         dropped=[name for name in original if name not in released],
@@ -116,11 +127,12 @@ def build(
         steps=done,
         findings=found,
         attacks=attacks,
-        uniques=None if now is None or least is not None else now.uniques,
+        uniques=now.uniques if now is not None and classes else None,
         least=least,
         models=[] if verification is None else [one.model for one in verification.verdicts],
         holds=holds,
         quasi=both,
+        unseen=unseen(released),
     )
     return Report(
         holds=holds,
@@ -130,16 +142,17 @@ def build(
         verification=None if verification is None else plain(verification.as_dict()),
         risk=None if now is None else plain(now.as_dict()),
         risk_before=None if was is None else plain(was.as_dict()),
-        risk_measures=[] if now is None else [_risk_measure(one, least) for one in now.measures()],
-        risk_applies=least is None,
+        risk_measures=[] if now is None else [_risk_measure(one, classes) for one in now.measures()],
+        risk_applies=classes,
         least_candidates=least,
+        randomized=randomized,
         attacks=attacks,
         linkage=[plain(one.as_dict()) for one in linkage],
-        uniqueness=None if sizes is None or not sizes.size or least is not None else _uniqueness(sizes, fraction),
-        special=_special(before, after, both) if least is None else None,
+        uniqueness=_uniqueness(sizes, fraction) if sizes is not None and sizes.size and classes else None,
+        special=alone.result(),
         utility=[plain(one.as_dict()) for one in useful],
         pairs=pair_facts(pair),
-        columns=_columns(original, released, roles, known, smallest),
+        columns=columns.result(),
         steps=done,
         recipe=recipe_text,
         seeded=_seeded(recipe_text),
@@ -170,9 +183,12 @@ def _held(data: Dataset) -> Dataset:
     return data.select([name for name, column in data.columns.items() if not isinstance(column, Unread)])
 
 
-def _promised_k(steps: Iterable[Mapping[str, Any]]) -> int | None:
+def _promised_k(steps: Iterable[Mapping[str, Any]], verification: Verification | None) -> int | None:
+    """The k that steps speak of, or that was verified where no step is known."""
     found = [step.get("facts", {}).get("k") for step in steps]
-    return max((k for k in found if isinstance(k, int)), default=None)
+    verdicts = () if verification is None else verification.verdicts
+    found += [int(one.required) for one in verdicts if re.match(r"(stream )?\d+-(anonymity|concealment)", one.model)]
+    return max((int(k + 1e-9) for k in found if isinstance(k, int | float)), default=None)  # Pk-anonymity: any number
 
 
 def _seeded(recipe_text: str) -> bool | None:
@@ -212,54 +228,52 @@ def _attacks(
 
 
 def _judged(one: AttackFacts, k: int | None) -> AttackFacts:
-    """Linking by distance may be right as often as 1/k where k-anonymity was promised and holds."""
+    """Linking by distance may be right as often as 1/k where k-anonymity holds, or Pk-anonymity by construction."""
     within = one.name == "record_linkage" and k is not None and one.attack.low <= 1 / k
     return one.model_copy(update={"allowed": within})
+
+
+def _class_sizes(table: Dataset, quasi: Sequence[str]) -> np.ndarray | None:
+    return class_sizes(table, quasi) if quasi else None
 
 
 def _uniqueness(sizes: np.ndarray, fraction: float) -> UniquenessFacts:
     return UniquenessFacts.model_validate(uniqueness(sizes, fraction).as_dict())
 
 
-NOT_CLASSES = "does not apply: the release is not made of classes of records that look alike; see the least candidates"
+NOT_CLASSES = "does not apply: in this release rows that look alike are not the people who could be meant"
+CANDIDATES = re.compile(r"\d+-concealment|stream \d+-anonymity")
+RANDOM = ("noise", "pk_anonymize", "shuffle", "swap", "synthesize")
+
+
+def _randomized(steps: Sequence[Mapping[str, Any]], quasi: Sequence[str]) -> list[str]:
+    """The quasi-identifiers whose values were drawn, disturbed or moved to other records by chance."""
+    touched = {
+        name
+        for step in steps
+        if step["name"] in RANDOM
+        for name in (*(step.get("changed") or ()), *(step["facts"].get("attributes") or ()))
+    }
+    return [name for name in quasi if name in touched]
 
 
 def _least_candidates(verification: Verification | None, linkage: Sequence[Measure]) -> int | None:
-    """How many people the most exposed record of a concealed release can be; None for releases made of classes."""
+    """How many people the most exposed record of a concealed release or of a stream can be; None where classes say it."""
     verdicts = () if verification is None else verification.verdicts
-    found = [one.achieved for one in verdicts if one.model.endswith("-concealment")]
+    found = [one.achieved for one in verdicts if CANDIDATES.fullmatch(one.model)]
     found += [one.value for one in linkage if one.name == "least_candidates"]
     return None if not found else min((int(one) for one in found if one is not None), default=0)
 
 
-def _risk_measure(measure: Measure, least: int | None) -> dict[str, Any]:
+def _risk_measure(measure: Measure, classes: bool) -> dict[str, Any]:
     facts: dict[str, Any] = plain(measure.as_dict())
-    return facts if least is None else {**facts, "note": NOT_CLASSES}
-
-
-def _special(original: Dataset, released: Dataset, quasi: Sequence[str]) -> SpecialFacts | None:
-    """The smallest attribute sets that make records unique, before and after; of a large table a random part."""
-    names = list(quasi)[:MOST_SPECIAL_COLUMNS]
-    if not names or max(original.rows, released.rows) > MOST_SPECIAL_ROWS:
-        return None
-    now, was = (special_uniques(table, names, max_size=2) for table in (released, original))
-    largest = sorted(((rows.size, " + ".join(sets)) for sets, rows in now.sets.items()), reverse=True)[:10]
-    return SpecialFacts(
-        sizes=_sizes(now.sizes), sets={name: int(count) for count, name in largest}, before=_sizes(was.sizes)
-    )
-
-
-def _sizes(sizes: np.ndarray) -> dict[str, int]:
-    return {str(size): int((sizes == size).sum()) for size in (1, 2)}
+    return facts if classes else {**facts, "note": NOT_CLASSES}
 
 
 # Tables and columns ---------------------------------------------------------------------------------------------------
 
 
 def _table(original: Dataset, released: Dataset, quasi: Sequence[str]) -> TableFacts:
-    suppressed = np.full(released.rows, bool(quasi))
-    for name in quasi:
-        suppressed &= is_star(released[name])[released[name].codes]
     return TableFacts(
         rows_before=original.rows,
         rows_after=released.rows,
@@ -268,7 +282,7 @@ def _table(original: Dataset, released: Dataset, quasi: Sequence[str]) -> TableF
         dropped=[name for name in original if name not in released],
         added=[name for name in released if name not in original],
         passed=[name for name, column in released.columns.items() if isinstance(column, Unread)],
-        rows_suppressed=int(suppressed.sum()),
+        rows_suppressed=suppressed_records(released, quasi),
         bytes_before=sum(original.memory().values()),
         bytes_after=sum(released.memory().values()),
     )
@@ -321,10 +335,10 @@ def _missing(column: Column | None) -> int | None:
 
 ASSUMED = "It is taken for granted that the n-th released record was made from the n-th original one."
 UNPAIRED = "It is not known which released record was made from which original one: what needs it was not measured."
-PASSED = "{count} columns were released as they stand and not looked at; no figure speaks of them."
-LOOKS = "Released values of {column} look like an identifier ({kind}): {count} records."
-BEATEN = "The attack {name} does better than its control."
-STEP = "Step {step}: {said}"
+PASSED = "Released as they stand and not looked at, so that no figure speaks of them: {columns}."
+LOOKS = "Released values of {column} look like identifiers ({kind}): {count} records."
+BEATEN = "The attack “{name}” does better than its control: right in {right} of its guesses, the control in {control}."
+STEP = "Step {step}: {said}."
 
 
 def _warnings(
@@ -342,18 +356,21 @@ def _warnings(
         said.append(UNPAIRED)
     elif same and not steps:
         said.append(ASSUMED)
-    passed = sum(isinstance(column, Unread) for column in released.columns.values())
+    passed = [name for name, column in released.columns.items() if isinstance(column, Unread)]
     if passed:
-        said.append(PASSED.format(count=passed))
+        said.append(PASSED.format(columns=few(passed)))
     said += [
         STEP.format(step=step["name"], said=step["facts"]["warning"])
         for step in steps
         if step.get("facts", {}).get("warning")
     ]
-    told = [one for one in findings if one.kind not in ("date", "zip")]
-    said += [LOOKS.format(column=one.column, kind=one.kind, count=f"{one.records:,}") for one in told]
+    told = [one for one in findings if one.kind in KINDS and not one.named]
+    said += [LOOKS.format(column=one.column, kind=KINDS[one.kind], count=f"{one.records:,}") for one in told]
     beaten = [one for one in attacks if one.better_than_control and not one.allowed]
-    return said + [BEATEN.format(name=title(one)) for one in beaten]
+    return said + [
+        BEATEN.format(name=title(one), right=percent(one.attack.share), control=percent(one.control.share))
+        for one in beaten
+    ]
 
 
 def _versions() -> dict[str, str]:

@@ -3,22 +3,24 @@
 Colours are CSS variables of the page (`--before`, `--after`, `--muted`, `--line`), so that one picture serves both.
 What was and what is differ in width as well as in colour, for those who print in grey or see few colours. Each picture
 is written down as a Vega-Lite specification: to build one of Altair's objects took longer than to draw it. The converter
-takes 0.6 s to start, so is imported when the first picture is drawn; each then takes about 0.03 s.
+takes 0.6 s to start (`warm_up`), so is imported when the first picture is drawn; each then takes about 0.03 s.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import Any
 from unicodedata import east_asian_width
 
 from oboro.evaluate.report.distributions import SPECIAL, Bar, Distribution
 
-__all__ = ["WIDTH", "class_sizes", "clip", "distribution", "heat", "intervals", "lattice", "timeline"]
+__all__ = ["WIDTH", "class_sizes", "clip", "distribution", "heat", "intervals", "lattice", "timeline", "warm_up"]
 
 WIDTH = 440  # of a picture of which two stand side by side; also what a phone shows without shrinking much
 LABELS = 142  # room for the labels of lying bars
+SLANTED = 22  # room below slanted labels: the reader's letters may be wider than those measured when drawing
 BEFORE, AFTER, MUTED, LINE = "var(--before)", "var(--after)", "var(--muted)", "var(--line)"
 SIDES = (
     ("before", BEFORE, 0.86),
@@ -57,7 +59,7 @@ def intervals(rows: list[dict[str, Any]], width: int) -> str:
 
 def heat(columns: Sequence[str], matrix: Sequence[Sequence[float]]) -> str:
     """A matrix of numbers from 0 to 1 as squares, the darker the larger; few columns have their numbers written in."""
-    names = _distinct(clip(name, 13) for name in columns)
+    names = _distinct(columns, 13)
     rows = [
         {"a": names[i], "b": names[j], "value": matrix[i][j], "said": f"{matrix[i][j]:.2f}".lstrip("0")}
         for i in range(len(names))
@@ -74,7 +76,7 @@ def heat(columns: Sequence[str], matrix: Sequence[Sequence[float]]) -> str:
         ink = {"condition": {"test": "datum.value > 0.55", "value": "var(--card)"}, "value": "var(--ink)"}
         said = {"field": "said", "type": "nominal"}
         layers.append(_layer({"type": "text", "fontSize": 11}, rows, x=x, y=y, text=said, color=ink))
-    return _svg(layers, width=side * len(names), height=side * len(names))
+    return _svg(layers, below=SLANTED, width=side * len(names), height=side * len(names))
 
 
 def lattice(points: list[dict[str, Any]]) -> str:
@@ -96,8 +98,13 @@ def lattice(points: list[dict[str, Any]]) -> str:
 def timeline(rows: list[dict[str, Any]]) -> str:
     """One figure over the seconds of a stream."""
     line = {"type": "line", "color": AFTER, "strokeWidth": 2}
-    encoding = {"x": _values("seconds", "seconds", ",d"), "y": _values("value", None, "~s")}
+    encoding = {"x": _values("seconds", "seconds", ",.1~f"), "y": _values("value", None, ",.4~f")}
     return _svg([_layer(line, rows, **encoding)], width=WIDTH - 60, height=150)
+
+
+def warm_up() -> None:
+    """Start the converter while something else is waited for."""
+    timeline([{"seconds": 0, "value": 0}])
 
 
 def clip(label: str, columns: int = 20) -> str:
@@ -112,14 +119,28 @@ def clip(label: str, columns: int = 20) -> str:
     return label[: sum(width < columns for width in widths)] + "…"
 
 
-def _distinct(labels: Iterable[str]) -> list[str]:
-    """Labels cut short that still differ: a repeated one gets spaces of no width."""
-    seen: dict[str, int] = {}
+def _distinct(labels: Iterable[str], columns: int = 20) -> list[str]:
+    """Labels cut short that still differ: of those that begin alike, the part where they part is shown."""
+    full = list(labels)
+    cut = [clip(label, columns) for label in full]
+    alike = [label for label, short in zip(full, cut, strict=True) if cut.count(short) > 1]
+    start = _same_start(alike) if len(set(alike)) > 1 else 0
+    if start > 3:
+        cut = [
+            clip(f"…{label[start - 3 :]}", columns) if label in alike else short
+            for label, short in zip(full, cut, strict=True)
+        ]
+    seen = Counter[str]()
     texts = []
-    for text in map(clip, labels):
-        seen[text] = seen.get(text, -1) + 1
-        texts.append(text + "\u200b" * seen[text])
+    for text in cut:
+        texts.append(text + "\u200b" * seen[text])  # of no width: a chart would take equal labels for one
+        seen[text] += 1
     return texts
+
+
+def _same_start(labels: Sequence[str]) -> int:
+    """How many letters all begin with."""
+    return sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*labels, strict=False)))
 
 
 def _shares(bars: Sequence[Bar]) -> list[dict[str, Any]]:
@@ -186,8 +207,8 @@ def _values(
     return found if scale is None else {**found, "scale": scale}
 
 
-def _svg(layers: list[dict[str, Any]], **size: Any) -> str:
-    """The picture as SVG text, with the page's colours and without a background."""
+def _svg(layers: list[dict[str, Any]], below: int = 4, **size: Any) -> str:
+    """The picture as SVG text, with the page's colours and without a background; `below` is free room at its foot."""
     import vl_convert
 
     text = {
@@ -199,7 +220,7 @@ def _svg(layers: list[dict[str, Any]], **size: Any) -> str:
     }
     config = {
         "background": "transparent",
-        "padding": 4,
+        "padding": {"left": 4, "right": 4, "top": 4, "bottom": below},
         "font": "system-ui, sans-serif",
         "axis": {"gridColor": LINE, **text},
         "view": {"stroke": None},

@@ -133,24 +133,25 @@ def _on_one_line(before: Kind, after: Kind) -> bool:
 def _labelled(
     original: Column | None, before: _Parts | None, after: _Parts, smallest: int, hierarchy: Hierarchy | None
 ) -> Distribution:
-    large = after.at_least(smallest)  # nothing below is ever written out: a column of names costs nothing
+    # Nothing below is ever written out: a column of names costs nothing. It goes by the release alone: a label left out because
+    # few held it before would tell whoever has the release that few held it before.
+    large = after.at_least(smallest)
     labels = text_array(large.values)
     earlier = None if original is None or before is None else _under_labels(original, before, labels, hierarchy)
-    shown, in_order = _shown(_Tally(labels.to_pylist(), earlier, large.counts), smallest)
+    shown, in_order = _shown(_Tally(labels.to_pylist(), earlier, large.counts))
     rows_before = None if earlier is None or before is None else before.rows
-    bars = [*_bars(shown), *_rest(shown, rows_before, after.rows)]
+    bars = [*_bars(shown, smallest), *_rest(shown, rows_before, after.rows, smallest)]
     bars += _specials(before, after, smallest, compared=earlier is not None)
     merged = any(bar.label == OTHER for bar in bars)
     note = f"Rare labels, and all held by fewer than {smallest} rows, are counted together." if merged else ""
     return Distribution(shape="sequence" if in_order else "categories", bars=bars, note=note)
 
 
-def _shown(tally: _Tally, smallest: int) -> tuple[_Tally, bool]:
+def _shown(tally: _Tally) -> tuple[_Tally, bool]:
     """The labels that may be shown, in order, and whether that order is their own.
 
     Small cells go first of all: even the ends of a run of labels must be labels that many rows hold.
     """
-    tally = tally.put(_large_enough(tally, smallest))
     places = [place for label in tally.labels if (place := _position(label)) is not None]
     if tally.labels and len(places) == len(tally.labels):
         return _in_runs(tally.put(sorted(range(len(places)), key=lambda i: (places[i], tally.labels[i])))), True
@@ -175,24 +176,22 @@ def _looked_up(labels: pa.Array, values: pa.Array, rows: np.ndarray) -> np.ndarr
     return None if place.null_count else rows[place.to_numpy(zero_copy_only=False)].astype(np.int64)
 
 
-def _large_enough(tally: _Tally, smallest: int) -> list[int]:
-    enough = tally.after >= smallest
-    if tally.before is not None:
-        enough &= (tally.before >= smallest) | (tally.before == 0)
-    return np.flatnonzero(enough).tolist()
-
-
-def _bars(tally: _Tally) -> list[Bar]:
-    before = [None] * len(tally.labels) if tally.before is None else tally.before.tolist()
+def _bars(tally: _Tally, smallest: int) -> list[Bar]:
+    counts = [None] * len(tally.labels) if tally.before is None else tally.before.tolist()
+    before = [None if count is None else _cell(count, smallest) for count in counts]
     return [
         Bar(label=_short(label), before=earlier, after=later)
         for label, earlier, later in zip(tally.labels, before, tally.after.tolist(), strict=True)
     ]
 
 
-def _rest(shown: _Tally, rows_before: int | None, rows_after: int) -> list[Bar]:
+def _rest(shown: _Tally, rows_before: int | None, rows_after: int, smallest: int) -> list[Bar]:
     after = rows_after - int(shown.after.sum())
-    before = None if rows_before is None or shown.before is None else rows_before - int(shown.before.sum())
+    before = None
+    if (
+        rows_before is not None and shown.before is not None
+    ):  # with those before that are too few to be shown on their own
+        before = _cell(rows_before - int(shown.before[shown.before >= smallest].sum()), smallest)
     return [Bar(label=OTHER, before=before, after=after)] if after or before else []
 
 
@@ -234,13 +233,14 @@ def _in_runs(tally: _Tally) -> _Tally:
         return tally
     starts = np.arange(0, len(tally.labels), length)
     before = None if tally.before is None else np.add.reduceat(tally.before, starts)
-    ends = [*(starts[1:] - 1), len(tally.labels) - 1]
-    labels = [f"{tally.labels[a]} … {tally.labels[b]}" for a, b in zip(starts, ends, strict=True)]
+    labels = [f"{tally.labels[start]} …" for start in starts]
     return _Tally(labels, before, np.add.reduceat(tally.after, starts))
 
 
 def _short(label: str) -> str:
-    return label if len(label) <= LONGEST_LABEL else label[: LONGEST_LABEL - 1] + "…"
+    """Both ends of a long label: many differ in their last letters only."""
+    end = LONGEST_LABEL // 3
+    return label if len(label) <= LONGEST_LABEL else f"{label[: LONGEST_LABEL - end - 1]}…{label[-end:]}"
 
 
 # Numbers and dates

@@ -132,6 +132,12 @@ class SpecialFacts(Facts):
     """Attribute sets that make the most records unique, and how many."""
     before: dict[str, int]
     """The sizes in the original table."""
+    drawn: int = 0
+    """How many released records it was estimated from, each held against all; 0: counted."""
+    drawn_before: int = 0
+    """The same for the original table."""
+    error: float = 0.0
+    """What the shares that were estimated may be off by (95 %)."""
 
 
 class PairFacts(Facts):
@@ -141,6 +147,9 @@ class PairFacts(Facts):
     before: list[list[float]]
     after: list[list[float]]
     sampled: int
+    """Rows of each table that were drawn; 0 where all were counted."""
+    error: float = 0.0
+    """The greatest half width of a 95 % interval of these numbers; 0 where all rows were counted."""
 
 
 class CheckItem(Facts):

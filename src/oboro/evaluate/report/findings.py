@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from oboro.evaluate.report import charts
 from oboro.evaluate.report.blocks import (
@@ -20,15 +20,22 @@ from oboro.evaluate.report.blocks import (
     count,
     number,
     percent,
-    words,
 )
-from oboro.evaluate.report.facts import AttackFacts, CheckItem, Checklist, RateFacts
+from oboro.evaluate.report.facts import (
+    AttackFacts,
+    CheckItem,
+    Checklist,
+    PairFacts,
+    RateFacts,
+    SpecialFacts,
+    UniquenessFacts,
+)
 from oboro.evaluate.report.language import Both, Data, translate
 
 if TYPE_CHECKING:
     from oboro.evaluate.report.report import Report
 
-__all__ = ["alone", "attacks", "checklist_sections", "pairs", "stream", "title", "warnings"]
+__all__ = ["alone", "attacks", "beaten", "checklist_sections", "linking", "pairs", "stream", "title", "warnings"]
 
 
 def warnings(report: Report) -> Section | None:
@@ -48,6 +55,8 @@ TITLES = {
     "linkability": "linking two halves",
     "record_linkage": "linking by distance",
     "inference": "inferring a secret",
+    "plain_hashes": "looking up digests without a secret",
+    "row_order": "counting rows",
 }
 SHORT = {
     "singling_out_univariate_quasi": "one quasi-id",
@@ -59,34 +68,63 @@ SHORT = {
     "linkability": "two halves",
     "record_linkage": "nearest record",
     "inference": "inference",
+    "plain_hashes": "plain digests",
+    "row_order": "row order",
 }
 ATTACKS = (
     "Each attack guessed many times against the release and was judged by the original table. The control says how often "
     "the same guesses are right about people whose record cannot have helped; what an attack does beyond it is the risk "
-    "of being in the release. Intervals are Wilson's, at 95 %; the risk is (attack − control) / (1 − control)."
+    "of being in the release. Intervals are Wilson's, at 95 %; the risk is (attack − control) / (1 − control), both taken at "
+    "the middle of their intervals. Lower is better."
 )
 NO_CONTROL = "k-anonymity allows linking by distance with a probability of up to 1/k; its control is a guess by chance."
+
+
+def beaten(report: Report) -> list[AttackFacts]:
+    """The attacks that do better than their control and than what was promised allows."""
+    return [one for one in report.attacks if one.better_than_control and not one.allowed]
 
 
 def attacks(report: Report) -> Section | None:
     """Singling out, linkability, inference and record linkage, as they went."""
     if not report.attacks:
         return Section("attacks", "Attacks that were run", _linkage(report)) if report.linkage else None
-    drawn = [
-        {"label": _short(one), "side": side, "value": rate.share or 0.0, "low": rate.low, "high": rate.high}
-        for one in report.attacks
-        if one.attack.tried
-        for side, rate in (("attack", one.attack), ("control", one.control))
-    ]
-    wide, narrow = (charts.intervals(drawn, width) for width in (2 * charts.WIDTH, charts.WIDTH))
-    picture = Picture("How often each attack was right", wide, note=DRAWN, narrow=narrow)
     rows = [_attack_row(one) for one in report.attacks]
-    grid = Grid(["attack", "right", "control", "risk", "verdict"], rows, frozenset({1, 2, 3}))
+    blocks: list[Block] = [Text(ATTACKS), *_drawn(report), Grid(ATTACK_HEAD, rows, frozenset({1, 2, 3}))]
     said = list(dict.fromkeys(one.control_is for one in report.attacks if one.control_is))
     notes: list[str] = [_control(report.attacks, is_) for is_ in said]
     notes += list(dict.fromkeys(one.note for one in report.attacks if one.note))
-    blocks: list[Block] = [Text(ATTACKS), Pictures([picture], legend=False), grid]
-    return Section("attacks", "Attacks that were run", [*blocks, Notes([*notes, NO_CONTROL]), *_linkage(report)])
+    notes += [NO_CONTROL] if any(one.allowed for one in report.attacks) else []
+    blocks += [Notes(notes)] if notes else []
+    return Section("attacks", "Attacks that were run", [*blocks, *_linkage(report)])
+
+
+ATTACK_HEAD = ("attack", "right", "control", "risk", "verdict")
+
+
+def _drawn(report: Report) -> list[Block]:
+    """The attacks that made enough guesses to say something, one below the other."""
+    shown = [one for one in report.attacks if one.risk is not None]
+    labels = [_short(one) for one in shown]
+    lines = [label + NO_WIDTH * labels[:place].count(label) for place, label in enumerate(labels)]  # one line for each
+    drawn = [
+        {"label": line, "side": side, "value": rate.share or 0.0, "low": rate.low, "high": rate.high}
+        for line, one in zip(lines, shown, strict=True)
+        for side, rate in (("attack", one.attack), ("control", one.control))
+    ]
+    if not drawn:
+        return []
+    wide, narrow = (charts.intervals(drawn, width) for width in (2 * charts.WIDTH, charts.WIDTH))
+    return [Pictures([Picture("How often each attack was right", wide, note=DRAWN, narrow=narrow)], legend=False)]
+
+
+NO_WIDTH = "\u200b"
+
+
+def linking(report: Report) -> list[Block]:
+    """The attacks that link people to records, in short."""
+    rows = [_attack_row(one) for one in report.attacks if one.question == "linkability"]
+    return [Grid(ATTACK_HEAD, rows, frozenset({1, 2, 3}))] if rows else []
 
 
 def _linkage(report: Report) -> list[Block]:
@@ -162,30 +200,48 @@ def _rate(rate: RateFacts) -> Cell:
 
 def alone(report: Report) -> Section | None:
     """Who is unique in the population, and which few attributes make records unique."""
-    found, special = report.uniqueness, report.special
-    if found is None and special is None:
+    if report.uniqueness is None and report.special is None:
         return None
-    blocks: list[Block] = []
-    if found is not None:
-        rows = [
-            [Cell("unique in the release", hint=""), Cell(count(found.sample_uniques))],
-            [Cell("unique in the population (Zayatz)", hint=ZAYATZ), Cell(number(found.zayatz))],
-            [Cell("unique in the population (Pitman)", hint=PITMAN), Cell(number(found.pitman))],
-            [Cell("taken, by Dankar's rule", hint=DANKAR), Cell(number(found.decision), hint=found.decided_by)],
-            [Cell("a unique match is right", hint=INTRUSION), Cell(percent(found.intrusion))],
-        ]
-        lead = POPULATION.format(fraction=percent(found.fraction), population=count(found.population))
-        blocks += [Text(lead), Grid(["people", "estimate"], rows, frozenset({1}))]
-    if special is not None:
-        rows = [
-            [Cell(SPECIAL[size]), Cell(count(special.before[size])), Cell(count(special.sizes[size]))]
-            for size in ("1", "2")
-        ]
-        rows += [[Cell(Data(name)), Cell(""), Cell(count(held))] for name, held in special.sets.items()]
-        blocks.append(Grid(["records made unique by", "before", "after"], rows, frozenset({1, 2}), caption=SETS))
-    return Section("alone", "Who stands alone", blocks)
+    return Section("alone", "Who stands alone", [*_population(report.uniqueness), *_special(report.special)])
 
 
+def _population(found: UniquenessFacts | None) -> list[Block]:
+    """Estimates where the table is a part of the population; where it is the whole there is nothing to estimate."""
+    if found is None:
+        return []
+    if found.fraction >= 1:
+        return [Text(WHOLE.format(uniques=count(found.sample_uniques)))]
+    rows = [
+        [Cell("unique in the release", hint=UNIQUE), Cell(count(found.sample_uniques))],
+        [Cell("unique in the population (Zayatz)", hint=ZAYATZ), Cell(number(found.zayatz))],
+        [Cell("unique in the population (Pitman)", hint=PITMAN), Cell(number(found.pitman))],
+        [Cell("taken, by Dankar's rule", hint=DANKAR), Cell(number(found.decision), hint=found.decided_by)],
+        [Cell("a unique match is right", hint=INTRUSION), Cell(percent(found.intrusion))],
+    ]
+    lead = POPULATION.format(fraction=percent(found.fraction), population=count(found.population))
+    return [Text(lead), Grid(["people", "estimate"], rows, frozenset({1}))]
+
+
+def _special(found: SpecialFacts | None) -> list[Block]:
+    if found is None:
+        return []
+    rows = [
+        [Cell(SPECIAL[size]), Cell(count(found.before[size])), Cell(count(found.sizes[size]))] for size in ("1", "2")
+    ]
+    rows += [[Cell(Data(name)), Cell(""), Cell(count(held))] for name, held in found.sets.items()]
+    grid = Grid(["records made unique by", "before", "after"], rows, frozenset({1, 2}), caption=SETS)
+    drawn = max(found.drawn, found.drawn_before)
+    return [grid, Text(ESTIMATED.format(drawn=count(drawn), error=percent(found.error)))] if drawn else [grid]
+
+
+ESTIMATED = (
+    "Estimated from {drawn} records drawn at random, each held against all others; right to {error} of the records."
+)
+WHOLE = (
+    "The table is taken as the whole population: who is unique in it is unique. Unique rows in the release: {uniques}. If it is "
+    "a sample of a population, evaluate it with its sampling fraction: uniqueness is then estimated."
+)
+UNIQUE = "rows that look like no other row"
 POPULATION = (
     "The table is taken as {fraction} of a population of {population} people (say otherwise with a sampling fraction). "
     "Who is unique in the table need not be unique among all people."
@@ -210,32 +266,33 @@ def pairs(report: Report) -> Section | None:
         return None
     sides = (("before", found.before), ("after", found.after))
     pictures = [Picture(name, charts.heat(found.columns, matrix)) for name, matrix in sides]
-    gaps = [(abs(found.before[i][j] - found.after[i][j]), i, j) for i in range(len(found.columns)) for j in range(i)]
+    blocks: list[Block] = [Text(PAIRS)]
+    if found.sampled:
+        said = f"Measured on a random {count(found.sampled)} rows of each table; right to ± {number(found.error)}."
+        blocks.append(Text(said))
+    return Section("pairs", "Columns together", [*blocks, Pictures(pictures, legend=False), _changed(report, found)])
+
+
+def _changed(report: Report, found: PairFacts) -> Block:
+    """The pairs that changed most; with numbers among them also how far their correlation moved."""
+    pairs = [(i, j) for i in range(len(found.columns)) for j in range(i)]
+    gaps = {(i, j): abs(found.before[i][j] - found.after[i][j]) for i, j in pairs}
+    most = [pair for pair in sorted(pairs, key=lambda pair: -gaps[pair])[:10] if gaps[pair] >= 0.0005]
+    if not most:
+        return Text("No pair changed by 0.001 or more.")
+    names = {(i, j): f"{found.columns[j]} × {found.columns[i]}" for i, j in most}
     measured = [one for one in report.utility if one["name"] == "correlation_difference"]
-    linear = {one["column"]: one["value"] for one in measured if one["column"] is not None}
+    linear = {one["column"]: one["value"] for one in measured if one["column"] in names.values()}
     rows = [
         [
-            Cell(Data(pair)),
-            *(Cell(number(side[i][j])) for _, side in sides),
-            Cell(number(gap)),
-            *([Cell(number(linear[pair]) if pair in linear else "")] if linear else []),
+            Cell(Data(names[i, j])),
+            *(Cell(f"{value:.3f}") for value in (found.before[i][j], found.after[i][j], gaps[i, j])),
+            *([Cell(number(linear[names[i, j]]) if names[i, j] in linear else "")] if linear else []),
         ]
-        for gap, i, j in sorted(gaps, reverse=True)[:10]
-        for pair in [f"{found.columns[j]} × {found.columns[i]}"]
+        for i, j in most
     ]
-    if linear and not any(row[-1].text for row in rows):
-        rows, linear = [row[:-1] for row in rows], {}
     head = ["pair", "before", "after", "difference", *(["correlation difference"] if linear else [])]
-    grid = Grid(head, rows, frozenset({1, 2, 3, 4}), caption="The pairs that changed most.")
-    sampled = (
-        f" Measured on a random {count(found.sampled)} rows of each table; right to about 0.005."
-        if found.sampled
-        else ""
-    )
-    blocks: list[Block] = [Text(PAIRS)]
-    if sampled:
-        blocks.append(Text(sampled.strip()))
-    return Section("pairs", "Columns together", [*blocks, Pictures(pictures, legend=False), grid])
+    return Grid(head, rows, frozenset({1, 2, 3, 4}), caption="The pairs that changed most.")
 
 
 PAIRS = (
@@ -247,27 +304,56 @@ PAIRS = (
 # Streams --------------------------------------------------------------------------------------------------------------
 
 TIMELINES = {
-    "records_per_second": "records per second",
+    "records_per_second": "records per second, since the start",
     "latency_p99": "latency in ms, 99 of 100 records",
-    "suppressed_cells": "suppressed cells",
+    "suppressed_cells": "suppressed cells, so far",
+    "loss": "loss of a record, on average",
 }
+AT_THE_END = {
+    "records": "records that came in",
+    "released": "records that went out",
+    "withheld": "records withheld",
+    "held": "records still held",
+    "suppressed_records": "fully suppressed records",
+    "suppressed_cells": "suppressed cells, so far",
+    "generalized_cells": "generalized cells",
+    "groups": "groups",
+    "loss": "loss of a record, on average",
+    "dead_letters": "dead letters: lines that are no records",
+    "in_doubt": "records in doubt after a crash",
+    "seconds": "seconds",
+    "records_per_second": "records per second, since the start",
+    "latency_p50": "latency in ms, half of the records",
+    "latency_p99": "latency in ms, 99 of 100 records",
+}
+STREAM = (
+    "What the run itself counted. Latency is the time from the arrival of a record to its release; in a window it includes "
+    "the wait for others."
+)
+ONE_MOMENT = (
+    "The metrics are of one moment only, so there is no timeline: a run of more than half a second prints several."
+)
 
 
 def stream(report: Report) -> Section | None:
     """How a stream went over time."""
     if not report.stream:
         return None
-    moments = [{**one, "latency_p99": one.get("latency_ms", {}).get("p99")} for one in report.stream]
+    moments = [{**one, **_latency(one)} for one in report.stream]
+    drawn = [name for name in TIMELINES if len(moments) > 1 and all({name, "seconds"} <= one.keys() for one in moments)]
     pictures = [
-        Picture(title, charts.timeline([{"seconds": one["seconds"], "value": one[name]} for one in moments]))
-        for name, title in TIMELINES.items()
-        if len(moments) > 1 and all(one.get(name) is not None and "seconds" in one for one in moments)
+        Picture(TIMELINES[name], charts.timeline([{"seconds": one["seconds"], "value": one[name]} for one in moments]))
+        for name in drawn
     ]
+    shown: Block = Pictures(pictures, legend=False) if pictures else Text(ONE_MOMENT)
     last = moments[-1]
-    shown = [(name, value) for name, value in last.items() if isinstance(value, int | float)]
-    rows = [[Cell(Data(words(name))), Cell(number(float(value)))] for name, value in shown]
-    blocks: list[Block] = [Pictures(pictures, legend=False)] if pictures else []
-    return Section("stream", "The stream over time", [*blocks, Grid(["at the end", "value"], rows, frozenset({1}))])
+    rows = [[Cell(said), Cell(number(last[name]))] for name, said in AT_THE_END.items() if last.get(name) is not None]
+    table = Grid(["at the end", "value"], rows, frozenset({1}))
+    return Section("stream", "The stream over time", [Text(STREAM), shown, table])
+
+
+def _latency(moment: Mapping[str, Any]) -> dict[str, float]:
+    return {f"latency_{name}": value for name, value in moment.get("latency_ms", {}).items()}
 
 
 # Checklists -----------------------------------------------------------------------------------------------------------

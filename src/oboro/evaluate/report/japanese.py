@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from oboro.evaluate.report.japanese_tables import TABLES
+from oboro.evaluate.report.japanese_verdict import VERDICT
 
 __all__ = ["JAPANESE", "PICTURE_WORDS"]
 
@@ -18,7 +19,7 @@ PICTURE_WORDS = frozenset(
         "(other)",
     }
     | {"one quasi-id", "all quasi-ids", "… numbers by side", "one column", "three columns", "… by side"}
-    | {"two halves", "nearest record", "inference"}
+    | {"two halves", "nearest record", "inference", "plain digests", "row order"}
 )
 """Words in pictures that are ours; everything else in a picture comes from a table."""
 
@@ -28,14 +29,6 @@ _PAGE = {
     "Made by oboro. This page loads nothing from elsewhere and holds no record of either table.": (
         "oboro が作成しました。このページは外部から何も読み込まず、どちらの表のレコードも含みません。"
     ),
-    "The figures below describe the release; they promise nothing.": (
-        "以下の数値は提供データの記述であり、何かを約束するものではありません。"
-    ),
-    "This table must not be released as it is.": "この表はこのまま提供してはなりません。",
-    "Verified on the released table, after the last step.": "最後の処理の後、提供データ上で検証しました。",
-    "Every promise holds": "すべての約束が守られています",
-    "A promise is broken": "守られていない約束があります",
-    "Nothing was promised, so nothing was verified": "約束がないため、検証したものはありません",
     "{a} rows in, {b} out; {c} columns in, {d} out": "入力 {a} 行・{c} 列、出力 {b} 行・{d} 列",
     "{a} rows and {b} columns released; the version for the public": "提供 {a} 行・{b} 列(公開版)",
     "before": "加工前",
@@ -64,120 +57,6 @@ _PAGE = {
     "ISO/IEC 20889": "ISO/IEC 20889",
 }
 
-_GLANCE = {
-    "At a glance": "概要",
-    "rows released": "提供した行",
-    "rows suppressed": "抑制した行",
-    "columns released": "提供した列",
-    "unique rows": "一意な行",
-    "highest risk": "最大リスク",
-    "mean risk": "平均リスク",
-    "of {n}": "全 {n} 中",
-    "{share} of the release": "提供データの {share}",
-    "{value} before": "加工前 {value}",
-    "people whom any record can be": "どのレコードも取り得る人数",
-}
-
-_SUMMARY = {
-    "Rows": "行",
-    "{a} in, {b} out, {c} suppressed": "入力 {a}、出力 {b}、抑制 {c}",
-    "{a} in, {b} out (dropped: {names})": "入力 {a}、出力 {b}(削除:{names})",
-    "highest": "最大",
-    "mean": "平均",
-    "{a} run, none better than its control": "{a} 件実行、対照群を上回るものなし",
-    "{a} run, {b} better than control": "{a} 件実行、{b} 件が対照群を上回る",
-    "0 % is the original": "0 % は元データと同じ",
-}
-
-_PROMISES = {
-    "What was promised": "約束した内容",
-    "What was promised, and whether it holds": "約束した内容と、守られているか",
-    "No step promises a privacy model, so there was nothing to verify. The risk below is measured on the release all the same.": (
-        "プライバシーモデルを約束する処理がないため、検証対象はありません。以下のリスクは提供データ上で測っています。"
-    ),
-    "Checked on the released table alone, after the last step, by regrouping its rows over {over}. "
-    "How the release was made played no part in it.": (
-        "最後の処理の後、提供データだけを {over} でグループ化し直して確認しました。加工の方法は考慮していません。"
-    ),
-    "Checked after the last step, by matching released records and people over {over} in all possible ways. "
-    "How the release was made played no part in it.": (
-        "最後の処理の後、{over} について提供レコードと人のあらゆる対応付けを調べて確認しました。加工の方法は考慮していません。"
-    ),
-    "verdict": "判定",
-    "model": "モデル",
-    "required": "要求",
-    "achieved": "達成",
-    "groups": "グループ",
-    "groups that break it": "違反グループ",
-    "✓ holds": "✓ 成立",
-    "✗ broken": "✗ 不成立",
-    "{a} ({b} rows)": "{a}({b} 行)",
-    "{k}-anonymity": "{k}-匿名性",
-    "{k}-map": "{k}-map",
-    "distinct {l}-diversity of {name}": "{name} の {l}-多様性(異なる値の数)",
-    "entropy {l}-diversity of {name}": "{name} の {l}-多様性(エントロピー)",
-    "recursive ({c}, {l})-diversity of {name}": "{name} の再帰的 ({c}, {l})-多様性",
-    "{t}-closeness of {name} ({distance} distance)": "{name} の {t}-近接性({distance} 距離)",
-    "(α, k)-anonymity with α = {alpha} for {name}": "{name} の (α, k)-匿名性(α = {alpha})",
-    "{k}-concealment": "{k}-秘匿性",
-    "maximum risk of {r}": "最大リスク {r} 以下",
-    "average risk of {r}": "平均リスク {r} 以下",
-    "equal": "等価",
-    "ordered": "順序",
-    "hierarchical": "階層",
-    "every released record can be {n} people's or more, and everybody can be behind as many": (
-        "どの提供レコードも {n} 人以上のものであり得て、誰もが同数以上のレコードの本人であり得ます"
-    ),
-    "{a} of {b} released records and people have fewer than {c} candidates, the worst {d}": (
-        "提供レコードと人の {b} 件中 {a} 件で候補が {c} 未満(最少 {d})"
-    ),
-    "the released records cannot all be the originals'; a value was changed or is not understood": (
-        "提供レコードのすべてが元レコードに対応することはあり得ません(値が変更されたか、解釈できません)"
-    ),
-    "δ-presence from {low} to {high}": "δ-存在性({low} ~ {high})",
-    "{model} holds: {note}.": "{model} は成立:{note}。",
-    "{model} is broken: {note}.": "{model} は不成立:{note}。",
-    "{model} holds in all {groups} ({limits}).": "{model} は全 {groups} で成立({limits})。",
-    "{model} is broken in {a} of {groups} ({records}; required {r}, achieved {v}; sizes of the worst groups: {sizes}).": (
-        "{model} は {groups} のうち {a} で不成立({records}、要求 {r}、達成 {v}、最悪グループの大きさ:{sizes})。"
-    ),
-    "{n} groups": "{n} グループ",
-    "{n} group": "{n} グループ",
-    "{n} records": "{n} レコード",
-    "{n} record": "{n} レコード",
-    "required {r}, achieved {v}": "要求 {r}、達成 {v}",
-    "required {r}, achieved none": "要求 {r}、達成なし",
-    "the table has no records": "表にレコードがありません",
-}
-
-_WARNINGS = {
-    "Before you sign": "署名の前に",
-    "It is taken for granted that the n-th released record was made from the n-th original one.": (
-        "提供データの n 番目のレコードは元データの n 番目のレコードから作られたものとみなしました。"
-    ),
-    "It is not known which released record was made from which original one: what needs it was not measured.": (
-        "提供レコードと元レコードの対応が不明なため、対応を要する指標は測っていません。"
-    ),
-    "{count} columns were released as they stand and not looked at; no figure speaks of them.": (
-        "{count} 列はそのまま提供され、調べていません。どの数値もそれらを含みません。"
-    ),
-    "Released values of {column} look like an identifier ({kind}): {count} records.": (
-        "{column} の提供値に識別子({kind})に見えるものがあります:{count} 件。"
-    ),
-    "The attack {what} does better than its control.": "攻撃「{what}」が対照群を上回っています。",
-    "Step {step}: {said}": "処理 {step}:警告があります(英語版を参照)。",
-    "The roles of the columns were guessed from their names and values: {roles}.": (
-        "列の役割は列名と値から推定しました:{roles}。"
-    ),
-    "email": "電子メール",
-    "phone": "電話番号",
-    "ssn": "社会保障番号",
-    "url": "URL",
-    "ip": "IPアドレス",
-    "card": "カード番号",
-    "over_89": "89歳超",
-}
-
 _RISK = {
     "Risk of being recognised": "再識別リスク",
     "risk": "リスク",
@@ -192,14 +71,14 @@ _RISK = {
         "{quasi} を知る攻撃者に対して測りました。検察官モデルは本人が表にいることを知り、ジャーナリストモデルは知らず、"
         "マーケターモデルはできるだけ多くの人の識別を狙います。小さいほど良い値です。"
     ),
-    "prosecutor max": "検察官モデル・最大",
-    "prosecutor mean": "検察官モデル・平均",
-    "prosecutor above": "検察官モデル・閾値超",
-    "journalist max": "ジャーナリストモデル・最大",
-    "journalist mean": "ジャーナリストモデル・平均",
-    "journalist above": "ジャーナリストモデル・閾値超",
+    "prosecutor: the most exposed record": "検察官モデル・最大",
+    "prosecutor: on average": "検察官モデル・平均",
+    "prosecutor: records above the threshold": "検察官モデル・閾値超",
+    "journalist: the most exposed record": "ジャーナリストモデル・最大",
+    "journalist: on average": "ジャーナリストモデル・平均",
+    "journalist: records above the threshold": "ジャーナリストモデル・閾値超",
     "marketer": "マーケターモデル",
-    "unique share": "一意な行の割合",
+    "unique rows, share": "一意な行の割合",
     "the highest probability to recognise a record whose owner is known to be in the table": (
         "本人が表にいると知られている場合の、レコード識別確率の最大値"
     ),
@@ -221,6 +100,14 @@ _RISK = {
         "多くの人の誰のものでもあり得ます。検察官・ジャーナリスト・マーケターの各リスクと一意性はグループを数えるものであり、"
         "適用されないため示しません。適用されるのは、各レコードが何人のものであり得るかです。"
     ),
+    "The values of {quasi} were drawn, disturbed or moved by chance: a row that looks like no other need not be of the person "
+    "with these values. Prosecutor, journalist and marketer risk and uniqueness count rows that look alike; they do not "
+    "apply and are not shown. What applies is how often somebody who knows the true values links a person to the right "
+    "record, and the other attacks below.": (
+        "{quasi} の値は確率的に生成・撹乱・移動されています。他のどれとも異なって見える行が、その値を持つ本人の行とは限りません。"
+        "検察官・ジャーナリスト・マーケターの各リスクと一意性は同じに見える行を数えるものであり、適用されないため示しません。"
+        "適用されるのは、真の値を知る者が人を正しいレコードに結び付ける割合と、以下のその他の攻撃です。"
+    ),
 }
 
 _ATTACKS = {
@@ -229,10 +116,11 @@ _ATTACKS = {
     "Dark: the attack; light: its control; lines: 95 % intervals.": "濃色:攻撃、淡色:対照群、線:95 % 信頼区間。",
     "Each attack guessed many times against the release and was judged by the original table. The control says how often "
     "the same guesses are right about people whose record cannot have helped; what an attack does beyond it is the risk "
-    "of being in the release. Intervals are Wilson's, at 95 %; the risk is (attack − control) / (1 − control).": (
+    "of being in the release. Intervals are Wilson's, at 95 %; the risk is (attack − control) / (1 − control), both taken at "
+    "the middle of their intervals. Lower is better.": (
         "各攻撃は提供データに対して多数回の推測を行い、元データで正誤を判定しました。対照群は、本人のレコードが役立ち得ない人々について"
         "同じ推測が当たる割合です。それを上回る分が、提供データに含まれることによるリスクです。区間はウィルソンの 95 % 信頼区間、"
-        "リスクは(攻撃 − 対照)/(1 − 対照)です。"
+        "リスクは、両者の区間の中央の値による(攻撃 − 対照)/(1 − 対照)です。小さいほど良い値です。"
     ),
     "attack": "攻撃",
     "right": "正解率",
@@ -258,6 +146,17 @@ _ATTACKS = {
     "singling_out_multivariate_any": "選び出し:任意の3列",
     "singling_out_tails_any": "選び出し:任意の3列(数値は中央値の側)",
     "record_linkage": "距離による連結",
+    "looking up digests without a secret": "鍵なしハッシュの辞書照合",
+    "plain digests": "鍵なしハッシュ",
+    "counting rows": "行の数え上げ",
+    "row order": "行の順序",
+    "people found by counting: originals stand in the order of a column that was dropped, and the release keeps it": (
+        "数えるだけで見つかる人:元データが削除された列の順に並び、提供データもその順のままである場合"
+    ),
+    "original values whose digest without a secret (MD5, SHA-1, SHA-2) stands in a released column": (
+        "鍵を用いないハッシュ値(MD5、SHA-1、SHA-2)が提供データの列に現れる元の値の割合"
+    ),
+    "as many values that nobody has": "誰も持たない同数の値",
     "linkability": "2つの半分の連結",
     "linking two halves": "2つの半分の連結",
     "linking by distance": "距離による連結",
@@ -284,13 +183,20 @@ _ATTACKS = {
         "本人の元の値に最も近い提供レコードが、本人のものである割合"
     ),
     "one half: {first}; the other: {second}": "半分の一方:{first}、他方:{second}",
-    "{count} people of the release and as many of the control group, so that both are equally easy to tell apart": (
-        "提供データの {count} 人と、同数の対照群(見分けやすさを揃えるため)"
+    "the same descriptions among everybody but the person whose record each was made of": (
+        "同じ記述を、その記述の元となったレコードの本人を除く全員に当てはめたもの"
     ),
-    "run on a random {part} of {rows} released records; among fewer records each is easier to tell apart, "
-    "so the rate of the whole table is at most this one, within the interval": (
-        "{rows} 件の提供レコードから無作為に選んだ {part} 件で実行。"
-        "レコードが少ないほど見分けやすいため、全体の率は区間の範囲でこれ以下です"
+    "the control group has only {count} people; its rate of singling out is scaled to as many as were released": (
+        "対照群は {count} 人のみ。特定の率は提供された人数に合わせて換算しています"
+    ),
+    "labels that are not understood fit nobody, so that attacks look weaker than they are: {columns}": (
+        "意味を読み取れないラベルは誰にも当てはまらないため、攻撃は実際より弱く見えます:{columns}"
+    ),
+    "the nearest records are looked for in {part} of {whole} classes, each person's own among them": (
+        "最も近いレコードは {whole} 個の同値類のうち {part} 個（各人自身のものを含む）の中で探しています"
+    ),
+    "among fewer records each is easier to link, so that the rate of the whole table is at most this one, within the interval": (
+        "レコードが少ないほど連結しやすいため、全体の率は区間の範囲でこれ以下です"
     ),
     "the same people, each with their own record taken out of the release": (
         "同じ人々(それぞれ本人のレコードを提供データから除いたもの)"
@@ -304,7 +210,9 @@ _ATTACKS = {
     "as many descriptions put together from the values of different released records": (
         "異なる提供レコードの値を組み合わせた同数の記述"
     ),
-    "as many descriptions by any one value of the release": "提供データの任意の1つの値による同数の記述",
+    "as many descriptions by another value of the same column, of numbers the next one": (
+        "同じ列の別の値(数値は隣の値)による同数の記述"
+    ),
     "a released record drawn by chance": "無作為に選んだ提供レコード",
     "the usual value of the whole release, whoever the person is": "誰に対しても提供データ全体で最も多い値",
     "one quasi-id": "準識別子1つ",
@@ -353,6 +261,14 @@ _ALONE = {
         "この表は {population} 人の母集団の {fraction} とみなしています(抽出率で変更できます)。"
         "表で一意な人が母集団でも一意とは限りません。"
     ),
+    "The table is taken as the whole population: who is unique in it is unique. Unique rows in the release: {n}. If it is "
+    "a sample of a population, evaluate it with its sampling fraction: uniqueness is then estimated.": (
+        "この表を母集団全体とみなしています。表で一意な人は一意です。提供データで一意な行:{n}。"
+        "母集団からの標本である場合は、抽出率を指定して評価すると、母集団での一意性を推定します。"
+    ),
+    "Estimated from {n} records drawn at random, each held against all others; right to {e} of the records.": (
+        "無作為に選んだ {n} 件を他の全件と照合して推定(誤差は全レコードの {e} 以内)。"
+    ),
     "unique in the release": "提供データで一意",
     "unique in the population (Zayatz)": "母集団で一意(Zayatz)",
     "unique in the population (Pitman)": "母集団で一意(Pitman)",
@@ -393,6 +309,5 @@ _CHECKLISTS = {
 }
 
 JAPANESE: dict[str, str] = {
-    **_PAGE, **_GLANCE, **_SUMMARY, **_PROMISES, **_WARNINGS, **_RISK, **_ATTACKS, **_LINKAGE, **_ALONE,
-    **_CHECKLISTS, **TABLES,
+    **_PAGE, **VERDICT, **_RISK, **_ATTACKS, **_LINKAGE, **_ALONE, **_CHECKLISTS, **TABLES,
 }  # fmt: skip

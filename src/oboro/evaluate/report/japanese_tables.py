@@ -10,6 +10,9 @@ _LOSS = {
     "value": "値",
     "column": "列",
     "Column by column; 0 means that nothing was lost.": "列ごとの値。0 は損失なし。",
+    "Column by column; 0: as in the original, where a generalized label is spread evenly over the values under it.": (
+        "列ごとの値。0 は元データと同じ(一般化ラベルは下位の値に均等に配分)。"
+    ),
     "{a} to {b}, {better} is better": "範囲 {a} ~ {b}、{better}ほど良い",
     "{a} to {b}": "範囲 {a} ~ {b}",
     "lower": "小さい",
@@ -125,7 +128,7 @@ _LOSS = {
     "{a} of {b} pairs left out: a column is constant": "{b} 対のうち {a} 対を除外:定数の列",
     "fewer than two columns of numbers": "数値列が2つ未満",
     "one of the tables has no records": "一方の表にレコードがありません",
-    "a random {n} rows; right to about 0.005": "無作為の {n} 行(誤差は約 0.005)",
+    "of a random {n} rows": "無作為の {n} 行による",
     "the table has no records, or a released value is neither an original one nor a label of the hierarchy": (
         "レコードがないか、提供値が元の値でも階層のラベルでもありません"
     ),
@@ -138,15 +141,15 @@ _PAIRS = {
         "列の対ごとのクラメールの V:0 は独立、1 は一方から他方が決まる。抑制されたセルは除きます。加工前に近いほど良い値です。"
     ),
     "The pairs that changed most.": "最も変わった対。",
-    "Measured on a random {n} rows of each table; right to about 0.005.": (
-        "各表の無作為の {n} 行で測定(誤差は約 0.005)。"
-    ),
+    "No pair changed by 0.001 or more.": "0.001 以上変わった対はありません。",
+    "Measured on a random {n} rows of each table; right to ± {e}.": ("各表の無作為の {n} 行で測定(誤差は ± {e})。"),
     "pair": "対",
     "difference": "差",
 }
 
 _COLUMNS = {
     "Columns before and after": "列の加工前と加工後",
+    "The released columns": "提供する列",
     "Shares of rows, before and after, under the labels that are released; * is what was suppressed. "
     "No label is shown that fewer than {n} rows hold.": (
         "提供されるラベルごとの行の割合(加工前・加工後)。* は抑制値。{n} 行未満のラベルは表示しません。"
@@ -216,9 +219,27 @@ _MADE = {
     "loss ({name})": "損失({name})",
     "levels in all": "レベルの合計",
     "The stream over time": "ストリームの推移",
+    "What the run itself counted. Latency is the time from the arrival of a record to its release; in a window it includes "
+    "the wait for others.": (
+        "実行時に計測された値です。遅延はレコードの到着から出力までの時間で、ウィンドウでは他のレコードを待つ時間を含みます。"
+    ),
+    "The metrics are of one moment only, so there is no timeline: a run of more than half a second prints several.": (
+        "1時点の計測値しかないため推移は描けません(0.5 秒を超える実行では複数の時点が出力されます)。"
+    ),
     "at the end": "終了時",
     "seconds": "秒",
-    "records per second": "毎秒レコード数",
+    "records that came in": "入力レコード",
+    "records that went out": "出力レコード",
+    "records withheld": "出力を見合わせたレコード",
+    "records still held": "保持中のレコード",
+    "fully suppressed records": "完全に抑制したレコード",
+    "suppressed cells, so far": "抑制したセル(累計)",
+    "generalized cells": "一般化したセル",
+    "loss of a record, on average": "レコード当たりの平均損失",
+    "dead letters: lines that are no records": "レコードとして読めない行",
+    "records in doubt after a crash": "障害により不確実なレコード",
+    "records per second, since the start": "毎秒レコード数(開始からの平均)",
+    "latency in ms, half of the records": "遅延(ミリ秒、中央値)",
     "latency in ms, 99 of 100 records": "遅延(ミリ秒、99 パーセンタイル)",
     "What was done": "実施した処理",
     "What was done, step by step": "実施した処理(順)",
@@ -227,6 +248,7 @@ _MADE = {
     "columns": "列",
     "time": "時間",
     "cells changed": "変更したセル",
+    "{a} of {b} rows, {c} allowed": "{b} 行中 {a} 行(許容 {c} 行)",
     "attribute": "属性",
     "method": "方法",
     "records": "レコード",
@@ -266,6 +288,10 @@ _MADE = {
     "input": "入力",
     "output": "出力",
     "control group": "対照群",
+    "truth": "正解の対応",
+    "recipe": "レシピ",
+    "population {name}": "母集団 {name}",
+    "hierarchy of {name}": "{name} の階層",
     "path": "ファイル名",
     "bytes": "バイト数",
     "sha256": "SHA-256",
@@ -276,9 +302,6 @@ _MADE = {
     "privacy models verified": "検証したモデル",
     "seed": "乱数シード",
     "versions": "版",
-    "set in the recipe; whoever has it can repeat the random choices": (
-        "レシピで指定(これを持つ者は乱数を再現できます)"
-    ),
     "none; the random choices cannot be repeated": "なし(乱数は再現できません)",
     "not known": "不明",
     "{a} for the original, {b} for the release": "元データ {a}、提供データ {b}",

@@ -17,7 +17,8 @@ __all__ = ["Both", "Data", "translate", "translated", "untranslated"]
 
 LEFT_ALONE = ("key", "tone", "code", "head_data")
 FIGURE = r"[\d.,%<>– kMGTB∞e+−-]+?"
-OURS = ("what", "model", "note", "groups", "limits", "records")  # places that hold words of ours, not names of columns
+# Places that hold words of ours; all others hold names of columns, which stay, whatever they are called.
+OURS = ("what", "model", "note", "groups", "limits", "records", "said", "why", "kind", "form", "better", "distance")
 LETTERS = re.compile(r"[A-Za-z]{2,}")
 
 untranslated: set[str] = set()
@@ -71,10 +72,11 @@ def _found(text: str) -> str | None:
 
 
 def _inner(key: str, text: str) -> str:
-    """What stood in a place; some hold words of ours, which are translated in turn."""
-    from oboro.evaluate.report.japanese import JAPANESE
-
-    return (_found(text) if key in OURS else JAPANESE.get(text)) or text
+    """What stood in a place; words of ours are translated in turn."""
+    found = _found(text) if key in OURS else text
+    if found is None and LETTERS.search(text):
+        untranslated.add(text)
+    return found or text
 
 
 def _sentence(text: str) -> str | None:

@@ -30,7 +30,11 @@ LEARNED = ("learned_from_released", "learned_from_original")
 def losses(report: Report) -> Section | None:
     """What generalization and suppression took away, over the table and column by column."""
     mine = [one for one in report.utility if one["name"] not in (*STATISTICS, *LEARNED)]
-    return Section("loss", "What the release lost", [_whole(mine), *_by_column(mine)]) if mine else None
+    return Section("loss", "What the release lost", [*_whole(mine), *_by_column(mine, LOST)]) if mine else None
+
+
+LOST = "Column by column; 0 means that nothing was lost."
+ALIKE = "Column by column; 0: as in the original, where a generalized label is spread evenly over the values under it."
 
 
 def statistics(report: Report) -> Section | None:
@@ -38,7 +42,7 @@ def statistics(report: Report) -> Section | None:
     mine = [one for one in report.utility if one["name"] in STATISTICS]
     if not mine:
         return None
-    blocks = [Text(LEAD), _whole(mine), *_by_column(mine), *_learned(report)]
+    blocks = [Text(LEAD), *_whole(mine), *_by_column(mine, ALIKE), *_learned(report)]
     return Section("statistics", "What its statistics still say", blocks)
 
 
@@ -48,18 +52,30 @@ LEAD = (
 )
 
 
-def _whole(measures: Sequence[Mapping[str, Any]]) -> Grid:
+def _whole(measures: Sequence[Mapping[str, Any]]) -> list[Block]:
+    """What was measured over the table; what could not be, and why, in a line below."""
+    mine = [one for one in measures if one["column"] is None]
     rows = [
         [Cell(one["title"], hint=_explained(one)), Cell(_value(one), meter=_fullness(one))]
-        for one in measures
-        if one["column"] is None
+        for one in mine
+        if one["value"] is not None
     ]
-    return Grid(["measure", "value"], rows, frozenset({1}))
+    lacking = [one for one in mine if one["value"] is None and one["note"]]
+    reasons = dict.fromkeys(one["note"] for one in lacking)
+    notes = [_unmeasured(why, [one["title"] for one in lacking if one["note"] == why]) for why in reasons]
+    return [Grid(["measure", "value"], rows, frozenset({1})), *([Notes(notes)] if notes else [])]
+
+
+def _unmeasured(why: str, titles: Sequence[str]) -> Both:
+    japanese = "、".join(translate(one, "ja") for one in titles)
+    return Both(f"Not measured: {', '.join(titles)} ({why}).", f"測定なし:{japanese}({translate(why, 'ja')})。")
 
 
 def _value(measure: Mapping[str, Any]) -> str:
     error = measure["error"]
-    return number(measure["value"]) + ("" if error is None or measure["value"] is None else f" ± {error:.2g}")
+    if error is None or measure["value"] is None:
+        return number(measure["value"])
+    return f"{number(measure['value'])} ± {number(float(f'{error:.2g}')).removeprefix('< ')}"
 
 
 def _explained(measure: Mapping[str, Any]) -> list[str]:
@@ -80,9 +96,11 @@ def _range(measure: Mapping[str, Any]) -> str:
     return f"{low} to {high}{better}"
 
 
-def _by_column(measures: Sequence[Mapping[str, Any]]) -> list[Block]:
+def _by_column(measures: Sequence[Mapping[str, Any]], caption: str) -> list[Block]:
     """One row per column, one column per measure; measures that were not yet explained are explained below."""
-    mine = [one for one in measures if one["column"] is not None and " × " not in one["column"]]
+    mine = [
+        one for one in measures if one["column"] is not None and " × " not in one["column"] and one["value"] is not None
+    ]
     if not mine:
         return []
     names = list(dict.fromkeys(one["name"] for one in mine))
@@ -91,14 +109,14 @@ def _by_column(measures: Sequence[Mapping[str, Any]]) -> list[Block]:
         [Cell(Data(column)), *(found.get((column, name), Cell("")) for name in names)]
         for column in dict.fromkeys(one["column"] for one in mine)
     ]
-    told = {one["name"] for one in measures if one["column"] is None}
+    told = {one["name"] for one in measures if one["column"] is None and one["value"] is not None}
     meanings = {one["name"]: one["meaning"] for one in mine if one["name"] not in told}
     notes = [
         Both(f"{words(name)}: {meaning}.", f"{translate(words(name), 'ja')}:{translate(meaning, 'ja')}。")
         for name, meaning in meanings.items()
     ]
     head = ["column", *map(words, names)]
-    grid = Grid(head, rows, frozenset(range(1, len(head))), caption="Column by column; 0 means that nothing was lost.")
+    grid = Grid(head, rows, frozenset(range(1, len(head))), caption=caption)
     return [grid, *([Notes(notes)] if notes else [])]
 
 

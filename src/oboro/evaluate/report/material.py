@@ -7,44 +7,51 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from oboro.evaluate.identifiers import Finding
+from oboro.evaluate.report.blocks import few
 from oboro.evaluate.report.facts import AttackFacts, CheckItem
 
-__all__ = ["ISO_NAMES", "TO_STATE", "Both", "Material", "item", "listed"]
+__all__ = ["ISO_NAMES", "TO_STATE", "Both", "Material", "State", "item", "listed"]
 
 State = Literal["evidence", "open", "stated", "none"]
 Both = tuple[str, str]  # English, Japanese
 
 TO_STATE: Both = ("To be stated by the owner.", "取扱事業者が記載する事項。")
 
-ISO_NAMES: dict[str, Both] = {
-    "drop_columns": ("Suppression: masking (whole attributes)", "抑制:マスキング(属性の削除)"),
-    "drop_records": ("Suppression: record suppression", "抑制:レコード抑制"),
-    "pseudonymize": ("Pseudonymization technique", "仮名化技術"),
-    "generalize": ("Generalization", "一般化"),
-    "local_recode": ("Generalization: local generalization", "一般化:局所的一般化"),
-    "top_code": ("Generalization: top coding", "一般化:トップコーディング"),
-    "bottom_code": ("Generalization: bottom coding", "一般化:ボトムコーディング"),
-    "round": ("Generalization: rounding", "一般化:丸め"),
-    "sample": ("Statistical tool: sampling", "統計的手法:サンプリング"),
-    "microaggregate": ("Randomization: microaggregation", "ランダム化:ミクロアグリゲーション"),
+ISO_NAMES: dict[str, Both] = {  # ISO/IEC 20889:2018, clause on de-identification techniques
+    "drop_columns": ("Suppression techniques: masking", "抑制技術:マスキング"),
+    "drop_records": ("Suppression techniques: record suppression", "抑制技術:レコード抑制"),
+    "pseudonymize": ("Pseudonymization techniques", "仮名化技術"),
+    "generalize": ("Generalization techniques", "一般化技術"),
+    "local_recode": ("Generalization techniques: local generalization", "一般化技術:局所的一般化"),
+    "top_code": ("Generalization techniques: top and bottom coding", "一般化技術:トップ・ボトムコーディング"),
+    "bottom_code": ("Generalization techniques: top and bottom coding", "一般化技術:トップ・ボトムコーディング"),
+    "round": ("Generalization techniques: rounding", "一般化技術:丸め"),
+    "sample": ("Statistical tools: sampling", "統計的手法:サンプリング"),
+    "microaggregate": ("Randomization techniques: microaggregation", "ランダム化技術:ミクロアグリゲーション"),
     "partition_univariate": (
-        "Randomization: microaggregation (by intervals)",
-        "ランダム化:ミクロアグリゲーション(区間)",
+        "Randomization techniques: microaggregation; as intervals: generalization techniques",
+        "ランダム化技術:ミクロアグリゲーション(区間での公表は一般化技術)",
     ),
-    "noise": ("Randomization: noise addition", "ランダム化:ノイズ付加"),
-    "swap": ("Randomization: permutation", "ランダム化:置換(スワッピング)"),
-    "shuffle": ("Randomization: permutation (order of records)", "ランダム化:置換(レコード順)"),
-    "sort": ("Permutation of the order of records", "レコード順の並べ替え"),
+    "noise": ("Randomization techniques: noise addition", "ランダム化技術:ノイズ付加"),
+    "swap": ("Randomization techniques: permutation", "ランダム化技術:置換"),
+    "shuffle": (
+        "Order of records, which the standard does not name; of single columns: randomization techniques: permutation",
+        "レコード順の並べ替え(規格に名称なし)。列単位の場合はランダム化技術:置換",
+    ),
+    "sort": ("Order of records, which the standard does not name", "レコード順の並べ替え(規格に名称なし)"),
     "synthesize": ("Synthetic data", "合成データ"),
     "k_anonymize": (
-        "Generalization and local suppression; formal model: k-anonymity",
-        "一般化と局所抑制、形式的モデル:k-匿名性",
+        "Generalization techniques and suppression techniques: local suppression; formal model: K-anonymity",
+        "一般化技術及び抑制技術:局所抑制。形式的プライバシー測定モデル:K-匿名性",
     ),
     "pk_anonymize": (
-        "Randomization (retention–replacement); formal model: Pk-anonymity",
-        "ランダム化(維持置換)、形式的モデル:Pk-匿名性",
+        "Randomization techniques; its model, Pk-anonymity, is not named by the standard",
+        "ランダム化技術。モデル(Pk-匿名性)は規格に名称なし",
     ),
-    "k_conceal": ("Local generalization; formal model: k-concealment", "局所的一般化、形式的モデル:k-秘匿性"),
+    "k_conceal": (
+        "Generalization techniques: local generalization; its model, k-concealment, is not named by the standard",
+        "一般化技術:局所的一般化。モデル(k-秘匿性)は規格に名称なし",
+    ),
 }
 
 
@@ -55,7 +62,7 @@ class Material:
     identifiers: Sequence[str]  # columns that name a person, as given
     dropped: Sequence[str]
     released: Sequence[str]
-    steps: Sequence[Mapping[str, Any]]
+    steps: Sequence[Mapping[str, Any]]  # none: somebody else made the release
     findings: Sequence[Finding]
     attacks: Sequence[AttackFacts]
     uniques: int | None
@@ -63,14 +70,37 @@ class Material:
     models: Sequence[str]
     holds: bool | None
     quasi: Sequence[str] = field(default_factory=tuple)
+    unseen: Sequence[str] = field(default_factory=tuple)  # released columns that were not, or not wholly, looked at
 
     def named(self, *steps: str) -> list[str]:
         """The steps of these names that were taken."""
         return [step["name"] for step in self.steps if step["name"] in steps]
 
+    @property
+    def pseudonyms(self) -> dict[str, str]:
+        """Columns that hold pseudonyms, and how those were made."""
+        made = [step.get("facts", {}) for step in self.steps if step["name"] == "pseudonymize"]
+        return {name: str(facts.get("method", "")) for facts in made for name in facts.get("values", {})}
+
     def columns_with(self, *kinds: str) -> list[str]:
-        """Released columns with values that look like one of these kinds."""
-        return sorted({one.column for one in self.findings if one.kind in kinds})
+        """Released columns that look like one of these kinds; pseudonyms count as what they are, whatever their column's name."""
+        hits = [one for one in self.findings if one.kind in kinds and not (one.named and one.column in self.pseudonyms)]
+        return list(dict.fromkeys(one.column for one in hits))
+
+    @property
+    def beaten(self) -> bool:
+        """Whether an attack does better than its control, beyond what the promised model allows."""
+        return any(one.better_than_control and not one.allowed for one in self.attacks)
+
+    def but(self, said: Both) -> Both:
+        """A finding of nothing, with the columns that it does not speak of."""
+        if not self.unseen:
+            return said
+        names = listed(self.unseen)
+        return (
+            f"{said[0]} Not, or not wholly, looked at: {names}.",
+            f"{said[1]}確認していない(又は一部のみ確認した)列:{names}。",
+        )
 
 
 def item(key: str, title: Both, state: State, evidence: Both) -> CheckItem:
@@ -81,5 +111,5 @@ def item(key: str, title: Both, state: State, evidence: Both) -> CheckItem:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names with commas."""
-    return ", ".join(names) if names else "–"
+    """Names with commas; of very many the first: the notice and the section of evidence have them all."""
+    return few(names, 400) if names else "–"

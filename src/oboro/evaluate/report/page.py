@@ -6,9 +6,10 @@ from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from oboro.evaluate.report.answers import banner
 from oboro.evaluate.report.blocks import Section
 from oboro.evaluate.report.language import translate, translated
-from oboro.evaluate.report.sections import glance, headline, promises, sections, subtitle
+from oboro.evaluate.report.sections import glance, promises, sections, subtitle
 
 if TYPE_CHECKING:
     from oboro.evaluate.report.report import Report
@@ -32,7 +33,7 @@ def _page(report: Report, shown: list[Section], *, compact: bool) -> str:
     lang = report.lang
     page = _template().render(
         report=report,
-        headline=headline(report),
+        banner=translated(banner(report), lang),
         subtitle=translate(subtitle(report), lang),
         sections=translated(shown, lang),
         compact=compact,

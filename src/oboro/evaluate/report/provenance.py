@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 from oboro.evaluate.report import charts
 from oboro.evaluate.report.blocks import (
     Block,
@@ -18,6 +20,7 @@ from oboro.evaluate.report.blocks import (
     Section,
     Text,
     count,
+    few,
     number,
     size,
     words,
@@ -115,18 +118,26 @@ def _changed(step: Mapping[str, Any]) -> list[tuple[str, str]]:
         out.append(("rows", f"{count(step['rows_before'])} in, {count(step['rows_after'])} out"))
     if step.get("changed") is not None:
         cells = sum(step["changed"].values())
-        named = ", ".join(f"{name} {count(cells)}" for name, cells in step["changed"].items())
+        named = few([f"{name} {count(cells)}" for name, cells in step["changed"].items()], 400)
         out.append(("cells changed", Data(f"{count(cells)}" + (f" ({named})" if named else ""))))
     return out
 
 
-ELSEWHERE = ("lattice", "loss", "minimal", "runners_up", "levels")  # told by `solutions`
+SEARCHED_FACTS = ("lattice", "loss", "minimal", "runners_up", "levels", "again")  # told by `solutions`
+TOLD = ("changed", "warning")  # with the cells that the step changed, and before everything else
 
 
 def _told(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What the step found, by the names of its facts; names that we do not speak of elsewhere are technical ones."""
-    shown = {words(key): value for key, value in facts.items() if key not in ELSEWHERE or "lattice" not in facts}
-    return [(key if key in JAPANESE else Data(key), Data(_said(value))) for key, value in shown.items()]
+    elsewhere = (*TOLD, *SEARCHED_FACTS) if "lattice" in facts else TOLD
+    shown = {words(key): value for key, value in facts.items() if key not in elsewhere}
+    return [(key if key in JAPANESE else Data(key), _fact(key, value)) for key, value in shown.items()]
+
+
+def _fact(key: str, value: Any) -> str:
+    if key == "suppressed" and isinstance(value, Mapping) and {"records", "of", "limit"} <= value.keys():
+        return f"{count(value['records'])} of {count(value['of'])} rows, {count(value['limit'])} allowed"
+    return Data(_said(value))
 
 
 def _said(value: Any, most: int = 12) -> str:
@@ -180,7 +191,7 @@ def evidence(report: Report) -> Section:
         ("quasi-identifiers", Data(", ".join(report.quasi) or "–")),
         ("sensitive columns", Data(", ".join(report.sensitive) or "–")),
         ("privacy models verified", _models(report)),
-        ("seed", SEED[report.seeded]),
+        ("seed", _seed(report)),
         ("memory", f"{size(table.bytes_before or 0)} for the original, {size(table.bytes_after or 0)} for the release"),
         ("versions", Data(", ".join(f"{name} {version}" for name, version in report.versions.items()))),
     ]
@@ -212,11 +223,15 @@ def _files(report: Report) -> list[Block]:
     ]
 
 
-SEED = {
-    True: "set in the recipe; whoever has it can repeat the random choices",
-    False: "none; the random choices cannot be repeated",
-    None: "not known",
-}
+def _seed(report: Report) -> str:
+    """The seed where the recipe has one. A drawn one is not kept: with it whoever reads this could undo noise and pseudonyms."""
+    if not report.seeded:
+        return "not known" if report.seeded is None else "none; the random choices cannot be repeated"
+    number = yaml.safe_load(report.recipe)["seed"]
+    return Both(
+        f"{number}; whoever has it can repeat the random choices",
+        f"{number}(これを知る者は乱数による選択を再現できます)",
+    )
 
 
 def recipe(report: Report) -> Section | None:

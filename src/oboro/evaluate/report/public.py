@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import ceil, floor
 from typing import Any
 
-from oboro.evaluate.report.facts import AttackFacts, ColumnFacts, TableFacts
+from oboro.evaluate.report.distributions import OTHER, SPECIAL
+from oboro.evaluate.report.facts import AttackFacts, ColumnFacts, RateFacts, RiskInterval, TableFacts
 from oboro.evaluate.report.report import Report
 
 __all__ = ["DECISIONS", "public"]
@@ -27,7 +29,11 @@ DECISIONS: dict[str, tuple[str, str]] = {
     "risk_measures": ("kept", "the figures of `risk`"),
     "risk_applies": ("kept", "says how to read them"),
     "least_candidates": ("kept", "what is promised of it is published anyway"),
-    "attacks": ("rates only", "which columns, halves or secrets an attack used would be instructions"),
+    "randomized": ("kept", "says how to read the figures; that values are random is said with the steps anyway"),
+    "attacks": (
+        "rates in whole percents",
+        "which columns, halves or secrets an attack used would be instructions; how many people exactly, a way to check guesses",
+    ),
     "linkage": ("removed", "says how well which method of guessing works"),
     "uniqueness": ("kept", "computed from the release and a sampling fraction"),
     "special": ("removed", "attribute sets that single records out would be instructions"),
@@ -40,7 +46,10 @@ DECISIONS: dict[str, tuple[str, str]] = {
     "steps": ("names only", "thresholds, levels and runners-up allow minimality attacks and hold extreme values"),
     "recipe": ("removed", "with thresholds, seed and method the choices can be repeated"),
     "seeded": ("removed", "says whether searching for a seed pays"),
-    "files": ("output only", "the hash of the input confirms whoever guesses it"),
+    "files": (
+        "size and hash of the output",
+        "the hash of the input confirms whoever guesses it; names of files tell how it was made",
+    ),
     "versions": ("oboro only", "a run is repeated more easily with the exact versions"),
     "smallest_cell": ("kept", "says how the figures were made safe"),
     "checklists": ("the notice to be published and the names of techniques", "the rest is evidence for the owner"),
@@ -68,7 +77,11 @@ def public(report: Report) -> Report:
             "steps": [{"name": step["name"], "plan": "", "facts": {}} for step in report.steps],
             "recipe": "",
             "seeded": None,
-            "files": {role: facts for role, facts in report.files.items() if role == "output"},
+            "files": {
+                role: {name: said for name, said in facts.items() if name != "path"}
+                for role, facts in report.files.items()
+                if role == "output"
+            },
             "versions": {name: one for name, one in report.versions.items() if name == "oboro"},
             "checklists": [
                 one if one.key == "iso" else one.model_copy(update={"items": [i for i in one.items if i.key in DUTIES]})
@@ -88,7 +101,24 @@ def _table(table: TableFacts) -> TableFacts:
 
 def _attack(one: AttackFacts) -> AttackFacts:
     named = one.name.split("_")[0] if one.secret else one.name
-    return one.model_copy(update={"name": named, "columns": [], "secret": None, "note": "", "control_is": ""})
+    gone: dict[str, Any] = {"name": named, "columns": [], "secret": None, "note": "", "control_is": ""}
+    risk = one.risk and RiskInterval.model_validate(_percents(one.risk.model_dump()))
+    return one.model_copy(update={**gone, "attack": _rate(one.attack), "control": _rate(one.control), "risk": risk})
+
+
+def _rate(rate: RateFacts) -> RateFacts:
+    """Right in so many of a hundred guesses; one person more or less does not show."""
+    if rate.share is None:
+        return rate
+    short = _percents({"share": rate.share, "low": rate.low, "high": rate.high})
+    return RateFacts(right=round(short["share"] * rate.tried), tried=rate.tried, **short)
+
+
+def _percents(shares: Mapping[str, float]) -> dict[str, float]:
+    """Whole percents, upwards but for the lower end of an interval: nothing looks safer than it is, nothing is called 0 % but 0."""
+    return {
+        name: (floor(100 * said) if name == "low" else ceil(100 * said - 1e-9)) / 100 for name, said in shares.items()
+    }
 
 
 def _rounded(measure: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,7 +133,10 @@ def _rounded(measure: Mapping[str, Any]) -> dict[str, Any]:
 def _column(column: ColumnFacts) -> ColumnFacts:
     shown = column.distribution
     if shown is not None:
-        bars = [bar.model_copy(update={"before": None}) for bar in shown.bars if bar.after is not None]
-        shown = shown.model_copy(update={"bars": bars})
+        # What only the original has (a missing value, a label that nobody has any more) leaves no trace.
+        after = [bar for bar in shown.bars if bar.after is not None and (bar.after or bar.label not in SPECIAL)]
+        bars = [bar.model_copy(update={"before": None}) for bar in after]
+        hidden = any(bar.after is None or bar.label == OTHER for bar in shown.bars if bar.after != 0)
+        shown = shown.model_copy(update={"bars": bars, "note": shown.note if hidden else ""})
     gone = {"distinct_before": None, "missing_before": None, "bytes_before": None, "bytes_after": None}
     return column.model_copy(update={**gone, "distribution": shown})

@@ -6,6 +6,8 @@ HTML that opens without a network, a few lines for the terminal, and a small vie
 
 from __future__ import annotations
 
+import os
+import secrets
 from pathlib import Path
 from typing import Any, Literal
 
@@ -48,9 +50,12 @@ class Report(Facts):
     """The figures of `risk`, each saying what it means."""
     risk_applies: bool = True
     """Whether `risk`, which counts classes of records that look alike, says how exposed people are: not where k-concealment
-    was promised, whose records need not look like any other; `least_candidates` does there."""
+    or stream k-anonymity was promised, whose records need not look like any other (`least_candidates` does there), and
+    not where nothing was verified and values were `randomized` (the attacks do there)."""
     least_candidates: int | None = None
-    """Of a concealed release: how many people the most exposed record can be."""
+    """Of a concealed release or a stream: how many people the most exposed record can be."""
+    randomized: list[str]
+    """Quasi-identifiers whose values were drawn, disturbed or moved to other records by chance."""
     attacks: list[AttackFacts]
     """Attacks that were run against the release."""
     linkage: list[dict[str, Any]]
@@ -99,12 +104,15 @@ class Report(Facts):
         return self.model_copy(update={"lang": lang})
 
     def to_html(self, path: str | Path | None = None, *, lang: str | None = None) -> str:
-        """The report as one self-contained page, in its own language or another; written to `path` if one is given."""
+        """The report as one self-contained page, in its own language or another; written to `path` if one is given.
+
+        The owner's report holds the recipe: nobody else may read the file. The public one is a file like any other.
+        """
         from oboro.evaluate.report.page import render
 
         html = render(self if lang is None else self.in_language(lang))
         if path is not None:
-            _write(Path(path), html)
+            _write(Path(path), html, 0o666 if self.public else 0o600)
         return html
 
     def summary(self) -> str:
@@ -119,11 +127,12 @@ class Report(Facts):
         return render_compact(self)
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, text: str, mode: int) -> None:
     """All of it appears under the name at once, or nothing does."""
-    part = path.with_name(f".{path.name}.part")
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        part.write_text(text, encoding="utf-8")
+        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
+            file.write(text)
         part.replace(path)
     except OSError as error:
         raise FileError(f"{path}: cannot write the report: {error.strerror or type(error).__name__}") from None

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from oboro.evaluate.report import charts
+from oboro.evaluate.report.answers import answers, constructed
 from oboro.evaluate.report.blocks import (
     Block,
     Card,
@@ -21,12 +22,12 @@ from oboro.evaluate.report.blocks import (
     Section,
     Text,
     count,
+    few,
     number,
     percent,
-    size,
 )
 from oboro.evaluate.report.distributions import MISSING, OTHER, SPECIAL, SUPPRESSED, Bar, Distribution
-from oboro.evaluate.report.findings import alone, attacks, checklist_sections, pairs, stream, warnings
+from oboro.evaluate.report.findings import alone, attacks, checklist_sections, linking, pairs, stream, warnings
 from oboro.evaluate.report.language import Data
 from oboro.evaluate.report.losses import losses, statistics
 from oboro.evaluate.report.provenance import counting, evidence, recipe, solutions, steps
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from oboro.evaluate.report.facts import ColumnFacts
     from oboro.evaluate.report.report import Report
 
-__all__ = ["SECTIONS", "glance", "headline", "promises", "sections", "subtitle"]
+__all__ = ["SECTIONS", "glance", "promises", "sections", "subtitle"]
 
 MOST_PICTURES = 24  # each takes 0.03 s and 10 kB; quasi-identifiers and sensitive columns come first
 ROLES = ("quasi", "sensitive", "other", "dropped")
@@ -57,36 +58,41 @@ def subtitle(report: Report) -> str:
     return f"{rows}; {table.columns_before} columns in, {table.columns_after} out"
 
 
-def headline(report: Report) -> str:
-    """The verdict in a few words."""
-    if report.holds is None:
-        return "Nothing was promised, so nothing was verified"
-    return "Every promise holds" if report.holds else "A promise is broken"
-
-
 def glance(report: Report) -> Section:
-    """The figures that matter most."""
-    table, now, before = report.table, report.risk, report.risk_before
+    """Short answers, and the figures that matter most."""
+    table = report.table
     share = percent(table.rows_suppressed / table.rows_after) if table.rows_after else "–"
     hidden = report.public
     cards = [
         Card("rows released", count(table.rows_after), "" if hidden else f"of {count(table.rows_before)}"),
         Card("rows suppressed", count(table.rows_suppressed), f"{share} of the release"),
         Card("columns released", count(table.columns_after), "" if hidden else f"of {count(table.columns_before)}"),
+        *_risk_cards(report),
     ]
-    if now is not None and not report.risk_applies:
-        cards.append(Card("least candidates", count(report.least_candidates), "people whom any record can be"))
-    elif now is not None:
-        figures = (
-            ("unique rows", "uniques", count),
-            ("highest risk", "prosecutor_max", percent),
-            ("mean risk", "prosecutor_mean", percent),
-        )
-        cards += [
-            Card(label, show(now[name]), f"{show(before[name])} before" if before else "")
-            for label, name, show in figures
+    return Section("glance", "At a glance", [answers(report), Cards(cards)])
+
+
+def _risk_cards(report: Report) -> list[Card]:
+    """What says how exposed people are, in a release of this kind."""
+    now, before = report.risk, report.risk_before
+    if now is None:
+        return []
+    if report.least_candidates is not None:
+        return [Card("least candidates", count(report.least_candidates), "people whom any record can be")]
+    if not report.risk_applies:
+        found = [one for one in report.attacks if one.name == "record_linkage" and one.attack.tried]
+        return [
+            Card("linked by distance", percent(one.attack.share), f"{percent(one.control.share)} by chance")
+            for one in found
         ]
-    return Section("glance", "At a glance", [Cards(cards)])
+    figures: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
+        ("unique rows", "uniques", count),
+        ("highest risk", "prosecutor_max", percent),
+        ("mean risk", "prosecutor_mean", percent),
+    )
+    return [
+        Card(label, show(now[name]), f"{show(before[name])} before" if before else "") for label, name, show in figures
+    ]
 
 
 # Promises -------------------------------------------------------------------------------------------------------------
@@ -95,22 +101,48 @@ def glance(report: Report) -> Section:
 def promises(report: Report) -> Section:
     """What was promised, and what the verifier found on the released table alone."""
     if report.holds is None or report.verification is None:
-        return Section("promises", "What was promised", [Text(NO_PROMISE)])
+        return Section("promises", "What was promised", _unverified(report))
     verdicts = report.verification["verdicts"]
-    over = ", ".join(report.verification.get("quasi") or report.quasi)
+    over = few(report.verification.get("quasi") or report.quasi)
+    lead = VERIFIED if report.least_candidates is None else STREAMED if report.stream else MATCHED
     head = ["verdict", "model", "required", "achieved", "groups", "groups that break it"]
     grid = Grid(head, [_verdict_row(one) for one in verdicts], frozenset({2, 3, 4, 5}))
-    remarks = [one["sentence"] for one in verdicts if one["note"] or not one["holds"]]
-    blocks: list[Block] = [Text((VERIFIED if report.risk_applies else MATCHED).format(over=over)), grid]
-    if remarks:
-        blocks.append(Notes(remarks))
+    blocks: list[Block] = [Text(lead.format(over=over)), grid]
+    if broken := [one["sentence"] for one in verdicts if not one["holds"]]:
+        blocks.append(Notes(broken))
     return Section("promises", "What was promised, and whether it holds", blocks)
+
+
+def _unverified(report: Report) -> list[Block]:
+    if not report.steps:
+        return [Text(NOT_ASKED)]
+    made = constructed(report)
+    if not made:
+        return [Text(NO_PROMISE)]
+    rows = [[Cell(Data(step["name"])), Cell(BY_CONSTRUCTION[step["name"]], hint=_k(step))] for step in made]
+    return [Text(CONSTRUCTION), Grid(["step", "promise"], rows)]
+
+
+def _k(step: Mapping[str, Any]) -> str:
+    """The public is not told parameters."""
+    return f"k = {number(step['facts']['k'])}" if "k" in step["facts"] else ""
 
 
 NO_PROMISE = (
     "No step promises a privacy model, so there was nothing to verify. "
     "The risk below is measured on the release all the same."
 )
+NOT_ASKED = (
+    "This report only measures; no promise was verified on the release here. The command oboro verify does that."
+)
+CONSTRUCTION = (
+    "What is promised lies in the way in which values were drawn. Another table could have come out of it, so the released "
+    "one can neither prove nor break it; the attacks below say what somebody can do with it."
+)
+BY_CONSTRUCTION = {
+    "pk_anonymize": "nobody links a record to a person with more than 1/k certainty (Pk-anonymity)",
+    "synthesize": "every drawn value comes from an interval that k records or more lie in",
+}
 VERIFIED = (
     "Checked on the released table alone, after the last step, by regrouping its rows over {over}. "
     "How the release was made played no part in it."
@@ -118,6 +150,10 @@ VERIFIED = (
 MATCHED = (
     "Checked after the last step, by matching released records and people over {over} in all possible ways. "
     "How the release was made played no part in it."
+)
+STREAMED = (
+    "Checked on the whole stream, by counting for every released record the earlier records that it matches over {over}. "
+    "How it was decided played no part in it."
 )
 
 
@@ -139,19 +175,26 @@ def _verdict_row(verdict: Mapping[str, Any]) -> list[Cell]:
 
 def risks(report: Report) -> Section | None:
     """How likely it is that somebody is recognised, before and after."""
-    before, now = report.risk_before, report.risk
-    if now is None:
+    if report.risk is None:
         return None
-    if not report.risk_applies:
+    if report.least_candidates is not None:
         row = [Cell("least candidates", hint=CANDIDATES), Cell(count(report.least_candidates))]
         blocks: list[Block] = [
-            Text(CONCEALED.format(quasi=", ".join(report.quasi))),
+            Text(CONCEALED.format(quasi=few(report.quasi))),
             Grid(["risk", "value"], [row], frozenset({1})),
         ]
-        return Section("risk", "Risk of being recognised", blocks)
+    elif not report.risk_applies:
+        blocks = [Text(RANDOMIZED.format(quasi=few(report.randomized))), *linking(report)]
+    else:
+        blocks = _class_risks(report, report.risk)
+    return Section("risk", "Risk of being recognised", blocks)
+
+
+def _class_risks(report: Report, now: Mapping[str, Any]) -> list[Block]:
+    before = report.risk_before
     rows = [
         [
-            Cell(one["title"], hint=one["meaning"]),
+            Cell(RISKS[one["name"]], hint=one["meaning"]),
             *_was(before, one["name"], percent),
             Cell(percent(one["value"]), meter=one["value"]),
         ]
@@ -162,20 +205,36 @@ def risks(report: Report) -> Section | None:
     wide, narrow = (charts.class_sizes(bars, width) for width in (2 * charts.WIDTH, charts.WIDTH))
     picture = Picture("How many rows look alike", wide, note=CLASSES, narrow=narrow)
     head = ["risk", "before", "after"] if before else ["risk", "after"]
-    lead = Text(RISK.format(quasi=", ".join(report.quasi)))
-    return Section("risk", "Risk of being recognised", [lead, Pictures([picture]), Grid(head, rows, frozenset({1, 2}))])
+    drawn: list[Block] = [Pictures([picture], legend=before is not None)] if now["sizes"] else []
+    return [Text(RISK.format(quasi=few(report.quasi))), *drawn, Grid(head, rows, frozenset({1, 2}))]
 
 
 def _was(before: Mapping[str, Any] | None, name: str, show: Callable[[Any], str]) -> list[Cell]:
     return [] if before is None else [Cell(show(before[name]))]
 
 
+RISKS = {
+    "prosecutor_max": "prosecutor: the most exposed record",
+    "prosecutor_mean": "prosecutor: on average",
+    "prosecutor_above": "prosecutor: records above the threshold",
+    "journalist_max": "journalist: the most exposed record",
+    "journalist_mean": "journalist: on average",
+    "journalist_above": "journalist: records above the threshold",
+    "marketer": "marketer",
+    "unique_share": "unique rows, share",
+}
 UNIQUE = "rows that look like no other row"
 CANDIDATES = "people that the most exposed record can still be, by all ways to match people and records"
 CONCEALED = (
     "This release is not made of classes of records that look alike over {quasi}: a record may look like no other and still "
     "be anybody's of many. Prosecutor, journalist and marketer risk and uniqueness count such classes and do not apply; "
     "they are not shown. What applies is how many people every record can be."
+)
+RANDOMIZED = (
+    "The values of {quasi} were drawn, disturbed or moved by chance: a row that looks like no other need not be of the person "
+    "with these values. Prosecutor, journalist and marketer risk and uniqueness count rows that look alike; they do not "
+    "apply and are not shown. What applies is how often somebody who knows the true values links a person to the right "
+    "record, and the other attacks below."
 )
 CLASSES = (
     "Rows by the size of the class they stand in: all rows that agree on every quasi-identifier. "
@@ -212,8 +271,10 @@ def columns(report: Report) -> Section:
         blocks = [Text((COLUMNS_PUBLIC if report.public else COLUMNS).format(smallest=report.smallest_cell))]
         if len(drawn) > MOST_PICTURES:
             blocks.append(Text(f"The first {MOST_PICTURES} of {len(drawn)} are drawn."))
-        blocks += [Pictures([_picture(*pair, report.public) for pair in drawn[:MOST_PICTURES]])]
-    return Section("columns", "Columns before and after", [*blocks, _column_table(ordered)])
+        pictures = [_picture(*pair, report.public) for pair in drawn[:MOST_PICTURES]]
+        blocks.append(Pictures(pictures, legend=not report.public))
+    title = "The released columns" if report.public else "Columns before and after"
+    return Section("columns", title, [*blocks, _column_table(ordered)])
 
 
 COLUMNS_PUBLIC = (
@@ -247,18 +308,15 @@ def _column_table(facts: Sequence[ColumnFacts]) -> Grid:
     rows = [
         [
             Cell(Data(one.name), hint=one.kind),
-            Cell(one.role, "quiet" if one.role in ("dropped", "other") else ""),
+            Cell(one.role),
             Cell(_change(one.distinct_before, one.distinct_after)),
             Cell(_change(one.missing_before, one.missing_after)),
             Cell(count(one.suppressed_after)),
-            Cell(
-                Data(" → ".join(dict.fromkeys(size(b) for b in (one.bytes_before, one.bytes_after) if b is not None)))
-            ),
         ]
         for one in facts
     ]
-    head = ["column", "role", "different values", "missing", "suppressed", "memory"]
-    return Grid(head, rows, frozenset({2, 3, 4, 5}))
+    head = ["column", "role", "different values", "missing", "suppressed"]
+    return Grid(head, rows, frozenset({2, 3, 4}))
 
 
 def _change(before: int | None, after: int | None) -> str:
@@ -274,11 +332,11 @@ SECTIONS = (
     risks,
     attacks,
     alone,
+    solutions,
     losses,
     statistics,
     pairs,
     columns,
-    solutions,
     stream,
     steps,
 )

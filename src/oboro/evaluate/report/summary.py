@@ -6,10 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
 
+from oboro.evaluate.report.answers import headline
 from oboro.evaluate.report.blocks import count, number, percent
-from oboro.evaluate.report.findings import title
+from oboro.evaluate.report.findings import beaten, title
 from oboro.evaluate.report.language import translate
-from oboro.evaluate.report.sections import headline
 
 if TYPE_CHECKING:
     from oboro.evaluate.report.report import Report
@@ -58,8 +58,10 @@ def _risk(report: Report) -> list[str]:
     if before is None or after is None:
         return []
     say = partial(translate, lang=report.lang)
-    if not report.risk_applies:
+    if report.least_candidates is not None:
         return [f"{say('least candidates')} {count(report.least_candidates)}"]
+    if not report.risk_applies:
+        return []
     pairs = [
         f"{say(words)} {percent(before[name])} → {percent(after[name])}"
         for words, name in (("highest", "prosecutor_max"), ("mean", "prosecutor_mean"))
@@ -68,9 +70,9 @@ def _risk(report: Report) -> list[str]:
 
 
 def _attacks(report: Report) -> list[str]:
-    tried = [one for one in report.attacks if one.attack.tried]
+    tried = [one for one in report.attacks if one.risk is not None]
     say = partial(translate, lang=report.lang)
-    better = [say(title(one)) for one in tried if one.better_than_control and not one.allowed]
+    better = [say(title(one)) for one in beaten(report)]
     if not tried:
         return []
     if not better:

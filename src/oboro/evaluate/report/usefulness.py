@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -39,14 +41,17 @@ def usefulness(
     both = [name for name in [*quasi, *sensitive, *released] if name in original and name in released]
     names = [name for name in dict.fromkeys(both) if name not in hidden]
     original, released = original.select(names), released.select(names)  # pseudonyms say nothing of what was lost
-    pair = pairs(original, released, names)
-    measures = utility(original, released, quasi=quasi, hierarchies=hierarchies, k=k, paired=paired, sizes=sizes)
-    measures += _averages(measures)
-    if pair is not None:
-        measures += pair.measures()
-    if statistics and names:
-        measures += fidelity(original, released, columns=names, hierarchies=hierarchies, target=target, paired=paired)
-    return measures, pair
+    with ThreadPoolExecutor(1) as pool:
+        estimating = None
+        if statistics and names:
+            estimate = partial(fidelity, columns=names, hierarchies=hierarchies, target=target, paired=paired)
+            estimating = pool.submit(estimate, original, released)  # half of it is loading scikit-learn
+        pair = pairs(original, released, names)
+        measures = utility(original, released, quasi=quasi, hierarchies=hierarchies, k=k, paired=paired, sizes=sizes)
+        measures += _averages(measures)
+        if pair is not None:
+            measures += pair.measures()
+        return measures + (estimating.result() if estimating else []), pair
 
 
 def _averages(measures: Sequence[Measure]) -> list[Measure]:
@@ -66,4 +71,4 @@ def pair_facts(pair: Pairs | None) -> PairFacts | None:
     if pair is None:
         return None
     sides = {side: np.round(getattr(pair, side), 4).tolist() for side in ("before", "after")}
-    return PairFacts(columns=list(pair.columns), sampled=pair.sampled, **sides)
+    return PairFacts(columns=list(pair.columns), sampled=pair.sampled, error=round(pair.error, 4), **sides)
