@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from math import log2
 from typing import Any
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from oboro.evaluate.dependence import correlation_difference
 from oboro.evaluate.divergence import divergences
 from oboro.evaluate.meaning import Meaning
+from oboro.evaluate.report.build import build
 from oboro.evaluate.utility import utility
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import HierarchySpec
@@ -126,6 +128,56 @@ def test_generalization_of_a_column_without_one(release: tuple[list[Row], list[R
     lost = sum(log2(weight[label] / o) for label, o in zip(labels, own, strict=True))
     most = sum(log2(len(rows) / o) for o in own)
     assert found["non_uniform_entropy", "age"] == pytest.approx(lost / most if most else 0.0, abs=1e-9)
+
+
+BASE = {
+    "age": [30, 31, 30, None] * 10,
+    "sex": ["F", "M", None, "F"] * 10,
+    "ill": ["a", "b", "a", None] * 10,
+    "pay": [1.5, 2.5, None, 9.0] * 10,
+}
+ORIGINAL = Dataset.of(BASE)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize(
+    "released",
+    [
+        pytest.param(ORIGINAL.take(np.zeros(0, np.int64)), id="nothing"),
+        pytest.param(ORIGINAL.take(np.array([3])), id="one row"),
+        pytest.param(ORIGINAL.take(np.arange(80) % 40), id="every row twice"),
+        pytest.param(ORIGINAL.take(np.random.default_rng(0).permutation(40)), id="moved rows"),
+        pytest.param(Dataset.of({name: ["*"] * 40 for name in BASE}), id="all suppressed"),
+        pytest.param(Dataset.of({name: [None] * 40 for name in BASE}), id="all missing"),
+        pytest.param(Dataset.of({**BASE, "age": ["30–31"] * 40, "sex": ["x"] * 40}), id="one class"),
+        pytest.param(Dataset.of({**BASE, "age": [float(i) for i in range(40)]}), id="other numbers"),
+        pytest.param(Dataset.of({**BASE, "age": ["?"] * 40}), id="strange labels"),
+        pytest.param(Dataset.of({"z": list(range(40))}), id="no column in common"),
+    ],
+)
+def test_every_figure_of_every_release_lies_in_its_range(released: Dataset, paired: bool) -> None:
+    report = build(
+        ORIGINAL,
+        released,
+        quasi=["age", "sex"],
+        sensitive=["ill", "pay"],
+        paired=paired,
+        fraction=0.5,
+        statistics=False,
+    )
+    facts = json.loads(json.dumps(report.as_dict(), allow_nan=False))
+    for one in [*facts["utility"], *facts["risk_measures"]]:
+        assert one["value"] is None or one["low"] - 1e-9 <= one["value"] <= (one["high"] or np.inf) + 1e-9, one
+    for one in facts["attacks"]:
+        for rate in (one["attack"], one["control"]):
+            assert 0 <= rate["right"] <= rate["tried"]
+            assert (
+                0
+                <= rate["low"]
+                <= (rate["right"] / rate["tried"] if rate["tried"] else 0.5) + 1e-9
+                <= rate["high"] + 2e-9
+            )
+        assert one["risk"] is None or 0 <= one["risk"]["low"] <= one["risk"]["value"] <= one["risk"]["high"] <= 1
 
 
 numbers = st.lists(st.sampled_from([1, 2, 3, 7, 7.5, None, "*"]), min_size=1, max_size=25)

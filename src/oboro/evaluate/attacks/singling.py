@@ -43,7 +43,7 @@ def singling_out(scene: Scene, names: Sequence[str], scope: str) -> list[Attack]
         described = described.among(scene.view.at(names), len(scene.view.names))
         counts = scene.inside.fitting(described)
         found = _ones(counts)
-        control, is_, note = _control(scene, names, kind, described, rows, counts)
+        control, is_, note = _control(scene, kind, described, rows, counts)
         said = "; ".join(filter(None, [scene.strange, note]))
         name = f"singling_out_{kind}_{scope}"
         out.append(Attack(name, QUESTION, meaning, tuple(names), found, control, is_, note=said))
@@ -63,7 +63,7 @@ def _ones(counts: np.ndarray) -> Rate:
 
 
 def _control(
-    scene: Scene, names: Sequence[str], kind: str, described: Described, rows: np.ndarray, counts: np.ndarray
+    scene: Scene, kind: str, described: Described, rows: np.ndarray, counts: np.ndarray
 ) -> tuple[Rate, str, str]:
     """How often descriptions are right that no record of the person has helped with, what they were, and a note."""
     if scene.owners is not None:

@@ -181,7 +181,7 @@ def _attack_row(one: AttackFacts) -> list[Cell]:
 def _judged(one: AttackFacts) -> tuple[Tone, str]:
     if not one.attack.tried:
         return "quiet", "no guess possible"
-    if one.risk is None:
+    if one.risk is None and not one.better_than_control:  # two of two people found are few guesses, but found
         return "quiet", "too few guesses"
     if one.allowed:
         return "good", "within 1/k"
