@@ -8,12 +8,14 @@ from math import log2
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ks_2samp, wasserstein_distance
 
 from oboro.errors import ColumnError, UsageError
+from oboro.evaluate.meaning import positions
 from oboro.evaluate.metrics import Measure
 from oboro.evaluate.utility import utility
 from oboro.table.dataset import Column, Dataset
@@ -290,3 +292,12 @@ def test_nonsense_is_refused() -> None:
         utility(ORIGINAL.select(["town"]), RELEASED, quasi=["sex"])
     with pytest.raises(UsageError, match="k: "):
         utility(ORIGINAL, RELEASED, quasi=["sex"], k=0)
+
+
+WORDS = st.one_of(st.none(), st.sampled_from("abcdefgh"))
+
+
+@given(st.lists(WORDS, max_size=5, unique=True), st.lists(WORDS, max_size=40))
+def test_positions_are_those_of_a_search_from_the_front(asked: list[str | None], among: list[str | None]) -> None:
+    found = positions(pa.array(asked, pa.string()), pa.array(among, pa.string()))
+    assert found.tolist() == [among.index(word) if word in among else -1 for word in asked]

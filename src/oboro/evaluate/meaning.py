@@ -21,7 +21,17 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, Level
 from oboro.table.values import STAR, Kind, kind_of, numbers_of, texts_of
 
-__all__ = ["Meaning", "Rows", "is_star", "plain_numbers", "same_rows", "source_rows", "text_array", "without_star"]
+__all__ = [
+    "Meaning",
+    "Rows",
+    "is_star",
+    "plain_numbers",
+    "positions",
+    "same_rows",
+    "source_rows",
+    "text_array",
+    "without_star",
+]
 
 
 def source_rows(original: Dataset, released: Dataset) -> np.ndarray | None:
@@ -96,8 +106,7 @@ class Meaning:
         texts = text_array(self.released.values)
         level, label = np.full(len(texts), -1), np.zeros(len(texts), np.int64)
         for number, one in enumerate(self.levels):
-            found = pc.index_in(texts, value_set=text_array(one.labels)).fill_null(-1)
-            index = found.to_numpy(zero_copy_only=False).astype(np.int64)
+            index = positions(texts, text_array(one.labels))
             new = (index >= 0) & (level < 0) & ~self.stars
             level[new], label[new] = number, index[new]
         level[self.stars] = self.height
@@ -178,6 +187,22 @@ def text_array(values: pa.Array) -> pa.Array:
     return values if pa.types.is_string(values.type) else pa.array(texts_of(values), pa.string())
 
 
+def positions(asked: pa.Array, among: pa.Array) -> np.ndarray:
+    """For each of different texts its first place among others, −1 where it has none. The shorter list is put into a table.
+
+    >>> positions(pa.array(["b", None, "z"]), pa.array(["a", "b", None, "b"]))
+    array([ 1,  2, -1])
+    """
+    if 4 * len(asked) > len(among):
+        found = pc.index_in(asked, value_set=among).fill_null(-1)
+        return np.asarray(found.to_numpy(zero_copy_only=False).astype(np.int64))
+    back = pc.index_in(among, value_set=asked).fill_null(-1).to_numpy(zero_copy_only=False)
+    there = np.flatnonzero(back >= 0)[::-1]  # the first place is written last
+    out = np.full(len(asked), -1)
+    out[back[there]] = there
+    return out
+
+
 def is_star(column: Column) -> np.ndarray:
     """Which dictionary entries are `*`."""
     found = pc.fill_null(pc.equal(text_array(column.values), STAR), False)
@@ -199,8 +224,10 @@ def _spread(behind: Tally, original: Column) -> np.ndarray:
 
 def plain_numbers(column: Column) -> np.ndarray | None:
     """The dictionary as numbers, NaN where it is missing or `*`; None if it holds text, or nothing else at all."""
-    values = without_star(column.values)
-    return numbers_of(values) if kind_of(values).numeric and values.null_count < len(values) else None
+    starred = bool(is_star(column).any())
+    values = without_star(column.values) if starred else column.values
+    kind = kind_of(values) if starred else column.kind  # which is remembered
+    return numbers_of(values) if kind.numeric and values.null_count < len(values) else None
 
 
 def without_star(values: pa.Array) -> pa.Array:

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict
 
+from oboro.evaluate.meaning import positions
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.hierarchy.levels import text_array
@@ -172,8 +173,8 @@ def _under_labels(original: Column, before: _Parts, labels: pa.Array, hierarchy:
 
 def _looked_up(labels: pa.Array, values: pa.Array, rows: np.ndarray) -> np.ndarray | None:
     """How many rows hold each label, or None if one is not among the values."""
-    place = pc.index_in(labels, value_set=text_array(values))
-    return None if place.null_count else rows[place.to_numpy(zero_copy_only=False)].astype(np.int64)
+    place = positions(labels, text_array(values))
+    return None if (place < 0).any() else rows[place].astype(np.int64)
 
 
 def _bars(tally: _Tally, smallest: int) -> list[Bar]:
