@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -176,8 +178,8 @@ def anonymize(
     pages.check(data, recipe, output, truth)
     _warn_if_cold()
     options = {"encoding": encoding, "delimiter": delimiter, "header": header, "sheet": sheet}
-    with stages() as stage:
-        release = plan.run(data, progress=stage, reading=options)
+    with stages() as stage, _report_loaded(pages.any, stage) as progress:
+        release = plan.run(data, progress=progress, reading=options)
         _write(release, output, pages, stage)
         if truth is not None:
             release.write_truth(truth)
@@ -199,6 +201,35 @@ def _warn_if_cold() -> None:
 
     if not compiled_before():
         print("The first run compiles what is fast later; it takes about half a minute.", file=sys.stderr)
+
+
+@contextmanager
+def _report_loaded(asked: bool, stage: Any) -> Iterator[Any]:
+    """The same progress; while the table is read, what a report needs is imported, which takes two seconds.
+
+    The first step waits for it: it may load parts of scipy that need each other, which two threads must not do at once.
+    """
+    if not asked:
+        yield stage
+        return
+    import scipy.linalg  # noqa: F401  (numba loads it with its first kernel)
+
+    with ThreadPoolExecutor(1) as pool:
+        loading = pool.submit(_load_report)
+
+        def progress(what: str, *counts: Any) -> None:
+            if what != "reading":
+                loading.result()
+            stage(what, *counts)
+
+        yield progress
+
+
+def _load_report() -> None:
+    import oboro.evaluate.report  # noqa: F401
+    from oboro.evaluate.learning import load
+
+    load()
 
 
 def _write(release: Release, output: Path, pages: Pages, stage: Any) -> None:
