@@ -336,6 +336,8 @@ steps:
   - top_code: {attribute: income, percentile: 99}                     # the very rich would stand out
   - round: {attribute: income, base: 100000}                          # yen
   - noise: {attribute: amount, relative: 0.1, multiplicative: true}   # within about 10 % of the true amount
+  - microaggregate: {attribute: amount, k: 5, method: fixed}          # the mean of 5 that are alike: none is one person's
+  - microaggregate: {attribute: last_purchase, k: 5, method: fixed}   # a day on which only one person bought tells who
   - k_anonymize: {k: 5, suppress: 0.05, l_diversity: {diagnosis: 2}}  # at least 5 look alike, with 2 diagnoses or more
   - shuffle: {}                                                       # the order of rows tells nothing either
 
