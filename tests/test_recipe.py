@@ -171,3 +171,16 @@ def test_a_file_comes_back_as_an_arrow_table_and_can_be_written(tmp_path: Path) 
     assert isinstance(release.data, pa.Table)
     release.write(tmp_path / "out.parquet")
     assert pd.read_parquet(tmp_path / "out.parquet")["age"].tolist() == ["30–39"] * 3 + ["50–59"] * 3
+
+
+def test_promises_over_different_columns_say_over_which() -> None:
+    table = pd.DataFrame({"age": [30, 30, 40, 40], "income": [1, 2, 3, 4]})
+    roles = {"age": {"role": "quasi"}, "income": {"role": "other"}}
+    both = [{"microaggregate": {"attribute": "income", "k": 2, "method": "fixed"}}, {"k_anonymize": {"k": 2}}]
+    one, other = (oboro.Recipe(attributes=roles, steps=steps).run(table) for steps in (both, both[1:]))
+    assert [verdict.over for verdict in one.verification.verdicts] == [("income",), ("age",)]
+    assert [verdict.over for verdict in other.verification.verdicts] == [()]
+    page = one.report.to_html()
+    assert "each promise over the columns that stand below it" in page
+    assert "Verified: 2-anonymity." in page
+    assert "それぞれの約束" in one.report.to_html(lang="ja")

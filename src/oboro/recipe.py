@@ -288,12 +288,14 @@ class Recipe(BaseModel):
     def _verify(self, data: Dataset, promises: list[Promise], records: list[StepRecord]) -> Verification:
         """Every promise, on the table as whoever receives it would read it."""
         verdicts: list[Verdict] = []
+        several = len({frozenset(promise.quasi) for promise in promises}) > 1
         for promise in promises:
             results = [promise.verify(reading) for reading in _readings(data, promise)]
             for result in results:
                 if not result.holds:
                     raise PromiseError(f"{promise.step}: {result.sentence()}{_blame(promise, records)}")
-            verdicts += results[0].verdicts
+            over = tuple(name for name in promise.quasi if name in data) if several else ()
+            verdicts += [replace(one, over=over) for one in results[0].verdicts]
         quasi = dict.fromkeys(name for promise in promises for name in promise.quasi if name in data)
         return Verification.of(verdicts, list(quasi))
 

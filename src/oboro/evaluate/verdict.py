@@ -28,6 +28,7 @@ class Verdict:
     broken_records: int
     worst_sizes: tuple[int, ...]  # of the groups that break the model, worst first, at most ten
     note: str = ""  # why a verdict is not what it seems: an empty table, a column that is gone
+    over: tuple[str, ...] = ()  # the columns whose groups were judged, where not all verdicts are over the same
 
     @staticmethod
     def of(
@@ -73,7 +74,8 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
-        return {**asdict(self), "worst_sizes": list(self.worst_sizes), "sentence": self.sentence()}
+        lists = {"worst_sizes": list(self.worst_sizes), "over": list(self.over)}
+        return {**asdict(self), **lists, "sentence": self.sentence()}
 
     def _achieved(self) -> str:
         if self.achieved is None:

@@ -90,8 +90,9 @@ def _safe(report: Report) -> Answer:
 
 
 def _models(english: str, japanese: str, models: list[str]) -> str:
-    names = "、".join(translate(one, "ja") for one in models)
-    return Both(english.format(", ".join(models)), japanese.format(names))
+    once = list(dict.fromkeys(models))
+    names = "、".join(translate(one, "ja") for one in once)
+    return Both(english.format(", ".join(once)), japanese.format(names))
 
 
 def _attacked(report: Report) -> list[str]:

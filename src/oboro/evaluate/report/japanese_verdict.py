@@ -109,6 +109,10 @@ _PROMISES = {
     "How the release was made played no part in it.": (
         "最後の処理の後、提供データだけを {over} でグループ化し直して確認しました。加工の方法は考慮していません。"
     ),
+    "Checked on the released table, after the last step, each promise over the columns that stand below it. "
+    "How the release was made played no part in it.": (
+        "最後の処理の後、提供データ上で、それぞれの約束をその下に示す列について確認しました。加工の方法は考慮していません。"
+    ),
     "Checked after the last step, by matching released records and people over {over} in all possible ways. "
     "How the release was made played no part in it.": (
         "最後の処理の後、{over} について提供レコードと人のあらゆる対応付けを調べて確認しました。加工の方法は考慮していません。"

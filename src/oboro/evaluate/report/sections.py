@@ -105,6 +105,8 @@ def promises(report: Report) -> Section:
     verdicts = report.verification["verdicts"]
     over = few(report.verification.get("quasi") or report.quasi)
     lead = VERIFIED if report.least_candidates is None else STREAMED if report.stream else MATCHED
+    if any(one.get("over") for one in verdicts):
+        lead = VERIFIED_EACH
     head = ["verdict", "model", "required", "achieved", "groups", "groups that break it"]
     grid = Grid(head, [_verdict_row(one) for one in verdicts], frozenset({2, 3, 4, 5}))
     blocks: list[Block] = [Text(lead.format(over=over)), grid]
@@ -147,6 +149,10 @@ VERIFIED = (
     "Checked on the released table alone, after the last step, by regrouping its rows over {over}. "
     "How the release was made played no part in it."
 )
+VERIFIED_EACH = (
+    "Checked on the released table, after the last step, each promise over the columns that stand below it. "
+    "How the release was made played no part in it."
+)
 MATCHED = (
     "Checked after the last step, by matching released records and people over {over} in all possible ways. "
     "How the release was made played no part in it."
@@ -162,7 +168,7 @@ def _verdict_row(verdict: Mapping[str, Any]) -> list[Cell]:
     broken = count(verdict["broken_groups"])
     return [
         Cell("✓ holds" if holds else "✗ broken", "good" if holds else "bad"),
-        Cell(verdict["model"], hint=verdict["note"]),
+        Cell(verdict["model"], hint=verdict["note"] or Data(few(verdict.get("over") or []))),
         Cell(number(verdict["required"])),
         Cell(number(verdict["achieved"])),
         Cell(count(verdict["groups"])),
