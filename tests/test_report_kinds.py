@@ -271,7 +271,7 @@ def test_a_stream_says_what_applies_to_it() -> None:
     assert found.least_candidates == 3
     said = text("stream")
     assert "stream 3-anonymity" in said
-    assert "Every record can be the record of 3 people or more" in said
+    assert "Every record matches 3 records of the stream or more, its own among them" in said
     assert "prosecutor: " not in said
     assert said.count("suppressed cells, so far") == 2  # the timeline and the table
 

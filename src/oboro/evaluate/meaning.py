@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 from oboro.evaluate.classes import Tally, clean, tally
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, Level
-from oboro.table.values import STAR, Kind, kind_of, numbers_of, texts_of
+from oboro.table.hierarchy.levels import text_array
+from oboro.table.values import STAR, Kind, kind_of, numbers_of
 
 __all__ = [
     "Meaning",
@@ -180,11 +181,6 @@ def _recoded(became: np.ndarray, counts: np.ndarray, width: int) -> Tally:
 def _ground(values: pa.Array) -> Level:
     """Level 0: the values themselves."""
     return Level(values, np.arange(len(values)), np.zeros(len(values)))
-
-
-def text_array(values: pa.Array) -> pa.Array:
-    """A dictionary as Arrow text."""
-    return values if pa.types.is_string(values.type) else pa.array(texts_of(values), pa.string())
 
 
 def positions(asked: pa.Array, among: pa.Array) -> np.ndarray:

@@ -118,7 +118,10 @@ def _exposed(report: Report) -> list[str]:
     if report.risk is None:
         return []
     if report.least_candidates is not None:
-        return [f"Every record can be the record of {count(report.least_candidates)} people or more."]
+        least = count(report.least_candidates)
+        if report.stream:
+            return [f"Every record matches {least} records of the stream or more, its own among them."]
+        return [f"Every record can be the record of {least} people or more."]
     if not report.risk_applies:
         return []
     highest = percent(report.risk["prosecutor_max"])

@@ -109,6 +109,13 @@ _PROMISES = {
     "How the release was made played no part in it.": (
         "最後の処理の後、提供データだけを {over} でグループ化し直して確認しました。加工の方法は考慮していません。"
     ),
+    "records that any one matches": "どのレコードも一致するレコード数",
+    "records of the stream, its own among them, that the most exposed record matches": (
+        "最も露出したレコードが一致するストリーム中のレコード数(自身を含む)"
+    ),
+    "Every record matches {n} records of the stream or more, its own among them.": (
+        "どのレコードもストリーム中の {n} 件以上のレコード(自身を含む)と一致します。"
+    ),
     "Checked on the released table, after the last step, each promise over the columns that stand below it. "
     "How the release was made played no part in it.": (
         "最後の処理の後、提供データ上で、それぞれの約束をその下に示す列について確認しました。加工の方法は考慮していません。"

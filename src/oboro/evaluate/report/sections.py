@@ -78,7 +78,8 @@ def _risk_cards(report: Report) -> list[Card]:
     if now is None:
         return []
     if report.least_candidates is not None:
-        return [Card("least candidates", count(report.least_candidates), "people whom any record can be")]
+        whom = "records that any one matches" if report.stream else "people whom any record can be"
+        return [Card("least candidates", count(report.least_candidates), whom)]
     if not report.risk_applies:
         found = [one for one in report.attacks if one.name == "record_linkage" and one.attack.tried]
         return [
@@ -184,7 +185,10 @@ def risks(report: Report) -> Section | None:
     if report.risk is None:
         return None
     if report.least_candidates is not None:
-        row = [Cell("least candidates", hint=CANDIDATES), Cell(count(report.least_candidates))]
+        row = [
+            Cell("least candidates", hint=MATCHING if report.stream else CANDIDATES),
+            Cell(count(report.least_candidates)),
+        ]
         blocks: list[Block] = [
             Text(CONCEALED.format(quasi=few(report.quasi))),
             Grid(["risk", "value"], [row], frozenset({1})),
@@ -230,6 +234,7 @@ RISKS = {
     "unique_share": "unique rows, share",
 }
 UNIQUE = "rows that look like no other row"
+MATCHING = "records of the stream, its own among them, that the most exposed record matches"
 CANDIDATES = "people that the most exposed record can still be, by all ways to match people and records"
 CONCEALED = (
     "This release is not made of classes of records that look alike over {quasi}: a record may look like no other and still "
