@@ -30,6 +30,7 @@ from oboro.app.options import (
     RecipeFile,
     ReportFile,
     Sheet,
+    check_files,
     console,
     print_json,
     read_table,
@@ -162,7 +163,7 @@ def anonymize(
     Example: `oboro anonymize people.csv --recipe recipe.yaml --output released.csv --report report.html`
     """
     from oboro.errors import UsageError
-    from oboro.io.output import check_output, check_place
+    from oboro.io.output import check_output
     from oboro.recipe import Recipe
 
     plan = Recipe.load(recipe)
@@ -173,9 +174,7 @@ def anonymize(
         raise UsageError("say where the released table goes: --output OUT (or --explain to see the plan only)")
     check_output(output)
     pages = Pages(report, public_report, lang)
-    if truth is not None:
-        check_place(truth)
-    pages.check(data, recipe, output, truth)
+    check_files({"--truth": truth, **pages.files}, data, recipe, output)
     _warn_if_cold()
     options = {"encoding": encoding, "delimiter": delimiter, "header": header, "sheet": sheet}
     with stages() as stage, _report_loaded(pages.any, stage) as progress:

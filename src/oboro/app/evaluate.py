@@ -19,6 +19,7 @@ from oboro.app.options import (
     PublicReport,
     ReportFile,
     Sheet,
+    check_files,
     names,
     print_json,
     read_table,
@@ -79,7 +80,7 @@ def evaluate(
     from oboro.table.schema import Role
 
     pages = Pages(report, public_report, lang)
-    pages.check(original, released, recipe, control, truth, stream_metrics)
+    check_files(pages.files, original, released, recipe, control, truth, stream_metrics)
     files = {"input": original, "output": released, "control group": control, "truth": truth, "recipe": recipe}
     given = {role: path for role, path in files.items() if path is not None}
     tables = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsJson", "Data", "Delimiter", "Encoding", "Fraction", "Header", "Lang", "Pages", "PublicReport", "RecipeFile",
-    "ReportFile", "Sheet", "console", "names", "print_json", "read_table", "stages",
+    "ReportFile", "Sheet", "check_files", "console", "names", "print_json", "read_table", "stages",
 ]  # fmt: skip
 
 Data = Annotated[Path, typer.Argument(help="CSV, Parquet, Feather/Arrow or Excel file (also .csv.gz, .csv.zst).")]
@@ -104,6 +104,21 @@ def read_table(
         return read(path, encoding=encoding, delimiter=delimiter, header=header, sheet=sheet, progress=progress)
 
 
+def check_files(written: Mapping[str, Path | None], *others: Path | None) -> None:
+    """Before any work: raise if the file of an option could not be written, or would replace one of the others or of these."""
+    from oboro.errors import UsageError
+    from oboro.io.output import check_place
+
+    taken = {os.path.realpath(one) for one in others if one is not None}
+    for option, path in written.items():
+        if path is None:
+            continue
+        if os.path.realpath(path) in taken:
+            raise UsageError(f"{option}: {path} is already the name of another file of this job; choose another name")
+        check_place(path)
+        taken.add(os.path.realpath(path))
+
+
 @dataclass(frozen=True)
 class Pages:
     """The reports that were asked for."""
@@ -123,21 +138,10 @@ class Pages:
         """Whether one was asked for."""
         return self.owner is not None or self.public is not None
 
-    def check(self, *others: Path | None) -> None:
-        """Before any work: raise if a report could not be written, or would replace one of these files or the other report."""
-        from oboro.errors import UsageError
-        from oboro.io.output import check_place
-
-        taken = {os.path.realpath(one) for one in others if one is not None}
-        for option, path in (("--report", self.owner), ("--public-report", self.public)):
-            if path is None:
-                continue
-            if os.path.realpath(path) in taken:
-                raise UsageError(
-                    f"{option}: {path} is already the name of another file of this job; choose another name"
-                )
-            check_place(path)
-            taken.add(os.path.realpath(path))
+    @property
+    def files(self) -> dict[str, Path | None]:
+        """The option of each, and its file."""
+        return {"--report": self.owner, "--public-report": self.public}
 
     def write(self, report: Report) -> None:
         """Each appears whole or not at all. The owner's holds the recipe: nobody else may read it."""
