@@ -22,10 +22,10 @@ from typing import Any
 
 import polars as pl
 
-from oboro.app.bench.rows import record
 from oboro.io.files import read
 from oboro.io.output import write_blocks
-from oboro.io.synth_purchases import purchases
+from oboro.papers.figures import record
+from oboro.samples.purchases_table import purchases
 
 RESULT = Path(__file__).parent / "results" / "read_csv.json"
 

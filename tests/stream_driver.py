@@ -23,10 +23,10 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from oboro.app.stream import settings
-from oboro.recipe import Recipe
-from oboro.stream import places, state
-from oboro.stream.runner import Plan, Runner
+from oboro.recipe.recipe import Recipe
+from oboro.recipe.stream import settings
+from oboro.stream.runner import endpoints, state_folder
+from oboro.stream.runner.runner import Plan, Runner
 
 MOST = 12  # calls that one life is given at most
 CHUNK = 200  # bytes read at a time: many small blocks, so that a kill finds the stream in every state
@@ -63,7 +63,7 @@ class Death:
 
     def wait_for(self) -> None:
         """Let every call that changes a file be the last one."""
-        write, opened, death = os.write, state._opened, self
+        write, opened, death = os.write, state_folder._opened, self
 
         def torn_write(handle: int, data: bytes) -> int:
             count: int = death.call(write, handle, data, half=lambda: write(handle, data[: len(data) // 2]))
@@ -79,7 +79,7 @@ class Death:
             file: FileIO = death.call(opened, path, flags)
             return Torn(os.dup(file.fileno()), "r+")
 
-        os.write, state._opened = torn_write, open_torn  # type: ignore[assignment]
+        os.write, state_folder._opened = torn_write, open_torn  # type: ignore[assignment]
         for name in ("replace", "unlink", "fsync"):
             act = getattr(os, name)
             setattr(os, name, lambda *given, act=act: death.call(act, *given))
@@ -90,7 +90,7 @@ def options(mode: str) -> dict[str, Any]:
 
 
 def child(folder: Path, target: str, mode: str, recipe: Recipe, death: Death) -> None:
-    places.CHUNK = CHUNK
+    endpoints.CHUNK = CHUNK
     plan = Plan(
         source=str(folder / "in.ndjson"),
         target=target,

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oboro.evaluate.classes import class_sizes
-from oboro.evaluate.report.alone import special
-from oboro.evaluate.report.facts import SpecialFacts
+from oboro.attacks.few_attributes import UniqueByFew, special
 from oboro.table.dataset import Dataset
+from oboro.verifier.classes import class_sizes
 
 NAMES = ["a", "b", "c"]
 ROWS = st.lists(st.tuples(*[st.sampled_from([None, "*", "x", "y", "z"])] * 3), min_size=1, max_size=30)
@@ -24,7 +23,7 @@ def table(rows: list[tuple[str | None, ...]]) -> Dataset:
     return Dataset.of({name: [row[i] for row in rows] for i, name in enumerate(NAMES)})
 
 
-def measured(before: Dataset, after: Dataset) -> SpecialFacts:
+def measured(before: Dataset, after: Dataset) -> UniqueByFew:
     found = special(before, after, NAMES, *(class_sizes(one, NAMES) for one in (before, after)))
     assert found is not None
     return found
@@ -65,7 +64,7 @@ def test_sets_are_those_of_brute_force(
 @given(ROWS)
 def test_an_estimate_from_every_record_is_the_count(rows: list[tuple[str | None, ...]]) -> None:
     """Each record that was drawn is held against everybody; so a draw of all of them estimates nothing."""
-    with patch.multiple("oboro.evaluate.report.alone", MOST_ROWS=0, DRAWN=1000):
+    with patch.multiple("oboro.attacks.few_attributes", MOST_ROWS=0, DRAWN=1000):
         found = measured(table(rows), table(rows))
     assert (found.sizes, found.sets) == naive(rows)
     assert found.drawn == (len(rows) if (class_sizes(table(rows), NAMES) == 1).any() else 0)
@@ -77,7 +76,7 @@ def test_the_error_of_an_estimate_is_honest() -> None:
     exact = measured(data, data)
     right = []
     for seed in range(60):
-        with patch.multiple("oboro.evaluate.report.alone", MOST_ROWS=0):
+        with patch.multiple("oboro.attacks.few_attributes", MOST_ROWS=0):
             sizes = class_sizes(data, NAMES)
             found = special(data, data, NAMES, sizes, sizes, seed=seed)
         assert found is not None
@@ -88,7 +87,7 @@ def test_the_error_of_an_estimate_is_honest() -> None:
 
 def test_nobody_alone_is_counted_without_a_look() -> None:
     data = table([("x", "y", "z")] * 2 + [("y", "x", "z")] * 3)
-    with patch.multiple("oboro.evaluate.report.alone", MOST_ROWS=0):
+    with patch.multiple("oboro.attacks.few_attributes", MOST_ROWS=0):
         found = measured(data, data)
     assert (found.sizes, found.before, found.drawn) == ({"1": 0, "2": 0}, {"1": 0, "2": 0}, 0)
     assert special(data, data, [], None, None) is None
@@ -98,7 +97,7 @@ def test_nobody_alone_is_counted_without_a_look() -> None:
 def test_few_columns_have_few_sets(columns: int) -> None:
     data = Dataset.of({name: [1, 1, 2] for name in NAMES[:columns]})
     sizes = class_sizes(data, NAMES[:columns])
-    with patch.multiple("oboro.evaluate.report.alone", MOST_ROWS=0):
+    with patch.multiple("oboro.attacks.few_attributes", MOST_ROWS=0):
         found = special(data, data, NAMES[:columns], sizes, sizes)
     assert found is not None
     assert found.sizes == {"1": 1, "2": 0}

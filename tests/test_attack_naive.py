@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oboro.evaluate.attacks import Attack, Rate, attack
-from oboro.evaluate.attacks.guesses import Categories, Numbers, guess_by
-from oboro.evaluate.attacks.people import Described
-from oboro.evaluate.attacks.view import Classes, View
+from oboro.attacks import Attack, Rate, attack
+from oboro.attacks.attacker_view import Classes, View
+from oboro.attacks.described_people import Described
+from oboro.attacks.inference import Categories, Numbers, guess_by
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 

@@ -12,9 +12,9 @@ import numba
 import numpy as np
 import pytest
 
-from oboro.evaluate.attacks import Attack, attack
-from oboro.evaluate.attacks.attacks import USUAL
-from oboro.evaluate.pairing import correspond
+from oboro.attacks import Attack, attack
+from oboro.attacks.attack import USUAL
+from oboro.attacks.row_pairing import correspond
 from oboro.table.dataset import Dataset
 
 QUASI, SECRETS = ["age", "born", "zip", "sex"], ["illness"]
@@ -364,7 +364,7 @@ def test_linking_in_a_part_is_no_less_than_in_the_whole(monkeypatch: pytest.Monk
     after = noise_too_small({**data, "age": [2.0 * age for age in data["age"]]}, np.random.default_rng(0))
     after = {**after, "age": [age / 2 for age in after["age"]], "born": ["*"] * 1200}
     whole = run(data, after)
-    monkeypatch.setattr("oboro.evaluate.attacks.scene.MOST_CLASSES", 200)
+    monkeypatch.setattr("oboro.attacks.scenario.MOST_CLASSES", 200)
     for seed in range(20):
         part = run(data, after, attempts=150, seed=seed)
         for name in ("record_linkage", "linkability"):

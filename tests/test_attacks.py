@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oboro.attacks import Attack, Rate, attack
+from oboro.attacks.attack import _pick
+from oboro.attacks.attacker_view import View
+from oboro.attacks.described_people import Described
+from oboro.attacks.kernels import FITS, _cost
+from oboro.attacks.row_pairing import correspond
+from oboro.attacks.scenario import OWN, prepare
 from oboro.errors import ColumnError, UsageError
-from oboro.evaluate.attacks import Attack, Rate, attack
-from oboro.evaluate.attacks.attacks import _pick
-from oboro.evaluate.attacks.people import Described
-from oboro.evaluate.attacks.scene import OWN, prepare
-from oboro.evaluate.attacks.view import View
-from oboro.evaluate.pairing import correspond
-from oboro.kernels.attacks import FITS, _cost
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import HierarchySpec
 
@@ -155,7 +155,7 @@ def test_who_fits_a_description_is_what_its_words_say(
     low, high, entries = view.records(np.arange(len(labels)))
     described = Described(low, high, entries, np.ones(low.shape, bool))
     found = view.people.fitting(described)
-    with patch.multiple("oboro.evaluate.attacks.people", FIRST=3, AT_ONCE=2):  # a few people at a time find the same
+    with patch.multiple("oboro.attacks.described_people", FIRST=3, AT_ONCE=2):  # a few people at a time find the same
         np.testing.assert_array_equal(view.people.fitting(described), found)
     for count, (age, job) in zip(found, labels, strict=True):
         fits = [a in LIKES["age"][age] and j in LIKES["job"][job] for a, j in persons]
@@ -271,7 +271,7 @@ def test_labels_of_a_hierarchy_reach_what_stands_under_them_however_large(
     tree = HierarchySpec.model_validate({"tree": TREE}).build("x", original["x"])
     for largest in (0, 1000):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("oboro.evaluate.attacks.axis.LARGEST_TABLE", largest)
+            patch.setattr("oboro.attacks.comparison_axis.LARGEST_TABLE", largest)
             view = View.of(original, released, ["x"], {"x": tree})
         described = Described(*view.records(np.arange(len(labels))), np.ones((len(labels), 1), bool))
         found = view.people.fitting(described)
@@ -375,7 +375,7 @@ def test_attempts_are_at_most_what_was_asked_for() -> None:
 @pytest.mark.parametrize("part", [1, 100_000])
 def test_who_is_singled_out_is_alone_in_the_whole_table(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However few records are searched for the nearest one, descriptions are held against everybody."""
-    monkeypatch.setattr("oboro.evaluate.attacks.scene.MOST_CLASSES", part)
+    monkeypatch.setattr("oboro.attacks.scenario.MOST_CLASSES", part)
     data = people(900)
     trees = {
         "age": HierarchySpec(intervals=[5]).build("age", data["age"]),
@@ -393,7 +393,7 @@ def test_who_is_singled_out_is_alone_in_the_whole_table(part: int, monkeypatch: 
 
 
 def test_a_release_of_many_classes_is_searched_in_part_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oboro.evaluate.attacks.scene.MOST_CLASSES", 1000)
+    monkeypatch.setattr("oboro.attacks.scenario.MOST_CLASSES", 1000)
     data = people()
     found = attack(data, data.select(QUASI), quasi=QUASI)
     for one in found:
@@ -403,7 +403,7 @@ def test_a_release_of_many_classes_is_searched_in_part_and_says_so(monkeypatch: 
 
 def test_a_part_of_the_classes_gives_no_false_alarm(monkeypatch: pytest.MonkeyPatch) -> None:
     """Classes of four: however few of them are searched, one's own holds three others, so one guess in four is right."""
-    monkeypatch.setattr("oboro.evaluate.attacks.scene.MOST_CLASSES", 20)
+    monkeypatch.setattr("oboro.attacks.scenario.MOST_CLASSES", 20)
     data = Dataset.of({"age": [i // 4 for i in range(4000)], "town": [f"T{i // 400}" for i in range(4000)]})
     found = by_name(attack(data, data, quasi=["age", "town"], attempts=1000))["record_linkage"]
     assert "of 1,000 classes" in found.note
@@ -413,7 +413,7 @@ def test_a_part_of_the_classes_gives_no_false_alarm(monkeypatch: pytest.MonkeyPa
 def test_a_value_that_is_alone_only_in_the_part_is_no_single_value(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every income occurs ten times; in a part of the table some would occur once."""
     data = Dataset.of({"age": [30, 40] * 1500, "income": [1000 + i // 10 for i in range(3000)]})
-    monkeypatch.setattr("oboro.evaluate.attacks.scene.MOST_CLASSES", 1)
+    monkeypatch.setattr("oboro.attacks.scenario.MOST_CLASSES", 1)
     found = by_name(attack(data, data, quasi=["age"]))
     assert found["singling_out_univariate_any"].found.tried <= 4  # the ends of both columns
 

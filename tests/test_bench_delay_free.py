@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from oboro.app import bench
-from oboro.app.bench import delay_free
+from oboro import papers
+from oboro.papers import delay_free_bench
 
 MODES = {"swap", "count", "paper", "fixed", "sequential"}
 
@@ -26,10 +26,10 @@ def adult(folder: Path) -> None:
 def test_every_figure_and_the_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     adult(tmp_path / "adult")
     monkeypatch.setenv("OBORO_DATA", str(tmp_path))
-    monkeypatch.setattr(delay_free, "MADE_UP", 200)
-    monkeypatch.setattr(delay_free, "KNOWN", 10)
+    monkeypatch.setattr(delay_free_bench, "MADE_UP", 200)
+    monkeypatch.setattr(delay_free_bench, "KNOWN", 10)
     stages = set()
-    bench.run("delay-free", quick=True, output=tmp_path / "out", progress=lambda stage, *_: stages.add(stage))
+    papers.run("delay-free", quick=True, output=tmp_path / "out", progress=lambda stage, *_: stages.add(stage))
     rows = json.loads((tmp_path / "out" / "delay_free.json").read_text())["rows"]
     for metric in ("cells", "latency_us_median", "latency_s_total", "promise_holds"):
         assert {row["method"] for row in rows if row["table"] == "Figure 5" and row["metric"] == metric} == MODES

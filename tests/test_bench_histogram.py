@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from oboro.app import bench
-from oboro.app.bench import histogram
-from oboro.app.bench.histogram import MIXTURES, Mixture, true_divergence
-from oboro.app.bench.rows import Row
+from oboro import papers
 from oboro.errors import UsageError
-from oboro.techniques.density import Density
+from oboro.papers import histogram_bench
+from oboro.papers.figures import Row
+from oboro.papers.histogram_bench import MIXTURES, Mixture, true_divergence
+from oboro.techniques.columns.density import Density
 
 
 def test_mixtures_are_what_the_paper_says() -> None:
@@ -38,16 +38,16 @@ def test_true_divergence_of_a_flat_density() -> None:
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OBORO_DATA", raising=False)
-    monkeypatch.setattr(histogram, "DRAWS_QUICK", 1)
-    monkeypatch.setattr(histogram, "QUICK_LEVELS", [5])
-    monkeypatch.setattr(histogram, "RECORDS", {"1": 300})
-    monkeypatch.setattr(histogram, "SIZES", {"1": {5: (5.5, 17.2, 100)}})
-    monkeypatch.setattr(histogram, "MIXTURES", {"c": MIXTURES["c"]})
+    monkeypatch.setattr(histogram_bench, "DRAWS_QUICK", 1)
+    monkeypatch.setattr(histogram_bench, "QUICK_LEVELS", [5])
+    monkeypatch.setattr(histogram_bench, "RECORDS", {"1": 300})
+    monkeypatch.setattr(histogram_bench, "SIZES", {"1": {5: (5.5, 17.2, 100)}})
+    monkeypatch.setattr(histogram_bench, "MIXTURES", {"c": MIXTURES["c"]})
 
 
 @pytest.mark.usefixtures("small")
 def test_rows_pictures_and_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    bench.run("histogram", quick=True, as_json=True, output=tmp_path)
+    papers.run("histogram", quick=True, as_json=True, output=tmp_path)
     captured = capsys.readouterr()
     rows: list[dict[str, Any]] = json.loads(captured.out)
     assert "OBORO_DATA" in captured.err
@@ -64,7 +64,7 @@ def test_rows_pictures_and_record(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
-    bench.rows.printed([Row("3", "hansen", {"k": 5}, "mean_interval_size", 687.9, 687.9, 0.01)])
+    papers.rows.printed([Row("3", "hansen", {"k": 5}, "mean_interval_size", 687.9, 687.9, 0.01)])
     printed = capsys.readouterr().out
     assert "Table 3" in printed
     assert "687.9" in printed
@@ -73,4 +73,4 @@ def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_an_unknown_benchmark_is_named() -> None:
     with pytest.raises(UsageError, match=r"no benchmark 'nope'; there are .*'histogram'"):
-        bench.run("nope")
+        papers.run("nope")

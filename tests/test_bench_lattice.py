@@ -8,11 +8,11 @@ from math import inf
 import pytest
 from tests.test_lattice import larger_case
 
-from oboro.app import bench
-from oboro.app.bench import lattice
-from oboro.app.bench.exhaustive import best_losses
+from oboro import papers
+from oboro.decide.lattice.search import search
 from oboro.errors import UsageError
-from oboro.partition.search import search
+from oboro.papers import lattice_bench
+from oboro.papers.exhaustive_lattice import best_losses
 
 
 def test_every_node_agrees_with_the_search():
@@ -28,10 +28,10 @@ def test_every_node_agrees_with_the_search():
 
 def test_it_runs_without_data(monkeypatch, capsys, tmp_path):
     monkeypatch.delenv("OBORO_DATA", raising=False)
-    monkeypatch.setattr(lattice, "QUICK", (100_000,))
-    monkeypatch.setattr(lattice, "WARM", 20_000)
-    monkeypatch.setattr(lattice, "MANY", 14)
-    bench.run("lattice", quick=True, as_json=True, output=tmp_path)
+    monkeypatch.setattr(lattice_bench, "QUICK", (100_000,))
+    monkeypatch.setattr(lattice_bench, "WARM", 20_000)
+    monkeypatch.setattr(lattice_bench, "MANY", 14)
+    papers.run("lattice", quick=True, as_json=True, output=tmp_path)
     rows = json.loads(capsys.readouterr().out)
     assert {row["table"] for row in rows} == {"library", "many columns"}
     assert json.loads((tmp_path / "lattice.json").read_text())["command"] == "oboro bench lattice --quick"
@@ -39,6 +39,6 @@ def test_it_runs_without_data(monkeypatch, capsys, tmp_path):
 
 def test_more_is_only_done_where_there_is_more():
     with pytest.raises(UsageError, match="quick"):
-        bench.run("lattice", quick=True, full=True)
+        papers.run("lattice", quick=True, full=True)
     with pytest.raises(UsageError, match="no more"):
-        bench.run("delay_free", full=True)
+        papers.run("delay_free", full=True)

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from oboro.app.bench import local, peers
-from oboro.evaluate.verify import verify
-from oboro.partition.local import Ordered, Tree
+from oboro.decide.local.records import Ordered, Tree
+from oboro.papers import local_bench, peers
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
+from oboro.verifier.table_check import verify
 
 
 def groups_of(labels):
@@ -22,7 +22,7 @@ def groups_of(labels):
 def test_measures_by_hand():
     numbers = Ordered.of(Column.of([0, 1, 2, 10]))
     letters = Tree.plain(np.array([0, 0, 1, 1]), 2)
-    found = local._measures([numbers, letters], groups_of([0, 0, 0, 1]))
+    found = local_bench._measures([numbers, letters], groups_of([0, 0, 0, 1]))
     # Three records lie in 0 … 2 of 0 … 10 and share no letter; the fourth is alone.
     assert found["ncp"] == pytest.approx((0.2 * 3 / 4 + 1 * 3 / 4) / 2)
     assert found["ncp_sets"] == found["ncp"]  # of two letters a group holds one or both
@@ -34,7 +34,7 @@ def test_measures_by_hand():
 
 def test_sets_count_the_other_categories():
     letters = Tree.plain(np.array([0, 1, 1, 4, 4]), 5)
-    assert local._set_loss(letters, groups_of([0, 0, 0, 1, 1])).tolist() == [0.25, 0.0]
+    assert local_bench._set_loss(letters, groups_of([0, 0, 0, 1, 1])).tolist() == [0.25, 0.0]
 
 
 def test_packages_that_are_not_installed_are_named(monkeypatch, capsys):
@@ -64,24 +64,24 @@ def test_overlapping_groups_add_up():
     numbers = Ordered.of(Column.of([0, 2, 1, 1]))
     # The first group covers 0, 1, 2 with 2 records, the second only 1 with 2: 1/6 + 1/2 at 1, 1/6 at 0 and at 2.
     expected = 1 / 4 * math.log(1.5) * 2 + 1 / 2 * math.log(0.5 / (1 / 6 + 1 / 2))
-    assert local.kullback_leibler([numbers], groups_of([0, 0, 1, 1])) == pytest.approx(expected)
+    assert local_bench.kullback_leibler([numbers], groups_of([0, 0, 1, 1])) == pytest.approx(expected)
 
 
 def test_missing_and_present_together_say_nothing():
     numbers = Ordered.of(Column.of([0, 5, None]))
-    assert local._loss(numbers, groups_of([0, 1, 1])).tolist() == [0.0, 1.0]
-    assert local._covered(numbers, groups_of([0, 1, 1])).tolist() == [[True, False, False], [True, True, True]]
+    assert local_bench._loss(numbers, groups_of([0, 1, 1])).tolist() == [0.0, 1.0]
+    assert local_bench._covered(numbers, groups_of([0, 1, 1])).tolist() == [[True, False, False], [True, True, True]]
 
 
 def test_without_data_nothing_is_measured_quickly(monkeypatch, capsys):
     monkeypatch.delenv("OBORO_DATA", raising=False)
-    assert local.rows(quick=True) == []
+    assert local_bench.rows(quick=True) == []
     assert "OBORO_DATA" in capsys.readouterr().err
 
 
 def test_a_smaller_million():
     stages = []
-    found = list(local._million(stages.append, n=2000))
+    found = list(local_bench._million(stages.append, n=2000))
     assert [row.method for row in found] == ["mondrian", "top_down", "bic", "mdav", "vmdav"]
     assert all(5 <= row.ours < 2000 for row in found)
     assert len(stages) == 5

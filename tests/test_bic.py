@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oboro.decide.local.bic import PATIENCE, bic, cells
+from oboro.decide.local.records import Ordered
 from oboro.errors import InputError
-from oboro.partition.bic import PATIENCE, bic, cells
-from oboro.partition.local import Ordered
 from oboro.table.dataset import Column
 
 DATA = Path(os.environ.get("OBORO_DATA") or Path(__file__).parent.parent.parent / "shared" / "data")

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 import oboro
-from oboro.evaluate.forms import RESTRICTED_ZIPS
-from oboro.evaluate.report import Report, build
-from oboro.evaluate.report.appi import publication
-from oboro.evaluate.report.checklists import SAFE_HARBOR
-from oboro.evaluate.report.facts import CheckItem
-from oboro.evaluate.report.material import ISO_NAMES
+from oboro.measure.identifier_forms import RESTRICTED_ZIPS
+from oboro.report import Report, build
+from oboro.report.checklists.appi import publication
+from oboro.report.checklists.checklists import SAFE_HARBOR
+from oboro.report.checklists.material import ISO_NAMES
+from oboro.report.facts import CheckItem
 from oboro.table.dataset import Dataset
-from oboro.table.passing import Unread
+from oboro.table.unread import Unread
 from oboro.techniques import TECHNIQUES
 
 ROWS = 100

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import pytest
 
-from oboro.checks import check, subjects, tables
 from oboro.table.dataset import Dataset
 from oboro.table.schema import Schema
 from oboro.techniques.base import Outcome, Technique, Work
+from oboro.techniques.checks import check, subjects, tables
 
 TABLES = tables()
 

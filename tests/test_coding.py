@@ -22,10 +22,10 @@ from tests.naive_records import (
     values,
 )
 
+from oboro.decide.outliers import Outliers
 from oboro.errors import ColumnError
-from oboro.evaluate.outliers import Outliers
 from oboro.table.dataset import Dataset
-from oboro.techniques.coding import BottomCode, TopCode
+from oboro.techniques.top_code import BottomCode, TopCode
 
 CODES = {True: TopCode, False: BottomCode}
 

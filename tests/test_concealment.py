@@ -15,26 +15,26 @@ from hypothesis import strategies as st
 from tests.naive_concealment import cheapest_matchings, cheapest_pairs, cheapest_regular, distance, unproved
 from typer.testing import CliRunner
 
-from oboro.app import linking
-from oboro.app.bench.concealment import adult, rows, sample
 from oboro.app.cli import app
-from oboro.checks import check, tables
+from oboro.attacks import concealment_linkage
+from oboro.decide.concealment.annealing import annealed
+from oboro.decide.concealment.clusters import clusters
+from oboro.decide.concealment.design import Design
+from oboro.decide.concealment.exact import exact
+from oboro.decide.concealment.heuristics import TOURS
+from oboro.decide.concealment.kernels import closure_loss, pair_costs, tours, transport
+from oboro.decide.concealment.methods import METHODS, Plan
+from oboro.decide.concealment.people import People
 from oboro.errors import InputError, PromiseError, UsageError
-from oboro.evaluate import linkage
-from oboro.kernels import annealing, nearness, tours, transport
-from oboro.partition.concealment.annealing import annealed
-from oboro.partition.concealment.anonymity import greedy_groups, group_design, optimal_pairs
-from oboro.partition.concealment.clusters import clusters
-from oboro.partition.concealment.design import Design
-from oboro.partition.concealment.exact import exact
-from oboro.partition.concealment.heuristics import TOURS
-from oboro.partition.concealment.methods import METHODS, Plan
-from oboro.partition.concealment.people import People
-from oboro.recipe import Recipe
+from oboro.papers.complete_anonymity import greedy_groups, group_design, optimal_pairs
+from oboro.papers.concealment_bench import adult, rows, sample
+from oboro.recipe import concealment_attacks
+from oboro.recipe.recipe import Recipe
 from oboro.table.dataset import Dataset
 from oboro.table.schema import Attribute, Schema
 from oboro.techniques import TECHNIQUES
 from oboro.techniques.base import Work
+from oboro.techniques.checks import check, tables
 from oboro.techniques.k_conceal import KConceal
 
 ALICE = {"age": [10, 20, 40, 50], "sex": ["F", "M", "M", "F"]}  # the paper's table 1
@@ -120,7 +120,7 @@ def test_an_auction_ends_with_prices_near_the_optimum() -> None:
     n, supply, scale = 40, 3, 2.0**30
     heads = np.array([j for i in range(n) for j in range(n) if i != j], dtype=np.int32)
     starts, costs = np.arange(n + 1) * (n - 1), np.empty(n * (n - 1), dtype=np.int64)
-    nearness.priced(people.places, people.caps, scale, starts, heads, costs)
+    pair_costs.priced(people.places, people.caps, scale, starts, heads, costs)
     step = int(0.001 * scale)
     for begin in (0, 5):
         receiver = np.random.default_rng(begin).integers(0, 1 + begin * int(scale), n)
@@ -237,7 +237,7 @@ def test_nearest_by_plain_loops(n: int, seed: int, count: int) -> None:
     people = People.of(crowd(n, seed).columns)
     count = min(count, n - 1)
     near = np.empty((n, count), dtype=np.int64)
-    nearness.nearest(people.places.astype(np.float32), people.caps.astype(np.float32), near)
+    pair_costs.nearest(people.places.astype(np.float32), people.caps.astype(np.float32), near)
     for i in range(n):
         every = sorted(distance(people.places, people.caps, i, j) for j in range(n) if j != i)
         found = [distance(people.places, people.caps, i, j) for j in near[i]]
@@ -248,7 +248,7 @@ def test_nearest_by_plain_loops(n: int, seed: int, count: int) -> None:
 
 def test_nearest_spreads_over_like_people() -> None:
     near = np.empty((1500, 3), dtype=np.int64)
-    nearness.nearest(np.zeros((1, 1500), dtype=np.float32), np.ones(1, dtype=np.float32), near)
+    pair_costs.nearest(np.zeros((1, 1500), dtype=np.float32), np.ones(1, dtype=np.float32), near)
     assert (np.bincount(near.ravel(), minlength=1500) == 3).all()
 
 
@@ -288,7 +288,7 @@ def test_the_middle_one_is_a_good_guess_only_under_the_papers_rule(k: int) -> No
     for truth, found in guesses.items():
         for seed in range(2):
             released = KConceal(k=k, truth=truth).run(Work(data, schema, np.random.default_rng(seed))).data  # type: ignore[arg-type]
-            found.append(linkage.medoid(data, released, names).value or 0.0)
+            found.append(concealment_linkage.medoid(data, released, names).value or 0.0)
     assert np.mean(guesses["drawn"]) <= 1 / k + 0.03
     assert np.mean(guesses["identity"]) > 1 / k + 0.1
 
@@ -298,7 +298,7 @@ def test_running_it_again_finds_the_papers_truth_but_not_a_drawn_one() -> None:
     schema, names = schema_of(data), list(data)
     again = KConceal(k=4, truth="identity").run(Work(data, schema, np.random.default_rng(9))).data
     scores = [
-        linkage.rerun(
+        concealment_linkage.rerun(
             data, KConceal(k=4, truth=truth).run(Work(data, schema, np.random.default_rng(1))).data, again, names
         )
         for truth in ("identity", "drawn")
@@ -311,16 +311,16 @@ def test_one_disclosed_person_unravels_a_tour() -> None:
     rng = np.random.default_rng(0)
     data = Dataset.of({"x": rng.random(40).tolist(), "y": rng.random(40).tolist(), "z": rng.random(40).tolist()})
     released = KConceal(k=2, method="tsp").run(Work(data, schema_of(data), rng)).data
-    everything = linkage.cascade(data, released, list(data), disclosed=1)
+    everything = concealment_linkage.cascade(data, released, list(data), disclosed=1)
     assert (everything.value or 0) > 0.5
     exactly = KConceal(k=5).run(Work(data, schema_of(data), rng)).data
-    assert linkage.cascade(data, exactly, list(data), disclosed=1).value == 0
+    assert concealment_linkage.cascade(data, exactly, list(data), disclosed=1).value == 0
     with pytest.raises(UsageError, match="disclosed"):
-        linkage.cascade(data, exactly, list(data), disclosed=0)
-    found = linkage.linkage(data, exactly, list(data), k=5, again=exactly)
+        concealment_linkage.cascade(data, exactly, list(data), disclosed=0)
+    found = concealment_linkage.linkage(data, exactly, list(data), k=5, again=exactly)
     assert [one.name for one in found] == ["medoid_attack", "rerun_attack", "cascade_attack", "cascade_attack"]
     assert "1/k = 0.2" in found[0].note
-    assert (linkage.candidates(data, exactly, list(data)).value or 0) >= 5
+    assert (concealment_linkage.candidates(data, exactly, list(data)).value or 0) >= 5
 
 
 # Information loss -----------------------------------------------------------------------------------------------------
@@ -331,7 +331,7 @@ def test_loss_by_plain_loops() -> None:
     people = People.of(data.columns, objective="ncp")
     places = np.ascontiguousarray(people.places.T)
     for members, expected in (([0, 1], 0.5 + 0.5), ([0, 1, 2], 1 + 1), ([0, 3], 1 + 0), ([2, 2], 0)):
-        found = annealing.loss(places, people.caps, people.ordered, np.array(members))
+        found = closure_loss.loss(places, people.caps, people.ordered, np.array(members))
         assert found == pytest.approx(expected)
         assert people.ncp(np.array([members])) == pytest.approx(expected / 2)
 
@@ -347,8 +347,8 @@ def test_change_is_the_difference_of_two_losses(n: int, k: int, seed: int) -> No
     after = members.copy()
     after[slot] = comer
     measured = people.caps, people.ordered
-    expected = annealing.loss(places, *measured, after) - annealing.loss(places, *measured, members)
-    assert annealing.change(places, *measured, members, slot, comer) == pytest.approx(expected, abs=1e-9)
+    expected = closure_loss.loss(places, *measured, after) - closure_loss.loss(places, *measured, members)
+    assert closure_loss.change(places, *measured, members, slot, comer) == pytest.approx(expected, abs=1e-9)
 
 
 def test_annealing_loses_less_and_stays_complete() -> None:
@@ -529,15 +529,17 @@ def test_evaluate_tries_the_attacks() -> None:
     released = release.dataset
     truth = Dataset.of({"row": (released.origin_rows + 1).tolist()})
     schema = schema_of(data)
-    plain = linking.attacks(plan, schema, data, released)
+    plain = concealment_attacks.attacks(plan, schema, data, released)
     assert [one.name for one in plain] == ["least_candidates"]
     assert (plain[0].value or 0) >= 4
     assert "--truth" in plain[0].note
-    found = {one.name: one for one in linking.attacks(plan, schema, data, replace(released, origin=None), truth)}
+    found = {
+        one.name: one for one in concealment_attacks.attacks(plan, schema, data, replace(released, origin=None), truth)
+    }
     assert set(found) == {"least_candidates", "medoid_attack", "rerun_attack", "cascade_attack"}
-    assert found["medoid_attack"].value == linkage.medoid(data, released, list(data)).value
+    assert found["medoid_attack"].value == concealment_linkage.medoid(data, released, list(data)).value
     other = Recipe.model_validate({"attributes": {name: {"role": "quasi"} for name in data}, "steps": []})
-    assert linking.attacks(other, schema, data, released) == []
+    assert concealment_attacks.attacks(other, schema, data, released) == []
 
 
 @pytest.mark.parametrize(
@@ -546,7 +548,7 @@ def test_evaluate_tries_the_attacks() -> None:
 def test_a_wrong_truth_is_refused(rows: list[float], words: str) -> None:
     data = crowd(3)
     with pytest.raises(InputError, match=words):
-        linking.owners(Dataset.of({"row": rows}), data, data)
+        concealment_attacks.owners(Dataset.of({"row": rows}), data, data)
 
 
 def test_the_truth_that_is_written_is_the_one_that_evaluate_asks_for(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.naive_concealment import possible_pairs
 
-from oboro.evaluate.concealment import KConcealment
-from oboro.evaluate.consistency import Reach, reach
-from oboro.evaluate.correspondence import Relation, correspondence, relation
-from oboro.evaluate.verify import Promise
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import HierarchySpec
+from oboro.table.labels.possible_values import Reach, reach
+from oboro.verifier.concealment_model import KConcealment
+from oboro.verifier.matching import Relation, correspondence, relation
+from oboro.verifier.table_check import Promise
 
 graphs = st.sampled_from([1, 2, 3, 4, 5, 6, 7, 7, 7]).flatmap(
     lambda n: st.sampled_from([*range(1, n + 1), n, n]).flatmap(

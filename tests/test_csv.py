@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oboro.errors import FileError
-from oboro.io import blocks, parse
+from oboro.io.csv import blocks, parse
+from oboro.io.csv.kernels import numbering
+from oboro.io.csv.kernels.cells import hash_of, pack
 from oboro.io.files import read
-from oboro.kernels import numbering
-from oboro.kernels.cells import hash_of, pack
 
 SLOW = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
 

@@ -22,10 +22,10 @@ from tests.naive_records import (
     values,
 )
 
+from oboro.decide.outliers import Outliers
 from oboro.errors import ColumnError, UsageError
-from oboro.evaluate.outliers import Outliers
 from oboro.table.dataset import Column, Dataset
-from oboro.techniques.conditions import Condition
+from oboro.techniques.columns.conditions import Condition
 from oboro.techniques.drop import DropRecords
 
 # drop records: conditions ---------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from oboro.app.cli import app
 from oboro.errors import InputError, UsageError
-from oboro.evaluate.report import Report
+from oboro.report import Report
 
 RUN = CliRunner()
 

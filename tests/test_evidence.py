@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 import oboro
 from oboro.app.cli import app
 from oboro.errors import FileError, UsageError
-from oboro.evaluate.report import Report
+from oboro.report import Report
 
 RUN = CliRunner()
 ROWS = 120
@@ -32,8 +32,8 @@ ROWS = 120
 @pytest.fixture(autouse=True)
 def no_models_no_attacks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models and attacks take most of the time and are tested elsewhere."""
-    monkeypatch.setattr("oboro.evaluate.report.usefulness.fidelity", lambda *tables, **options: [])
-    monkeypatch.setattr(sys.modules["oboro.evaluate.report.build"], "attack", lambda *tables, **options: [])
+    monkeypatch.setattr("oboro.report.usefulness.fidelity", lambda *tables, **options: [])
+    monkeypatch.setattr(sys.modules["oboro.report.build"], "attack", lambda *tables, **options: [])
 
 
 def people() -> dict[str, list[Any]]:

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
 from oboro.errors import ColumnError, InputError, UsageError
-from oboro.evaluate import density_ratio as ratio
-from oboro.evaluate.density_ratio import density_ratio, divergence, kullback_leibler
-from oboro.evaluate.dependence import correlation_difference, correlations
-from oboro.evaluate.divergence import divergences, histogram_divergence, jensen_shannon
-from oboro.evaluate.features import side_by_side, translated
-from oboro.evaluate.fidelity import fidelity
-from oboro.evaluate.learning import learned, propensity_error
-from oboro.evaluate.meaning import Meaning
-from oboro.evaluate.metrics import Measure
+from oboro.measure.metrics import Measure
+from oboro.measure.statistics import density_ratio as ratio
+from oboro.measure.statistics.correlations import correlation_difference, correlations
+from oboro.measure.statistics.density_ratio import density_ratio, divergence, kullback_leibler
+from oboro.measure.statistics.divergence import divergences, histogram_divergence, jensen_shannon
+from oboro.measure.statistics.features import side_by_side, translated
+from oboro.measure.statistics.fidelity import fidelity
+from oboro.measure.statistics.learning import learned, propensity_error
 from oboro.table.dataset import Column, Dataset
+from oboro.table.labels.released_values import Meaning
 
 
 def values(measures: list[Measure]) -> dict[tuple[str, str | None], float | None]:

@@ -15,11 +15,11 @@ import pytest
 from typer.testing import CliRunner
 
 from oboro.app.cli import app
-from oboro.app.foreign import comparable, renaming
+from oboro.attacks.row_pairing import correspond
 from oboro.errors import UsageError
-from oboro.evaluate.implied import implied
-from oboro.evaluate.pairing import correspond
+from oboro.recipe.comparable import comparable, renaming
 from oboro.table.dataset import Column, Dataset
+from oboro.table.labels.implied_hierarchy import implied
 
 RUN = CliRunner()
 AGES = list(range(20, 60))
@@ -33,7 +33,7 @@ SUBTITLE = {"HS": "low", "BSc": "low", "MSc": "high"}
 @pytest.fixture(autouse=True)
 def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
     """Training models takes most of the time and is tested elsewhere."""
-    monkeypatch.setattr("oboro.evaluate.report.usefulness.fidelity", lambda *tables, **options: [])
+    monkeypatch.setattr("oboro.report.usefulness.fidelity", lambda *tables, **options: [])
 
 
 def write(path: Path, head: list[str], rows: list[tuple[Any, ...]], **style: Any) -> Path:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oboro.evaluate.identifiers import scan, unseen
+from oboro.measure.identifiers import scan, unseen
 from oboro.table.dataset import Dataset
-from oboro.table.passing import Unread
+from oboro.table.unread import Unread
 
 ROWS = 200
 DRAW = random.Random(1)

@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from oboro.errors import ColumnError, FileError, UsageError
-from oboro.io import streams
-from oboro.io.dialect import Dialect, dialect_of
+from oboro.io import byte_streams
+from oboro.io.byte_streams import encoding_of
+from oboro.io.csv.dialect import Dialect, dialect_of
 from oboro.io.files import read
 from oboro.io.output import atomic, check_output, write
-from oboro.io.streams import encoding_of
 from oboro.table.dataset import Dataset
 
 JAPANESE = "氏名,住所,年齢\n佐藤 花子,東京都千代田区一番町1-1,31\n表示ソ,十～－ヱ,40\n"
@@ -56,7 +56,7 @@ def test_text_that_turns_japanese_late(tmp_path: Path) -> None:
     rows = "".join(f"{n},plain\n" for n in range(40_000))
     path = tmp_path / "late.csv"
     path.write_bytes(("a,b\n" + rows + "1,日本\n").encode("cp932"))
-    assert path.stat().st_size > streams.SAMPLE
+    assert path.stat().st_size > byte_streams.SAMPLE
     source = read(path)
     assert source.data["b"].values.to_pylist() == ["plain", "日本"]
     assert source.dialect is not None
@@ -64,7 +64,7 @@ def test_text_that_turns_japanese_late(tmp_path: Path) -> None:
 
 
 def test_characters_cut_by_the_pieces_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "PIECE", 7)
+    monkeypatch.setattr(byte_streams, "PIECE", 7)
     for encoding in ("cp932", "utf-16"):
         path = tmp_path / f"{encoding}.csv"
         path.write_bytes(("氏,住\n" + "日本語,東京\n" * 50).encode(encoding))

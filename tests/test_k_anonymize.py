@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oboro.decide.lattice.node_check import Lens
+from oboro.decide.lattice.objective import loss_of
+from oboro.decide.lattice.problem import Problem
+from oboro.decide.lattice.search import search
 from oboro.errors import ColumnError, PromiseError, UsageError
-from oboro.evaluate.verify import verify
-from oboro.partition.lens import Lens
-from oboro.partition.losses import loss_of
-from oboro.partition.problem import Problem
-from oboro.partition.search import search
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import HierarchySpec
 from oboro.table.schema import Attribute, Schema
 from oboro.techniques.base import Work
-from oboro.techniques.demands import Closeness, Diversity
+from oboro.techniques.demands.models_asked import Closeness, Diversity
 from oboro.techniques.k_anonymize import KAnonymize
+from oboro.verifier.table_check import verify
 
 AGES = {"role": "quasi", "hierarchy": {"intervals": [10, 20]}}
 PEOPLE = {

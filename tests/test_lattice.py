@@ -10,14 +10,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.naive_lattice import Naive, breaks
 
-from oboro.kernels import lattice as kernels
-from oboro.partition.lattice import Lattice
-from oboro.partition.lens import Lens
-from oboro.partition.losses import CellLoss, loss_of
-from oboro.partition.population import Population
-from oboro.partition.problem import Problem
-from oboro.partition.rules import alpha_rule, closeness_rule, diversity_rule
-from oboro.partition.search import search
+from oboro.decide.class_rules import alpha_rule, closeness_rule, diversity_rule
+from oboro.decide.lattice.kernels import node_classes as kernels
+from oboro.decide.lattice.node_check import Lens
+from oboro.decide.lattice.nodes import Lattice
+from oboro.decide.lattice.objective import CellLoss, loss_of
+from oboro.decide.lattice.population_counts import Population
+from oboro.decide.lattice.problem import Problem
+from oboro.decide.lattice.search import search
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import HierarchySpec
 from oboro.table.values import texts_of

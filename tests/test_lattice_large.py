@@ -13,24 +13,24 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.test_lattice import LOSSES, Case, assert_equals_brute_force, cases, larger_case
 
+from oboro.decide.lattice import anytime, levels_by_class, search, search_limits, sliced_check
+from oboro.decide.lattice.kernels import marking
+from oboro.decide.lattice.node_check import Lens
+from oboro.decide.lattice.nodes import Lattice
+from oboro.decide.lattice.objective import CellLoss, loss_of
+from oboro.decide.lattice.problem import Problem
+from oboro.decide.lattice.sliced_check import Slices
 from oboro.errors import UsageError
-from oboro.evaluate.verify import verify
-from oboro.kernels import board
-from oboro.partition import anytime, recode, search, slices, watch
-from oboro.partition.lattice import Lattice
-from oboro.partition.lens import Lens
-from oboro.partition.losses import CellLoss, loss_of
-from oboro.partition.problem import Problem
-from oboro.partition.slices import Slices
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec, Level
+from oboro.verifier.table_check import verify
 
 
 @pytest.fixture(params=[64, 0], ids=["counters", "hashed"])
 def tiny_slices(request, monkeypatch):
-    monkeypatch.setattr(slices, "MANY_ROWS", 0)
-    monkeypatch.setattr(slices, "SLICE_ROWS", 5)
-    monkeypatch.setattr(slices, "SPARSE", request.param)
+    monkeypatch.setattr(sliced_check, "MANY_ROWS", 0)
+    monkeypatch.setattr(sliced_check, "SLICE_ROWS", 5)
+    monkeypatch.setattr(sliced_check, "SPARSE", request.param)
 
 
 def plain(case):
@@ -132,7 +132,7 @@ def test_local_recoding_equals_plain_loops(case, random):
     problem, naive = case.problem(), case.naive()
     order = list(range(naive.n))
     random.shuffle(order)
-    found, shuffled = recode.recode(problem), recode.recode(case.problem(order))
+    found, shuffled = levels_by_class.recode(problem), levels_by_class.recode(case.problem(order))
     assert (found is None) == (shuffled is None)
     if found is None:
         return
@@ -155,7 +155,7 @@ def test_local_recoding_equals_plain_loops(case, random):
 def released_first(problem, naive):
     """The node at which the greedy rule releases each record: the first in order of loss where its class is safe."""
     left, first = list(range(naive.n)), {}
-    for node in recode._visits(problem):
+    for node in levels_by_class._visits(problem):
         groups: dict = {}
         for row in left:
             groups.setdefault(tuple(naive.labels[a][level][row] for a, level in enumerate(node)), []).append(row)
@@ -179,7 +179,7 @@ def test_local_recoding_of_adult_keeps_more_than_arx(arx_adult):
     )
     loss = loss_of("arx", columns, hierarchies, [1.0] * len(names), 5)
     problem = Problem(columns, hierarchies, 5, 0, (), CellLoss("granularity", loss.weights, loss.charges))
-    found = recode.recode(problem)
+    found = levels_by_class.recode(problem)
     assert found.suppressed == 0
     assert 1 - found.loss > 0.9377
     assert found.classes > 4386
@@ -196,7 +196,7 @@ def test_local_recoding_refuses_lattices_that_cannot_be_put_in_order():
     columns, hierarchies = (column,) * 23, (HierarchySpec().build("a", column),) * 23
     problem = Problem(columns, hierarchies, 1, 0, (), loss_of("loss", columns, hierarchies, [1.0] * 23, 1))
     with pytest.raises(UsageError, match="fewer"):
-        recode.recode(problem)
+        levels_by_class.recode(problem)
 
 
 SHAPES = st.lists(st.integers(1, 4), min_size=1, max_size=4)
@@ -209,20 +209,20 @@ def test_board_kernels_equal_plain_loops(shape, data):
     nodes = list(product(*map(range, shape)))
     marked = np.array(data.draw(st.lists(st.booleans(), min_size=len(nodes), max_size=len(nodes))))
     below, above = np.empty(len(nodes), np.int32), np.empty(len(nodes), np.int32)
-    board.count_below(marked, np.array(shape), below)
-    board.count_above(marked, np.array(shape), above)
+    marking.count_below(marked, np.array(shape), below)
+    marking.count_above(marked, np.array(shape), above)
     for i, node in enumerate(nodes):
         finer = [all(x <= y for x, y in zip(other, node, strict=True)) for other in nodes]
         coarser = [all(x >= y for x, y in zip(other, node, strict=True)) for other in nodes]
         assert (below[i], above[i]) == ((marked & finer).sum(), (marked & coarser).sum())
     one, other = (np.array(data.draw(st.sampled_from(nodes))) for _ in range(2))
     first, last, out = np.minimum(one, other), np.maximum(one, other), np.zeros(len(nodes))
-    board.raise_box(first, last, np.array(shape), 2.0, out)
+    marking.raise_box(first, last, np.array(shape), 2.0, out)
     assert [value == 2.0 for value in out] == [
         bool((first <= n).all() and (n <= last).all()) for n in map(np.array, nodes)
     ]
     least = np.array(shape) - 1
-    board.meet(marked, np.array(shape), least)
+    marking.meet(marked, np.array(shape), least)
     expected = np.min([n for n, m in zip(nodes, marked, strict=True) if m], axis=0) if marked.any() else lattice.top
     assert tuple(least) == tuple(expected)
 
@@ -300,7 +300,7 @@ def test_a_second_interrupt_is_answered_as_before(monkeypatch):
 
 
 def test_a_search_tells_how_far_it_is(monkeypatch):
-    monkeypatch.setattr(watch, "EVERY", 0.0)
+    monkeypatch.setattr(search_limits, "EVERY", 0.0)
     told: list = []
     found = search.search(larger_case("loss", rows=300, attributes=5).problem(), tell=told.append)
     assert [one.evaluated for one in told] == sorted(one.evaluated for one in told)

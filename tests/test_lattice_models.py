@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 import oboro
 from oboro.app.cli import app
+from oboro.decide.lattice.node_check import Lens
 from oboro.errors import InputError, OboroError, PromiseError, UsageError
-from oboro.evaluate.verify import verify
-from oboro.partition.lens import Lens
 from oboro.techniques.k_anonymize import KAnonymize, _least_size
+from oboro.verifier.table_check import verify
 
 PARTS = [0.0, 0.0, 0.1, 0.25, 0.3, 0.5, 0.6, 0.75, 1.0]
 

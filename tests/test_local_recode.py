@@ -14,20 +14,20 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from tests.naive_local import Naive, as_sets, grouped
 
-from oboro.checks import SCHEMA, check, tables
+from oboro.decide.class_rules import closeness_rule, diversity_rule
+from oboro.decide.local import records as local
+from oboro.decide.local.mondrian import mondrian
+from oboro.decide.local.records import Ordered, Records, Tree
+from oboro.decide.local.top_down import patterns, published, top_down
 from oboro.errors import ColumnError, InputError, PromiseError, UsageError
-from oboro.evaluate.models import DistinctLDiversity, EntropyLDiversity, KAnonymity, RecursiveLDiversity, TCloseness
-from oboro.evaluate.utility import utility
-from oboro.partition import local
-from oboro.partition.local import Ordered, Records, Tree
-from oboro.partition.mondrian import mondrian
-from oboro.partition.rules import closeness_rule, diversity_rule
-from oboro.partition.top_down import patterns, published, top_down
+from oboro.measure.utility import utility
 from oboro.table.dataset import Column, Dataset
 from oboro.table.schema import Attribute, Schema
 from oboro.techniques.base import Work
+from oboro.techniques.checks import SCHEMA, check, tables
 from oboro.techniques.k_anonymize import KAnonymize
 from oboro.techniques.local_recode import LocalRecode
+from oboro.verifier.models import DistinctLDiversity, EntropyLDiversity, KAnonymity, RecursiveLDiversity, TCloseness
 
 TREE = {"tree": {"north": ["a", "b", "c"], "south": {"east": ["d", "e"], "west": ["f", "g"]}}}
 METHODS = ["mondrian", "relaxed_mondrian", "top_down"]

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from oboro.decide.outliers import Outliers
+from oboro.decide.outliers.combinations import highest
+from oboro.decide.outliers.single_values import quantiles
 from oboro.errors import ColumnError, UsageError
-from oboro.evaluate.outliers import Outliers
-from oboro.evaluate.outliers.multivariate import highest
-from oboro.evaluate.outliers.special import special_uniques
-from oboro.evaluate.outliers.univariate import quantiles
 from oboro.table.dataset import Dataset
+from oboro.table.special_uniques import special_uniques
 
 RNG = np.random.default_rng(0)
 

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oboro.errors import FileError, UsageError
-from oboro.io.dialect import Dialect
+from oboro.io.csv.dialect import Dialect
 from oboro.io.files import read
 from oboro.io.output import atomic, check_output, write, write_blocks
 from oboro.table.dataset import Column, Dataset

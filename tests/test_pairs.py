@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats.contingency import association
 
-from oboro.evaluate.changes import changed_cells
-from oboro.evaluate.identifiers import scan
-from oboro.evaluate.pairs import associations, pairs
+from oboro.measure.changed_cells import changed_cells
+from oboro.measure.identifiers import scan
+from oboro.measure.statistics.associations import associations, pairs
 from oboro.table.dataset import Dataset
 
 

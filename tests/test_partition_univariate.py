@@ -14,19 +14,19 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy import stats
 
-from oboro.checks import check, tables
+from oboro.decide.intervals.univariate import Intervals, univariate
 from oboro.errors import ColumnError, InputError
-from oboro.evaluate.models import KAnonymity
-from oboro.evaluate.verify import verify
-from oboro.partition.univariate import Intervals, univariate
 from oboro.table.dataset import Dataset
 from oboro.table.schema import Attribute, Schema
 from oboro.table.values import Kind
 from oboro.techniques.base import Outcome, Technique, Work
-from oboro.techniques.density import Density
+from oboro.techniques.checks import check, tables
+from oboro.techniques.columns.density import Density
+from oboro.techniques.columns.interval_labels import spans
 from oboro.techniques.partition_univariate import PartitionUnivariate
-from oboro.techniques.spans import spans
 from oboro.techniques.synthesize import Synthesize
+from oboro.verifier.models import KAnonymity
+from oboro.verifier.table_check import verify
 
 EXAMPLES: list[Technique] = [
     PartitionUnivariate(attribute="age", k=3),
@@ -230,7 +230,7 @@ def test_the_line_density_by_hand() -> None:
 def test_the_line_density_is_nearer_to_the_truth(method: Any, most: float) -> None:
     """KL(truth ‖ density) on the three mixtures of the paper, n = 1,000, k = 5, as a part of the uniform one's: at most
     0.7 by BIC; about the same where intervals are many and small."""
-    from oboro.app.bench.histogram import MIXTURES, true_divergence
+    from oboro.papers.histogram_bench import MIXTURES, true_divergence
 
     rng = np.random.default_rng(11)
     loss: dict[str, list[float]] = {"uniform": [], "linear": []}

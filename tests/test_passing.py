@@ -20,15 +20,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oboro import checks
 from oboro.errors import FileError, OboroError
-from oboro.io import blocks, parquet
 from oboro.io import files as files_module
+from oboro.io.csv import blocks
+from oboro.io.csv.copy_through import Splice
 from oboro.io.files import read
-from oboro.io.splice import Splice
-from oboro.recipe import Recipe
+from oboro.io.parquet import encode
+from oboro.recipe.recipe import Recipe
 from oboro.table.dataset import Dataset
-from oboro.table.passing import Raw, Unread, unread
+from oboro.table.unread import Raw, Unread, unread
+from oboro.techniques import checks
 from oboro.techniques.base import Technique, Work
 
 NAMES = ("name", "age", "sex", "note", "zip", "extra")
@@ -193,8 +194,8 @@ def test_each_core_reads_its_part(tmp_path: Path, cores: int) -> None:
     table = people(5000)
     pq.write_table(table, tmp_path / "in.parquet", row_group_size=700)
     counted: list[int] = []
-    with patch.object(parquet, "SMALL", 500), patch.object(parquet.os, "cpu_count", lambda: cores):
-        found = parquet.encode(
+    with patch.object(encode, "SMALL", 500), patch.object(encode.os, "cpu_count", lambda: cores):
+        found = encode.encode(
             str(tmp_path / "in.parquet"), table.column_names, lambda done, total: counted.append(done)
         )
     assert found.to_arrow().equals(read(tmp_path / "in.parquet").data.to_arrow())

@@ -17,8 +17,8 @@ from pydantic import ValidationError
 from scipy.optimize import minimize
 
 from oboro.errors import ColumnError, UsageError
-from oboro.evaluate.reconstruct import _bayes, reconstruct
-from oboro.evaluate.retention import Domain, gather, pk_evidence, spread
+from oboro.measure.reconstruction import _bayes, reconstruct
+from oboro.measure.retention_replacement import Domain, gather, pk_evidence, spread
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.schema import Attribute, Role, Schema

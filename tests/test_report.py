@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oboro.errors import FileError
-from oboro.evaluate.report import Report, build
-from oboro.evaluate.report.charts import clip
-from oboro.evaluate.report.distributions import MISSING, OTHER, SPECIAL, SUPPRESSED, Bar, compare
-from oboro.evaluate.report.sections import MOST_PICTURES, sections
-from oboro.evaluate.verdict import Verification
-from oboro.evaluate.verify import verify
+from oboro.report import Report, build
+from oboro.report.distributions import MISSING, OTHER, SPECIAL, SUPPRESSED, Bar, compare
+from oboro.report.page.charts import clip
+from oboro.report.sections.sections import MOST_PICTURES, sections
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.verifier.table_check import verify
+from oboro.verifier.verdict import Verification
 
 HOSTILE = "<script>alert(1)</script>"
 ATTRIBUTE = '" onload="alert(2)'

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.test_report_language import STREAM, demo
 
-from oboro.evaluate.report import Report
+from oboro.report import Report
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 WIDTHS = {"desk": 1200, "tablet": 768, "phone": 375}

@@ -15,7 +15,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 import oboro
-from oboro.evaluate.report import Report
+from oboro.report import Report
 from oboro.techniques import TECHNIQUES
 
 SCHEMA = Draft202012Validator(Report.json_schema())
@@ -101,8 +101,8 @@ def everything(report: Report) -> str:
 def test_no_canary_sings(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANARY_KEY", KEY)
     if step not in ("noise", "k_anonymize"):  # models and attacks take most of the time
-        monkeypatch.setattr("oboro.evaluate.report.usefulness.fidelity", lambda *tables, **options: [])
-        monkeypatch.setattr(sys.modules["oboro.evaluate.report.build"], "attack", lambda *tables, **options: [])
+        monkeypatch.setattr("oboro.report.usefulness.fidelity", lambda *tables, **options: [])
+        monkeypatch.setattr(sys.modules["oboro.report.build"], "attack", lambda *tables, **options: [])
     table = people()
     source, output = tmp_path / "canaryinput.csv", tmp_path / "canaryoutput.csv"
     rows = zip(*table.values(), strict=True)

@@ -14,10 +14,11 @@ from tests.test_report import Page
 from tests.test_report_browser import DRAWN, browser  # noqa: F401  (a fixture)
 
 import oboro
-from oboro.evaluate.report import Report, build, language
-from oboro.evaluate.report.charts import heat, timeline
-from oboro.evaluate.stream_verify import verify_stream
+from oboro.report import Report, build
+from oboro.report.page.charts import heat, timeline
+from oboro.report.text import language
 from oboro.table.dataset import Dataset
+from oboro.verifier.stream_check import verify_stream
 
 Table = dict[str, list[Any]]
 RNG = np.random.default_rng(7)

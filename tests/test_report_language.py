@@ -11,9 +11,10 @@ from tests.test_report import Page, make, tables
 
 import oboro
 from oboro.errors import UsageError
-from oboro.evaluate.report import Report, build, language
-from oboro.evaluate.report.japanese import JAPANESE, PICTURE_WORDS
-from oboro.evaluate.verify import verify
+from oboro.report import Report, build
+from oboro.report.text import language
+from oboro.report.text.japanese import JAPANESE, PICTURE_WORDS
+from oboro.verifier.table_check import verify
 
 STREAM = [
     {

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import oboro
-from oboro.evaluate.report import Report
-from oboro.evaluate.report.public import DECISIONS
-from oboro.release import Release
+from oboro.recipe.release import Release
+from oboro.report import Report
+from oboro.report.public import DECISIONS
 
 SEED = 918273645
 RARE = ("Kuru disease", "Zzyzx-9", "31415926")

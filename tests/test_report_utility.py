@@ -14,9 +14,10 @@ from typer.testing import CliRunner
 import oboro
 from oboro.app.cli import app
 from oboro.errors import UsageError
-from oboro.evaluate.fidelity import fidelity
-from oboro.evaluate.report import Report, language
-from oboro.release import bound_hierarchies
+from oboro.measure.statistics.fidelity import fidelity
+from oboro.recipe.release import bound_hierarchies
+from oboro.report import Report
+from oboro.report.text import language
 
 ROWS = 300
 

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oboro.errors import ColumnError, InputError, UsageError
-from oboro.evaluate.classes import class_sizes
-from oboro.evaluate.risk import Bin, risk
+from oboro.measure.risk import Bin, risk
 from oboro.table.dataset import Dataset
+from oboro.verifier.classes import class_sizes
 
 values = st.sampled_from(["a", "b", "*", None])
 rows = st.lists(st.tuples(values, st.sampled_from([1, 2, None])), min_size=1, max_size=30)

@@ -13,10 +13,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from oboro.app.bench.delay_free import COLUMNS, _adult, _correlated
 from oboro.errors import ColumnError, FileError, UsageError
-from oboro.evaluate.stream_verify import Pairing, candidates, verify_stream
+from oboro.papers.delay_free_bench import COLUMNS, _adult, _correlated
 from oboro.stream import DelayFree
+from oboro.verifier.stream_check import Pairing, candidates, verify_stream
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import naive_stream as naive
 
-from oboro.evaluate.stream_verify import Pairing, candidates, verify_stream
 from oboro.stream import DelayFree
+from oboro.verifier.stream_check import Pairing, candidates, verify_stream
 
 MODES = ["swap", "count", "paper", "sequential", "fixed"]
 NAMES = ["x", "y", "z"]

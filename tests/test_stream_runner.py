@@ -23,13 +23,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.stream_driver import least
 
-from oboro.app.stream import pseudonyms, run, settings
 from oboro.errors import FileError, RecipeError, UsageError
-from oboro.evaluate.stream_verify import verify_stream
-from oboro.recipe import Recipe
-from oboro.stream.records import BadRecord, Blocks, Csv, Ndjson, decode_json, encode_json
-from oboro.stream.state import Batch, Folder
+from oboro.recipe.recipe import Recipe
+from oboro.recipe.stream import pseudonyms, settings
+from oboro.recipe.stream import run_stream as run
+from oboro.stream.runner.codecs import BadRecord, Blocks, Csv, Ndjson, decode_json, encode_json
+from oboro.stream.runner.state_folder import Batch, Folder
 from oboro.techniques import Pseudonymize
+from oboro.verifier.stream_check import verify_stream
 
 RECIPE = """
 attributes:

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from oboro.app.cli import app
-from oboro.app.stream import run
+from oboro.recipe.stream import run_stream as run
 
 RECIPE = """
 attributes:

@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from oboro.errors import UsageError
-from oboro.io.japan import PREFECTURES
-from oboro.io.synth import JOBS, hierarchy_csv, people, people_hierarchies, people_recipe
-from oboro.io.synth_purchases import BLOCK, purchases, purchases_hierarchies, purchases_recipe
+from oboro.samples.japan_names import PREFECTURES
+from oboro.samples.people_table import JOBS, hierarchy_csv, people, people_hierarchies, people_recipe
+from oboro.samples.purchases_table import BLOCK, purchases, purchases_hierarchies, purchases_recipe
 from oboro.table.hierarchy import HierarchySpec
 
 ROWS = 20_000
@@ -183,7 +183,7 @@ def test_the_purchase_recipe_drops_the_name_where_there_is_one(columns: int) -> 
 
 
 def test_the_recipe_runs_on_the_people(tmp_path: Path) -> None:
-    from oboro.recipe import Recipe
+    from oboro.recipe.recipe import Recipe
 
     for name, rows in people_hierarchies().items():
         (tmp_path / f"{name}.csv").write_text(hierarchy_csv(rows), encoding="utf-8")

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from oboro.errors import ColumnError, InputError, UsageError
-from oboro.kernels import swapping
 from oboro.table.dataset import Column, Dataset
 from oboro.table.schema import Schema
+from oboro.techniques import kernels
 from oboro.techniques.base import Work
+from oboro.techniques.columns.numeric import differing, narrowed, places, quoted, written
 from oboro.techniques.noise import Bounds, Noise, reflect
-from oboro.techniques.numeric import differing, narrowed, places, quoted, written
 from oboro.techniques.round import Round
 from oboro.techniques.swap import Swap
 
@@ -211,7 +211,7 @@ def test_pairing_agrees_with_plain_lists(ranks, window):
     free, draws = np.array([one for one, _ in ranks], dtype=bool), np.array([draw for _, draw in ranks], dtype=float)
     out = np.empty(len(ranks), dtype=np.int64)
     before = free.copy()
-    swapping.pair(free, window, draws, out)
+    kernels.pair(free, window, draws, out)
     assert out.tolist() == naive_pair(before, window, draws)
     assert (free == before).all()
 

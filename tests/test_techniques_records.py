@@ -31,8 +31,8 @@ from oboro.table.schema import Role
 from oboro.techniques.base import Work
 from oboro.techniques.drop import DropColumns
 from oboro.techniques.generalize import Generalize
-from oboro.techniques.order import Shuffle, Sort
 from oboro.techniques.sample import Sample
+from oboro.techniques.sort import Shuffle, Sort
 
 # sort -----------------------------------------------------------------------------------------------------------------
 

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oboro.decide.intervals import kernels
+from oboro.decide.intervals.hansen import _by_monotony, _by_window, hansen
+from oboro.decide.intervals.histogram import complexity
+from oboro.decide.intervals.univariate import Intervals, Method, univariate
 from oboro.errors import InputError
-from oboro.kernels import univariate as kernels
-from oboro.partition.hansen import _by_monotony, _by_window, hansen
-from oboro.partition.histogram import complexity
-from oboro.partition.univariate import Intervals, Method, univariate
 
 METHODS: tuple[Method, ...] = ("hansen", "hist_aic", "hist_bic", "hist_nml")
 

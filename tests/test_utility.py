@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from scipy.stats import ks_2samp, wasserstein_distance
 
 from oboro.errors import ColumnError, UsageError
-from oboro.evaluate.meaning import positions
-from oboro.evaluate.metrics import Measure
-from oboro.evaluate.utility import utility
+from oboro.measure.metrics import Measure
+from oboro.measure.utility import utility
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.table.labels.released_values import positions
 
 
 def measured(original: Dataset, released: Dataset, **options: Any) -> dict[tuple[str, str | None], Measure]:

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oboro.evaluate.dependence import correlation_difference
-from oboro.evaluate.divergence import divergences
-from oboro.evaluate.meaning import Meaning
-from oboro.evaluate.report.build import build
-from oboro.evaluate.utility import utility
+from oboro.measure.statistics.correlations import correlation_difference
+from oboro.measure.statistics.divergence import divergences
+from oboro.measure.utility import utility
+from oboro.report.build import build
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import HierarchySpec
+from oboro.table.labels.released_values import Meaning
 
 TREE = {"north": {"hill": ["a", "b"], "lake": ["c", "d"]}, "south": {"sea": ["e", "f"], "moor": ["g"]}}
 UNDER = {"hill": "ab", "lake": "cd", "north": "abcd", "sea": "ef", "moor": "g", "south": "efg", "*": "abcdefg"}

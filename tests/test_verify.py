@@ -20,9 +20,13 @@ from scipy.optimize import linprog
 
 import oboro
 from oboro.errors import ColumnError, HierarchyError, UsageError
-from oboro.evaluate.classes import Classes
-from oboro.evaluate.entropy import _decide
-from oboro.evaluate.models import (
+from oboro.kernels import tallying
+from oboro.table.dataset import Column, Dataset
+from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.verifier import kernels
+from oboro.verifier.classes import Classes
+from oboro.verifier.entropy import _decide
+from oboro.verifier.models import (
     AlphaK,
     DistinctLDiversity,
     EntropyLDiversity,
@@ -31,10 +35,7 @@ from oboro.evaluate.models import (
     RecursiveLDiversity,
     TCloseness,
 )
-from oboro.evaluate.verify import Promise, Verification, verify
-from oboro.kernels import histograms
-from oboro.table.dataset import Column, Dataset
-from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.verifier.table_check import Promise, Verification, verify
 
 # The definitions, in plain loops --------------------------------------------------------------------------------------
 
@@ -266,7 +267,7 @@ def test_kernels_agree_with_plain_loops(drawn: tuple[np.ndarray, np.ndarray, int
     starts = np.concatenate([[0], np.cumsum(sizes)])
     gathered = np.empty_like(codes)
     cursor = starts[:-1].copy()
-    histograms.gather(labels, codes, cursor, gathered)
+    tallying.gather(labels, codes, cursor, gathered)
     assert gathered.tolist() == [int(c) for label in range(len(sizes)) for c in codes[labels == label]]
     assert (cursor == starts[1:]).all()
 
@@ -280,7 +281,7 @@ def test_kernels_agree_with_plain_loops(drawn: tuple[np.ndarray, np.ndarray, int
 
     for most in range(4):
         out = np.empty(len(sizes), np.int64)
-        histograms.largest(found.counts, found.starts, most, out)
+        kernels.largest(found.counts, found.starts, most, out)
         assert out.tolist() == [sum(sorted((n for _, n in one), reverse=True)[:most]) for one in naive]
 
 
@@ -292,13 +293,13 @@ def test_distance_kernels_agree_with_plain_loops(drawn: tuple[np.ndarray, np.nda
     within = [np.bincount(codes[labels == label], minlength=width) for label in range(len(sizes))]
     whole = np.bincount(codes, minlength=width)
     out = np.empty(len(sizes), np.int64)
-    histograms.equal_distance(found.codes, found.counts, found.starts, sizes, whole, out)
+    kernels.equal_distance(found.codes, found.counts, found.starts, sizes, whole, out)
     assert out.tolist() == [np.abs(one * n - whole * one.sum()).sum() for one in within]
 
     below = np.concatenate([[0], np.cumsum(whole)]).astype(kind)
     prefix = np.concatenate([[0], np.cumsum(below[1:])]).astype(kind)
     ranked = np.zeros(len(sizes), kind)
-    histograms.ordered_distance(found.codes, found.counts, found.starts, sizes, below, prefix, ranked)
+    kernels.ordered_distance(found.codes, found.counts, found.starts, sizes, below, prefix, ranked)
     assert ranked.tolist() == [np.abs(np.cumsum(one) * n - np.cumsum(whole) * one.sum()).sum() for one in within]
 
 

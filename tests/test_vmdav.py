@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from tests.test_microaggregate import as_sets, naive_centre, naive_distance, naive_mdav, spaces
 
-from oboro.checks import check, tables
+from oboro.decide.microaggregation import mdav as module
+from oboro.decide.microaggregation.mdav import mdav, vmdav
+from oboro.decide.space import GRID, Space
 from oboro.errors import InputError
-from oboro.partition import mdav as module
-from oboro.partition.mdav import mdav, vmdav
-from oboro.partition.space import GRID, Space
+from oboro.techniques.checks import check, tables
 from oboro.techniques.microaggregate import Microaggregate
 
 

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import naive_window as naive
 
+from oboro.decide.neighbours import SearchPlan
 from oboro.errors import ColumnError, FileError, UsageError
-from oboro.evaluate.window_verify import verify_window
-from oboro.partition.nearest import SearchPlan
 from oboro.stream import Window
-from oboro.stream.window_engine import Engine, Spec
+from oboro.stream.window.engine import Engine, Spec
+from oboro.verifier.window_check import verify_window
 
 SMALL = {"fdh": {"anchors": 2, "sets": 3}, "fdhq": {"anchors": 2, "sets": 3, "split": [22, 28, 28, 22]}}
 INDEXES = ["auto", "exhaustive", "fdh", "fdhq"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from oboro.app.bench import window as bench
-from oboro.app.bench.rows import Row
+from oboro.papers import window_bench as bench
+from oboro.papers.figures import Row
 
 
 def test_region_sizes_are_of_the_same_anchors() -> None:

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import naive_window as naive
 
+from oboro.decide.neighbours import Nearest, SearchPlan
+from oboro.decide.neighbours.kernels.live_set import occupancy
+from oboro.decide.neighbours.search_plan import anchors_of
 from oboro.errors import UsageError
-from oboro.kernels.live import occupancy
-from oboro.partition.nearest import Nearest, SearchPlan
-from oboro.partition.nearest.plan import anchors_of
 
 SPLITS = [[25, 25, 25, 25], [22, 28, 28, 22], [10, 20, 70], [1, 1]]
 

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from oboro.app.stream import _watch, run
+from oboro.app.stream import _watch
 from oboro.errors import UsageError
-from oboro.evaluate.window_verify import verify_window
+from oboro.recipe.stream import run_stream as run
+from oboro.verifier.window_check import verify_window
 
 RECIPE = """
 attributes:

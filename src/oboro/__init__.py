@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 
 # Where each public name lives. Nothing is imported before it is used, so that `import oboro` and `oboro --help` stay fast.
 _ROOMS = {
-    "BottomCode": "oboro.techniques.coding",
+    "BottomCode": "oboro.techniques.top_code",
     "Dataset": "oboro.table.dataset",
     "DropColumns": "oboro.techniques.drop",
     "DropRecords": "oboro.techniques.drop",
@@ -24,27 +24,27 @@ _ROOMS = {
     "LocalRecode": "oboro.techniques.local_recode",
     "Microaggregate": "oboro.techniques.microaggregate",
     "Noise": "oboro.techniques.noise",
-    "Outliers": "oboro.evaluate.outliers",
+    "Outliers": "oboro.decide.outliers",
     "PartitionUnivariate": "oboro.techniques.partition_univariate",
     "PkAnonymize": "oboro.techniques.pk_anonymize",
     "Pseudonymize": "oboro.techniques.pseudonymize",
-    "Recipe": "oboro.recipe",
-    "Release": "oboro.release",
+    "Recipe": "oboro.recipe.recipe",
+    "Release": "oboro.recipe.release",
     "Round": "oboro.techniques.round",
     "Sample": "oboro.techniques.sample",
-    "Shuffle": "oboro.techniques.order",
-    "Sort": "oboro.techniques.order",
+    "Shuffle": "oboro.techniques.sort",
+    "Sort": "oboro.techniques.sort",
     "Swap": "oboro.techniques.swap",
     "Synthesize": "oboro.techniques.synthesize",
-    "TopCode": "oboro.techniques.coding",
-    "attack": "oboro.evaluate.attacks",
-    "fidelity": "oboro.evaluate.fidelity",
-    "pk_evidence": "oboro.evaluate.retention",
+    "TopCode": "oboro.techniques.top_code",
+    "attack": "oboro.attacks",
+    "fidelity": "oboro.measure.statistics.fidelity",
+    "pk_evidence": "oboro.measure.retention_replacement",
     "read": "oboro.io.files",
-    "reconstruct": "oboro.evaluate.reconstruct",
-    "risk": "oboro.evaluate.risk",
-    "special_uniques": "oboro.evaluate.outliers",
-    "verify": "oboro.evaluate.verify",
+    "reconstruct": "oboro.measure.reconstruction",
+    "risk": "oboro.measure.risk",
+    "special_uniques": "oboro.decide.outliers",
+    "verify": "oboro.verifier.table_check",
 }
 
 __all__ = [
@@ -85,18 +85,16 @@ __all__ = [
 
 if TYPE_CHECKING:
     from oboro import errors, stream
-    from oboro.evaluate.attacks import attack
-    from oboro.evaluate.fidelity import fidelity
-    from oboro.evaluate.outliers import Outliers, special_uniques
-    from oboro.evaluate.reconstruct import reconstruct
-    from oboro.evaluate.retention import pk_evidence
-    from oboro.evaluate.risk import risk
-    from oboro.evaluate.verify import verify
+    from oboro.attacks import attack
+    from oboro.decide.outliers import Outliers, special_uniques
     from oboro.io.files import read
-    from oboro.recipe import Recipe
-    from oboro.release import Release
+    from oboro.measure.reconstruction import reconstruct
+    from oboro.measure.retention_replacement import pk_evidence
+    from oboro.measure.risk import risk
+    from oboro.measure.statistics.fidelity import fidelity
+    from oboro.recipe.recipe import Recipe
+    from oboro.recipe.release import Release
     from oboro.table.dataset import Dataset
-    from oboro.techniques.coding import BottomCode, TopCode
     from oboro.techniques.drop import DropColumns, DropRecords
     from oboro.techniques.generalize import Generalize
     from oboro.techniques.k_anonymize import KAnonymize
@@ -104,14 +102,16 @@ if TYPE_CHECKING:
     from oboro.techniques.local_recode import LocalRecode
     from oboro.techniques.microaggregate import Microaggregate
     from oboro.techniques.noise import Noise
-    from oboro.techniques.order import Shuffle, Sort
     from oboro.techniques.partition_univariate import PartitionUnivariate
     from oboro.techniques.pk_anonymize import PkAnonymize
     from oboro.techniques.pseudonymize import Pseudonymize
     from oboro.techniques.round import Round
     from oboro.techniques.sample import Sample
+    from oboro.techniques.sort import Shuffle, Sort
     from oboro.techniques.swap import Swap
     from oboro.techniques.synthesize import Synthesize
+    from oboro.techniques.top_code import BottomCode, TopCode
+    from oboro.verifier.table_check import verify
 
 
 def __getattr__(name: str) -> Any:

@@ -40,7 +40,7 @@ from oboro.app.stream import stream
 from oboro.app.verify import verify
 
 if TYPE_CHECKING:
-    from oboro.release import Release
+    from oboro.recipe.release import Release
 
 __all__ = ["app", "main"]
 
@@ -131,7 +131,7 @@ def init(
 
     Example: `oboro init people.csv > recipe.yaml`
     """
-    from oboro.app.starter import starter
+    from oboro.recipe.starter import starter
 
     print(starter(read_table(data, encoding, delimiter, header, sheet).data, data.name), end="")
 
@@ -164,7 +164,7 @@ def anonymize(
     """
     from oboro.errors import UsageError
     from oboro.io.output import check_output
-    from oboro.recipe import Recipe
+    from oboro.recipe.recipe import Recipe
 
     plan = Recipe.load(recipe)
     if explain:
@@ -225,15 +225,15 @@ def _report_loaded(asked: bool, stage: Any) -> Iterator[Any]:
 
 
 def _load_report() -> None:
-    import oboro.evaluate.report  # noqa: F401
-    from oboro.evaluate.learning import load
+    import oboro.report  # noqa: F401
+    from oboro.measure.statistics.learning import load
 
     load()
 
 
 def _write(release: Release, output: Path, pages: Pages, stage: Any) -> None:
     if pages.any:
-        from oboro.evaluate.report.charts import warm_up
+        from oboro.report.page.charts import warm_up
 
         stage("measuring risk and utility")
         release.report  # noqa: B018  (measured before anything is written, so that a failure leaves nothing)
@@ -319,7 +319,7 @@ def bench(
 
     Example: `oboro bench histogram --quick`
     """
-    from oboro.app.bench import run
+    from oboro.papers import run
 
     with stages() as stage:
         run(name, quick=quick, full=full, as_json=as_json, output=output, progress=stage)
@@ -334,8 +334,8 @@ def schema(
     Example: `oboro schema > recipe.schema.json`
     """
     from oboro.errors import UsageError
-    from oboro.evaluate.report import Report
-    from oboro.recipe import Recipe
+    from oboro.recipe.recipe import Recipe
+    from oboro.report import Report
 
     schemas = {"recipe": Recipe.json_schema, "report": Report.json_schema}
     if what not in schemas:

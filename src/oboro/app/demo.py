@@ -10,10 +10,10 @@ from typing import Any
 
 from oboro.errors import UsageError
 from oboro.io.output import atomic, write, write_blocks
-from oboro.io.synth import hierarchy_csv, people, people_hierarchies, people_recipe
-from oboro.io.synth_purchases import purchases, purchases_hierarchies, purchases_recipe
-from oboro.recipe import Progress, Recipe
-from oboro.release import Release
+from oboro.recipe.recipe import Progress, Recipe
+from oboro.recipe.release import Release
+from oboro.samples.people_table import hierarchy_csv, people, people_hierarchies, people_recipe
+from oboro.samples.purchases_table import purchases, purchases_hierarchies, purchases_recipe
 from oboro.table.dataset import Dataset
 
 __all__ = ["Story", "run", "synthesize"]

@@ -74,9 +74,9 @@ def evaluate(
 
     Example: `oboro evaluate people.csv released.csv --quasi age,sex,zip --sensitive disease --report report.html`
     """
-    from oboro.app.evaluating import Question
-    from oboro.app.evaluating import evaluate as measure
-    from oboro.app.foreign import renaming
+    from oboro.recipe.comparable import renaming
+    from oboro.recipe.evaluate import Question
+    from oboro.recipe.evaluate import evaluate as measure
     from oboro.table.schema import Role
 
     pages = Pages(report, public_report, lang)

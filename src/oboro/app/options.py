@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from oboro.evaluate.report import Report
     from oboro.io.files import Source
+    from oboro.report import Report
 
 __all__ = [
     "AsJson", "Data", "Delimiter", "Encoding", "Fraction", "Header", "Lang", "Pages", "PublicReport", "RecipeFile",

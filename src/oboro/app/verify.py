@@ -52,8 +52,8 @@ def verify(
 
     Example: `oboro verify released.csv --quasi age,sex,zip --k 5 --sensitive disease --l 2`
     """
-    from oboro.evaluate.verify import verify as check
     from oboro.table.hierarchy import HierarchySpec
+    from oboro.verifier.table_check import verify as check
 
     table = read_table(released, encoding, delimiter, header, sheet)
     everybody = read_table(population, encoding, delimiter, header, sheet).data if population else None
@@ -98,8 +98,8 @@ def _presence(text: str | None) -> tuple[float, float] | None:
 def _hierarchies(recipe: Path | None, everybody: Any, released: Any, quasi: list[str]) -> dict[str, Any] | None:
     """What the labels mean to the population: as the recipe says, or without one as they say themselves (`20-29`, `130**`)."""
     from oboro.errors import UsageError
-    from oboro.evaluate.implied import implied
-    from oboro.recipe import Recipe
+    from oboro.recipe.recipe import Recipe
+    from oboro.table.labels.implied_hierarchy import implied
     from oboro.table.schema import Schema
 
     if everybody is None:

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from oboro.errors import ColumnError, listing
-from oboro.io.dialect import Dialect, dialect_of, first_record, names_of
-from oboro.io.formats import binary_reader, read_parquet
-from oboro.io.lines import start
-from oboro.io.marks import parse_some
+from oboro.io.binary_formats import binary_reader, read_parquet
+from oboro.io.byte_streams import STDIN, Stream, open_stream, readable
+from oboro.io.csv.block_marks import parse_some
+from oboro.io.csv.copy_through import Splice, in_file_order
+from oboro.io.csv.dialect import Dialect, dialect_of, first_record, names_of
+from oboro.io.csv.parse import NotUnicode, Progress, parse
+from oboro.io.csv.rows_out import start
 from oboro.io.output import destination, dialect_for, is_csv, write, write_blocks
-from oboro.io.parquet import encode, schema_of
-from oboro.io.parse import NotUnicode, Progress, parse
-from oboro.io.rest import CsvRest, ParquetRest, Rest, Rows, Stamp, filled, regular, through
-from oboro.io.splice import Splice, in_file_order
-from oboro.io.streams import STDIN, Stream, open_stream, readable
+from oboro.io.parquet.encode import encode, schema_of
+from oboro.io.untouched_columns import CsvRest, ParquetRest, Rest, Rows, Stamp, filled, regular, through
 from oboro.table.dataset import Dataset
-from oboro.table.passing import Unread, unread
+from oboro.table.unread import Unread, unread
 
 __all__ = ["Source", "read"]
 

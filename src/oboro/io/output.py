@@ -17,14 +17,14 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 
 from oboro.errors import FileError, UsageError
-from oboro.io.dialect import Dialect
-from oboro.io.formats import EXCEL
-from oboro.io.lines import Lines, start
-from oboro.io.row_groups import as_dictionaries, only_used, parquet_writer
-from oboro.io.threads import ahead, in_order
-from oboro.io.uncached import Uncached
+from oboro.io.binary_formats import EXCEL
+from oboro.io.csv.dialect import Dialect
+from oboro.io.csv.rows_out import Lines, start
+from oboro.io.direct_io import Uncached
+from oboro.io.ordered_threads import ahead, in_order
+from oboro.io.parquet.row_groups import as_dictionaries, only_used, parquet_writer
 from oboro.table.dataset import Column, Dataset
-from oboro.table.passing import Raw
+from oboro.table.unread import Raw
 
 __all__ = ["atomic", "check_output", "check_place", "destination", "dialect_for", "is_csv", "write", "write_blocks"]
 

@@ -14,6 +14,9 @@ from typing import Any, TypeVar
 
 __all__ = ["compiled_before", "kernel"]
 
+PACKAGE = Path(__file__).parent.parent
+"""Kernels live beside their users, in every room."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -22,7 +25,7 @@ def _cache_directory() -> str | None:
 
     numba raises at import where neither the package nor the home directory can be written; so it is told before that.
     """
-    if os.environ.get("NUMBA_CACHE_DIR") or os.access(Path(__file__).parent, os.W_OK):
+    if os.environ.get("NUMBA_CACHE_DIR") or os.access(PACKAGE, os.W_OK):
         return None
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "oboro"
     try:
@@ -52,5 +55,5 @@ def kernel(*, parallel: bool = False, inner: bool = False, bare: bool = False) -
 def compiled_before() -> bool:
     """Whether kernels were compiled on this machine before; if not, the first run takes longer and should say so."""
     folder = os.environ.get("NUMBA_CACHE_DIR")
-    places = Path(folder) if folder else Path(__file__).parent / "__pycache__"
+    places = Path(folder) if folder else PACKAGE
     return any(places.rglob("*.nbi")) if places.is_dir() else False

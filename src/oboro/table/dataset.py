@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from oboro.errors import ColumnError, listing
 from oboro.kernels import grouping
-from oboro.table.memory import memory
+from oboro.table.large_arrays import memory
 from oboro.table.values import Kind, from_numbers, kind_of, numbers_of, texts_of
 
 __all__ = ["Column", "Dataset", "plain", "smallest_unsigned"]

@@ -14,7 +14,7 @@ import numpy as np
 
 from oboro.kernels import grouping
 from oboro.table.dataset import Column
-from oboro.table.memory import memory
+from oboro.table.large_arrays import memory
 
 __all__ = ["Groups"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from oboro.techniques.base import Technique
-from oboro.techniques.coding import BottomCode, TopCode
 from oboro.techniques.drop import DropColumns, DropRecords
 from oboro.techniques.generalize import Generalize
 from oboro.techniques.k_anonymize import KAnonymize
@@ -11,14 +10,15 @@ from oboro.techniques.k_conceal import KConceal
 from oboro.techniques.local_recode import LocalRecode
 from oboro.techniques.microaggregate import Microaggregate
 from oboro.techniques.noise import Noise
-from oboro.techniques.order import Shuffle, Sort
 from oboro.techniques.partition_univariate import PartitionUnivariate
 from oboro.techniques.pk_anonymize import PkAnonymize
 from oboro.techniques.pseudonymize import Pseudonymize
 from oboro.techniques.round import Round
 from oboro.techniques.sample import Sample
+from oboro.techniques.sort import Shuffle, Sort
 from oboro.techniques.swap import Swap
 from oboro.techniques.synthesize import Synthesize
+from oboro.techniques.top_code import BottomCode, TopCode
 
 __all__ = ["TECHNIQUES", "Technique"]
 

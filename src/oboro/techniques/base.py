@@ -11,10 +11,10 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from oboro.errors import PromiseError, UsageError
-from oboro.evaluate.verify import Promise
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.schema import Attribute, Schema
+from oboro.verifier.table_check import Promise
 
 __all__ = ["Outcome", "Technique", "Work"]
 

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from oboro.decide.outliers import Outliers
 from oboro.errors import UsageError, listing
-from oboro.evaluate.outliers import Outliers
 from oboro.table.groups import Groups
 from oboro.table.schema import Schema
 from oboro.techniques.base import Outcome, Technique, Work
-from oboro.techniques.conditions import Condition
+from oboro.techniques.columns.conditions import Condition
 
 __all__ = ["DropColumns", "DropRecords", "RarerThan"]
 

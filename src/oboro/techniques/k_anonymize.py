@@ -10,27 +10,27 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from oboro.decide.class_rules import Rule
+from oboro.decide.lattice.levels_by_class import Recoding, recode
+from oboro.decide.lattice.node_check import Lens
+from oboro.decide.lattice.objective import LossName, loss_of
+from oboro.decide.lattice.population_counts import Population
+from oboro.decide.lattice.problem import Problem
+from oboro.decide.lattice.search import Found, Strategy, lens_for, search
+from oboro.decide.lattice.sliced_check import Slices
 from oboro.errors import PromiseError, UsageError, listing
-from oboro.evaluate.limits import AverageRisk, MaximumRisk
-from oboro.evaluate.models import KAnonymity, Model
-from oboro.evaluate.population import DeltaPresence, KMap
-from oboro.evaluate.verify import Promise
-from oboro.partition.lens import Lens
-from oboro.partition.losses import LossName, loss_of
-from oboro.partition.population import Population
-from oboro.partition.problem import Problem
-from oboro.partition.recode import Recoding, recode
-from oboro.partition.rules import Rule
-from oboro.partition.search import Found, Strategy, lens_for, search
-from oboro.partition.slices import Slices
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.schema import Schema
 from oboro.table.values import STAR
 from oboro.techniques.base import Outcome, Technique, Work
-from oboro.techniques.chosen import mixed, progress, runner_up, warning
-from oboro.techniques.crowd import Crowd, PopulationTable
-from oboro.techniques.demands import Alpha, Closeness, Demand, Diversity, Presence
+from oboro.techniques.demands.chosen_levels import mixed, progress, runner_up, warning
+from oboro.techniques.demands.models_asked import Alpha, Closeness, Demand, Diversity, Presence
+from oboro.techniques.demands.population_table import Crowd, PopulationTable
+from oboro.verifier.models import KAnonymity, Model
+from oboro.verifier.population_models import DeltaPresence, KMap
+from oboro.verifier.risk_limits import AverageRisk, MaximumRisk
+from oboro.verifier.table_check import Promise
 
 __all__ = ["Alpha", "Closeness", "Diversity", "KAnonymize", "Presence"]
 
@@ -57,7 +57,7 @@ class KAnonymize(Technique):
     smaller loss (unless the report says that the lattice was too large or the time too short to be sure, and then how
     far the best can be). The order of the rows does not matter. Other columns, rows and their order stay.
     Checked by: tests/test_k_anonymize.py and tests/test_lattice.py (brute force over the whole lattice), and on every
-    release by oboro.evaluate.verify. The argument is in docs/guarantees/k-anonymize.md.
+    release by oboro.verifier.table_check. The argument is in docs/guarantees/k-anonymize.md.
 
     >>> people = {"age": [31, 32, 38, 45], "sex": ["F", "M", "F", "M"]}
     >>> roles = {"age": {"role": "quasi", "hierarchy": {"intervals": [10, 20]}}, "sex": {"role": "quasi"}}

@@ -8,18 +8,18 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from oboro.decide.concealment.design import Design
+from oboro.decide.concealment.methods import Method, Plan, refined
+from oboro.decide.concealment.people import Objective, People
 from oboro.errors import PromiseError, UsageError, listing
-from oboro.evaluate.concealment import KConcealment
-from oboro.evaluate.verify import Promise
-from oboro.partition.concealment.design import Design
-from oboro.partition.concealment.methods import Method, Plan, refined
-from oboro.partition.concealment.people import Objective, People
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.schema import Schema
 from oboro.techniques.base import Outcome, Technique, Work
-from oboro.techniques.closures import ancestors, ranges, sets
-from oboro.techniques.numeric import quoted
+from oboro.techniques.columns.closure_labels import ancestors, ranges, sets
+from oboro.techniques.columns.numeric import quoted
+from oboro.verifier.concealment_model import KConcealment
+from oboro.verifier.table_check import Promise
 
 __all__ = ["KConceal"]
 

@@ -10,24 +10,24 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
+from oboro.decide.class_rules import Rule
+from oboro.decide.local.bic import bic
+from oboro.decide.local.mondrian import mondrian
+from oboro.decide.local.records import Attribute, Ordered, Records, Tree
+from oboro.decide.local.top_down import top_down
+from oboro.decide.space import ranks
 from oboro.errors import PromiseError, UsageError, listing
-from oboro.evaluate.models import KAnonymity
-from oboro.evaluate.verify import Promise
-from oboro.partition.bic import bic
-from oboro.partition.local import Attribute, Ordered, Records, Tree
-from oboro.partition.mondrian import mondrian
-from oboro.partition.rules import Rule
-from oboro.partition.space import ranks
-from oboro.partition.top_down import top_down
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.schema import Schema
 from oboro.table.values import STAR, Kind
-from oboro.techniques import aggregate
 from oboro.techniques.base import Outcome, Technique, Work
-from oboro.techniques.demands import Closeness, Demand, Diversity
-from oboro.techniques.numeric import places, quoted, written
+from oboro.techniques.columns import group_values
+from oboro.techniques.columns.numeric import places, quoted, written
+from oboro.techniques.demands.models_asked import Closeness, Demand, Diversity
+from oboro.verifier.models import KAnonymity
+from oboro.verifier.table_check import Promise
 
 __all__ = ["LocalRecode"]
 
@@ -208,7 +208,7 @@ def _mean(name: str, column: Column, groups: Groups) -> Column:
     numbers = places(column, name)[column.codes]
     if np.isnan(numbers).all():
         return column
-    shared = aggregate.without_minority(aggregate.mean(numbers, groups), numbers, groups)
+    shared = group_values.without_minority(group_values.mean(numbers, groups), numbers, groups)
     return Column(written(shared, column, name), groups.labels).tidy()
 
 

@@ -8,24 +8,24 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from oboro.decide.microaggregation.fixed_size import fixed
+from oboro.decide.microaggregation.mdav import mdav, vmdav
+from oboro.decide.space import Space, ranks
 from oboro.errors import ColumnError
-from oboro.evaluate.models import KAnonymity
-from oboro.evaluate.verify import Promise
-from oboro.partition.fixed import fixed
-from oboro.partition.mdav import mdav, vmdav
-from oboro.partition.space import Space, ranks
 from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 from oboro.table.schema import Schema
-from oboro.techniques import aggregate
 from oboro.techniques.base import Outcome, Work
-from oboro.techniques.numeric import OnColumns, differing, places, quoted, written
+from oboro.techniques.columns import group_values
+from oboro.techniques.columns.numeric import OnColumns, differing, places, quoted, written
+from oboro.verifier.models import KAnonymity
+from oboro.verifier.table_check import Promise
 
 __all__ = ["Microaggregate"]
 
 Aggregate = Literal["mean", "median", "mode"]
 
-AGGREGATES = {"mean": aggregate.mean, "median": aggregate.median, "mode": aggregate.mode}
+AGGREGATES = {"mean": group_values.mean, "median": group_values.median, "mode": group_values.mode}
 
 
 class Microaggregate(OnColumns):
@@ -134,7 +134,7 @@ class Microaggregate(OnColumns):
         if np.isnan(before).all():
             return column, 0
         shared = AGGREGATES[self._aggregate(name)](before, groups)
-        array = written(aggregate.without_minority(shared, before, groups), column, name)
+        array = written(group_values.without_minority(shared, before, groups), column, name)
         released = Column(array, groups.labels).tidy()
         return released, differing(before, released.numbers(name)[released.codes])
 
@@ -147,7 +147,7 @@ class Microaggregate(OnColumns):
 
 def _published_category(name: str, column: Column, groups: Groups) -> tuple[Column, int]:
     order = ranks(column)
-    shared = aggregate.mode(order[column.codes].astype(np.float64), groups).astype(np.int64)
+    shared = group_values.mode(order[column.codes].astype(np.float64), groups).astype(np.int64)
     code_of = np.argsort(order)
     released = Column(column.values.take(code_of[shared]), groups.labels).tidy()
     return released, int(np.count_nonzero(code_of[shared][groups.labels] != column.codes))

@@ -12,8 +12,8 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.schema import Schema
 from oboro.table.values import Kind
 from oboro.techniques.base import Outcome, Work
-from oboro.techniques.bounds import Value, place
-from oboro.techniques.numeric import DAY, OnColumns, differing, is_date, places, quoted, written
+from oboro.techniques.columns.named_values import Value, place
+from oboro.techniques.columns.numeric import DAY, OnColumns, differing, is_date, places, quoted, written
 
 __all__ = ["Bounds", "Noise"]
 

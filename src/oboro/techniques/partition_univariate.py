@@ -8,17 +8,17 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field, model_validator
 
+from oboro.decide.intervals.univariate import Intervals, Method, univariate
 from oboro.errors import InputError
-from oboro.evaluate.models import KAnonymity
-from oboro.evaluate.verify import Promise
-from oboro.partition.univariate import Intervals, Method, univariate
 from oboro.table.dataset import Column
 from oboro.table.schema import Schema
 from oboro.table.values import Kind
 from oboro.techniques.base import Outcome, Work
-from oboro.techniques.density import Density
-from oboro.techniques.numeric import OnColumns, differing, places, quoted, written
-from oboro.techniques.spans import spans
+from oboro.techniques.columns.density import Density
+from oboro.techniques.columns.interval_labels import spans
+from oboro.techniques.columns.numeric import OnColumns, differing, places, quoted, written
+from oboro.verifier.models import KAnonymity
+from oboro.verifier.table_check import Promise
 
 __all__ = ["PartitionUnivariate"]
 

@@ -17,7 +17,7 @@ from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.schema import Schema
 from oboro.table.values import Kind, from_numbers, numbers_of, typed
 from oboro.techniques.base import Outcome, Work
-from oboro.techniques.numeric import OnColumns, is_text, narrowed, places, quoted
+from oboro.techniques.columns.numeric import OnColumns, is_text, narrowed, places, quoted
 
 __all__ = ["Round"]
 

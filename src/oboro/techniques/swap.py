@@ -9,12 +9,12 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from oboro.errors import listing
-from oboro.kernels import swapping
 from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 from oboro.table.schema import Schema
+from oboro.techniques import kernels
 from oboro.techniques.base import Outcome, Work
-from oboro.techniques.numeric import OnColumns, quoted
+from oboro.techniques.columns.numeric import OnColumns, quoted
 
 __all__ = ["Swap"]
 
@@ -111,7 +111,7 @@ class Swap(OnColumns):
         ranked = rows[np.lexsort((rng.random(rows.size), numbers[rows]))]
         window = max(1, floor((self.window or WINDOW) / 100 * ranked.size))
         partners = np.empty(ranked.size, dtype=np.int64)
-        swapping.pair(takes_part[ranked], window, rng.random(ranked.size), partners)
+        kernels.pair(takes_part[ranked], window, rng.random(ranked.size), partners)
         sources = np.arange(numbers.size)
         sources[ranked] = ranked[partners]
         return sources

@@ -6,10 +6,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from oboro.partition.univariate import Method
+from oboro.decide.intervals.univariate import Method
 from oboro.table.schema import Schema
 from oboro.techniques.base import Outcome, Work
-from oboro.techniques.numeric import OnColumns
+from oboro.techniques.columns.numeric import OnColumns
 from oboro.techniques.partition_univariate import PartitionUnivariate
 
 __all__ = ["Synthesize"]

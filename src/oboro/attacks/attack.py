@@ -1,0 +1,238 @@
+"""Run the attacks: the three questions of the European opinion WP216 and distance-based record linkage.
+
+Each attack guesses many times and is judged by the original table. Its control says how often the same guesses are
+right about people whose record cannot have helped: people outside the release where there are any, otherwise the same
+people with their own record taken out, otherwise a guess without the release. Only what an attack does beyond its
+control comes from being in the release; the rest is what anybody can learn about anybody, which is what data are
+released for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from oboro.attacks.attacker_view import Classes, View
+from oboro.attacks.inference import guess_by
+from oboro.attacks.plain_hashes import guess_hashes
+from oboro.attacks.rates import Attack, Rate
+from oboro.attacks.row_order import count_rows
+from oboro.attacks.scenario import MOST_COLUMNS, OWN, Scene, prepare
+from oboro.attacks.singling_out import singling_out
+from oboro.errors import ColumnError, UsageError, listing
+from oboro.table.dataset import Dataset
+from oboro.table.frames import Frame
+from oboro.table.hierarchy import Hierarchy
+
+__all__ = ["attack"]
+
+LINK = "people whose two halves of the quasi-identifiers lead to the same released record"
+INFER = "people whose secret is the usual one among the released records most like them ({form})"
+NUMBERS, CATEGORIES = "a number within 5 % of theirs", "the same value"
+RECORD = "released records that the person whose they are finds as the one most like them"
+CHANCE = "a released record drawn by chance"
+USUAL = "the usual value of the whole release, whoever the person is"
+
+
+def attack(
+    original: Dataset | object,
+    released: Dataset | object,
+    *,
+    quasi: Sequence[str],
+    sensitive: Sequence[str] = (),
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    control: Dataset | object | None = None,
+    paired: bool = True,
+    attempts: int = 2000,
+    seed: int = 0,
+) -> list[Attack]:
+    """Attack `released` with what `original` says of everybody; frames or datasets.
+
+    The attacker knows the `quasi` columns and wants the `sensitive` ones; descriptions may also use any released column
+    (of more than twenty, those with the most values), and are all there is where no quasi-identifier is named.
+    `control` is a table of people who are in neither; without it, original records that were not released are the
+    control. `paired=False` says that released rows do not stand in the order of the original (a dataset may remember
+    where its rows came from). At most `attempts` guesses an attack. O(attempts · classes · columns), parallel.
+    """
+    before, after = Frame.read(original).data, Frame.read(released).data
+    outside = None if control is None else Frame.read(control).data
+    _require(before, after, [*quasi, *sensitive], attempts)
+    if not before.rows or not after.rows:
+        return []
+    others = _others(before, after, quasi, sensitive)
+    rng = np.random.default_rng(seed)
+    hashed = guess_hashes(before, after, attempts, rng)
+    if not quasi and not others:
+        return hashed
+    scene = prepare(before, after, quasi, others, hierarchies, outside, paired, attempts, rng)
+    said, every = scene.understood(quasi), scene.understood(scene.view.names)
+    found = singling_out(scene, said, "quasi") if said else []
+    if len(every) > len(said):
+        found += singling_out(scene, every, "any")
+    found += _by_what_is_known(scene, quasi, sensitive) if quasi else []
+    return found + hashed + count_rows(before, after, scene.owners, attempts, rng)
+
+
+def _others(before: Dataset, after: Dataset, quasi: Sequence[str], sensitive: Sequence[str]) -> list[str]:
+    """What else descriptions may use: secrets, and of the rest those columns that tell most people apart."""
+    secret = [name for name in sensitive if name not in quasi]
+    rest = [name for name in after if name in before and name not in (*quasi, *secret)]
+    most = max(0, MOST_COLUMNS - len(quasi) - len(secret))
+    telling = sorted(rest, key=lambda name: -len(after[name].values))[:most]
+    return [*secret, *(name for name in rest if name in telling)]
+
+
+def _by_what_is_known(scene: Scene, quasi: Sequence[str], sensitive: Sequence[str]) -> list[Attack]:
+    """Linkability, inference and record linkage: whoever knows the quasi-identifiers looks for the nearest record."""
+    found = []
+    known = _Neighbours.of(scene, list(quasi), scene.classes)
+    if len(quasi) > 1:
+        found.append(_linkability(scene, *_halves(scene.view.original, quasi)))
+    found += [_inference(scene, known, name) for name in sensitive]
+    if scene.owners is not None:
+        found.append(_record_linkage(scene, known))
+    return found
+
+
+def _require(original: Dataset, released: Dataset, names: Sequence[str], attempts: int) -> None:
+    for table, what in ((original, "original"), (released, "released")):
+        if unknown := [name for name in names if name not in table]:
+            raise ColumnError(f"attack: the {what} table has no column {listing(unknown)}; it has {listing(table)}")
+    if attempts < 1:
+        raise UsageError(f"attempts: must be at least 1; got {attempts}")
+
+
+# Nearest records ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Neighbours:
+    """For each person attacked the class of released records most like them; for the control the same."""
+
+    view: View
+    classes: Classes
+    people: np.ndarray  # original rows that are attacked
+    own: np.ndarray  # their released rows, −1 where not known
+    found: np.ndarray  # classes
+    control_people: np.ndarray | None  # rows of the control group
+    control: np.ndarray | None
+    control_is: str
+
+    @staticmethod
+    def of(scene: Scene, names: Sequence[str], classes: Classes | None = None) -> _Neighbours:
+        view, at = scene.view.select(names), scene.view.at(names)
+        classes = scene.alike(names) if classes is None else classes
+        people = scene.targets if scene.owners is None else scene.owners[scene.targets]
+        own = np.full(people.size, -1) if scene.owners is None else scene.targets
+        nobody = np.full(people.size, -1)
+        places = scene.view.people.at(people, at)
+        found = view.nearest(places, classes, nobody, scene.rng)
+        there = _Neighbours(view, classes, people, own, found, None, None, "")
+        if scene.outside is not None:
+            rows = scene.control_rows
+            nearest = view.nearest(scene.outside.at(rows, at), classes, np.full(rows.size, -1), scene.rng)
+            return replace(there, control_people=rows, control=nearest, control_is=scene.outside_is)
+        if scene.owners is not None:
+            without = view.nearest(places, classes, classes.groups.labels[own].astype(np.int64), scene.rng)
+            return replace(there, control=without, control_is=OWN)
+        return there
+
+
+def _record_linkage(scene: Scene, known: _Neighbours) -> Attack:
+    """Take the nearest record; of several one by chance. The control is a guess among all records."""
+    picked = _pick(scene, known.classes, known.found, np.full(known.found.size, -1))
+    by_chance = scene.rng.integers(scene.view.released.rows, size=known.own.size)
+    found, control = (Rate(int((guess == known.own).sum()), known.own.size) for guess in (picked, by_chance))
+    return Attack(
+        "record_linkage", "linkability", RECORD, known.view.names, found, control, CHANCE, note=scene.linking_note
+    )
+
+
+def _pick(scene: Scene, classes: Classes, chosen: np.ndarray, without: np.ndarray) -> np.ndarray:
+    """One released row of each chosen class, by chance, never the row `without`; −1 where there is no class."""
+    labels, sizes = classes.groups.labels, classes.groups.sizes[chosen]
+    mine = (without >= 0) & (labels[np.maximum(without, 0)] == chosen)
+    number = (scene.rng.random(chosen.size) * (sizes - mine)).astype(np.int64)
+    picked, last = classes.members(np.tile(np.maximum(chosen, 0), 2), np.concatenate([number, sizes - 1])).reshape(
+        2, -1
+    )
+    # Among all but the last, whoever meets their own record takes the last instead: all others are equally likely.
+    return np.where(chosen < 0, -1, np.where(mine & (picked == without), last, picked))
+
+
+# Linkability ----------------------------------------------------------------------------------------------------------
+
+
+def _halves(data: Dataset, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Two halves that tell about equally much, by the logarithms of the numbers of different values."""
+    halves: tuple[list[str], list[str]] = ([], [])
+    weights = [0.0, 0.0]
+    for name in sorted(names, key=lambda name: -len(data[name].values)):
+        lighter = int(weights[1] < weights[0])
+        halves[lighter].append(name)
+        weights[lighter] += float(np.log(max(2, len(data[name].values))))
+    return halves
+
+
+def _linkability(scene: Scene, first: Sequence[str], second: Sequence[str]) -> Attack:
+    """Both halves of what is known look for their record; they are linked if they find the same."""
+    halves = [_Neighbours.of(scene, half) for half in (first, second)]
+    nobody = np.full(scene.targets.size, -1)
+    found = _linked(*(_pick(scene, half.classes, half.found, nobody) for half in halves))
+    control, is_ = _control_linked(scene, halves[0], halves[1])
+    note = "; ".join(
+        filter(None, [HALVES.format(first=" + ".join(first), second=" + ".join(second)), scene.linking_note])
+    )
+    return Attack("linkability", "linkability", LINK, (*first, *second), found, control, is_, note=note)
+
+
+HALVES = "one half: {first}; the other: {second}"
+
+
+def _control_linked(scene: Scene, first: _Neighbours, second: _Neighbours) -> tuple[Rate, str]:
+    if first.control is None or second.control is None:
+        draws = scene.rng.integers(scene.view.released.rows, size=(2, first.people.size))
+        return _linked(draws[0], draws[1]), CHANCE
+    without = first.own if first.control_people is None else np.full(first.control.size, -1)
+    pairs = ((first.classes, first.control), (second.classes, second.control))
+    return _linked(*(_pick(scene, classes, found, without) for classes, found in pairs)), first.control_is
+
+
+def _linked(one: np.ndarray, other: np.ndarray) -> Rate:
+    return Rate(int(((one == other) & (one >= 0)).sum()), int(one.size))
+
+
+# Inference ------------------------------------------------------------------------------------------------------------
+
+
+def _inference(scene: Scene, known: _Neighbours, secret: str) -> Attack:
+    """Guess the secret of each person as the most frequent (numbers: the median) in the class most like them."""
+    before, after = scene.view.original[secret], scene.view.released[secret]
+    guesser = guess_by(before, after, known.classes)
+    truth = guesser.truth(before, known.people)
+    found = guesser.right(guesser.guess(known.found, np.full(known.found.size, -1)), truth)
+    usual = guesser.right(guesser.usual(truth.size), truth)
+    if known.control is None:
+        control, is_ = usual, USUAL
+    elif known.control_people is not None and scene.outside_table is not None:
+        theirs = guesser.truth(scene.outside_table[secret], known.control_people)
+        guesses = guesser.guess(known.control, np.full(known.control.size, -1))
+        control, is_ = guesser.right(guesses, theirs), known.control_is
+    else:
+        # Among the others of a class made to be diverse one's own value is the rarest: worse than knowing nothing.
+        others = guesser.right(guesser.guess(known.control, known.own), truth)
+        control, is_ = (others, known.control_is) if others.right >= usual.right else (usual, USUAL)
+    meaning = INFER.format(form=NUMBERS if guesser.numeric else CATEGORIES)
+    return Attack(
+        f"inference_{secret}",
+        "inference",
+        meaning,
+        known.view.names,
+        found,
+        control,
+        is_,
+        secret=secret,
+        note=scene.note,
+    )

@@ -1,0 +1,214 @@
+"""What an attacker does with two tables: look for the nearest record, and count how many people fit a description.
+
+Columns come in three kinds. `NUMBER`: a person has a place, a record a range from `low` to `high`; `SPAN`: the same for
+ranks of categories, which are as far apart as any other; `FITS`: a person has a rank, a record an entry, and a table of
+bytes says which fit. A missing number is NaN on both sides; a range from −∞ to ∞ is anything at all.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from oboro.kernels import kernel
+from oboro.kernels.pair_distance import between
+
+__all__ = ["FITS", "MANY", "NUMBER", "SPAN", "matches", "medoids", "members", "nearest"]
+
+NUMBER, SPAN, FITS = 0, 1, 2
+MANY = 3  # people who fit a description; more need not be counted, since one of them may be left out
+PARTS = 16  # of the people, for as many threads as there are
+TIE = 1e-9  # sums of the same costs in another order differ by less
+
+
+@kernel()
+def _cost(kind: int, place: float, low: float, high: float) -> float:
+    """Expected distance between a place and a uniform draw from a range, at most 1; 1 − 1/size for a set that fits."""
+    if kind == NUMBER:
+        if np.isnan(place) or np.isnan(low):
+            return 0.0 if np.isnan(place) and np.isnan(low) else 1.0
+        if low == -np.inf and high == np.inf:
+            low, high = 0.0, 1.0
+        low, high = max(low, -1.0), min(high, 2.0)
+        if place <= low or place >= high:
+            return min(1.0, abs(place - (low + high) / 2))
+        return ((place - low) ** 2 + (high - place) ** 2) / (2 * (high - low))
+    return 1.0 - 1.0 / (high - low + 1.0) if low <= place <= high else 1.0
+
+
+@kernel(parallel=True)
+def nearest(
+    kinds: np.ndarray,
+    places: np.ndarray,
+    words: np.ndarray,
+    order: np.ndarray,
+    lead: int,
+    starts: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    entries: np.ndarray,
+    bases: np.ndarray,
+    fits: np.ndarray,
+    offsets: np.ndarray,
+    widths: np.ndarray,
+    sizes: np.ndarray,
+    own: np.ndarray,
+    keys: np.ndarray,
+    out: np.ndarray,
+) -> int:
+    """For each person (row of `places`) the nearest class of records; of several, one by chance, weighted by size.
+
+    Word w means `low[w]`, `high[w]`, `entries[w]`; those of column j are `bases[j] … bases[j + 1] − 1`. Row i of `words`
+    says what class `order[i]` consists of; rows stand by their word of column `lead`, the n-th from `starts[n]` on. One
+    record of class `own[t]` is left out for person t (−1: none). `out` gets −1 where nothing is left.
+
+    What each word costs a person is found once; then classes are passed over whose word of `lead` costs so much that they
+    cannot be the nearest even if all else costs the least that it can. O(people · (words + classes · columns)) at worst;
+    returns how many words were looked at.
+    """
+    looked = 0
+    for t in numba.prange(places.shape[0]):
+        costs, rest, first = np.empty(bases[-1]), 0.0, 0
+        for j in range(kinds.size):
+            least = np.inf
+            for word in range(bases[j], bases[j + 1]):
+                if kinds[j] == FITS:
+                    one = fits[offsets[j] + int(places[t, j]) * widths[j] + entries[word]]
+                    costs[word] = 1.0 - low[word] if one else 1.0
+                else:
+                    costs[word] = _cost(kinds[j], places[t, j], low[word], high[word])
+                if costs[word] < least:
+                    least = costs[word]
+                    if j == lead:
+                        first = word - bases[j]
+            if j != lead:
+                rest += least
+        best, total, chosen, state = np.inf, 0.0, -1, keys[t]
+        seen = bases[-1]
+        for turn in range(-1, starts.size - 1):  # the cheapest word of `lead` first, and not again
+            block = first if turn < 0 else turn
+            if turn == first or costs[bases[lead] + block] + rest > best + TIE:
+                continue
+            seen += (starts[block + 1] - starts[block]) * kinds.size
+            for i in range(starts[block], starts[block + 1]):
+                c = order[i]
+                size = sizes[c] - (1 if own[t] == c else 0)
+                if size <= 0:
+                    continue
+                distance = 0.0
+                for j in range(kinds.size):
+                    distance += costs[words[i, j]]
+                    if distance > best + TIE:
+                        break
+                if distance > best + TIE:
+                    continue
+                if distance < best - TIE:
+                    best, total, chosen = distance, 0.0, -1
+                total += size
+                state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+                drawn = np.float64(state >> np.uint64(11)) / 9007199254740992.0
+                if chosen < 0 or drawn * total < size:
+                    chosen = c
+        looked += seen
+        out[t] = chosen
+    return looked
+
+
+@kernel()
+def _fit(place: float, low: float, high: float) -> bool:
+    """Whether a place lies in a range; a missing one only in the range of the missing, and in that of anything at all."""
+    if low == -np.inf and high == np.inf:
+        return True
+    if np.isnan(place) or np.isnan(low):
+        return bool(np.isnan(place) and np.isnan(low))
+    return bool(low <= place <= high)
+
+
+@kernel(parallel=True)
+def matches(
+    kinds: np.ndarray,
+    codes: np.ndarray,
+    places: np.ndarray,
+    starts: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    entries: np.ndarray,
+    used: np.ndarray,
+    fits: np.ndarray,
+    offsets: np.ndarray,
+    widths: np.ndarray,
+    lead: int,
+    segments: np.ndarray,
+    heads: np.ndarray,
+    listed: np.ndarray,
+    first: int,
+    last: int,
+    out: np.ndarray,
+) -> None:
+    """Add to `out` how many of the people `first … last − 1` fit each description (row of `low`), up to 3 in all.
+
+    The place of person i in column j is `places[starts[j] + codes[j, i]]`. A person whose code in column `lead` is c is held
+    against the descriptions `listed[heads[s]] … listed[heads[s + 1] − 1]`, s being `segments[c]`, over the `used` columns, and
+    against no other. O(people · descriptions listed for each · columns) at worst; one that three people fit is passed over.
+    """
+    found = np.zeros((PARTS, low.shape[0]), np.int64)
+    for part in numba.prange(PARTS):
+        for i in range(first + (last - first) * part // PARTS, first + (last - first) * (part + 1) // PARTS):
+            segment = segments[codes[lead, i]]
+            for at in range(heads[segment], heads[segment + 1]):
+                p = listed[at]
+                fit = out[p] + found[part, p] < MANY
+                for j in range(kinds.size):
+                    if not fit:
+                        break
+                    if used[p, j]:
+                        place = places[starts[j] + codes[j, i]]
+                        if kinds[j] == FITS:
+                            fit = fits[offsets[j] + int(place) * widths[j] + entries[p, j]] != 0
+                        else:
+                            fit = _fit(place, low[p, j], high[p, j])
+                if fit:
+                    found[part, p] += 1
+    for p in range(out.size):
+        out[p] = min(MANY, out[p] + found[:, p].sum())
+
+
+@kernel()
+def members(labels: np.ndarray, asked: np.ndarray, cursor: np.ndarray, last: np.ndarray, out: np.ndarray) -> None:
+    """For some groups the rows that are their n-th members: `out[a]` is the row that is member `asked[a]` of its group.
+
+    Group g asks from `cursor[g]` to `last[g]`, ascending; `cursor` ends at `last`. O(rows).
+    """
+    seen = np.zeros(cursor.size, np.int64)
+    for i in range(labels.size):
+        group = labels[i]
+        at = cursor[group]
+        while at < last[group] and asked[at] == seen[group]:
+            out[at] = i
+            at += 1
+        cursor[group] = at
+        seen[group] += 1
+
+
+@kernel(parallel=True)
+def medoids(
+    places: np.ndarray,
+    caps: np.ndarray,
+    starts: np.ndarray,
+    heads: np.ndarray,
+    weights: np.ndarray,
+    most: int,
+    sums: np.ndarray,
+) -> None:
+    """For each candidate `heads[e]` of a record its distance to all the record's candidates, each so often as it weighs.
+
+    Where a record has more than `most` candidates, evenly chosen ones stand for all.
+    """
+    for r in numba.prange(starts.size - 1):
+        first, last = starts[r], starts[r + 1]
+        stride = max(1, (last - first) // most)
+        for e in range(first, last):
+            total = 0.0
+            for f in range(first, last, stride):
+                total += weights[heads[f]] * between(places, caps, heads[e], heads[f])
+            sums[e] = total

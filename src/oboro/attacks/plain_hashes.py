@@ -1,0 +1,74 @@
+"""A dictionary attack: who hashes a name without a secret has only renamed it.
+
+Anybody can hash every name of a telephone book, every postcode or every number of nine digits, and look the results up.
+Released columns that look like digests are searched for the plain digests of original values.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oboro.attacks.rates import Attack, Rate
+from oboro.table.dataset import Column, Dataset
+from oboro.table.labels.released_values import text_array
+
+__all__ = ["guess_hashes"]
+
+MEANING = "original values whose digest without a secret (MD5, SHA-1, SHA-2) stands in a released column"
+NOBODYS = "as many values that nobody has"
+METHODS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
+DIGEST = re.compile(r"^[0-9a-f]{12,128}$", re.IGNORECASE)  # shorter ones would agree by chance
+LETTER = re.compile(r"[a-f]", re.IGNORECASE)
+LOOKED_AT = 50  # values, to see whether a column holds digests
+FEWEST = 20  # values of a column that are worth guessing
+
+
+def guess_hashes(original: Dataset, released: Dataset, attempts: int, rng: np.random.Generator) -> list[Attack]:
+    """Guess every original column in every released one that looks like digests; the pair that is guessed best.
+
+    Nothing where no column looks like digests. O(attempts) for each original column, and one look-up in a dictionary.
+    """
+    asked = [name for name in released if _looks_hashed(released[name])]
+    drawn = {name: _values(original[name], attempts, rng) for name in original} if asked else {}
+    tried = [
+        (_found(values, released[column]), len(values), source, column)
+        for source, values in drawn.items()
+        for column in asked
+        if len(values) >= FEWEST
+    ]
+    if not tried:
+        return []
+    right, count, source, column = max(tried, key=lambda one: (one[0] / one[1], one[1]))
+    control = _found([f"{value}\0" for value in drawn[source]], released[column])
+    names = tuple(dict.fromkeys((source, column)))
+    found, chance = Rate(right, count), Rate(control, count)
+    return [Attack("plain_hashes", "linkability", MEANING, names, found, chance, NOBODYS)]
+
+
+def _looks_hashed(column: Column) -> bool:
+    some = [text for text in text_array(column.values.slice(0, LOOKED_AT)).to_pylist() if text]
+    return bool(some) and all(map(DIGEST.match, some)) and any(map(LETTER.search, some))
+
+
+def _values(column: Column, attempts: int, rng: np.random.Generator) -> list[str]:
+    """Some different values, as text."""
+    rows = rng.choice(len(column.values), min(attempts, len(column.values)), replace=False)
+    return [text for text in text_array(column.values.take(pa.array(rows))).to_pylist() if text is not None]
+
+
+def _found(values: list[str], column: Column) -> int:
+    """For how many values some digest, cut to the length of the released ones, is there."""
+    texts = pc.utf8_lower(text_array(column.values))
+    lengths = {len(text) for text in texts.slice(0, LOOKED_AT).to_pylist() if text}
+    hits = np.zeros(len(values), dtype=bool)
+    for method in METHODS:
+        digests = [hashlib.new(method, value.encode(), usedforsecurity=False).hexdigest() for value in values]
+        for length in lengths:
+            cut = pa.array([digest[:length] for digest in digests], pa.string())
+            hits |= pc.is_in(cut, value_set=texts).to_numpy(zero_copy_only=False)
+    return int(hits.sum())

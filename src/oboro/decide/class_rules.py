@@ -1,0 +1,139 @@
+"""Which classes may be released: the privacy models as the deciding side sees them, on histograms of a class.
+
+Two kinds of monotonicity decide what a search may conclude without looking:
+
+- *strong*: a class that keeps the rule keeps it after being joined with any other (size ≥ k, distinct l-diversity);
+- *weak*: two classes that both keep the rule keep it when they are joined (entropy and recursive l-diversity,
+t-closeness, (α,k)).
+
+With a weak rule, joining a good class with a bad one may give a bad one, so a coarser node may suppress more than a
+finer one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from typing import Literal
+
+import numpy as np
+
+from oboro.decide.lattice.kernels import node_classes as kernels
+from oboro.errors import UsageError
+from oboro.table.dataset import Column
+from oboro.table.hierarchy import Hierarchy
+from oboro.table.values import STAR, numbers_of
+
+__all__ = ["Distance", "Rule", "alpha_rule", "closeness_rule", "diversity_rule"]
+
+Distance = Literal["equal", "ordered", "hierarchical"]
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """One rule about one sensitive attribute, ready for the kernels."""
+
+    secret: str
+    codes: np.ndarray
+    """The sensitive value of each record, as a number."""
+    whole: np.ndarray
+    """How many records of the whole table hold each value."""
+    tree: np.ndarray
+    """For distances: the ancestors of each value, height by height below the root."""
+    kind: int
+    count: int = 0
+    level: float = 0.0
+
+    @property
+    def strong(self) -> bool:
+        """Whether joining with any class keeps the rule."""
+        return self.kind == kernels.DISTINCT
+
+    def breaks(self, held: np.ndarray) -> bool:
+        """Whether one class with this histogram of sensitive values breaks the rule."""
+        verdict = kernels.breaks(held, self.kind, self.count, self.level, self.whole, self.tree)
+        return verdict == 1 or (verdict == 2 and not _entropy_at_least(held, self.level))
+
+
+def diversity_rule(secret: str, column: Column, *, l: float, kind: str = "distinct", c: float = 1.0) -> Rule:  # noqa: E741
+    """l-diversity: at least l distinct values, an entropy of at least log l, or recursive (c, l)."""
+    if kind == "distinct":
+        return _rule(secret, column, kernels.DISTINCT, count=int(l))
+    if kind == "entropy":
+        return _rule(secret, column, kernels.ENTROPY, level=float(l))
+    return _rule(secret, column, kernels.RECURSIVE, count=int(l), level=float(c))
+
+
+def closeness_rule(
+    secret: str, column: Column, *, t: float, distance: Distance = "equal", hierarchy: Hierarchy | None = None
+) -> Rule:
+    """t-closeness: the class's distribution is at most t away from the whole table's."""
+    if distance == "ordered":
+        tidy = column.tidy()
+        place = _places(tidy)
+        whole = np.zeros(place.size, dtype=np.int64)
+        whole[place] = tidy.counts
+        return Rule(secret, place[tidy.codes], whole, _flat(whole.size), kernels.T_ORDERED, level=t)
+    if distance == "equal":
+        return _rule(secret, column, kernels.T_TREE, level=t)
+    if hierarchy is None:
+        raise UsageError(
+            f"t-closeness of {secret!r}: a hierarchical distance needs a hierarchy for the sensitive attribute"
+        )
+    return Rule(secret, column.codes, column.counts, _tree(hierarchy), kernels.T_TREE, level=t)
+
+
+def alpha_rule(secret: str, column: Column, *, alpha: float, value: str | None = None) -> Rule:
+    """(α,k): no sensitive value (or not the given one) makes up more than the share alpha of a class."""
+    tidy = column.tidy()
+    if value is None:
+        return _rule(secret, column, kernels.ALPHA, count=-1, level=alpha)
+    watched = np.array([text == value for text in tidy.texts], dtype=np.uint8)  # 1: the value, 0: any other
+    held = np.bincount(watched, weights=tidy.counts, minlength=2).astype(np.int64)
+    return Rule(secret, watched[tidy.codes], held, _flat(2), kernels.ALPHA, count=1, level=alpha)
+
+
+def _rule(secret: str, column: Column, kind: int, *, count: int = 0, level: float = 0.0) -> Rule:
+    tidy = column.tidy()  # an entry that occurs twice would count as two different values
+    return Rule(secret, tidy.codes, tidy.counts, _flat(len(tidy.values)), kind, count, level)
+
+
+def _flat(values: int) -> np.ndarray:
+    """Every two values meet only in the root."""
+    return np.arange(values, dtype=np.int64)[np.newaxis]
+
+
+def _tree(hierarchy: Hierarchy) -> np.ndarray:
+    rooted = len(hierarchy.levels) > 1 and len(hierarchy.levels[-1].labels) <= 1
+    below = (
+        hierarchy.levels[:-1] if rooted else hierarchy.levels
+    )  # several labels at the top meet in one root above them
+    return np.ascontiguousarray(np.stack([level.table.astype(np.int64) for level in below]))
+
+
+def _places(column: Column) -> np.ndarray:
+    """The rank of each dictionary entry: numbers and dates by size, text by its letters; `*` and the missing value
+    come last.
+    """
+    texts = column.texts
+    plain = [i for i, text in enumerate(texts) if text is not None and text != STAR]
+    values = column.values.take(plain)
+    if Column(values, column.codes[:0]).kind.numeric:
+        ordered = [plain[i] for i in np.argsort(numbers_of(values), kind="stable")]
+    else:
+        ordered = sorted(plain, key=lambda i: str(texts[i]))
+    rest = sorted(set(range(len(texts))) - set(plain), key=lambda i: texts[i] is None)
+    place = np.empty(len(texts), dtype=np.int64)
+    place[ordered + rest] = np.arange(len(texts))
+    return place
+
+
+def _entropy_at_least(held: np.ndarray, level: float) -> bool:
+    """Whether the entropy is at least log(level), to 60 digits: total · log(total) − Σ c · log c ≥ total ·
+    log(level).
+    """
+    with localcontext(prec=60):
+        counts = [Decimal(int(count)) for count in held if count > 0]
+        total = sum(counts, Decimal(0))
+        entropy = total * total.ln() - sum((count * count.ln() for count in counts), Decimal(0))
+        return bool(entropy - total * Decimal(level).ln() >= -(Decimal(10) ** -40))

@@ -1,0 +1,206 @@
+"""Who is near whom, and which pairs are too cheap to be left out: all pairs, a block at a time.
+
+A person is one place per attribute, and an attribute counts at most its cap: the distance of two people is Σ min(|x − y|,
+cap). Numbers lie within one cap of each other; categories, and a missing number, lie two caps apart, so that any two
+different ones are exactly one cap apart. One formula without branches is what lets the processor take eight pairs at once.
+
+Single precision finds the pairs in question, double precision decides about them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from oboro.kernels import kernel
+from oboro.kernels.pair_distance import between
+
+__all__ = ["matrix", "nearest", "priced", "underpriced", "unproved"]
+
+BLOCK = 512  # people whose distances to one person fit the first cache
+HOME = 64  # people who go through all blocks together
+
+
+@kernel(parallel=True)
+def matrix(places: np.ndarray, caps: np.ndarray, out: np.ndarray) -> None:
+    """All distances, people × people."""
+    for i in prange(places.shape[1]):
+        for j in range(places.shape[1]):
+            out[i, j] = between(places, caps, i, j)
+
+
+@kernel()
+def _block(places: np.ndarray, caps: np.ndarray, one: int, first: int, last: int, out: np.ndarray) -> None:
+    """Distances of one person to a block of others, attribute by attribute."""
+    for p in range(last - first):
+        out[p] = np.float32(0.0)
+    for a in range(caps.size):
+        here, cap = places[a, one], caps[a]
+        row = places[a, first:last]
+        for p in range(last - first):
+            out[p] += min(abs(row[p] - here), cap)
+
+
+@kernel(parallel=True)
+def nearest(places: np.ndarray, caps: np.ndarray, near: np.ndarray) -> None:
+    """The nearest others of each person, into the columns of `near`.
+
+    Of equally near ones those that follow first in a circle of all people: within a group of like people everybody is then
+    near to equally many, where "the first ones" would make a few of them everybody's neighbours.
+    """
+    people, count = near.shape
+    blocks = -(-people // BLOCK)
+    for home in prange(blocks):
+        distances = np.empty(BLOCK, dtype=np.float32)
+        best = np.full((BLOCK, count), np.float32(np.inf), dtype=np.float32)
+        start, stop = home * BLOCK, min(people, (home + 1) * BLOCK)
+        # The circle of a person begins in its own block: its first half now, its second half after all others.
+        for turn in range(blocks + 1):
+            block = (home + turn) % blocks
+            first, last = block * BLOCK, min(people, (block + 1) * BLOCK)
+            for i in range(start, stop):
+                begin = i + 1 if turn == 0 else first
+                end = i if turn == blocks else last
+                if begin < end:
+                    _block(places, caps, i, begin, end, distances)
+                    _insert(distances, begin, end, best[i - start], near[i])
+
+
+@kernel()
+def _insert(distances: np.ndarray, begin: int, end: int, best: np.ndarray, near: np.ndarray) -> None:
+    count = best.size
+    worst = best[count - 1]
+    if _least(distances, end - begin) >= worst:
+        return
+    for p in range(end - begin):
+        if distances[p] < worst:
+            at = count - 1
+            while at > 0 and best[at - 1] > distances[p]:
+                best[at], near[at] = best[at - 1], near[at - 1]
+                at -= 1
+            best[at], near[at] = distances[p], begin + p
+            worst = best[count - 1]
+
+
+@kernel()
+def _least(distances: np.ndarray, count: int) -> float:
+    least = np.float32(np.inf)
+    for p in range(count):
+        least = min(least, distances[p])
+    return least
+
+
+@kernel(parallel=True)
+def priced(
+    places: np.ndarray, caps: np.ndarray, scale: float, starts: np.ndarray, heads: np.ndarray, out: np.ndarray
+) -> None:
+    """The cost of each arc in whole units of 1 / scale; `starts` and `heads` are the arcs by sender."""
+    for i in prange(starts.size - 1):
+        for arc in range(starts[i], starts[i + 1]):
+            out[arc] = np.int64(np.rint(between(places, caps, i, heads[arc]) * scale))
+
+
+@kernel(parallel=True)
+def underpriced(
+    places: np.ndarray,
+    caps: np.ndarray,
+    exact: np.ndarray,
+    exact_caps: np.ndarray,
+    scale: float,
+    asked: np.ndarray,
+    sender: np.ndarray,
+    receiver: np.ndarray,
+    starts: np.ndarray,
+    heads: np.ndarray,
+    slack: int,
+    margin: float,
+    found: np.ndarray,
+    gains: np.ndarray,
+) -> None:
+    """The pairs of the `asked` senders that are no arcs yet and whose cost, in whole units of 1 / scale, lies below
+    sender[i] + receiver[j] + slack: their heads into `found` (−1: none), what they gain into `gains`, most first.
+
+    `places` and `caps` in single precision, `exact` ones in double; `starts` and `heads` are the arcs by sender, heads
+    ascending; `margin` is more than single precision can err. Where not all fit, the ones that gain most stay; an empty
+    place holds −slack, so that in any case every pair that gains more than the last place is there.
+    """
+    people, most = places.shape[1], found.shape[1]
+    blocks = -(-people // BLOCK)
+    homes = -(-asked.size // HOME)
+    low = ((receiver + slack) / scale).astype(np.float32) + np.float32(margin)
+    for home in prange(homes):
+        distances = np.empty(BLOCK, dtype=np.float32)
+        start, stop = home * HOME, min(asked.size, (home + 1) * HOME)
+        for a in range(start, stop):
+            found[a], gains[a] = -1, -slack
+        for block in range(blocks):
+            first, last = block * BLOCK, min(people, (block + 1) * BLOCK)
+            for a in range(start, stop):
+                i = asked[a]
+                _block(places, caps, i, first, last, distances)
+                mine = np.float32(sender[i] / scale)
+                any_ = False
+                for p in range(last - first):
+                    any_ |= distances[p] - low[first + p] < mine
+                if not any_:
+                    continue
+                for p in range(last - first):
+                    j = first + p
+                    if distances[p] - low[j] >= mine or i == j:
+                        continue
+                    cost = np.int64(np.rint(between(exact, exact_caps, i, j) * scale))
+                    gain = sender[i] + receiver[j] - cost
+                    if gain > gains[a, most - 1] and not _holds(heads, starts[i], starts[i + 1], j):
+                        _keep(gain, j, gains[a], found[a])
+
+
+@kernel(parallel=True)
+def unproved(
+    places: np.ndarray,
+    caps: np.ndarray,
+    scale: float,
+    sender: np.ndarray,
+    receiver: np.ndarray,
+    starts: np.ndarray,
+    heads: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """How much each sender's chosen arcs fail to gain by the prices, and all its other pairs would gain.
+
+    `starts` and `heads` are the chosen arcs by sender. In double precision throughout: zeros are a proof.
+    """
+    people = places.shape[1]
+    for i in prange(people):
+        costs, chosen = np.zeros(people), np.zeros(people, dtype=np.bool_)
+        for a in range(caps.size):
+            here, cap = places[a, i], caps[a]
+            row = places[a]
+            for j in range(people):
+                costs[j] += min(abs(row[j] - here), cap)
+        chosen[heads[starts[i] : starts[i + 1]]] = True
+        total = 0
+        for j in range(people):
+            reduced = np.int64(np.rint(costs[j] * scale)) - sender[i] - receiver[j]
+            if i != j:
+                total += max(reduced, 0) if chosen[j] else max(-reduced, 0)
+        out[i] = total
+
+
+@kernel()
+def _holds(heads: np.ndarray, first: int, last: int, wanted: int) -> bool:
+    while first < last:
+        middle = (first + last) // 2
+        if heads[middle] < wanted:
+            first = middle + 1
+        else:
+            last = middle
+    return first < heads.size and heads[first] == wanted
+
+
+@kernel()
+def _keep(gain: int, other: int, gains: np.ndarray, found: np.ndarray) -> None:
+    at = gains.size - 1
+    while at > 0 and gains[at - 1] < gain:
+        gains[at], found[at] = gains[at - 1], found[at - 1]
+        at -= 1
+    gains[at], found[at] = gain, other

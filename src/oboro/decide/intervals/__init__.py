@@ -1,0 +1,1 @@
+"""One line of numbers, cut into intervals: Hansen–Mukherjee and histograms by AIC and BIC."""

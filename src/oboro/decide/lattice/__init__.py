@@ -1,0 +1,1 @@
+"""Optimal global recoding: the search over the generalization lattice."""

@@ -1,0 +1,157 @@
+"""Lattices with more nodes than can be listed: a good node soon, better ones while there is time, and how far the
+best can be.
+
+*Descent*: from the top, step by step to the finer neighbour that loses least, then by exchanges (one attribute
+coarser, another finer) until none helps. *Bound*: whatever the best node is, on any few of its attributes it must
+suppress no more than the limit either, because classes over fewer attributes are unions. So the attributes are dealt
+into blocks, each block's lattice is settled exactly, and the least losses of the blocks add up to a bound for the
+whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from math import prod
+
+import numpy as np
+
+from oboro.decide.lattice.node_check import Lens
+from oboro.decide.lattice.nodes import Levels
+from oboro.decide.lattice.objective import CellLoss
+from oboro.decide.lattice.problem import Node, Problem
+from oboro.decide.lattice.search_limits import Standing, Watch
+from oboro.decide.lattice.sliced_check import Slices
+
+__all__ = ["Climb", "block_bound"]
+
+WORK = 3_000_000_000  # cells looked at before the exchanges stop by themselves: about ten seconds
+BLOCK_NODES = 50_000
+
+
+@dataclass(eq=False)
+class Climb:
+    """A search by neighbours. It remembers what it saw, and which nodes failed with everything below them."""
+
+    problem: Problem
+    lens: Lens | Slices
+    watch: Watch
+    nodes: dict[Levels, Node] = field(default_factory=dict)
+    best: Node | None = None
+
+    def __post_init__(self) -> None:
+        self.failed = np.zeros((0, len(self.problem.hierarchies)), dtype=np.int64)
+        self.work = 0
+
+    def run(self) -> None:
+        """Descend, then exchange, until nothing helps or the time is over."""
+        with ThreadPoolExecutor(2) as self.pool:
+            self._start()
+            while self.best is not None and not self.over():
+                before = self.best
+                self._descend()
+                self._exchange()
+                if self.best is before:
+                    return
+
+    def _start(self) -> None:
+        """The coarsest node that can be released; below the top only where the top leaves too few suppressed."""
+        looked = self.look([self.problem.lattice.top])
+        while looked and self.best is None and not self.over():
+            layer = sorted({child for node in looked for child in self.problem.lattice.children(node.levels)})[:500]
+            looked = self.look(layer)
+
+    def over(self) -> bool:
+        """Whether time or work is used up."""
+        return self.watch.over() or self.work > WORK
+
+    def look(self, wanted: Sequence[Levels]) -> list[Node]:
+        """Look at nodes, both threads; those that must fail are left out."""
+        new = [levels for levels in dict.fromkeys(wanted) if levels not in self.nodes and not self._hopeless(levels)]
+        look = map if isinstance(self.lens, Slices) else self.pool.map  # slices use both threads themselves
+        for node in look(self.lens.look, new):
+            self.nodes[node.levels] = node
+            self.work += self.lens.weight * len(node.levels)
+            if node.surely > self.problem.limit:
+                self.failed = np.vstack([self.failed, node.levels])
+            if node.feasible and (self.best is None or node.rank < self.best.rank):
+                self.best = node
+        self.watch.report(self.standing)
+        return [self.nodes[levels] for levels in wanted if levels in self.nodes]
+
+    def standing(self) -> Standing:
+        """How far the climb is."""
+        loss = None if self.best is None else self.best.loss
+        return Standing(len(self.nodes), len(self.nodes), self.problem.lattice.size, loss)
+
+    def _hopeless(self, levels: Levels) -> bool:
+        return bool((self.failed >= np.array(levels)).all(axis=1).any())
+
+    def _descend(self) -> None:
+        here = self.best
+        while here is not None and not self.over():
+            finer = [node for node in self.look(list(self.problem.lattice.children(here.levels))) if node.feasible]
+            best = min(finer, key=lambda node: node.rank, default=None)
+            here = best if best is not None and best.rank < here.rank else None
+
+    def _exchange(self) -> None:
+        """Try every pair: one attribute a level coarser, another one or two levels finer; the most promising first."""
+        lattice = self.problem.lattice
+        here = self.best
+        assert here is not None
+        steps: set[Levels] = set()
+        for coarser in lattice.parents(here.levels):
+            for once in lattice.children(coarser):
+                steps.update([once, *lattice.children(once)])
+        steps.discard(here.levels)
+        ordered = sorted(steps, key=lambda levels: (self._outlook(levels), levels))
+        for start in range(0, len(ordered), 16):
+            if self.over() or self.best is not here:
+                return
+            self.look(ordered[start : start + 16])
+
+    def _outlook(self, levels: Levels) -> float:
+        loss = self.problem.loss
+        return loss.value(levels, None) if isinstance(loss, CellLoss) else -float(sum(levels))
+
+
+def block_bound(problem: Problem, optimum: Callable[[Problem], float | None]) -> float | None:
+    """A lower bound on the loss of every node that can be released; None where the loss is not a sum over attributes.
+
+    `optimum` finds the least loss of a smaller problem.
+    """
+    loss = problem.loss
+    if not isinstance(loss, CellLoss):
+        return None
+    total = 0.0
+    for block in _blocks(problem):
+        part = replace(
+            problem,
+            columns=tuple(problem.columns[a] for a in block),
+            hierarchies=tuple(problem.hierarchies[a] for a in block),
+            rules=(),
+            population=None,
+            most_classes=None,
+            loss=replace(loss, weights=loss.weights[block], charges=tuple(loss.charges[a] for a in block)),
+            relaxed=True,
+        )
+        least = optimum(part)
+        if least is None:
+            return None
+        total += loss.fold(least)
+    return float(np.expm1(total)) if loss.geometric else total
+
+
+def _blocks(problem: Problem) -> list[list[int]]:
+    """Deal the attributes into blocks of few nodes; those with most entropy meet each other, for they constrain most."""
+    order = sorted(range(len(problem.columns)), key=lambda a: -problem.entropies[a][0])
+    blocks: list[list[int]] = []
+    for a in order:
+        for block in blocks:
+            if prod(problem.lattice.shape[b] for b in block) * problem.lattice.shape[a] <= BLOCK_NODES:
+                block.append(a)
+                break
+        else:
+            blocks.append([a])
+    return blocks

@@ -1,0 +1,133 @@
+"""Distinct combinations of codes with their number: what a node is read from instead of the records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from oboro.decide.lattice.kernels import node_classes as kernels
+from oboro.decide.lattice.population_counts import Population
+from oboro.table.dataset import Column, smallest_unsigned
+from oboro.table.groups import Groups
+
+__all__ = ["Tuples"]
+
+KEY_SPACE = 1 << 62  # keys up to here are summed without overflow; more attributes are keyed in blocks
+SAMPLE = 20_000  # rows looked at to guess whether many records share their tuple
+
+
+@dataclass(frozen=True, eq=False)
+class Tuples:
+    """Distinct combinations of codes and how many records share them."""
+
+    codes: tuple[np.ndarray, ...]
+    """Per block of attributes: one row per tuple, one column per attribute; the attributes' codes are numbered
+    through.
+    """
+    blocks: tuple[range, ...]
+    """Which attributes each block holds."""
+    offsets: np.ndarray
+    """Where each attribute's codes start."""
+    weights: np.ndarray
+    secrets: tuple[np.ndarray, ...]
+    rows: np.ndarray | None
+    """Which tuple each record is (None: record i is tuple i)."""
+    people: np.ndarray | None = None
+    """How many of the population share each tuple, if there is one; then some tuples have people and no record."""
+
+    def __len__(self) -> int:
+        return int(self.weights.size)
+
+    @staticmethod
+    def of(
+        columns: Sequence[Column], secrets: Sequence[np.ndarray], rows: int, population: Population | None = None
+    ) -> Tuples:
+        """Reduce the records (and the population, as if it stood below them) to tuples where enough share one."""
+        codes = [column.codes for column in columns]
+        widths = [len(column.values) for column in columns]
+        secrets = tuple(secrets)
+        if population is not None:
+            codes = [np.concatenate(both) for both in zip(codes, population.codes, strict=True)]
+            secrets = tuple(np.pad(secret, (0, len(population))) for secret in secrets)  # whose counts nobody reads
+        every = codes[0].size
+        labels, weights = None, (np.arange(every) < rows).astype(np.int64)
+        people = None if population is None else 1 - weights
+        if _many_alike([*codes, *secrets], every):
+            wide = [Column(column.values, part) for column, part in zip(columns, codes, strict=True)]
+            groups = Groups.of([*wide, *(_as_column(secret) for secret in secrets)], every)
+            first = np.empty(len(groups), dtype=np.int64)
+            first[groups.labels[::-1]] = np.arange(every)[::-1]
+            codes, secrets = [part[first] for part in codes], tuple(secret[first] for secret in secrets)
+            labels, weights = groups.labels[:rows], _sums(groups, weights)
+            people = None if people is None else _sums(groups, people)
+        offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+        blocks = _blocks(widths)
+        through = smallest_unsigned(int(offsets[-1]))
+        numbered = tuple(_side_by_side([codes[a] for a in block], offsets[list(block)], through) for block in blocks)
+        return Tuples(numbered, blocks, offsets, weights, secrets, labels, people)
+
+    def taken(self, which: np.ndarray) -> Tuples:
+        """Some of the tuples (a boolean each); no longer tied to records."""
+        return replace(
+            self,
+            codes=tuple(part[which] for part in self.codes),
+            weights=self.weights[which],
+            secrets=tuple(secret[which] for secret in self.secrets),
+            rows=None,
+            people=None if self.people is None else self.people[which],
+        )
+
+    def merged(self, labels: np.ndarray) -> Tuples:
+        """Tuples with the same label (and the same secrets) as one; any of them stands for all."""
+        groups = Groups.of([_as_column(labels), *(_as_column(secret) for secret in self.secrets)], len(self))
+        first = np.empty(len(groups), dtype=np.int64)
+        first[groups.labels[::-1]] = np.arange(len(self))[::-1]
+        return replace(
+            self,
+            codes=tuple(part[first] for part in self.codes),
+            weights=_sums(groups, self.weights),
+            people=None if self.people is None else _sums(groups, self.people),
+            secrets=tuple(secret[first] for secret in self.secrets),
+            rows=groups.labels if self.rows is None else groups.labels[self.rows],
+        )
+
+
+def _sums(groups: Groups, numbers: np.ndarray) -> np.ndarray:
+    out = np.zeros(len(groups), dtype=np.int64)
+    kernels.sizes(groups.labels, numbers, out)
+    return out
+
+
+def _many_alike(codes: Sequence[np.ndarray], rows: int) -> bool:
+    """Whether reducing to tuples is worth a grouping: always for small tables, else if a sample says that half share
+    one.
+    """
+    if rows <= SAMPLE:
+        return rows > 0
+    chosen = np.linspace(0, rows - 1, SAMPLE).astype(np.int64)
+    sample = [_as_column(part[chosen]) for part in codes]
+    return len(Groups.of(sample, SAMPLE)) < SAMPLE * 0.9
+
+
+def _as_column(codes: np.ndarray) -> Column:
+    values = np.arange(int(codes.max(initial=0)) + 1)
+    return Column(values, codes)
+
+
+def _blocks(widths: Sequence[int]) -> tuple[range, ...]:
+    blocks, start = [], 0
+    for a in range(len(widths)):
+        if prod(widths[start : a + 1]) > KEY_SPACE:
+            blocks.append(range(start, a))
+            start = a
+    return (*blocks, range(start, len(widths)))
+
+
+def _side_by_side(codes: Sequence[np.ndarray], offsets: np.ndarray, dtype: type[np.unsignedinteger]) -> np.ndarray:
+    out = np.empty((codes[0].size, len(codes)), dtype=dtype)
+    for a, part in enumerate(codes):
+        np.add(part, dtype(offsets[a]), out=out[:, a], casting="unsafe", dtype=dtype)
+    return out

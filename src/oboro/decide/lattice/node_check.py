@@ -1,0 +1,330 @@
+"""One node under the lens: which classes it makes, which of them must go, and what that costs.
+
+Everything is read from distinct tuples of codes with their number. Nothing depends on the order of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf
+from threading import local
+
+import numpy as np
+
+from oboro.decide.lattice.distinct_tuples import Tuples
+from oboro.decide.lattice.kernels import node_classes as kernels
+from oboro.decide.lattice.nodes import Levels
+from oboro.decide.lattice.objective import CellLoss
+from oboro.decide.lattice.problem import Node, Problem
+from oboro.kernels import grouping
+
+__all__ = ["Classes", "Lens"]
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The classes of one node: which tuple stands where, how many records each holds, which of them go."""
+
+    labels: np.ndarray
+    sizes: np.ndarray
+    gone: np.ndarray
+    levels: Levels
+    people: np.ndarray | None = None
+    """How many of the population look like each class; a class may have people and no record."""
+    surely: int = 0
+
+    @property
+    def suppressed(self) -> int:
+        """How many records go."""
+        return int(self.sizes[self.gone].sum())
+
+    @cached_property
+    def members(self) -> tuple[np.ndarray, np.ndarray]:
+        """The tuples class by class, and where each class starts (one more entry at the end)."""
+        counts = np.bincount(self.labels, minlength=self.sizes.size)
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        order = np.empty(self.labels.size, dtype=np.int64)
+        kernels.order_by_class(self.labels, starts[:-1].copy(), order)
+        return order, starts
+
+
+@dataclass(frozen=True, eq=False)
+class Lens:
+    """Looks at nodes of a problem. After `rebased(levels)` only at nodes that are nowhere finer than these levels."""
+
+    problem: Problem
+    tuples: Tuples
+    base: Levels
+    """Tuples that agree on these levels may be one, so no node finer than them can be seen."""
+
+    @staticmethod
+    def of(problem: Problem) -> Lens:
+        """A lens that sees every node."""
+        secrets = [rule.codes for rule in problem.rules]
+        tuples = Tuples.of(problem.columns, secrets, problem.rows, problem.population)
+        return Lens(problem, tuples, problem.lattice.bottom)
+
+    def sees(self, levels: Levels) -> bool:
+        """Whether nodes of these levels and everything coarser can be looked at."""
+        return all(low <= level for low, level in zip(self.base, levels, strict=True))
+
+    @property
+    def weight(self) -> int:
+        """How much a look has to read."""
+        return len(self.tuples)
+
+    def look(self, levels: Levels, hurdle: float = inf) -> Node:
+        """Look at one node; its loss is always computed, whatever the `hurdle`. O(tuples · attributes)."""
+        if self.problem.only_k and len(self.tuples.blocks) == 1:
+            node = self._look_at_sizes(levels)
+            if node is not None:
+                return node
+        classes = self.judge(self.classes(levels))
+        suppressed, floor = classes.suppressed, self._floor(classes)
+        if suppressed > self.problem.limit:
+            return Node(levels, suppressed, classes.surely, 0, False, inf, floor)
+        whole = self.complete(classes)
+        if whole is None:
+            return Node(levels, suppressed, classes.surely, 0, True, inf, floor)
+        extra = whole.suppressed - suppressed
+        return Node(levels, suppressed, classes.surely, extra, True, self._loss(levels, whole), floor)
+
+    def suppressed_tuples(self, levels: Levels) -> np.ndarray:
+        """One boolean per tuple: whether the node suppresses it. The node must be feasible."""
+        whole = self.complete(self.judge(self.classes(levels)))
+        assert whole is not None, "only feasible nodes are released"
+        return np.asarray(whole.gone[whole.labels])
+
+    def suppressed_rows(self, levels: Levels) -> np.ndarray:
+        """One boolean per record: whether the node suppresses it. The node must be feasible."""
+        gone = self.suppressed_tuples(levels)
+        return gone[: self.problem.rows] if self.tuples.rows is None else np.asarray(gone[self.tuples.rows])
+
+    def rebased(self, levels: Levels) -> Lens:
+        """A lens for nodes that are nowhere finer than these levels: tuples that agree there are one. The same lens if
+        that saves little.
+        """
+        labels = self.classes(levels).labels
+        merged = self.tuples.merged(labels)
+        return self if len(merged) > 0.8 * len(self.tuples) else replace(self, tuples=merged, base=levels)
+
+    def _look_at_sizes(self, levels: Levels) -> Node | None:
+        """The short way where classes need only be large enough; None if good ones must be suppressed in addition."""
+        problem, loss = self.problem, self.problem.loss
+        tally = np.zeros((len(levels), loss.width if isinstance(loss, CellLoss) else 1), dtype=np.int64)
+        out = self._survey(levels, self.steps(levels), tally)
+        suppressed, classes, kept, squares, kept_squares, smallest = out.tolist()
+        floor = -inf if isinstance(loss, CellLoss) else loss.floor(classes, squares)
+        if suppressed > problem.limit:
+            return Node(levels, suppressed, suppressed, 0, False, inf, floor)
+        if problem.most_classes is not None and kept + (suppressed > 0) > problem.most_classes:
+            return None
+        if 0 < suppressed < problem.k and not problem.relaxed:
+            lost = kept == 0 or suppressed + smallest > problem.limit
+            return Node(levels, suppressed, suppressed, 0, True, inf, floor) if lost else None
+        if isinstance(loss, CellLoss):
+            value = loss.value(levels, tally if suppressed else None)
+        else:
+            value = loss.value(kept, kept_squares, suppressed)
+        return Node(levels, suppressed, suppressed, 0, True, value, floor)
+
+    def _survey(self, levels: Levels, steps: np.ndarray, tally: np.ndarray) -> np.ndarray:
+        tuples = self.tuples
+        table, space = self._table(levels, tuples.blocks[0])
+        hashed = space > 8 * len(tuples) + 1024
+        held, places = self._scratch(2 << (2 * len(tuples) - 1).bit_length() if hashed else space)
+        out = np.empty(6, dtype=np.int64)
+        k, codes = self.problem.k, tuples.codes[0]
+        most = self.problem.limit  # what a node costs that suppresses more is of no interest
+        kernels.survey(codes, tuples.weights, table, steps, k, most, hashed, held, places, tally, out)
+        return out
+
+    def any_kept(self, levels: Levels) -> bool:
+        """Whether a class of the node is large enough; a quick no, a yes only as far as size is concerned."""
+        if len(self.tuples.blocks) > 1:
+            return True
+        steps = np.zeros(int(self.tuples.offsets[-1]), dtype=np.uint32)
+        return bool(self._survey(levels, steps, np.zeros((len(levels), 1), dtype=np.int64))[2])
+
+    def safe(self, tuples: np.ndarray) -> bool:
+        """Whether some tuples together keep every rule as one class."""
+        held = [self._held(i, tuples) for i in range(len(self.problem.rules))]
+        people = 0 if self.tuples.people is None else int(self.tuples.people[tuples].sum())
+        return self._safe(int(self.tuples.weights[tuples].sum()), people, held)
+
+    @cached_property
+    def _local(self) -> local:
+        return local()
+
+    def _scratch(self, counters: int) -> tuple[np.ndarray, np.ndarray]:
+        """Zeroed counters and a place per tuple, kept for the next node: touching fresh memory costs more than
+        counting.
+        """
+        kept = self._local
+        if getattr(kept, "held", None) is None or kept.held.size < counters:
+            kept.held = np.zeros(counters, dtype=np.int64)
+        if getattr(kept, "places", None) is None:
+            kept.places = np.empty(len(self.tuples), dtype=np.uint64)
+        return kept.held[:counters], kept.places
+
+    def classes(self, levels: Levels) -> Classes:
+        """Group the tuples by their generalized codes."""
+        labels, found = np.zeros(len(self.tuples), dtype=np.uint32), 1
+        for codes, block in zip(self.tuples.codes, self.tuples.blocks, strict=True):
+            keys = np.empty(len(self.tuples), dtype=np.uint64)
+            table, space = self._table(levels, block)
+            kernels.keys(codes, table, keys)
+            if len(self.tuples.blocks) > 1:
+                part, parts = _number(keys, space)
+                grouping.combine(labels, part, parts, keys)
+                space = found * parts
+            labels, found = _number(keys, space)
+        sizes, people = np.zeros(found, dtype=np.int64), None
+        kernels.sizes(labels, self.tuples.weights, sizes)
+        if self.tuples.people is not None:
+            people = np.zeros(found, dtype=np.int64)
+            kernels.sizes(labels, self.tuples.people, people)
+        return Classes(labels, sizes, np.zeros(found, dtype=bool), levels, people)
+
+    def _table(self, levels: Levels, block: range) -> tuple[np.ndarray, int]:
+        """The generalized code times the stride, for each code of the block's attributes, and how many keys can be."""
+        assert self.sees(levels), "a node finer than what the tuples were joined by"
+        offsets = self.tuples.offsets
+        table = np.empty(int(offsets[-1]), dtype=np.uint64)
+        stride = 1
+        for a in block:
+            level = self.problem.hierarchies[a].levels[levels[a]]
+            np.multiply(level.table, np.uint64(stride), out=table[offsets[a] : offsets[a + 1]])
+            stride *= len(level.labels)
+        return table, stride
+
+    def steps(self, levels: Levels) -> np.ndarray:
+        """For each code, by which of few amounts its suppression is charged."""
+        steps = np.zeros(int(self.tuples.offsets[-1]), dtype=np.uint32)
+        if isinstance(self.problem.loss, CellLoss):
+            for a, level in enumerate(levels):
+                part = slice(self.tuples.offsets[a], self.tuples.offsets[a + 1])
+                steps[part] = self.problem.loss.charges[a][level].step
+        return steps
+
+    def judge(self, classes: Classes) -> Classes:
+        """Say which classes break a rule. Weak rules are not asked once strong ones suppress too many."""
+        rules, population = self.problem.rules, self.problem.population
+        verdicts = (classes.sizes < self.problem.k).astype(np.uint8)
+        if population is not None and classes.people is not None:
+            verdicts[population.too_few(classes.people)] = 1
+        self._ask([i for i, rule in enumerate(rules) if rule.strong], classes, verdicts)
+        surely = self._thinned(classes, verdicts == 1)
+        if surely.suppressed > self.problem.limit:
+            return replace(surely, surely=surely.suppressed)
+        if population is not None and classes.people is not None:
+            verdicts[population.told(classes.sizes, classes.people)] = 1
+        self._ask([i for i, rule in enumerate(rules) if not rule.strong], classes, verdicts)
+        return replace(self._thinned(classes, verdicts == 1), surely=surely.suppressed)
+
+    def _thinned(self, classes: Classes, gone: np.ndarray) -> Classes:
+        """Without classes that break a rule, and where there are still too many of them, without the smallest.
+
+        The suppressed are one class, so one more goes than there are too many. No other choice suppresses fewer records.
+        """
+        most, kept = self.problem.most_classes, int((~gone).sum())
+        judged = replace(classes, gone=gone)
+        if most is None or kept + (judged.suppressed > 0) <= most:
+            return judged
+        smallest = self._smallest_first(judged, judged.sizes.max())[: kept + 1 - most]
+        gone = gone.copy()
+        gone[smallest] = True
+        return replace(classes, gone=gone)
+
+    def _ask(self, which: Sequence[int], classes: Classes, verdicts: np.ndarray) -> None:
+        for i in which:
+            rule, secrets, weights = self.problem.rules[i], self.tuples.secrets[i], self.tuples.weights
+            order, starts = classes.members
+            how = (rule.kind, rule.count, rule.level, rule.whole, rule.tree)
+            kernels.judge(order, starts, secrets, weights, *how, verdicts)
+            for c in np.flatnonzero(verdicts == 2):
+                verdicts[c] = rule.breaks(self._held(i, order[starts[c] : starts[c + 1]]))
+
+    def _held(self, rule: int, tuples: np.ndarray) -> np.ndarray:
+        held = np.zeros(self.problem.rules[rule].whole.size, dtype=np.int64)
+        np.add.at(held, self.tuples.secrets[rule][tuples], self.tuples.weights[tuples])
+        return held
+
+    def complete(self, classes: Classes) -> Classes | None:
+        """Suppress whole classes in addition, smallest first, until the suppressed records are a safe class too.
+
+        Whoever fits no released class must be among the suppressed, so these are a class that must be safe itself.
+        Returns None where the limit does not allow that. Among equal sizes the class whose labels come first as text
+        goes first.
+        """
+        suppressed = classes.suppressed
+        if suppressed > self.problem.limit:
+            return None
+        gone_tuples = np.flatnonzero(classes.gone[classes.labels])
+        held = [self._held(i, gone_tuples) for i in range(len(self.problem.rules))]
+        people = 0 if classes.people is None else int(classes.people[classes.gone].sum())
+        if self.problem.relaxed or self._safe(suppressed, people, held):
+            return classes
+        gone = classes.gone.copy()
+        order, starts = classes.members
+        for c in self._smallest_first(classes, self.problem.limit - suppressed):
+            suppressed += int(classes.sizes[c])
+            if suppressed > self.problem.limit:
+                return None
+            gone[c] = True
+            held = [part + self._held(i, order[starts[c] : starts[c + 1]]) for i, part in enumerate(held)]
+            people += 0 if classes.people is None else int(classes.people[c])
+            if self._safe(suppressed, people, held):
+                return replace(classes, gone=gone)
+        return None
+
+    def _safe(self, size: int, people: int, held: Sequence[np.ndarray]) -> bool:
+        """Whether the suppressed, if there are any, are a class that keeps every rule."""
+        rules, population = self.problem.rules, self.problem.population
+        if population is not None and not population.safe(size, people):
+            return False
+        if size == 0:
+            return True
+        return size >= self.problem.k and not any(rule.breaks(part) for rule, part in zip(rules, held, strict=True))
+
+    def _smallest_first(self, classes: Classes, most: int) -> np.ndarray:
+        """The classes that stay and have at most so many records, by size, then by the text of their labels."""
+        stay = np.flatnonzero(~classes.gone & (classes.sizes <= most))
+        order, starts = classes.members
+        some = order[starts[stay]]  # any member tells the labels
+        ranks = []
+        for codes, block in zip(self.tuples.codes, self.tuples.blocks, strict=True):
+            for j, a in enumerate(block):
+                rank = self.problem.text_ranks(a, classes.levels[a])
+                ranks.append(rank[codes[some, j] - self.tuples.offsets[a]])
+        return np.asarray(stay[np.lexsort([*reversed(ranks), classes.sizes[stay]])])
+
+    def _loss(self, levels: Levels, classes: Classes) -> float:
+        loss, suppressed = self.problem.loss, classes.suppressed
+        if not isinstance(loss, CellLoss):
+            kept = classes.sizes[~classes.gone]
+            return loss.value(kept.size, int(np.dot(kept, kept)), suppressed)
+        if not suppressed:
+            return loss.value(levels, None)
+        steps = self.steps(levels)
+        tallies = [np.zeros((len(block), loss.width), dtype=np.int64) for block in self.tuples.blocks]
+        for codes, out in zip(self.tuples.codes, tallies, strict=True):
+            kernels.tally(codes, classes.labels, classes.gone, self.tuples.weights, steps, out)
+        return loss.value(levels, np.concatenate(tallies))
+
+    def _floor(self, classes: Classes) -> float:
+        if isinstance(self.problem.loss, CellLoss):
+            return -inf
+        filled = classes.sizes[classes.sizes > 0]
+        return self.problem.loss.floor(filled.size, int(np.dot(filled, filled)))
+
+
+def _number(keys: np.ndarray, space: int) -> tuple[np.ndarray, int]:
+    """Number equal keys alike: a counter per possible key where these are few, a hash table otherwise."""
+    labels = np.empty(keys.size, dtype=np.uint32)
+    if space <= 4 * keys.size + 1024:
+        return labels, grouping.number_by_appearance(keys, np.zeros(space, dtype=np.uint32), labels)
+    slots = np.full(1 << max(4, (2 * keys.size - 1).bit_length()), -1, dtype=np.int32)
+    return labels, kernels.number_by_hash(keys, slots, labels)

@@ -1,0 +1,176 @@
+"""What is known of every node of a lattice: who satisfies, who fails, what is still worth a look, and at whom to look
+next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+
+from oboro.decide.lattice.kernels import marking as kernels
+from oboro.decide.lattice.node_check import Lens
+from oboro.decide.lattice.nodes import Levels
+from oboro.decide.lattice.objective import CellLoss
+from oboro.decide.lattice.problem import Node, Problem
+from oboro.decide.lattice.search_limits import Standing
+from oboro.decide.lattice.sliced_check import Slices
+
+__all__ = ["Board", "Guess"]
+
+SAME = 1e-12  # losses closer than this are equal; then the lexicographically smallest levels win
+BINS = 256
+
+
+@dataclass(eq=False)
+class Board:
+    """What is known of every node; arrays are flat, in lexicographic order of the levels."""
+
+    problem: Problem
+    lens: Lens | Slices
+    nodes: dict[Levels, Node] = field(default_factory=dict)
+    best: Node | None = None
+
+    def __post_init__(self) -> None:
+        lattice, loss = self.problem.lattice, self.problem.loss
+        self.lattice, self.shape = lattice, np.array(lattice.shape)
+        self.focused, self.whole = lattice.bottom, self.lens
+        self.satisfies = np.zeros(lattice.shape, dtype=bool)
+        self.fails = np.zeros(lattice.shape, dtype=bool)
+        self.seen = np.zeros(lattice.shape, dtype=bool)
+        self.covered = np.zeros(lattice.shape, dtype=bool)  # a satisfying node is known at or below
+        self.surely = np.zeros(lattice.shape)  # records that are suppressed at least
+        if isinstance(loss, CellLoss):
+            bases, slopes = loss.bounds(self.problem.limit)
+            self.base, self.slope = lattice.sums(bases), lattice.sums(slopes)
+        else:
+            self.base, self.slope = np.full(lattice.shape, -1.0), np.zeros(lattice.shape)
+        self.guess = Guess(self.problem)
+
+    @property
+    def hurdle(self) -> float:
+        """A loss above this is of no interest any more."""
+        return inf if self.best is None else self.best.loss + SAME
+
+    def look(self, levels: Levels) -> Node:
+        """Look at a node, if not yet done, and tell the others."""
+        if levels not in self.nodes:
+            self.record(self.lens.look(levels))
+        return self.nodes[levels]
+
+    def record(self, node: Node) -> None:
+        """Note a node's result and what follows from it."""
+        above, below = self.lattice.above(node.levels), self.lattice.below(node.levels)
+        self.nodes[node.levels] = node
+        self.seen[node.levels] = True
+        (self.satisfies if node.satisfying else self.fails)[node.levels] = True
+        if node.surely > self.problem.limit or (self.problem.monotone and not node.satisfying):
+            self.fails[below] = True
+        if node.satisfying:
+            self.covered[above] = True
+            if self.problem.monotone or (node.suppressed == 0 and self.problem.joinable):
+                self.satisfies[above] = True
+        levels = np.array(node.levels)
+        if node.surely:
+            least = min(node.surely, self.problem.limit)
+            kernels.raise_box(0 * levels, levels, self.shape, least, self.surely.ravel())
+        if node.floor > -inf:
+            kernels.raise_box(levels, self.shape - 1, self.shape, node.floor, self.base.ravel())
+        if node.feasible and (self.best is None or node.rank < self.best.rank):
+            self.best = node
+        self.guess.learn(node.levels, not node.satisfying)
+
+    def standing(self) -> Standing:
+        """How far the search is."""
+        settled = int((self.seen | self.satisfies | self.fails).sum())
+        loss = None if self.best is None else self.best.loss
+        return Standing(len(self.nodes), settled, self.lattice.size, loss)
+
+    def undecided(self) -> np.ndarray:
+        """Nodes that might still be minimal."""
+        return np.asarray(~(self.satisfies | self.fails | self.covered)).ravel()
+
+    def promising(self) -> np.ndarray:
+        """Nodes that might still be better than the best, or as good and lexicographically smaller."""
+        low, high, before = inf, inf, 0
+        if self.best is not None:
+            fold = self.problem.loss.fold if isinstance(self.problem.loss, CellLoss) else float
+            low, high = fold(self.best.loss - SAME), fold(self.best.loss + SAME)
+            before = int(np.ravel_multi_index(self.best.levels, self.lattice.shape))
+        out = np.empty(self.lattice.size, dtype=bool)
+        fails, seen, surely = self.fails.ravel(), self.seen.ravel(), self.surely.ravel()
+        kernels.promising(fails, seen, self.base.ravel(), self.slope.ravel(), surely, low, high, before, out)
+        return out
+
+    def choose(self, open_: np.ndarray, most: int) -> list[Levels]:
+        """Waiting nodes whose results are expected to settle most others; of two comparable ones only the better."""
+        below, above = np.empty(open_.size, dtype=np.int32), np.ones(open_.size, dtype=np.int32)
+        kernels.count_below(open_, self.shape, below)
+        if self.problem.monotone:
+            kernels.count_above(open_, self.shape, above)
+        scores = np.empty(open_.size)
+        sure, (centre, width) = self.satisfies.ravel(), self.guess.curve()
+        first = kernels.choose(open_, sure, self.guess.entropy, centre, width, below, above, scores)
+        places = np.array([first])
+        if most > 1:
+            some = min(4 * most, open_.size) - 1
+            places = np.argpartition(-scores, some)[: some + 1]
+            places = places[np.lexsort((places, -scores[places]))]
+            places = places[scores[places] >= 0]
+        levels = np.stack(np.unravel_index(places, self.lattice.shape), axis=1)
+        chosen: list[int] = []
+        for i in range(len(levels)):
+            steps = levels[chosen] - levels[i]
+            if len(chosen) < most and not ((steps >= 0).all(axis=1) | (steps <= 0).all(axis=1)).any():
+                chosen.append(i)
+        return [tuple(levels[i].tolist()) for i in chosen]
+
+    def focus(self, waiting: np.ndarray) -> None:
+        """Where no waiting node is finer than some levels, join the tuples that agree there: fewer to look through."""
+        least = self.shape - 1
+        kernels.meet(waiting, self.shape, least)
+        meet = tuple(least.tolist())
+        if meet != self.focused:
+            wide = self.lens if self.lens.sees(meet) else self.whole  # other questions may wait for finer nodes again
+            self.lens, self.focused = wide.rebased(meet), meet
+
+    def bound(self) -> float:
+        """No node that can be released loses less than this."""
+        loss, best = self.problem.loss, inf if self.best is None else self.best.loss
+        waiting = self.promising()
+        if not waiting.any():
+            return best
+        least = float((self.base + self.slope * self.surely).ravel()[waiting].min())
+        return min(best, float(np.expm1(least)) if isinstance(loss, CellLoss) and loss.geometric else max(least, 0.0))
+
+
+class Guess:
+    """How likely each node fails: a logistic curve over the sum of its levels' entropies, refitted with every result."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.shape = problem.lattice.shape
+        self.entropy = problem.lattice.sums(problem.entropies).ravel()
+        self.step = max(float(self.entropy.max()), 1e-9) / (BINS - 1)
+        self.failed, self.passed = np.zeros(BINS, dtype=np.int64), np.zeros(BINS, dtype=np.int64)
+        usual = float(np.log(max(problem.rows, 1) / problem.k))
+        self.note(usual - 3.0, False)  # two imaginary results keep the curve sensible until real ones arrive
+        self.note(usual + 1.0, True)
+
+    def learn(self, levels: Levels, failed: bool) -> None:
+        """Add a node's result."""
+        self.note(float(self.entropy[np.ravel_multi_index(levels, self.shape)]), failed)
+
+    def note(self, entropy: float, failed: bool) -> None:
+        """Add a result at some entropy."""
+        place = int(np.clip(entropy / self.step, 0, BINS - 1))
+        (self.failed if failed else self.passed)[place] += 1
+
+    def curve(self) -> tuple[float, float]:
+        """The centre that puts fewest results on the wrong side, and the width from how far those stray."""
+        wrong = np.cumsum(self.failed) + self.passed.sum() - np.cumsum(self.passed)
+        centre = float(np.flatnonzero(wrong == wrong.min()).mean()) + 0.5
+        bins = np.arange(BINS) + 0.5
+        strays = np.where(bins <= centre, self.failed, self.passed)
+        stray = float((np.abs(bins - centre) * strays).sum() / max(strays.sum(), 1))
+        return centre * self.step, max(0.25, stray * self.step)

@@ -1,0 +1,138 @@
+"""What is to be decided by global recoding, and what is known of one node after looking at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import fsum, inf
+
+import numpy as np
+
+from oboro.decide.class_rules import Rule
+from oboro.decide.lattice.nodes import Lattice, Levels
+from oboro.decide.lattice.objective import Loss
+from oboro.decide.lattice.population_counts import Population
+from oboro.table.dataset import Column
+from oboro.table.hierarchy import Hierarchy
+from oboro.table.values import texts_of
+
+__all__ = ["Node", "Problem"]
+
+
+@dataclass(frozen=True)
+class Node:
+    """What is known of one node after looking."""
+
+    levels: Levels
+    suppressed: int
+    """Records of classes that break a rule (where that is too many, at least so many)."""
+    surely: int
+    """Of these, those that strong rules suppress: every finer node suppresses at least as many."""
+    extra: int
+    """Records suppressed in addition, so that the suppressed records keep the rules as a class of their own."""
+    satisfying: bool
+    """No more records break a rule than may be suppressed."""
+    loss: float
+    """Infinite where the node cannot be released."""
+    floor: float = -inf
+    """A lower bound on the loss of this node and of everything coarser (−inf: none beyond what levels tell)."""
+    settled: bool = True
+    """Whether `loss` is the loss; otherwise it is a lower bound that was enough to know that others are better."""
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the node can be released within the limit, extra suppression included."""
+        return self.loss < inf
+
+    @property
+    def rank(self) -> tuple[float, Levels]:
+        """Smaller is better: the loss, and among equal losses the lexicographically smaller levels."""
+        return (round(self.loss, 12), self.levels)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Which levels to choose, given what a class must keep, how many records may go, and what counts as loss."""
+
+    columns: tuple[Column, ...]
+    hierarchies: tuple[Hierarchy, ...]
+    k: int
+    limit: int
+    rules: tuple[Rule, ...]
+    loss: Loss
+    population: Population | None = None
+    """Whom the table was drawn from, if classes must keep something with regard to them."""
+    most_classes: int | None = None
+    """How many classes the release may have, the suppressed records being one (average risk); at least 1."""
+    relaxed: bool = False
+    """The suppressed records need not be a safe class themselves: for bounds, never for a release."""
+
+    @cached_property
+    def rows(self) -> int:
+        """How many records there are."""
+        return len(self.columns[0])
+
+    @cached_property
+    def lattice(self) -> Lattice:
+        """Every choice of levels."""
+        return Lattice(tuple(hierarchy.height for hierarchy in self.hierarchies))
+
+    @cached_property
+    def monotone(self) -> bool:
+        """Whether a coarser node keeps what a finer one keeps: all rules are strong, or nothing may be suppressed.
+
+        Few classes are asked for on the whole, not of each; that is strong: what a finer node suppresses for it can be
+        suppressed in the coarser one too, which then has no more classes.
+        """
+        strong = all(rule.strong for rule in self.rules) and (self.population is None or self.population.strong)
+        return strong or (self.limit == 0 and self.joinable)
+
+    @cached_property
+    def joinable(self) -> bool:
+        """Whether good classes stay good when they are joined: then above a node without suppression there is none."""
+        return self.population is None or self.population.joinable
+
+    @cached_property
+    def only_k(self) -> bool:
+        """Whether nothing but a class's size decides."""
+        return not self.rules and self.population is None
+
+    @cached_property
+    def label_counts(self) -> tuple[tuple[np.ndarray, ...], ...]:
+        """For each attribute and level, how many records hold each label."""
+        return tuple(
+            tuple(
+                np.bincount(level.table, weights=column.counts, minlength=len(level.labels))
+                for level in hierarchy.levels
+            )
+            for column, hierarchy in zip(self.columns, self.hierarchies, strict=True)
+        )
+
+    @cached_property
+    def entropies(self) -> tuple[np.ndarray, ...]:
+        """For each attribute, the entropy of its labels on each level."""
+        return tuple(np.array([_entropy(counts) for counts in levels]) for levels in self.label_counts)
+
+    @cached_property
+    def _text_ranks(self) -> dict[tuple[int, int], np.ndarray]:
+        return {}
+
+    def text_ranks(self, a: int, level: int) -> np.ndarray:
+        """For each code of an attribute, the place of its label among the level's labels in the order of their text."""
+        if (a, level) not in self._text_ranks:
+            self._text_ranks[a, level] = self._ranked(a, level)
+        return self._text_ranks[a, level]
+
+    def _ranked(self, a: int, level: int) -> np.ndarray:
+        chosen = self.hierarchies[a].levels[level]
+        texts = texts_of(chosen.labels)
+        place = np.empty(len(texts), dtype=np.int64)
+        place[sorted(range(len(texts)), key=lambda i: (texts[i] is not None, texts[i] or ""))] = np.arange(len(texts))
+        return np.asarray(place[chosen.table])
+
+
+def _entropy(counts: np.ndarray) -> float:
+    """From how often each count occurs, in order: so the order of the labels, which is that of the rows, changes nothing."""
+    sizes, times = np.unique(counts[counts > 0], return_counts=True)
+    shares = sizes / max(counts.sum(), 1)
+    return -fsum(times * shares * np.log(shares))

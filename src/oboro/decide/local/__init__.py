@@ -1,0 +1,1 @@
+"""Groups of similar records for local recoding: Mondrian, top-down, cells of a histogram."""

@@ -1,0 +1,177 @@
+"""The top-down greedy method step by step as published (Xu et al., "Utility-based anonymization using local recoding", 2006).
+
+Every record is looked at for itself, and chance decides where the seeds start and who is assigned first; `top_down` has like
+records stay together and leaves nothing to chance. It loses less, but a stream that repeats a published experiment needs this.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oboro.decide.local.kernels.closures import Rules, Shape, allowed, apart, close, joined, place, widen
+from oboro.decide.local.kernels.two_seeds import assign, lacking
+from oboro.kernels import kernel
+from oboro.kernels.chance import coin
+
+__all__ = ["divide"]
+
+ROUNDS = 6  # three times there and back between the farthest (4.2)
+
+
+@kernel()
+def divide(codes: np.ndarray, shape: Shape, rules: Rules, k: int, state: np.ndarray, labels: np.ndarray) -> int:
+    """Split all records again and again; `labels` says in which group each ends, returned is how many groups there are.
+
+    `state` is one random number, and goes on. O(records · attributes · depth).
+    """
+    count = codes.shape[0]
+    items, ones, spare = np.arange(count), np.ones(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    starts, stops = np.zeros(count + 1, dtype=np.int64), np.full(count + 1, count)
+    waiting, groups = 1, 0
+    while waiting > 0:
+        waiting -= 1
+        start, stop = starts[waiting], stops[waiting]
+        group, loads = items[start:stop].copy(), ones[start:stop]
+        side = ones[:0]
+        if group.size >= 2 * k:
+            side = _split(codes, shape, rules, k, group, loads, state)
+        if side.size > 0:
+            middle = start + place(group, loads, side, items[start:], spare)[0]
+            starts[waiting], stops[waiting] = start, middle
+            starts[waiting + 1], stops[waiting + 1] = middle, stop
+            waiting += 2
+        else:
+            for i in group:
+                labels[i] = groups
+            groups += 1
+    return groups
+
+
+@kernel()
+def _split(
+    codes: np.ndarray, shape: Shape, rules: Rules, k: int, items: np.ndarray, loads: np.ndarray, state: np.ndarray
+) -> np.ndarray:
+    """1 for the items of one part and 0 for those of the other; nothing at all if the group stays whole.
+
+    A part that is too small takes the nearest from the other or is put together with it, whichever loses less (the paper's
+    last step, done where the small part arises: its neighbour is the part that it has just been split from).
+    """
+    u, v = _seeds(codes, shape, items, state)
+    if u == v:
+        return loads[:0]
+    side = _assigned(codes, shape, items, loads, u, v, state)
+    if allowed(rules, k, items, loads, side):
+        return side
+    filled = _filled(codes, shape, rules, k, items, loads, side)
+    if filled.size == 0 or _lost(codes, shape, items, filled) >= _lost(codes, shape, items, loads):
+        return loads[:0]
+    return filled
+
+
+@kernel()
+def _seeds(codes: np.ndarray, shape: Shape, items: np.ndarray, state: np.ndarray) -> tuple[int, int]:
+    """From a record at random to the farthest from it, back to the farthest from that one, and so on."""
+    v = np.int64(coin(state) % np.uint64(items.size))
+    u = v
+    for done in range(ROUNDS):
+        far, farthest = v, 0.0
+        for i in range(items.size):
+            distance = apart(shape, codes[items[i]], codes[items[v]])
+            if distance > farthest:
+                far, farthest = i, distance
+        if far == v:
+            break
+        if far == u:  # each is the farthest from the other: from now on there is only going there and back
+            return (u, v) if (ROUNDS - done) % 2 == 0 else (v, u)
+        u, v = v, far
+    return u, v
+
+
+@kernel()
+def _assigned(
+    codes: np.ndarray, shape: Shape, items: np.ndarray, loads: np.ndarray, u: int, v: int, state: np.ndarray
+) -> np.ndarray:
+    """Each item, in random order, to the seed's part whose total loss grows less."""
+    order = np.arange(items.size)
+    for i in range(items.size - 1, 0, -1):
+        j = np.int64(coin(state) % np.uint64(i + 1))
+        order[i], order[j] = order[j], order[i]
+    shuffled, at = np.empty_like(items), np.empty_like(items)
+    for i in range(items.size):
+        shuffled[i], at[order[i]] = items[order[i]], i
+    found = assign(codes, shape, shuffled, loads, at[u], at[v])
+    side = np.empty_like(found)
+    for i in range(items.size):
+        side[i] = found[at[i]]
+    return side
+
+
+@kernel()
+def _filled(
+    codes: np.ndarray,
+    shape: Shape,
+    rules: Rules,
+    k: int,
+    items: np.ndarray,
+    loads: np.ndarray,
+    side: np.ndarray,
+) -> np.ndarray:
+    """The part that lacks something with the nearest of the other, twice as many each time, until both may stand; nothing at
+    all if they never may.
+    """
+    side = lacking(rules, k, items, loads, side)
+    total, size = items.size, side.sum()
+    grown = side.copy()
+    low, high, _ = _closure(codes, shape, items, grown, 1)
+    more = k - size if size < k else k
+    while size + more <= total - k:
+        for _ in range(more):
+            _take_nearest(codes, shape, items, grown, low, high)
+        if allowed(rules, k, items, loads, grown):
+            return grown
+        size, more = size + more, 2 * more
+    return loads[:0]
+
+
+@kernel()
+def _take_nearest(
+    codes: np.ndarray, shape: Shape, items: np.ndarray, grown: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> None:
+    """Let the item in that widens the part least, of equal ones the first."""
+    nearest, least = -1, np.inf
+    for i in range(items.size):
+        if grown[i] == 0:
+            widened = joined(shape, codes[items[i]], low, high)
+            if widened < least:
+                nearest, least = i, widened
+    grown[nearest] = 1
+    widen(shape, codes[items[nearest]], low, high)
+
+
+@kernel()
+def _lost(codes: np.ndarray, shape: Shape, items: np.ndarray, side: np.ndarray) -> float:
+    """Size times NCP, of both parts together."""
+    total = 0.0
+    for part in range(2):
+        low, high, size = _closure(codes, shape, items, side, part)
+        for i in range(items.size):
+            if side[i] == part:  # any one of them: it is in the closure already
+                total += size * joined(shape, codes[items[i]], low, high)
+                break
+    return total
+
+
+@kernel()
+def _closure(
+    codes: np.ndarray, shape: Shape, items: np.ndarray, side: np.ndarray, part: int
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """What the items of one part have in common, and how many they are."""
+    low, high = np.zeros(codes.shape[1], dtype=np.int64), np.zeros(codes.shape[1], dtype=np.int64)
+    size = 0
+    for i in range(items.size):
+        if side[i] == part and size == 0:
+            close(shape, codes[items[i]], low, high)
+        elif side[i] == part:
+            widen(shape, codes[items[i]], low, high)
+        size += side[i] == part
+    return low, high, size

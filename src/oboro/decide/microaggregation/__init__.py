@@ -1,0 +1,1 @@
+"""Small groups of similar records: MDAV, V-MDAV, groups of fixed size."""

@@ -1,0 +1,270 @@
+"""Nearest and farthest records among those that remain, by a tree of boxes.
+
+The tree is complete: node i has the children 2i + 1 and 2i + 2, and the nodes of one level share the records evenly.
+Each leaf's records stand side by side, those that remain first. A node knows the box of its remaining records: the
+smallest and the largest of every number, whether one is missing, and the category that all share (MIXED: none). So a
+bound on every distance in it is exact, rounding included: the same operations in the same order, on numbers that are
+further in or further out. What is found is what `distance.scan` finds, distance by distance and id by id.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from oboro.decide.local.kernels.closures import ascending
+from oboro.decide.microaggregation.kernels.exhaustive_scan import offer
+from oboro.kernels import kernel
+
+__all__ = ["LEAF", "Tree", "apart", "build", "farthest", "fill", "go", "nearest", "remove"]
+
+LEAF = 16  # records in a leaf, at most
+MIXED = -1
+
+
+class Tree(NamedTuple):
+    """`points[p, j]` and `categories[p, j]` at position p; `ids[p]` who stands there and `where[id]` the way back."""
+
+    points: np.ndarray
+    categories: np.ndarray
+    gaps: np.ndarray
+    ids: np.ndarray
+    where: np.ndarray
+    levels: int
+    held: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    lacking: np.ndarray
+    shared: np.ndarray
+    distances: np.ndarray
+    stack: np.ndarray
+    bounds: np.ndarray
+
+
+# Building and shrinking -----------------------------------------------------------------------------------------------
+
+
+@kernel()
+def build(points: np.ndarray, categories: np.ndarray, levels: int, ids: np.ndarray) -> None:
+    """Order the ids (given as 0 … n − 1) so that every node of a complete tree holds neighbours. O(n log² n).
+
+    A node is cut along its widest attribute; different categories count as 1 apart.
+    """
+    n = ids.size
+    keys = np.empty(n)
+    for level in range(levels):
+        for node in range(1 << level):
+            start, stop = (n * node) >> level, (n * (node + 1)) >> level
+            part = ids[start:stop]
+            if part.size < 2:
+                continue
+            j = _widest(points, categories, part)
+            for i in range(part.size):
+                own = points[part[i], j] if j < points.shape[1] else categories[part[i], j - points.shape[1]]
+                keys[i] = np.inf if np.isnan(own) else own
+            order = ascending(keys[: part.size])
+            for i in range(order.size):
+                order[i] = part[order[i]]
+            for i in range(order.size):
+                part[i] = order[i]
+
+
+@kernel()
+def _widest(points: np.ndarray, categories: np.ndarray, part: np.ndarray) -> int:
+    best, widest = 0, -1.0
+    for j in range(points.shape[1]):
+        low, high = np.inf, -np.inf
+        for i in part:
+            if not np.isnan(points[i, j]):
+                low, high = min(low, points[i, j]), max(high, points[i, j])
+        if high - low > widest:
+            best, widest = j, high - low
+    for j in range(categories.shape[1]):
+        for i in part:
+            if categories[i, j] != categories[part[0], j] and widest < 1.0:
+                best, widest = points.shape[1] + j, 1.0
+    return best
+
+
+@kernel()
+def fill(tree: Tree) -> None:
+    """Set up every node from the leaves upwards; all records remain. O(n · attributes)."""
+    n, first = tree.ids.size, (1 << tree.levels) - 1
+    for position in range(n):
+        tree.where[tree.ids[position]] = position
+    for leaf in range(1 << tree.levels):
+        tree.held[first + leaf] = ((n * (leaf + 1)) >> tree.levels) - ((n * leaf) >> tree.levels)
+        _measure_leaf(tree, first + leaf)
+    for node in range(first - 1, -1, -1):
+        _measure_node(tree, node)
+
+
+@kernel()
+def remove(tree: Tree, one: Any) -> None:
+    """Take one record (by id) out. O((leaf + log n) · attributes)."""
+    n, first = tree.ids.size, (1 << tree.levels) - 1
+    position = tree.where[one]
+    leaf = ((position + 1) * (1 << tree.levels) - 1) // n  # the last leaf that starts at or before the position
+    node = first + leaf
+    last = ((n * leaf) >> tree.levels) + tree.held[node] - 1
+    other = tree.ids[last]
+    tree.ids[position], tree.ids[last] = other, one
+    tree.where[other], tree.where[one] = position, last
+    for j in range(tree.points.shape[1]):
+        tree.points[position, j], tree.points[last, j] = tree.points[last, j], tree.points[position, j]
+    for j in range(tree.categories.shape[1]):
+        swap = tree.categories[position, j]
+        tree.categories[position, j] = tree.categories[last, j]
+        tree.categories[last, j] = swap
+    tree.held[node] -= 1
+    _measure_leaf(tree, node)
+    while node > 0:
+        node = (node - 1) // 2
+        _measure_node(tree, node)
+
+
+@kernel()
+def _measure_leaf(tree: Tree, node: int) -> None:
+    start = (tree.ids.size * (node - (1 << tree.levels) + 1)) >> tree.levels
+    for j in range(tree.points.shape[1]):
+        tree.low[node, j], tree.high[node, j], tree.lacking[node, j] = np.inf, -np.inf, False
+    for p in range(start, start + tree.held[node]):
+        for j in range(tree.points.shape[1]):
+            if np.isnan(tree.points[p, j]):
+                tree.lacking[node, j] = True
+            else:
+                tree.low[node, j] = min(tree.low[node, j], tree.points[p, j])
+                tree.high[node, j] = max(tree.high[node, j], tree.points[p, j])
+        for j in range(tree.categories.shape[1]):
+            own = tree.categories[p, j]
+            tree.shared[node, j] = own if p == start or tree.shared[node, j] == own else MIXED
+
+
+@kernel()
+def _measure_node(tree: Tree, node: int) -> None:
+    left, right = 2 * node + 1, 2 * node + 2
+    tree.held[node] = tree.held[left] + tree.held[right]
+    for j in range(tree.points.shape[1]):
+        tree.low[node, j] = min(tree.low[left, j], tree.low[right, j])
+        tree.high[node, j] = max(tree.high[left, j], tree.high[right, j])
+        tree.lacking[node, j] = tree.lacking[left, j] or tree.lacking[right, j]
+    for j in range(tree.categories.shape[1]):
+        one, other = tree.shared[left, j], tree.shared[right, j]
+        if tree.held[left] == 0:
+            tree.shared[node, j] = other
+        else:
+            tree.shared[node, j] = one if one == other or tree.held[right] == 0 else MIXED
+
+
+# Searching ------------------------------------------------------------------------------------------------------------
+
+
+@kernel()
+def apart(tree: Tree, target: np.ndarray, traits: np.ndarray, position: int) -> float:
+    """The squared distance of one record, added up as `distance.measure` does."""
+    total = 0.0
+    for j in range(target.size):
+        own = tree.points[position, j]
+        if tree.gaps[j] != 0.0 and (np.isnan(own) or np.isnan(target[j])):
+            total += 0.0 if np.isnan(own) and np.isnan(target[j]) else tree.gaps[j]
+        else:
+            total += (own - target[j]) * (own - target[j])
+    for j in range(traits.size):
+        total += 1.0 if tree.categories[position, j] != traits[j] else 0.0
+    return total
+
+
+@kernel()
+def _bound(tree: Tree, target: np.ndarray, traits: np.ndarray, node: int, far: bool) -> float:
+    """No record of the node is nearer (or, with `far`, farther) than this."""
+    total = 0.0
+    for j in range(target.size):
+        low, high = tree.low[node, j], tree.high[node, j]
+        place, gap = target[j], tree.gaps[j]
+        if far:
+            inner = max((high - place) * (high - place), (low - place) * (low - place))
+        else:
+            inner = (low - place) * (low - place) if place < low else 0.0
+            if place > high:
+                inner = (high - place) * (high - place)
+        if gap != 0.0:
+            lost = 0.0 if np.isnan(place) else gap  # to a missing number
+            if np.isnan(place):
+                inner = gap
+            if low > high:
+                inner = lost
+            elif tree.lacking[node, j]:
+                inner = max(inner, lost) if far else min(inner, lost)
+        total += inner
+    for j in range(traits.size):
+        shared = tree.shared[node, j]
+        unlike = far if shared == MIXED else shared != traits[j]
+        total += 1.0 if unlike else 0.0
+    return total
+
+
+@kernel()
+def nearest(tree: Tree, target: np.ndarray, traits: np.ndarray, heap: np.ndarray) -> int:
+    """The positions of the remaining records nearest to a place, the last of them first; returns how many.
+
+    O(log n) where there are few attributes.
+    """
+    size, waiting, first = 0, 1, (1 << tree.levels) - 1
+    tree.stack[0], tree.bounds[0] = 0, 0.0
+    while waiting > 0:
+        waiting -= 1
+        node = tree.stack[waiting]
+        if size == heap.size and tree.bounds[waiting] > tree.distances[heap[0]]:
+            continue
+        if node < first:
+            waiting = _push(tree, target, traits, 2 * node + 1, False, waiting)
+            continue
+        start = (tree.ids.size * (node - first)) >> tree.levels
+        for p in range(start, start + tree.held[node]):
+            tree.distances[p] = apart(tree, target, traits, p)
+            size = offer(p, tree.distances, tree.ids, heap, size)
+    return size
+
+
+@kernel()
+def farthest(tree: Tree, target: np.ndarray, traits: np.ndarray) -> int:
+    """The position of the remaining record farthest from a place; of equally far ones that with the largest id."""
+    best, most, waiting, first = -1, -1.0, 1, (1 << tree.levels) - 1
+    tree.stack[0], tree.bounds[0] = 0, np.inf
+    while waiting > 0:
+        waiting -= 1
+        node = tree.stack[waiting]
+        if tree.bounds[waiting] < most:
+            continue
+        if node < first:
+            waiting = _push(tree, target, traits, 2 * node + 1, True, waiting)
+            continue
+        start = (tree.ids.size * (node - first)) >> tree.levels
+        for p in range(start, start + tree.held[node]):
+            distance = apart(tree, target, traits, p)
+            if distance > most or (distance == most and tree.ids[p] > tree.ids[best]):
+                best, most = p, distance
+    return best
+
+
+@kernel()
+def _push(tree: Tree, target: np.ndarray, traits: np.ndarray, left: int, far: bool, waiting: int) -> int:
+    """Let two siblings wait, the more promising one on top; empty ones are left out."""
+    one, other = _bound(tree, target, traits, left, far), _bound(tree, target, traits, left + 1, far)
+    for second in range(2):
+        of_left = (second == 0) == (one < other if far else one > other)
+        node = left if of_left else left + 1
+        if tree.held[node] > 0:
+            tree.stack[waiting], tree.bounds[waiting] = node, one if of_left else other
+            waiting += 1
+    return waiting
+
+
+@kernel()
+def go(tree: Tree, position: int, target: np.ndarray, traits: np.ndarray) -> None:
+    """Stand where a record stands."""
+    for j in range(target.size):
+        target[j] = tree.points[position, j]
+    for j in range(traits.size):
+        traits[j] = tree.categories[position, j]

@@ -1,0 +1,125 @@
+"""Exact candidates for many heads at once, by matrix products in single precision.
+
+Heads are in the window long before their turn. One product of their points with those of everybody gives all distances, good
+to about six digits; of these each head keeps a list, and a bound: who is not in the list is certainly farther than that. When
+its turn comes, the list is measured in double precision together with whoever came later. If the bound does not settle it (too
+many of the list have left), that head is searched the long way. So the result is always the same as measuring everybody.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import pairwise
+from threading import local
+from typing import NamedTuple
+
+import numpy as np
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
+
+from oboro.decide.neighbours.kernels.live_set import Live, Metric
+from oboro.decide.neighbours.kernels.lookup import ranked, shortlist
+
+__all__ = ["shortlists"]
+
+TILE = 4096  # points at a time: the products of 128 heads are 2 MB
+UNIT = 2.0**-24  # the rounding of single precision
+TINY = 200_000  # multiplications that a product does on one core anyway
+SMALL = (
+    20_000_000  # multiplications that are not worth a second thread: waking it takes a tenth of a millisecond or more
+)
+
+
+class Lists(NamedTuple):
+    """For each head its nearest candidates, sorted."""
+
+    slots: np.ndarray  # [head, candidate], −1 where there are fewer
+    least: np.ndarray  # [head, candidate]: what it is away at least, squared
+    bound: np.ndarray  # [head]: the same for everybody who is not in its list
+
+
+def shortlists(
+    lives: Sequence[tuple[Live, int]], points: np.ndarray, traits: np.ndarray, metric: Metric
+) -> list[Lists]:
+    """For each set of records (and how many are wanted of it) the lists of all heads.
+
+    O(heads · records · d) multiplications on all cores; memory heads · 4096 single numbers.
+    """
+    heads, width = points.shape
+    found = [
+        Lists(np.empty((heads, 2 * wanted), dtype=np.int64), np.empty((heads, 2 * wanted)), np.empty(heads))
+        for _, wanted in lives
+    ]
+
+    def some(part: slice) -> None:
+        scores = _scores((part.stop - part.start) * TILE)
+        with np.errstate(all="ignore"):  # whoever is too far for single precision is not in a list; the bound says so
+            for (live, _), lists in zip(lives, found, strict=True):
+                _collect(live, points[part], traits[part], metric, scores, Lists(*(each[part] for each in lists)))
+
+    _shared(some, heads, heads * sum(int(live.rows[0]) for live, _ in lives) * width)
+    return found
+
+
+class _Kept(local):
+    """Room for scores that each thread keeps: megabytes of new memory for every batch took as long as measuring in them."""
+
+    scores = np.empty(0, dtype=np.float32)
+
+
+_kept = _Kept()
+
+
+def _scores(size: int) -> np.ndarray:
+    if _kept.scores.size < size:
+        _kept.scores = np.empty(size, dtype=np.float32)
+    return _kept.scores[:size]
+
+
+def _collect(
+    live: Live, points: np.ndarray, traits: np.ndarray, metric: Metric, scores: np.ndarray, out: Lists
+) -> None:
+    heads, width = points.shape
+    moved, rows = points - live.shift, live.wide[: live.rows[0]]
+    query = np.concatenate([moved, np.ones((heads, 1))], axis=1).astype(np.float32)
+    fill, limit = np.zeros(heads, dtype=np.int64), np.full(heads, np.inf, dtype=np.float32)
+    for start in range(0, len(rows), TILE):
+        tile = rows[start : start + TILE]
+        here = np.matmul(query, tile.T, out=scores[: heads * len(tile)].reshape(heads, len(tile)))
+        shortlist(here, start, traits, live.at.traits, live.owner, metric.weights, out.least, out.slots, fill, limit)
+    norms = (moved**2).sum(axis=1)
+    ranked(live.owner, len(rows), norms, 4 * (width + 8) * UNIT, out.least, out.slots, fill, limit, out.bound)
+
+
+def _shared(some: Callable[[slice], None], heads: int, work: int) -> None:
+    """Give each core its share of the heads, and each product one core.
+
+    A product on all cores followed by a loop on all cores took more than twice as long as one core alone: idle threads of the one
+    keep the cores from the other.
+    """
+    if work < TINY:
+        some(slice(0, heads))
+        return
+    cores = min(len(os.sched_getaffinity(0)), heads) if work > SMALL else 1
+    edges = np.linspace(0, heads, cores + 1).astype(int).tolist()
+    first, *others = [slice(low, high) for low, high in pairwise(edges)]
+    with _blas().limit(limits=1, user_api="blas"):
+        waiting = [_pool(cores - 1).submit(some, part) for part in others]
+        some(first)
+        for each in waiting:
+            each.result()
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+@cache
+def _pool(cores: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(cores, thread_name_prefix="oboro-nearest")
+
+
+os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not follow into a child

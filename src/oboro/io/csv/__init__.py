@@ -1,0 +1,1 @@
+"""CSV in and out: read, write, copy what no step touched."""

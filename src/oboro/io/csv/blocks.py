@@ -1,0 +1,134 @@
+"""CSV text cut into blocks of records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from oboro.errors import FileError
+from oboro.io.byte_streams import Stream
+from oboro.io.csv.dialect import Dialect
+from oboro.io.csv.kernels import cutting as kernels
+from oboro.table.large_arrays import memory
+
+__all__ = ["PAD", "Block", "Cutter"]
+
+LONGEST = (16 << 20) - 64  # bytes of one record; a longer one has lost a quote
+BLOCK = LONGEST  # bytes of text in a block
+# Fields in a block. A column of 100,000 values has a table of megabytes, which must come back into the cache for every block: with
+# 4,000 rows of 100 columns at a time, reading took a third longer than with 12,000.
+CELLS = 1_200_000
+PAD = 48  # a field is read in words, up to two of them beyond its end
+
+
+@dataclass
+class Block:
+    """A piece of the text and the fields found in it."""
+
+    columns: int
+    rows: int
+    size: int
+    text: np.ndarray = field(init=False)
+    cells: np.ndarray = field(init=False)
+    found: int = 0
+    filled: int = 0
+    state: np.ndarray = field(default_factory=lambda: np.zeros(5, dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        half = (self.size + PAD) // 8 * 8
+        self.text = memory(2 * half)  # the second half: fields with quotes inside
+        self.cells = memory(self.columns * 3 * self.rows, np.uint64).reshape(self.columns, 3 * self.rows)
+
+    @property
+    def words(self) -> np.ndarray:
+        """The text as 64-bit words."""
+        return self.text.view(np.uint64)
+
+    def rest(self) -> np.ndarray:
+        """The text after the last whole record."""
+        return self.text[self.state[0] : self.filled]
+
+
+@dataclass
+class Cutter:
+    """Cuts a stream into blocks of records."""
+
+    stream: Stream
+    dialect: Dialect
+    columns: int
+    size: int = field(init=False)
+    ended: bool = False
+    got: int = 0
+
+    def __post_init__(self) -> None:
+        self.size = BLOCK if self.stream.plain is None else min(BLOCK, self.stream.plain + 1)
+        self.kinds = np.zeros(256, dtype=np.uint8)
+        self.kinds[ord(self.dialect.quote)] = kernels.QUOTE
+        self.kinds[ord(self.dialect.delimiter)] = kernels.DELIMITER
+        self.kinds[[10, 13, 0]] = kernels.LF, kernels.CR, kernels.NUL
+
+    def block(self) -> Block:
+        """An empty block, no larger than the file may need."""
+        rows = min(CELLS // self.columns, self.size // self.columns)  # a field takes at least its delimiter
+        return Block(self.columns, max(rows, 16), self.size)
+
+    def fill(self, block: Block, before: Block) -> Block:
+        """Read on after `before` and cut: the block, or a larger one where one record did not fit."""
+        rest = before.rest()
+        lines = before.state[1]
+        if block.size < self.size:
+            block = self.block()
+        while True:
+            block.text[: rest.size] = rest
+            block.filled = rest.size
+            block.state[:] = 0, lines, 0, 0, 0
+            self._read(block)
+            block.found = kernels.tokenize(
+                block.text, block.words, block.filled, self.ended, self.kinds, self.dialect.space, 
+                block.state, block.cells,
+            )  # fmt: skip
+            if block.found or block.state[3] or self.ended:
+                return block
+            if block.state[0]:  # only blank lines so far
+                rest, lines = block.rest().copy(), block.state[1]
+                continue
+            rest, block = block.text[: block.filled], self._larger(block)
+
+    def _read(self, block: Block) -> None:
+        if not self.ended:
+            room = memoryview(block.text.data)[block.filled : block.size]
+            got = self.stream.readinto(room)
+            self.ended = got < len(room)
+            block.filled += got
+            self.got += got
+
+    def _larger(self, block: Block) -> Block:
+        if block.size >= LONGEST:
+            raise FileError(
+                f"{self.stream.path}, line {block.state[1] + 1}: a record is longer than {LONGEST >> 20} MiB; "
+                "is a quote left open?"
+            )
+        self.size = min(2 * block.size, LONGEST)
+        return self.block()
+
+    def check(self, block: Block) -> None:
+        """Raise what is wrong with the record after the block's last good one."""
+        _, _, kind, line, fields = (int(value) for value in block.state)
+        if line == 0:
+            return
+        where = f"{self.stream.path}, line {line}: "
+        if kind == kernels.NUL:
+            raise FileError(
+                where + f"field {fields} holds a NUL byte; is this a text file? (UTF-16 needs its encoding said)"
+            )
+        if kind == kernels.UNEXPECTED:
+            raise FileError(
+                where + f"text follows the closing quote of field {fields}; a quote inside quotes must be doubled"
+            )
+        if kind == kernels.UNCLOSED:
+            raise FileError(where + f"the quote of field {fields} is never closed")
+        raise FileError(
+            where + f"{fields} {'field' if fields == 1 else 'fields'} where {self.columns} are expected (delimiter "
+            f"{self.dialect.delimiter!r}); correct the line, or quote values that hold the delimiter"
+        )

@@ -1,0 +1,336 @@
+"""CSV text to an encoded table, block by block, on all cores.
+
+While the columns of one block are numbered, the next block is read and cut into fields. What is kept of a row is one small code
+per column; buffers are used again and again, because memory that was never touched before costs more than the parsing.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock, local
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from oboro.errors import FileError
+from oboro.io.byte_streams import Stream
+from oboro.io.csv.blocks import Block, Cutter
+from oboro.io.csv.dialect import Dialect
+from oboro.io.csv.kernels import numbering as kernels
+from oboro.io.csv.kernels.cells import size_of
+from oboro.table.dataset import Column, Dataset, smallest_unsigned
+from oboro.table.large_arrays import memory
+
+__all__ = ["NotUnicode", "Progress", "parse"]
+
+Progress = Callable[[int, int | None], None]
+"""Called with the bytes read so far and the bytes in all (None: unknown)."""
+
+MOST_THREADS = 8
+AT_ONCE = 8  # columns that a thread takes; fewer where there are few, so that every thread has some
+PIECE = 32 << 20  # bytes of memory asked for at once
+FEW = 96  # values that a column has room for at first
+MANY = 4096  # values from which on a guess is made how many there will be
+PART = 2048  # values that are unified together: their table stays in the cache
+MOST_WAITING = 1 << 22  # values that are collected before they are unified
+MOST_TEXT = (1 << 32) - 64  # bytes of different values in one column: offsets have 32 bits while reading
+
+
+class Slab:
+    """Arrays of zeros cut from large pieces of memory."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.piece = memory(0)
+
+    def array(self, size: int, dtype: Any) -> np.ndarray:
+        """An array of zeros; what is not touched costs no memory."""
+        needed = -(-size * np.dtype(dtype).itemsize // 64) * 64
+        with self.lock:
+            if needed > PIECE // 4:
+                taken = memory(needed)
+            else:
+                if needed > self.piece.size:
+                    self.piece = memory(PIECE)
+                taken, self.piece = self.piece[:needed], self.piece[needed:]
+        array: np.ndarray = taken.view(dtype)
+        return array[:size]
+
+
+class Scratch(local):
+    """Room to unify the values of one column after another, one for each thread."""
+
+    def __init__(self) -> None:
+        self.cells = np.empty(0, dtype=np.uint64)
+        self.records = np.empty(0, dtype=np.uint64)
+        self.codes = np.empty(0, dtype=np.uint32)
+
+    def arrays(self, values: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Room for so many values: their cells, the same as slots, and their codes."""
+        if self.codes.size < values:
+            self.cells = memory(3 * values, np.uint64)
+            self.records = memory(4 * values, np.uint64)
+            self.codes = memory(values, np.uint32)
+        return self.cells, self.records, self.codes[:values]
+
+
+class Coder:
+    """The values of one column, numbered by first appearance, and the codes of its rows."""
+
+    def __init__(self, place: int, table: np.ndarray, kept: Slab) -> None:
+        self.table, self.kept = table, kept
+        self.slots = np.zeros(_slots(FEW), dtype=np.uint64)
+        self.offsets = np.zeros(FEW, dtype=np.uint32)
+        self.text = np.empty(4096, dtype=np.uint8)
+        self.codes = np.empty(0, dtype=np.uint8)
+        self.direct = np.zeros(1000, dtype=np.uint32)
+        self.may_wait = True
+        table[kernels.PLACE] = place
+        self._tell()
+
+    def _tell(self) -> None:
+        """Tell the kernel where everything is now."""
+        places = kernels.SLOTS, kernels.OFFSETS, kernels.TEXT, kernels.DIRECT
+        arrays: tuple[np.ndarray, ...] = self.slots, self.offsets, self.text, self.direct
+        for place, array in zip(places, arrays, strict=True):
+            self.table[place], self.table[place + 1] = array.ctypes.data, array.size
+        self.table[kernels.CODES] = self.codes.ctypes.data
+        self.table[kernels.WIDTH], self.table[kernels.ROOM] = self.codes.itemsize, self.codes.size
+
+    @property
+    def found(self) -> int:
+        """How many values there are so far."""
+        return int(self.table[kernels.FOUND])
+
+    @property
+    def rows(self) -> int:
+        """How many rows have their code."""
+        return int(self.table[kernels.ROWS])
+
+    @property
+    def hashed(self) -> int:
+        """How many of the values are in the table of slots: all but short whole numbers."""
+        return int(self.table[kernels.HASHED])
+
+    @property
+    def waits(self) -> bool:
+        """Whether equal values are still to be found, because nearly all differ."""
+        return self.slots.size == 0
+
+    def grow(self, block: Block, expected: int) -> None:
+        """Make the room that the kernel asked for; `expected` rows are guessed in all."""
+        row = int(self.table[kernels.ROW])
+        wanted = max(expected, self.found * 3 // 2) if self.waits else self._wanted(self.found, row, expected)
+        if row == block.found:
+            self._grow_codes(row, wanted, expected)
+        elif not self.waits and self.hashed >= kernels.full(self.slots.size):
+            self._grow_slots(row, expected)
+        elif self.found + 1 == self.offsets.size:
+            self.offsets = self._longer(self.offsets, self.found + 1, wanted + 2)
+        else:
+            self._grow_text(size_of(block.cells[self.table[kernels.PLACE], 3 * row + 2]), wanted)
+        self._tell()
+
+    def _wanted(self, found: int, row: int, expected: int) -> int:
+        """For how many values to make room when so many are there."""
+        return max(_projected(found, self.rows + row, expected) * 9 // 8, found * 3 // 2, 2 * FEW)
+
+    def _grow_slots(self, row: int, expected: int) -> None:
+        """A larger table, or none where nearly every row would make a new entry."""
+        if self.may_wait and 4 * _projected(self.hashed, self.rows + row, expected) > expected:
+            self.slots = self.slots[:0]
+        else:
+            self._index(self._wanted(self.hashed, row, expected))
+
+    def _index(self, wanted: int) -> None:
+        self.slots = memory(
+            _slots(wanted), np.uint64, at_once=True
+        )  # a page at a time, as values fall into it, takes longer
+        cells = memory(3 * self.found, np.uint64)
+        kernels.pack_values(self.offsets, self.text.view(np.uint64), self.found, cells)
+        if np.mean(cells[2 : 3 * self.found : 3] >> 56 <= kernels.DIGITS) > 0.5:
+            self.direct = memory(kernels.NUMBERS, np.uint32)
+        self.table[kernels.HASHED] = kernels.rehash(cells, self.found, self.slots, self.direct)
+
+    def _grow_text(self, more: int, wanted: int) -> None:
+        used = int(self.offsets[self.found])
+        if used + more > MOST_TEXT:
+            raise FileError(
+                f"column {int(self.table[kernels.PLACE]) + 1} holds more than 4 GiB of different values; "
+                "leave it out by naming the columns that are needed"
+            )
+        guess = int(1.1 * used * wanted / max(self.found, 64))
+        size = min(max(2 * self.text.size, used + more + 64, guess), MOST_TEXT + 64)
+        self.text = self._longer(self.text, used, (size + 7) // 8 * 8)
+
+    def _grow_codes(self, more: int, wanted: int, expected: int) -> None:
+        room = self.codes.size
+        if self.rows + more > room:
+            room = max(expected, self.rows + more) if self.rows == 0 else max(expected, (self.rows + more) * 3 // 2)
+        dtype = smallest_unsigned(wanted if wanted >= 1 << 16 else self.found)
+        self.codes = self._longer(self.codes, self.rows, room, dtype)
+
+    def _longer(self, array: np.ndarray, used: int, size: int, dtype: Any = None) -> np.ndarray:
+        """A longer array that starts with the used part; what is not used is not touched, so it costs no memory yet."""
+        longer = self.kept.array(size, dtype or array.dtype)
+        longer[:used] = array[:used]
+        return longer
+
+    def settle(self, scratch: Scratch) -> None:
+        """Stop collecting values before they take too much memory."""
+        if self.waits and (self.found > MOST_WAITING or int(self.offsets[self.found]) > MOST_TEXT // 4):
+            self._unify(scratch)
+            self._index(max(2 * self.found, self.offsets.size - 2))
+            self.may_wait = False
+            self._tell()
+
+    def _unify(self, scratch: Scratch) -> None:
+        """Find the equal values among those that were only collected, and give their rows one code."""
+        found, known = self.found, self.text.view(np.uint64)
+        ends = np.zeros(-(-found // PART), dtype=np.int64)
+        cells, records, codes = scratch.arrays(found)
+        kernels.pack_values(self.offsets, known, found, cells)
+        kernels.scatter(cells, found, ends, records)
+        largest = int(np.diff(ends, prepend=0).max())
+        kernels.representatives(records, ends, known, np.empty(_slots(2 * largest), np.uint64), codes)
+        kept = kernels.renumber(found, self.offsets, self.text, codes)
+        if kept < found:
+            self.codes[: self.rows] = codes[self.codes[: self.rows]]
+        self.table[kernels.FOUND] = kept
+
+    def column(self, path: str, name: str, scratch: Scratch) -> Column:
+        """The finished column; an empty field is a missing value."""
+        if self.waits:
+            self._unify(scratch)
+        found, size = self.found, int(self.offsets[self.found])
+        present = np.diff(self.offsets[: found + 1]) > 0
+        wide = size >= 1 << 31
+        starts = self.offsets[: found + 1].astype(np.int64) if wide else self.offsets[: found + 1].view(np.int32)
+        bits = None if present.all() else pa.py_buffer(np.packbits(present, bitorder="little"))
+        buffers = [bits, pa.py_buffer(starts), pa.py_buffer(self.text[:size])]
+        values = pa.Array.from_buffers(pa.large_string() if wide else pa.string(), found, buffers)
+        column = Column(values, self.codes[: self.rows].astype(smallest_unsigned(found), copy=False))
+        if size and self.text[:size].max() > 127:
+            _check_text(path, name, column)
+        return column
+
+
+def _projected(found: int, rows: int, expected: int) -> int:
+    """How many distinct values there will be in all, if every value is as likely as another; 0 where it is too early to say.
+
+    Of D values, n rows show about D · (1 − exp(−n/D)): the share of new ones says n/D. Without this guess, the tables of a
+    column of many values would be doubled, and filled anew, ten times.
+    """
+    if found < MANY:
+        return 0
+    low, high = 1e-6, rows / found + 1.0  # n/D is between these
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if -math.expm1(-middle) / middle > found / rows else (low, middle)
+    domain = rows / low
+    return int(domain * -math.expm1(-max(expected, rows) / domain))
+
+
+def _slots(values: int) -> int:
+    """How many words a table for so many values has: lines of two slots, a quarter of them free."""
+    return 8 * (values * 2 // 3 + 2)
+
+
+def _check_text(path: str, name: str, column: Column) -> None:
+    try:
+        column.values.validate(full=True)
+    except pa.ArrowInvalid:
+        values = column.values.cast(pa.large_binary()).to_pylist()
+        code, value = next((code, value) for code, value in enumerate(values) if not _is_text(value))
+        row = int(np.argmax(column.codes == code)) + 1
+        raise NotUnicode(
+            f"{path}: column {name!r}, row {row}: {value[:40]!r} is not UTF-8 text; "
+            "say which encoding the file has (such as cp932, euc_jp, latin-1)"
+        ) from None
+
+
+class NotUnicode(FileError):
+    """Text that was taken for UTF-8 is something else."""
+
+
+def _is_text(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+class Parser:
+    """Turns the blocks of one stream into columns."""
+
+    def __init__(self, cutter: Cutter, wanted: Sequence[int]) -> None:
+        self.cutter = cutter
+        self.tables = np.zeros((len(wanted), kernels.WORDS), dtype=np.int64)
+        kept = Slab()
+        self.coders = [Coder(place, table, kept) for place, table in zip(wanted, self.tables, strict=True)]
+        self.scratch = Scratch()
+        self.at_once = min(AT_ONCE, -(-len(wanted) // 4))
+        self.rows = 0
+        self.used = 0
+
+    def run(self, pool: ThreadPoolExecutor, helpers: int, progress: Progress | None) -> None:
+        """Number the fields of one block while the next is read and cut, until there is none."""
+        cutter, stream = self.cutter, self.cutter.stream
+        spare = cutter.block()
+        current = cutter.fill(cutter.block(), spare)
+        skip = int(cutter.dialect.header)
+        while current.found:
+            self.rows += current.found - skip
+            self.used += int(current.state[0])
+            expected = self._expected()
+            turns = iter(
+                range(0, len(self.coders), self.at_once or 1)
+            )  # one for all threads: each takes the next columns
+            helping = [pool.submit(self._encode, current, turns, skip, expected) for _ in range(helpers)]
+            following = cutter.fill(spare, current)
+            self._encode(current, turns, skip, expected)
+            for helper in helping:
+                helper.result()
+            for coder in self.coders:
+                coder.settle(self.scratch)
+            current, spare, skip = following, current, 0
+            if progress:
+                progress(stream.done(), stream.total)
+        cutter.check(current)
+
+    def _encode(self, block: Block, turns: Iterator[int], first: int, expected: int) -> None:
+        out = np.empty(block.found, dtype=np.uint32)
+        for begin in turns:
+            end = min(begin + self.at_once, len(self.coders))
+            while begin < end:
+                begin = kernels.encode_columns(
+                    block.cells, first, block.found, block.words, self.tables, begin, end, out
+                )
+                if begin < end:
+                    self.coders[begin].grow(block, expected)
+
+    def _expected(self) -> int:
+        """How many rows the file will have, a little generously, if it goes on as it began."""
+        done, total = self.cutter.stream.done(), self.cutter.stream.total
+        if not total or not done or not self.used:
+            return 2 * self.rows
+        ahead = self.cutter.got / self.used  # what was read is more than what was cut so far
+        return int(1.01 * self.rows * ahead * total / done) + 64
+
+
+def parse(
+    stream: Stream, dialect: Dialect, names: Sequence[str], wanted: Sequence[str], progress: Progress | None = None
+) -> Dataset:
+    """Read the whole stream and encode the wanted columns."""
+    places = [names.index(name) for name in wanted]
+    parser = Parser(Cutter(stream, dialect, len(names)), places)
+    helpers = min(max(os.cpu_count() or 1, 2), MOST_THREADS) - 1
+    with ThreadPoolExecutor(helpers + 1) as pool:
+        parser.run(pool, helpers, progress)
+        columns = pool.map(lambda coder, name: coder.column(stream.path, name, parser.scratch), parser.coders, wanted)
+        return Dataset(dict(zip(wanted, columns, strict=True)), parser.rows)

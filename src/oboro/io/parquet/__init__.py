@@ -1,0 +1,1 @@
+"""Parquet in and out, with text as the dictionaries that it is."""

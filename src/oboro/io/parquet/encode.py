@@ -1,0 +1,150 @@
+"""Parquet to an encoded table, batch by batch, on all cores: what is held is codes and dictionaries, never the rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import pairwise
+from threading import Lock
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from oboro.errors import ColumnError
+from oboro.io.ordered_threads import ahead
+from oboro.io.parquet.growing_columns import MOST, Growing, Repeated, growing, is_text, joined
+from oboro.table.dataset import Column, Dataset
+
+__all__ = ["batches", "encode", "schema_of"]
+
+CELLS = 1 << 19  # values read at a time; larger batches come in new memory each time, which took ten times as long
+FEWEST = 1 << 12  # rows read at a time, at least
+SMALL = 1 << 20  # rows that a core must have to read, or it does not begin
+REPEATED = 16  # rows that a value must have, on average, or text is not read as a dictionary
+
+Done = Callable[[int, int], None]
+
+
+def schema_of(path: str) -> pa.Schema:
+    """Names and types; a column that does not hold single values is an error."""
+    schema = pq.read_schema(path)
+    twice = sorted({name for name in schema.names if schema.names.count(name) > 1})
+    if twice:
+        raise ColumnError(f"{path}: two columns have the same name: {twice[0]!r}; rename one of them")
+    for entry in schema:
+        if pa.types.is_nested(entry.type) or isinstance(entry.type, pa.BaseExtensionType):
+            raise ColumnError(
+                f"{path}: column {entry.name!r} holds {entry.type}, not single values; split it into plain columns or drop it"
+            )
+    return schema
+
+
+def batches(
+    path: str, columns: Sequence[str], groups: range | None = None, dictionaries: Sequence[str] = ()
+) -> Iterator[pa.RecordBatch]:
+    """The rows of some columns in order, or of some row groups; memory for two batches and what Parquet buffers of a row group.
+
+    All rows are read ahead by another thread, some row groups by this one. Text comes as `dictionaries` where so named.
+    """
+    rows = min(max(CELLS // max(len(columns), 1), FEWEST), MOST)
+    with pq.ParquetFile(path, pre_buffer=False, read_dictionary=list(dictionaries)) as file:
+        if not columns:
+            chosen = range(file.metadata.num_row_groups) if groups is None else groups
+            count = sum(file.metadata.row_group(number).num_rows for number in chosen)
+            yield from (_empty(min(MOST, count - start)) for start in range(0, count, MOST))
+        elif groups is None:
+            yield from ahead(file.iter_batches(rows, columns=list(columns)))
+        else:
+            yield from file.iter_batches(rows, list(groups), list(columns), use_threads=False)
+
+
+def _empty(rows: int) -> pa.RecordBatch:
+    return pa.table({"": pa.nulls(rows)}).select([]).to_batches()[0]
+
+
+def encode(path: str, columns: Sequence[str], done: Done | None = None) -> Dataset:
+    """Read and encode some columns, each core its part of the file.
+
+    Memory: their codes, a dictionary for each core, and twice the codes of one column at the end.
+    """
+    schema = schema_of(path)
+    with pq.ParquetFile(path) as file:
+        groups = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
+    counter = Counter(sum(groups), done)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            parts = [pool.submit(_encode, path, schema, columns, some, counter) for some in _shares(groups)]
+            found = [part.result() for part in parts]
+        finally:
+            counter.stopped = True  # an interrupt ends the other threads too
+        return Dataset({name: _joined(path, name, found, pool) for name in columns}, counter.rows)
+
+
+def _joined(path: str, name: str, parts: list[dict[str, Growing]], pool: ThreadPoolExecutor) -> Column:
+    try:
+        return joined([part.pop(name) for part in parts], pool)
+    except pa.ArrowInvalid:
+        raise ColumnError(
+            f"{path}: column {name!r} is declared as text but holds bytes that are not UTF-8; write the file again with "
+            "the text decoded, or the column as binary"
+        ) from None
+
+
+@dataclass
+class Counter:
+    """How many rows all threads have read."""
+
+    total: int
+    done: Done | None
+    rows: int = 0
+    stopped: bool = False
+    lock: Lock = field(default_factory=Lock)
+
+    def add(self, rows: int) -> None:
+        """So many more."""
+        with self.lock:
+            self.rows += rows
+            if self.done:
+                self.done(self.rows, self.total)
+
+
+def _shares(groups: Sequence[int]) -> list[range]:
+    """Row groups, in order, cut into one share for each core, about equally many rows; a small file is not cut."""
+    shares = min(os.cpu_count() or 1, sum(groups) // SMALL) or 1
+    ends = np.cumsum(groups)
+    cuts = [int(np.searchsorted(ends, sum(groups) * share / shares)) for share in range(1, shares)]
+    edges = [0, *cuts, len(groups)]
+    return [range(begin, end) for begin, end in pairwise(edges) if begin < end] or [range(0)]
+
+
+def _encode(
+    path: str, schema: pa.Schema, columns: Sequence[str], groups: range, counter: Counter
+) -> dict[str, Growing]:
+    """Some row groups of some columns."""
+    repeated = _repeated(path, [name for name in columns if is_text(schema.field(name).type)], groups)
+    parts: dict[str, Growing] = {
+        name: Repeated(counter.total) if name in repeated else growing(schema.field(name).type, counter.total)
+        for name in columns
+    }
+    for batch in batches(path, columns, groups, repeated):
+        for part, array in zip(parts.values(), batch.columns, strict=True):
+            part.add(array)
+        counter.add(batch.num_rows)
+        if counter.stopped:
+            break
+    return parts
+
+
+def _repeated(path: str, texts: Sequence[str], groups: range) -> list[str]:
+    """The columns of text whose values come again and again, to judge from the first rows.
+
+    Parquet has a dictionary of such values in each row group: it is read as it is, and no text is made for every row.
+    """
+    first = next(batches(path, texts, groups), None) if texts and groups else None
+    if first is None:
+        return []
+    return [name for name in texts if REPEATED * pc.count_distinct(first[name], mode="all").as_py() <= first.num_rows]

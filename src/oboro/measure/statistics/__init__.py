@@ -1,0 +1,1 @@
+"""How much a release resembles the original as a source of statistics."""

@@ -1,0 +1,105 @@
+"""How far a released column is spread from the original one.
+
+Categories: total variation. Numbers and dates: Kolmogorov–Smirnov (the greatest gap between the cumulated shares) and
+Wasserstein-1 over the range of both. Generalized labels are spread evenly over the values under them where a
+hierarchy explains them all; otherwise they are compared as categories of their own.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from oboro.measure.metrics import Measure
+from oboro.table.dataset import Column
+from oboro.table.labels.released_values import Meaning, plain_numbers, text_array
+
+__all__ = ["aligned", "kolmogorov_smirnov", "resemblance", "total_variation", "wasserstein"]
+
+SPREAD = "generalized labels are spread evenly over the original values under them"
+AS_CATEGORIES = "labels without a hierarchy are compared as categories"
+ONLY_NUMBERS = "missing and suppressed values are left out"
+
+
+def resemblance(name: str, meaning: Meaning) -> list[Measure]:
+    """The distances that fit the column."""
+    original, released = meaning.original, meaning.released
+    if not len(original) or not len(released):
+        return [_total_variation(name, None, "one of the tables has no records")]
+    if meaning.hierarchy is not None and meaning.known.all():
+        return _spread(name, meaning)
+    if meaning.numbers is not None:
+        before, after = meaning.numbers
+        return _numeric(name, (before, original.counts), (after, released.counts), ONLY_NUMBERS)
+    note = AS_CATEGORIES if (meaning.place[0] != 0).any() else ""
+    return [_total_variation(name, total_variation(*aligned(original, released)), note)]
+
+
+def _spread(name: str, meaning: Meaning) -> list[Measure]:
+    """The distances after spreading every label over the values under it."""
+    original, leaves = meaning.original, meaning.leaves()
+    note = SPREAD if (meaning.place[0] > 0).any() else ""
+    numbers = plain_numbers(original)
+    if numbers is None:
+        return [_total_variation(name, total_variation(original.counts, leaves), note)]
+    return _numeric(name, (numbers, original.counts), (numbers, leaves), "; ".join(filter(None, [note, ONLY_NUMBERS])))
+
+
+def total_variation(first: np.ndarray, second: np.ndarray) -> float:
+    """Half the sum of the differences of two distributions over the same values, each given by its counts.
+
+    >>> total_variation(np.array([2, 2]), np.array([1, 0]))
+    0.5
+    """
+    return float(np.abs(first / first.sum() - second / second.sum()).sum() / 2)
+
+
+def kolmogorov_smirnov(first: np.ndarray, second: np.ndarray) -> float:
+    """The greatest gap between the cumulated shares of two distributions over the same sorted values."""
+    return float(np.abs(np.cumsum(first / first.sum() - second / second.sum())).max())
+
+
+def wasserstein(values: np.ndarray, first: np.ndarray, second: np.ndarray) -> float:
+    """The mean way that a share must travel to turn one distribution over sorted values into the other, over their
+    range."""
+    gaps = np.abs(np.cumsum(first / first.sum() - second / second.sum()))[:-1]
+    width = values[-1] - values[0]
+    return float((gaps * np.diff(values)).sum() / width) if width > 0 else 0.0
+
+
+def _numeric(
+    name: str, before: tuple[np.ndarray, np.ndarray], after: tuple[np.ndarray, np.ndarray], note: str
+) -> list[Measure]:
+    values = np.unique(np.concatenate([before[0], after[0]]))
+    values = values[~np.isnan(values)]
+    first, second = (_counts_at(values, *side) for side in (before, after))
+    empty = not first.sum() or not second.sum()
+    gap = None if empty else kolmogorov_smirnov(first, second)
+    way = None if empty else wasserstein(values, first, second)
+    return [
+        Measure(
+            "kolmogorov_smirnov", gap, "greatest gap between the cumulated shares", "lower", column=name, note=note
+        ),
+        Measure("wasserstein", way, "mean way that values moved, over their range", "lower", column=name, note=note),
+    ]
+
+
+def _counts_at(values: np.ndarray, numbers: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    there = ~np.isnan(numbers)
+    place = np.searchsorted(values, numbers[there])
+    return np.bincount(place, weights=counts[there], minlength=values.size)
+
+
+def aligned(original: Column, released: Column) -> tuple[np.ndarray, np.ndarray]:
+    """The counts of both columns over the union of their values, matched by text."""
+    texts = pa.concat_arrays([text_array(original.values), text_array(released.values)])
+    union = texts.dictionary_encode(null_encoding="encode")
+    place = union.indices.to_numpy(zero_copy_only=False)
+    width, cut = len(union.dictionary), len(original.values)
+    first = np.bincount(place[:cut], weights=original.counts, minlength=width)
+    return first, np.bincount(place[cut:], weights=released.counts, minlength=width)
+
+
+def _total_variation(name: str, value: float | None, note: str) -> Measure:
+    meaning = "part of the rows that would have to change to get the original frequencies back"
+    return Measure("total_variation", value, meaning, "lower", column=name, note=note)

@@ -1,0 +1,136 @@
+"""What a release lost: measures that compare it with the original table, each saying what it means.
+
+All of them speak of the released records; records that are gone are counted by `records_released`, and by the
+discernibility metric, which charges for them. A missing value is a value like any other, and `*` stands for every
+value of its column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from oboro.errors import ColumnError, UsageError, listing
+from oboro.measure.information_loss import certainty_penalty, entropy_loss, intensity, squared_error
+from oboro.measure.metrics import Measure
+from oboro.measure.statistics.resemblance import resemblance
+from oboro.table.dataset import Dataset
+from oboro.table.hierarchy import Hierarchy
+from oboro.table.labels.released_values import Meaning, is_star, same_rows
+from oboro.verifier.classes import class_sizes
+
+__all__ = ["suppressed_records", "utility"]
+
+ASSUMED = "rows are taken to be in the order of the original table"
+UNPAIRED = "it is not known which released record was made from which original one"
+
+
+def utility(
+    original: Dataset,
+    released: Dataset,
+    *,
+    quasi: Sequence[str],
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+    k: int = 1,
+    paired: bool = True,
+    sizes: np.ndarray | None = None,
+) -> list[Measure]:
+    """Measure what `released` lost against `original`.
+
+    `quasi` columns form the classes and carry the measures of generalization (none: neither is measured);
+    distributions are compared for every column that both tables have. `hierarchies` (bound to original columns)
+    explain released labels; without one, a label stands for the original values behind it. `k` scales the average
+    class size. Which released row came from which original one is what the released dataset remembers, else the same
+    position if both have as many rows; `paired=False` says that rows do not correspond, then measures that need it
+    are not taken. `sizes` of the released classes, where they are known already, save counting them again.
+    """
+    _require(original, released, quasi, k)
+    rows = same_rows(original, released) if paired else None
+    note = UNPAIRED if rows is None else ASSUMED if released.origin is None else ""
+    known = hierarchies or {}
+    shared = [name for name in released if name in original]
+    meanings = {name: Meaning.of(original[name], released[name], known.get(name), rows) for name in shared}
+    measures = [_records_released(original, released)]
+    if quasi:
+        ours = {name: meanings[name] for name in quasi}
+        measures += _suppression(released, quasi) + intensity(ours) + certainty_penalty(ours, note)
+        counted = class_sizes(released, quasi) if sizes is None else sizes
+        measures += _classes(original, released, quasi, counted, k) + entropy_loss(ours, note)
+    measures += squared_error(meanings, note)
+    return measures + [measure for name in shared for measure in resemblance(name, meanings[name])]
+
+
+def _require(original: Dataset, released: Dataset, quasi: Sequence[str], k: int) -> None:
+    for table, what in ((original, "original"), (released, "released")):
+        if unknown := [name for name in quasi if name not in table]:
+            raise ColumnError(
+                f"quasi: the {what} table has no column {listing(unknown)}; it has {listing(table, most=30)}"
+            )
+    if k < 1:
+        raise UsageError(f"k: must be at least 1; got {k!r}")
+
+
+# Suppression ----------------------------------------------------------------------------------------------------------
+
+
+def _records_released(original: Dataset, released: Dataset) -> Measure:
+    part = _over(released.rows, original.rows)
+    return Measure("records_released", part, "released records per original record", "higher", high=None)
+
+
+def _suppression(released: Dataset, quasi: Sequence[str]) -> list[Measure]:
+    rows = released.rows
+    stars = {name: float(column.counts[is_star(column)].sum()) for name in quasi for column in [released[name]]}
+    records = _over(suppressed_records(released, quasi), rows)
+    cells = _over(sum(stars.values()), rows * len(stars))
+    return [
+        Measure("suppressed_records", records, "part of the records with * in every quasi-identifier", "lower"),
+        Measure("suppressed_cells", cells, "part of the cells of quasi-identifiers that are *", "lower"),
+        *(
+            Measure("suppressed_cells", _over(count, rows), "part of the cells that are *", "lower", column=name)
+            for name, count in stars.items()
+        ),
+    ]
+
+
+def suppressed_records(released: Dataset, quasi: Sequence[str]) -> int:
+    """How many rows are `*` in every quasi-identifier. O(rows) for the first column, then O(rows that are left)."""
+    rows: np.ndarray | slice = slice(None)
+    for name in quasi:
+        stars = is_star(released[name])
+        if not stars.any():
+            return 0
+        here = np.flatnonzero(stars[released[name].codes[rows]])
+        rows = here if isinstance(rows, slice) else rows[here]
+    return 0 if isinstance(rows, slice) else int(rows.size)
+
+
+def _over(count: float, whole: float) -> float | None:
+    return float(count / whole) if whole else None
+
+
+# Classes --------------------------------------------------------------------------------------------------------------
+
+
+def _classes(original: Dataset, released: Dataset, quasi: Sequence[str], sizes: np.ndarray, k: int) -> list[Measure]:
+    """Discernibility (Bayardo and Agrawal 2005) and average class size (LeFevre et al. 2006)."""
+    suppressed = suppressed_records(released, quasi)
+    gone = max(0, original.rows - released.rows)
+    whole = max(original.rows, released.rows)
+    squares = int((sizes**2).sum()) - suppressed**2  # the suppressed records are a class of their own
+    kept, groups = released.rows - suppressed, len(sizes) - (suppressed > 0)
+    average = kept / (groups * k) if groups else None
+    return [
+        Measure(
+            "discernibility",
+            float(squares + (suppressed + gone) * whole),
+            "sum over records of how many look alike; a suppressed or dropped record counts as looking like all",
+            "lower",
+            low=float(whole),
+            high=float(whole) ** 2,
+        ),
+        Measure(
+            "average_class_size", average, f"mean size of the unsuppressed classes over k = {k}", "lower", high=None
+        ),
+    ]

@@ -1,8 +1,0 @@
-"""Finding the nearest records of a live set: everything, by the regions of FDH and FDHQ, or for many heads at once."""
-
-from __future__ import annotations
-
-from oboro.partition.nearest.index import Nearest
-from oboro.partition.nearest.plan import SearchPlan
-
-__all__ = ["Nearest", "SearchPlan"]

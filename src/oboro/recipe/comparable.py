@@ -1,0 +1,166 @@
+"""A release as another tool wrote it, made comparable with its original: names of columns, decimal commas, NA for suppressed.
+
+Every liberty taken is said in one sentence, which becomes a warning of the report.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oboro.attacks.comparison_axis import axis
+from oboro.errors import UsageError, listing
+from oboro.recipe.release import bound_hierarchies
+from oboro.table.dataset import Column, Dataset
+from oboro.table.hierarchy import Hierarchy
+from oboro.table.labels.implied_hierarchy import implied
+from oboro.table.labels.released_values import Rows, without_star
+from oboro.table.schema import Schema
+from oboro.table.values import STAR, kind_of
+
+__all__ = ["comparable", "explained", "renaming"]
+
+NOTHING = ("NA", "<NA>", "N/A", "NaN", "nan", "NULL", "null", "None", "?", ".")
+COMMA = r"^([-+]?[0-9]+),([0-9]+)$"
+RENAMED = "Columns are taken to be the same though their names differ: {pairs}."
+COMMAS = "Numbers with a decimal comma were read as numbers: {columns}."
+BLANKS = "Released values that are missing (empty, NA) where the original has none count as suppressed: {columns}."
+LACKING = (
+    "Taken as not released: {columns}. The release has {added}, which the original lacks; --rename says which is which."
+)
+UNCLEAR = "Nothing says what labels stand for, so that attacks look weaker than they are: {columns}. A recipe's hierarchies do."
+IMPLIED = "What released labels stand for was read from the labels and the records behind them: {columns}."
+
+
+def comparable(original: Dataset, released: Dataset, names: Mapping[str, str]) -> tuple[Dataset, Dataset, list[str]]:
+    """Both tables, and what was assumed. `names` says which original column a released one is, where names differ."""
+    released, pairs = _renamed(original, released, names)
+    before, after = dict(original.columns), dict(released.columns)
+    commas, blanks = [], []
+    for name in [name for name in after if name in before]:
+        old = _numbers(before[name])
+        new = _without(after[name], [word for word in _words(after[name]) if word not in _words(old)])
+        if kind_of(without_star(old.values)).numeric:
+            commas += [name] if _commas(before[name]) or (_commas(new) and _numbers(new) is not new) else []
+            new = _numbers(new)
+        if old.missing < 0 <= new.missing:
+            new = new.where(new.codes == new.missing, STAR)
+            blanks.append(name)
+        before[name], after[name] = old, new
+    said = ((RENAMED, pairs), (COMMAS, commas), (BLANKS, blanks))
+    notes = [text.format(pairs="; ".join(found), columns=", ".join(found)) for text, found in said if found]
+    return replace(original, columns=before), replace(released, columns=after), notes
+
+
+def renaming(text: str | None) -> dict[str, str]:
+    """`Age=age,ZIP=zip` as a table from released to original names."""
+    pairs = [part.split("=") for part in (text or "").split(",") if part.strip()]
+    if any(len(pair) != 2 or not all(map(str.strip, pair)) for pair in pairs):
+        raise UsageError(
+            f"--rename: released names, each with = and its original name, as in Age=age,ZIP=zip; got {text!r}"
+        )
+    return {new.strip(): old.strip() for new, old in pairs}
+
+
+def explained(original: Dataset, released: Dataset, schema: Schema, rows: Rows | None) -> tuple[Schema, list[str]]:
+    """The schema with the hierarchies that recoded columns show, where the recipe has none; and what was assumed, or is unclear.
+
+    `rows`: for each released row the original one, if known.
+    """
+    found: dict[str, Hierarchy] = {}
+    for name in (name for name in released if name in original):
+        given = schema.attributes.get(name)
+        if given is None or given.hierarchy is None:
+            shown = implied(name, original[name], released[name], rows)
+            found.update({} if shown is None else {name: shown})
+    schema = replace(schema, remaining=found)
+    trees = bound_hierarchies(original, schema)
+    asked = [name for name in (*schema.quasi, *schema.sensitive) if name in original]
+    lacking = [name for name in asked if name not in released]
+    added = [name for name in released if name not in original]
+    unclear = [
+        name
+        for name in schema.quasi
+        if name in released and axis(original[name], released[name], trees.get(name), rows).nobody.any()
+    ]
+    said = ((LACKING, lacking if added else []), (IMPLIED, list(found)), (UNCLEAR, unclear))
+    notes = [text.format(columns=", ".join(names), added=", ".join(added)) for text, names in said if names]
+    return schema, notes
+
+
+# Names ----------------------------------------------------------------------------------------------------------------
+
+
+def _renamed(original: Dataset, released: Dataset, names: Mapping[str, str]) -> tuple[Dataset, list[str]]:
+    for new, old in names.items():
+        if new not in released or old not in original:
+            table, name, has = ("release", new, released) if new not in released else ("original table", old, original)
+            raise UsageError(f"--rename: the {table} has no column {name!r}; it has {listing(has, most=30)}")
+    alike = {**_alike(original, released), **names}
+    columns = {alike.get(name, name): column for name, column in released.columns.items()}
+    if len(columns) < len(released.columns):
+        raise UsageError("--rename: two released columns would have the same name; rename each to another original one")
+    if not any(name in original for name in columns):
+        raise UsageError(
+            f"the tables have no column in common: the original has {listing(original, most=30)}, the release "
+            f"{listing(released, most=30)}; say which is which with --rename RELEASED=ORIGINAL,…"
+        )
+    guessed = [f"{new} = {old}" for new, old in alike.items() if new not in names]
+    return replace(released, columns=columns), guessed
+
+
+def _alike(original: Dataset, released: Dataset) -> dict[str, str]:
+    """Released names that are an original one but for capitals, spaces and marks (`marital.status`), and no other's."""
+    lacking = [name for name in original if name not in released]
+    bare = {name: "".join(filter(str.isalnum, name.casefold())) for name in (*original, *released)}
+    often = Counter(bare[name] for name in lacking)
+    once = {bare[name]: name for name in lacking if bare[name] and often[bare[name]] == 1}
+    new = [name for name in released if name not in original and bare[name] in once]
+    return {name: once[bare[name]] for name in new if sum(bare[one] == bare[name] for one in new) == 1}
+
+
+# Values ---------------------------------------------------------------------------------------------------------------
+
+
+def _numbers(column: Column) -> Column:
+    """A column of numbers that were written with a decimal comma, or beside words for nothing; any other as it is."""
+    if not (_commas(column) or _words(column)) or kind_of(column.values).numeric:
+        return column
+    plain = _without(column, NOTHING)
+    points = pc.replace_substring_regex(plain.values, COMMA, r"\1.\2")
+    if not kind_of(without_star(points)).numeric:
+        return column
+    return plain.recode(np.arange(len(points)), points)
+
+
+def _commas(column: Column) -> bool:
+    if not _is_text(column) or not pc.any(pc.match_substring(column.values, ",")).as_py():
+        return False  # a look for the letter alone is much faster
+    return bool(pc.any(pc.match_substring_regex(column.values, COMMA)).as_py())
+
+
+def _words(column: Column) -> list[str]:
+    """The words for nothing that a column holds."""
+    if not _is_text(column):
+        return []
+    found: list[str] = column.values.filter(pc.is_in(column.values, value_set=pa.array(NOTHING))).to_pylist()
+    return found
+
+
+def _without(column: Column, words: Sequence[str]) -> Column:
+    """The column with these words as missing values. O(dictionary)."""
+    if not _is_text(column) or not words:
+        return column
+    hit = pc.is_in(column.values, value_set=pa.array(words, column.values.type))
+    if not pc.any(hit).as_py():
+        return column
+    return column.recode(np.arange(len(hit)), pc.if_else(hit, None, column.values))
+
+
+def _is_text(column: Column) -> bool:
+    return bool(pa.types.is_string(column.values.type) or pa.types.is_large_string(column.values.type))

@@ -1,0 +1,241 @@
+"""What came out: the released table, the proof that every promise holds on it, and the report."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import yaml
+from pyarrow import csv
+
+from oboro.errors import InputError
+from oboro.io.files import Source
+from oboro.io.output import atomic, write
+from oboro.io.untouched_columns import Rows
+from oboro.table.dataset import Dataset
+from oboro.table.frames import Frame
+from oboro.table.hierarchy import Hierarchy
+from oboro.table.schema import Role, Schema
+from oboro.verifier.table_check import Verification
+
+if TYPE_CHECKING:
+    from oboro.report import Report
+
+__all__ = [
+    "Release",
+    "StepRecord",
+    "bound_hierarchies",
+    "file_evidence",
+    "files_evidence",
+    "hierarchy_files",
+    "measure",
+]
+
+
+@dataclass(frozen=True)
+class StepRecord:
+    """What one step did."""
+
+    name: str
+    plan: str
+    facts: Mapping[str, Any]
+    seconds: float
+    rows_before: int
+    rows_after: int
+    changed: Mapping[str, int] | None = None  # cells that hold another value than before, by column
+
+    def as_dict(self) -> dict[str, Any]:
+        """For reports."""
+        return {
+            "name": self.name,
+            "plan": self.plan,
+            "facts": dict(self.facts),
+            "seconds": self.seconds,
+            "rows_before": self.rows_before,
+            "rows_after": self.rows_after,
+            "changed": None if self.changed is None else dict(self.changed),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """The result of a recipe. It exists only if every promise was verified on it."""
+
+    frame: Frame
+    original: Dataset
+    schema: Schema  # after the last step
+    given: Schema  # before the first step
+    steps: tuple[StepRecord, ...]
+    verification: Verification
+    recipe_text: str
+    source: Source | None = None  # the file it came from
+
+    def __repr__(self) -> str:
+        held = self.frame.data
+        return f"Release({held.rows} rows, {len(held.columns)} columns; {self.verification.sentence()})"
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """The released table, still encoded; columns that stayed in the file are read now."""
+        return self.source.fill(self.frame.data) if self.source is not None else self.frame.data
+
+    @cached_property
+    def data(self) -> Any:
+        """The released table, as the kind of frame that came in (an Arrow table if a file came in)."""
+        return self.dataset.to_arrow() if self.source is not None else self.frame.write()
+
+    @cached_property
+    def report(self) -> Report:
+        """Attacks, risk, utility and evidence; made when first asked for."""
+        return self._measured()
+
+    @cached_property
+    def figures(self) -> Report:
+        """The report without attacks and models, for a first look."""
+        return self._measured(attempts=0, statistics=False)
+
+    def _measured(self, **options: Any) -> Report:
+        return measure(
+            self.original,
+            self.frame.data,
+            self.given,
+            recipe_text=self.recipe_text,
+            verification=self.verification,
+            steps=[step.as_dict() for step in self.steps],
+            **options,
+        )
+
+    def with_files(self, output: str | Path) -> Report:
+        """The report with evidence of the files: their names, sizes and SHA-256, so that a signature speaks of exactly these."""
+        return self.report.model_copy(update={"files": {**self._inputs, **files_evidence({"output": Path(output)})}})
+
+    @cached_property
+    def _inputs(self) -> dict[str, dict[str, Any]]:
+        """Evidence of the files that were read: the table, hierarchies, populations (never keys)."""
+        return files_evidence(self._read_from)
+
+    @property
+    def _read_from(self) -> dict[str, Path]:
+        table = {"input": Path(self.source.path)} if self.source else {}
+        steps = (yaml.safe_load(self.recipe_text) or {}).get("steps", [])
+        given = [settings.get("population") for step in steps for settings in step.values() if settings]
+        named = dict.fromkeys(path for path in given if isinstance(path, str))
+        people = {f"population {path}": self.given.folder / path for path in named}
+        return {**table, **hierarchy_files(self.given), **people}
+
+    def explain(self) -> str:
+        """What was done, step by step, what it changed, and what was verified."""
+        lines = []
+        for number, step in enumerate(self.steps, 1):
+            lines.append(f"{number}. {step.name}: {step.plan}")
+            lines += [line for key, value in step.facts.items() for line in _said(key, value)]
+        lines.append(self.verification.sentence())
+        return "\n".join(lines)
+
+    @property
+    def again(self) -> str:
+        """The recipe as YAML with the levels that `k_anonymize` found: on the next delivery nothing is searched.
+
+        Classes that are too small there are suppressed by the same rule and limit, and every promise is verified again.
+        """
+        content = yaml.safe_load(self.recipe_text)
+        for step, record in zip(content.get("steps", []), self.steps, strict=True):
+            step[record.name] = {**(step[record.name] or {}), **record.facts.get("again", {})}
+        return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=120)
+
+    def summary(self) -> str:
+        """What was released and verified, without measuring risk and loss (the report does, which takes longer)."""
+        before, after = self.original, self.frame.data
+        lines = [self.verification.sentence()]
+        lines.append(f"Rows     {before.rows:,} in, {after.rows:,} out")
+        lines.append(f"Columns  {len(before.columns)} in, {len(after.columns)} out")
+        return "\n".join(lines)
+
+    def write(self, path: str | Path, *, progress: Rows | None = None) -> None:
+        """Write the released table; the name's ending chooses the format. All of it appears at once, or nothing does.
+
+        `progress` is told how many rows of the input are done, where columns come from there.
+        """
+        if any(os.path.realpath(one) == os.path.realpath(path) for one in self._read_from.values()):
+            self._inputs  # noqa: B018  (what is about to be replaced is evidence too)
+        if self.source is None:
+            write(self.frame.data, path)
+        else:
+            self.source.write(self.frame.data, path, progress)
+
+    def write_truth(self, path: str | Path) -> None:
+        """Write which original row (from 1) each released record is, for attacks on a release whose rows were moved.
+
+        Whoever has it and the original knows everybody: nobody else may read the file.
+        """
+        rows = pa.array(self.frame.data.origin_rows + 1)
+        with atomic(path, private=True) as file:
+            csv.write_csv(pa.table({"original_row": rows}), file)
+
+
+def measure(original: Dataset, released: Dataset, schema: Schema, **evidence: Any) -> Report:
+    """Risk and utility of a release, with the roles and hierarchies of `schema`."""
+    # Imported here, because it takes half a second to load, and most jobs write no report.
+    from oboro.report import build
+
+    return build(
+        original,
+        released,
+        quasi=[name for name in schema.quasi if name in released],
+        sensitive=[name for name in schema.sensitive if name in released],
+        identifiers=schema.named(Role.IDENTIFIER),
+        hierarchies=bound_hierarchies(original, schema),
+        **evidence,
+    )
+
+
+def bound_hierarchies(original: Dataset, schema: Schema) -> dict[str, Hierarchy]:
+    """The hierarchies that fit the original columns; one that needs an earlier step is left out."""
+    found = {}
+    for name in dict.fromkeys((*schema.quasi, *schema.remaining)):
+        try:
+            found[name] = schema.hierarchy(name, original[name])
+        except InputError:
+            continue
+    return found
+
+
+def file_evidence(path: Path) -> dict[str, Any]:
+    """The name, size and SHA-256 of a file."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"path": path.name, "bytes": path.stat().st_size, "sha256": digest}
+
+
+def files_evidence(paths: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
+    """The same of several files, read at once; what is no file (standard input) leaves none."""
+    known = {role: path for role, path in paths.items() if path.is_file()}
+    with ThreadPoolExecutor() as pool:
+        return dict(zip(known, pool.map(file_evidence, known.values()), strict=True))
+
+
+def hierarchy_files(schema: Schema) -> dict[str, Path]:
+    """The files that hold hierarchies, for evidence."""
+    specs = {name: one.hierarchy for name, one in schema.attributes.items() if one.hierarchy is not None}
+    named = {name: one.csv or one.tree for name, one in specs.items()}
+    return {f"hierarchy of {name}": schema.folder / one for name, one in named.items() if isinstance(one, str)}
+
+
+def _said(key: str, value: Any) -> list[str]:
+    """One fact in words; a list of comparable ones (runners-up) one below the other."""
+    name = key.replace("_", " ")
+    if isinstance(value, list) and value and isinstance(value[0], Mapping):
+        return [f"     {name}:", *(f"       {_short(one)}" for one in value)]
+    return [f"     {name}: {_short(value)}"]
+
+
+def _short(value: Any, most: int = 160) -> str:
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,58 @@
+"""What a stream promised, verified on what went in and what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from oboro.errors import RecipeError, UsageError
+from oboro.recipe.recipe import Recipe
+from oboro.recipe.stream import diversity, goal
+from oboro.table.dataset import Dataset
+from oboro.table.schema import Schema
+from oboro.verifier.stream_check import verify_stream
+from oboro.verifier.verdict import Verification
+from oboro.verifier.window_check import verify_window
+
+__all__ = ["verified"]
+
+MOST = 1_000_000  # records: they are compared as Python's, some microseconds each
+
+
+def verified(
+    recipe: Recipe, folder: Path, original: Dataset, released: Dataset, moments: Sequence[Mapping[str, Any]]
+) -> Verification | None:
+    """The recipe's k-anonymity and l-diversity as a stream keeps them.
+
+    None where it cannot be said: the recipe is not a stream's, records are too many, or they do not correspond.
+    """
+    try:
+        asked = goal(recipe)
+        demands = diversity(asked)
+    except RecipeError:
+        return None
+    quasi = [name for name in Schema(recipe.attributes, folder).quasi if name in released and name in original]
+    if released.rows > MOST or not quasi:
+        return None
+    kinds = [(name, least) for name, least in demands.items() if name in released and name in original]
+    secret, least = kinds[0] if kinds else (None, 1)
+    names = [*quasi, *([secret] if secret else [])]
+    came_out = _records(released, names)
+    if moments[-1].get("mode") == "window":
+        return verify_window(came_out, attributes=quasi, k=asked.k, sensitive=secret, l=least)
+    if released.rows != original.rows:
+        return None
+    specs = {name: spec for name in quasi if (spec := recipe.attributes[name].hierarchy) is not None}
+    went_in = _records(original, names)
+    try:
+        return verify_stream(
+            went_in, came_out, attributes=quasi, k=asked.k, hierarchies=specs, folder=folder, sensitive=secret, l=least
+        )
+    except UsageError:  # a released record stands for another than the one in its place
+        return None
+
+
+def _records(data: Dataset, names: Sequence[str]) -> list[dict[str, Any]]:
+    columns = [[texts[code] for code in data[name].codes] for name in names for texts in [data[name].texts]]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]

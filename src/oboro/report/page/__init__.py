@@ -1,0 +1,1 @@
+"""Facts into one page: blocks, pictures and the template."""

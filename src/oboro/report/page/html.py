@@ -1,0 +1,61 @@
+"""Facts into HTML: one page that loads nothing, or a small part of it for notebooks."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from oboro.report.page.blocks import Section
+from oboro.report.sections.first_screen import banner
+from oboro.report.sections.sections import glance, promises, sections, subtitle
+from oboro.report.text.language import translate, translated
+
+if TYPE_CHECKING:
+    from oboro.report.report import Report
+
+__all__ = ["render", "render_compact"]
+
+LONG_WORD = 24  # letters
+
+
+def render(report: Report) -> str:
+    """The whole page."""
+    return _page(report, sections(report), compact=False)
+
+
+def render_compact(report: Report) -> str:
+    """The verdict, the main figures and the promises, to stand inside another page."""
+    return _page(report, [glance(report), promises(report)], compact=True)
+
+
+def _page(report: Report, shown: list[Section], *, compact: bool) -> str:
+    lang = report.lang
+    page = _template().render(
+        report=report,
+        banner=translated(banner(report), lang),
+        subtitle=translate(subtitle(report), lang),
+        sections=translated(shown, lang),
+        compact=compact,
+        lang=lang,
+        t=partial(translate, lang=lang),
+    )
+    return str(page)
+
+
+@cache
+def _template() -> Any:
+    """Everything that is put into the template is escaped there, once, except pictures: they come escaped."""
+    import jinja2
+
+    source = files("oboro.report").joinpath("report.html.jinja").read_text(encoding="utf-8")
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.tests["long"] = _has_long_word
+    return environment.from_string(source)
+
+
+def _has_long_word(text: str) -> bool:
+    """Whether a text may have to be broken inside a word to fit its column; Japanese breaks anywhere."""
+    return max((len(word) for word in text.split() if word.isascii()), default=0) > LONG_WORD

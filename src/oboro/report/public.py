@@ -1,0 +1,142 @@
+"""What may leave the house: a report without anything that helps to undo the processing.
+
+`DECISIONS` says of each part of a report what becomes of it and why; `public` does it. A test walks over the fields of
+`Report`, so that a new one cannot slip through undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil, floor
+from typing import Any
+
+from oboro.report.distributions import OTHER, SPECIAL
+from oboro.report.facts import AttackFacts, ColumnFacts, RateFacts, RiskInterval, TableFacts
+from oboro.report.report import Report
+
+__all__ = ["DECISIONS", "public"]
+
+DECISIONS: dict[str, tuple[str, str]] = {
+    "lang": ("kept", "the language in which it shows itself"),
+    "public": ("set", "says which version this is"),
+    "holds": ("kept", "anybody can verify it on the release"),
+    "table": ("released side only", "how many rows and which columns were withheld tells what was unusual"),
+    "quasi": ("kept", "who receives the release must know what was protected"),
+    "sensitive": ("kept", "the same"),
+    "verification": ("kept", "anybody can compute it from the release"),
+    "risk": ("kept", "anybody can compute it from the release"),
+    "risk_before": ("removed", "how unique the originals are tells an attacker where to look"),
+    "risk_measures": ("kept", "the figures of `risk`"),
+    "risk_applies": ("kept", "says how to read them"),
+    "least_candidates": ("kept", "what is promised of it is published anyway"),
+    "randomized": ("kept", "says how to read the figures; that values are random is said with the steps anyway"),
+    "attacks": (
+        "rates in whole percents",
+        "which columns, halves or secrets an attack used would be instructions; how many people exactly, a way to check guesses",
+    ),
+    "linkage": ("removed", "says how well which method of guessing works"),
+    "uniqueness": ("kept", "computed from the release and a sampling fraction"),
+    "special": ("removed", "attribute sets that single records out would be instructions"),
+    "utility": (
+        "whole table, two digits",
+        "an exact sum over the originals is a checksum by which guesses at them can be confirmed",
+    ),
+    "pairs": ("removed", "frequencies of the originals, pair by pair, help to rebuild them"),
+    "columns": ("released side only", "original counts minus released counts are the withheld records"),
+    "steps": ("names only", "thresholds, levels and runners-up allow minimality attacks and hold extreme values"),
+    "recipe": ("removed", "with thresholds, seed and method the choices can be repeated"),
+    "seeded": ("removed", "says whether searching for a seed pays"),
+    "files": (
+        "size and hash of the output",
+        "the hash of the input confirms whoever guesses it; names of files tell how it was made",
+    ),
+    "versions": ("oboro only", "a run is repeated more easily with the exact versions"),
+    "smallest_cell": ("kept", "says how the figures were made safe"),
+    "checklists": ("the notice to be published and the names of techniques", "the rest is evidence for the owner"),
+    "stream": ("removed", "rates and times of arrival can be matched with other logs"),
+    "warnings": ("removed", "they say where the release is weakest"),
+}
+
+SHOWN_CHECKLISTS = ("appi", "iso")
+DUTIES = ("36",)
+
+
+def public(report: Report) -> Report:
+    """The same report, each part as `DECISIONS` says."""
+    return report.model_copy(
+        update={
+            "public": True,
+            "table": _table(report.table),
+            "risk_before": None,
+            "attacks": [_attack(one) for one in report.attacks],
+            "linkage": [],
+            "special": None,
+            "utility": [_rounded(one) for one in report.utility if one["column"] is None],
+            "pairs": None,
+            "columns": [_column(one) for one in report.columns if one.role != "dropped"],
+            "steps": [{"name": step["name"], "plan": "", "facts": {}} for step in report.steps],
+            "recipe": "",
+            "seeded": None,
+            "files": {
+                role: {name: said for name, said in facts.items() if name != "path"}
+                for role, facts in report.files.items()
+                if role == "output"
+            },
+            "versions": {name: one for name, one in report.versions.items() if name == "oboro"},
+            "checklists": [
+                one if one.key == "iso" else one.model_copy(update={"items": [i for i in one.items if i.key in DUTIES]})
+                for one in report.checklists
+                if one.key in SHOWN_CHECKLISTS
+            ],
+            "stream": [],
+            "warnings": [],
+        }
+    )
+
+
+def _table(table: TableFacts) -> TableFacts:
+    gone = {"rows_before": table.rows_after, "columns_before": table.columns_after, "dropped": [], "bytes_before": None}
+    return table.model_copy(update={**gone, "added": [], "bytes_after": None})
+
+
+def _attack(one: AttackFacts) -> AttackFacts:
+    named = one.name.split("_")[0] if one.secret else one.name
+    gone: dict[str, Any] = {"name": named, "columns": [], "secret": None, "note": "", "control_is": ""}
+    risk = one.risk and RiskInterval.model_validate(_percents(one.risk.model_dump()))
+    return one.model_copy(update={**gone, "attack": _rate(one.attack), "control": _rate(one.control), "risk": risk})
+
+
+def _rate(rate: RateFacts) -> RateFacts:
+    """Right in so many of a hundred guesses; one person more or less does not show."""
+    if rate.share is None:
+        return rate
+    short = _percents({"share": rate.share, "low": rate.low, "high": rate.high})
+    return RateFacts(right=round(short["share"] * rate.tried), tried=rate.tried, **short)
+
+
+def _percents(shares: Mapping[str, float]) -> dict[str, float]:
+    """Whole percents, upwards but for the lower end of an interval: nothing looks safer than it is, nothing is called 0 % but 0."""
+    return {
+        name: (floor(100 * said) if name == "low" else ceil(100 * said - 1e-9)) / 100 for name, said in shares.items()
+    }
+
+
+def _rounded(measure: Mapping[str, Any]) -> dict[str, Any]:
+    """Two significant digits. A note may name columns that were left out, and the bounds of a measure count the rows."""
+    short = {name: None if measure[name] is None else float(f"{measure[name]:.2g}") for name in ("value", "error")}
+    out = {**measure, **short, "note": ""}
+    if out["low"] > 1:
+        out["low"], out["high"] = 0.0, None
+    return out
+
+
+def _column(column: ColumnFacts) -> ColumnFacts:
+    shown = column.distribution
+    if shown is not None:
+        # What only the original has (a missing value, a label that nobody has any more) leaves no trace.
+        after = [bar for bar in shown.bars if bar.after is not None and (bar.after or bar.label not in SPECIAL)]
+        bars = [bar.model_copy(update={"before": None}) for bar in after]
+        hidden = any(bar.after is None or bar.label == OTHER for bar in shown.bars if bar.after != 0)
+        shown = shown.model_copy(update={"bars": bars, "note": shown.note if hidden else ""})
+    gone = {"distinct_before": None, "missing_before": None, "bytes_before": None, "bytes_after": None}
+    return column.model_copy(update={**gone, "distribution": shown})

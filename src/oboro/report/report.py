@@ -1,0 +1,140 @@
+"""What a privacy officer signs: what was released, what was promised, whether it holds, what it cost.
+
+A `Report` holds plain facts (counts, parameters, verdicts; never a record), ready for JSON. From them come a page of
+HTML that opens without a network, a few lines for the terminal, and a small view for notebooks.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from oboro.attacks.few_attributes import UniqueByFew
+from oboro.errors import FileError, UsageError
+from oboro.report.facts import (
+    AttackFacts,
+    Checklist,
+    ColumnFacts,
+    Facts,
+    PairFacts,
+    TableFacts,
+    UniquenessFacts,
+)
+
+__all__ = ["LANGUAGES", "Report"]
+
+LANGUAGES = ("en", "ja")
+
+
+class Report(Facts):
+    """Everything there is to say about one release, as data."""
+
+    lang: Literal["en", "ja"] = "en"
+    """The language in which it shows itself; the facts stay English."""
+    public: bool = False
+    """Whether everything that helps to undo the processing was left out."""
+    holds: bool | None
+    """Whether every promise holds; None if nothing was promised."""
+    table: TableFacts
+    quasi: list[str]
+    sensitive: list[str]
+    verification: dict[str, Any] | None
+    risk: dict[str, Any] | None
+    """None where there is no quasi-identifier."""
+    risk_before: dict[str, Any] | None
+    risk_measures: list[dict[str, Any]]
+    """The figures of `risk`, each saying what it means."""
+    risk_applies: bool = True
+    """Whether `risk`, which counts classes of records that look alike, says how exposed people are: not where k-concealment
+    or stream k-anonymity was promised, whose records need not look like any other (`least_candidates` does there), and
+    not where nothing was verified and values were `randomized` (the attacks do there)."""
+    least_candidates: int | None = None
+    """Of a concealed release or a stream: how many people the most exposed record can be."""
+    randomized: list[str]
+    """Quasi-identifiers whose values were drawn, disturbed or moved to other records by chance."""
+    attacks: list[AttackFacts]
+    """Attacks that were run against the release."""
+    linkage: list[dict[str, Any]]
+    """Attacks on a release without groups (k-concealment), each saying what it means."""
+    uniqueness: UniquenessFacts | None
+    """Who is unique in the population, estimated."""
+    special: UniqueByFew | None
+    """Records that one or two attributes make unique; None for a table too large to search."""
+    utility: list[dict[str, Any]]
+    pairs: PairFacts | None
+    columns: list[ColumnFacts]
+    steps: list[dict[str, Any]]
+    recipe: str
+    seeded: bool | None
+    """Whether random choices can be repeated; None without a recipe."""
+    files: dict[str, dict[str, Any]]
+    versions: dict[str, str]
+    smallest_cell: int = Field(ge=1)
+    """Labels held by fewer rows are not shown on their own."""
+    checklists: list[Checklist]
+    stream: list[dict[str, Any]]
+    """The metrics of a stream, one after the other."""
+    warnings: list[str]
+    """Everything that a reader should know before signing."""
+
+    def to_public(self) -> Report:
+        """The report without anything that helps to undo the processing; `docs/report.md` says why, item by item."""
+        from oboro.report.public import public
+
+        return public(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return self.model_dump(mode="json")
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """The JSON Schema of `as_dict`, for programs that read it."""
+        schema = cls.model_json_schema(mode="serialization")
+        return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "oboro report"}
+
+    def in_language(self, lang: str) -> Report:
+        """The same report, speaking English (`en`) or Japanese (`ja`) wherever it shows itself."""
+        if lang not in LANGUAGES:
+            raise UsageError(f"lang: must be one of {', '.join(LANGUAGES)}; got {lang!r}")
+        return self.model_copy(update={"lang": lang})
+
+    def to_html(self, path: str | Path | None = None, *, lang: str | None = None) -> str:
+        """The report as one self-contained page, in its own language or another; written to `path` if one is given.
+
+        The owner's report holds the recipe: nobody else may read the file. The public one is a file like any other.
+        """
+        from oboro.report.page.html import render
+
+        html = render(self if lang is None else self.in_language(lang))
+        if path is not None:
+            _write(Path(path), html, 0o666 if self.public else 0o600)
+        return html
+
+    def summary(self) -> str:
+        """A few lines for the terminal."""
+        from oboro.report.summary import summary
+
+        return summary(self)
+
+    def _repr_html_(self) -> str:
+        from oboro.report.page.html import render_compact
+
+        return render_compact(self)
+
+
+def _write(path: Path, text: str, mode: int) -> None:
+    """All of it appears under the name at once, or nothing does."""
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
+            file.write(text)
+        part.replace(path)
+    except OSError as error:
+        raise FileError(f"{path}: cannot write the report: {error.strerror or type(error).__name__}") from None
+    finally:
+        part.unlink(missing_ok=True)

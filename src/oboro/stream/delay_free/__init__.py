@@ -1,0 +1,1 @@
+"""k-anonymity of a stream without delay."""

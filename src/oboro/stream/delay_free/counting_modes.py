@@ -1,0 +1,240 @@
+"""Deciding by counting: `swap` and `count`. They need no generating side: what they remember is up to date at every record.
+
+- `count` releases the most that at least k − 1 earlier records match. No method that keeps the definition loses less.
+- `swap` counts only earlier matches that could change places with the new record: it matches their output, they match its.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from oboro.stream.delay_free.delay_free_settings import Settings
+from oboro.stream.delay_free.kernels.memory import ENTRIES, RECORDS, Memory, Rules, Trail, lookup, relink
+from oboro.stream.delay_free.kernels.patterns import absorb
+
+__all__ = ["Counting"]
+
+START = 256  # records and entries that there is room for at first
+FOREVER = np.iinfo(np.int64).max
+BY_RECORD = ("total", "head")
+BY_ENTRY = ("next", "owner", "out", "count", "person", "secret")
+
+
+class Counting:
+    """The memory of `swap` and `count`, and the decisions that it allows.
+
+    Given: rows of codes in the order of the stream. Promises: the mask of each row keeps only codes that at least k − 1
+    earlier rows (of other people, where people are given) share, with l different secrets among them and the row itself.
+    Checked by: `oboro.verifier.stream_check`; enumeration of all correspondences in `tests/test_stream_promise.py`.
+    """
+
+    version = 0
+
+    def __init__(self, settings: Settings, worth: np.ndarray) -> None:
+        self.settings = settings
+        self.bits = worth.size
+        self.rules = Rules(
+            others=settings.k - 1,
+            secrets=settings.secrets,
+            swap=settings.mode == "swap",
+            people=settings.person is not None,
+            forgets=settings.forgets,
+            reach=settings.reach,
+            worth=_sums(worth),
+        )
+        self.memory = _empty(self.bits, START, START)
+        self.trail = _ring(START if settings.forgets else 0)
+        self.whole: set[tuple[int, ...]] = set()
+        """Records that from now on are always released whole, with nothing to remember; no later decision depends on them."""
+        # Whether what is once released whole always is: nothing is forgotten, and only numbers count.
+        self._simple = not (settings.forgets or settings.person is not None or settings.sensitive is not None)
+        self._row, self._person, self._secret = (
+            np.empty((1, self.bits), np.int32),
+            np.empty(1, np.int64),
+            np.empty(1, np.int64),
+        )
+        self._mask = np.empty(1, dtype=np.int64)
+
+    def decide_one(
+        self, codes: tuple[int, ...], person: int, secret: int, now: float, forced: int | None = None
+    ) -> int:
+        """The mask under which one row is released; `forced` was decided earlier and only has to be remembered."""
+        self._row[0] = codes
+        self._person[0], self._secret[0] = person, secret
+        self._mask[0] = 0 if forced is None else forced
+        self._absorb(self._row, self._person, self._secret, now, forced is not None, self._mask)
+        mask = int(self._mask[0])
+        if self._simple and self._settled(codes, mask):
+            self.whole.add(codes)
+        return mask
+
+    def _settled(self, codes: tuple[int, ...], mask: int) -> bool:
+        """Whether k − 1 records are the same as this one."""
+        if mask.bit_count() == self.bits:
+            return True  # they agree on everything and nothing is missing
+        if mask.bit_count() < self.bits - codes.count(-1):
+            return False
+        record = lookup(self.memory, self._row[0])
+        return bool(self.memory.total[record] >= self.rules.others)
+
+    def decide(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float) -> np.ndarray:
+        """The masks under which rows are released, one after the other."""
+        masks = np.zeros(rows.shape[0], dtype=np.int64)
+        self._absorb(rows, people, secrets, now, False, masks)
+        return masks
+
+    def replay(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float, masks: np.ndarray) -> None:
+        """Remember rows that were released before."""
+        self._absorb(rows, people, secrets, now, True, masks)
+
+    def _absorb(
+        self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float, forced: bool, masks: np.ndarray
+    ) -> None:
+        keep = self.settings.horizon or FOREVER
+        cutoff = now - self.settings.horizon_seconds if self.settings.horizon_seconds else -np.inf
+        done, total = 0, rows.shape[0]
+        while done < total:
+            done += absorb(
+                self.memory,
+                self.rules,
+                self.trail,
+                keep,
+                cutoff,
+                now,
+                rows[done:],
+                people[done:],
+                secrets[done:],
+                forced,
+                masks[done:],
+            )
+            if done < total:
+                self._make_room()
+
+    def _make_room(self) -> None:
+        """Double whatever is full; memory that holds mostly forgotten entries is tidied instead."""
+        memory, trail = self.memory, self.trail
+        records, entries = memory.sizes.tolist()
+        if self.rules.forgets and trail.ends[1] - trail.ends[0] >= trail.entry.size:
+            self.trail = _longer(trail)
+        if (
+            entries == memory.count.size
+            and self.rules.forgets
+            and 2 * np.count_nonzero(memory.count[:entries]) < entries
+        ):
+            self._tidy()
+            return
+        if entries == memory.count.size:
+            memory = memory._replace(**{name: _double(getattr(memory, name)) for name in BY_ENTRY})
+        if records == memory.total.size:
+            memory = memory._replace(
+                codes=np.concatenate([memory.codes, np.zeros_like(memory.codes)], axis=1),
+                slots=np.full(2 * memory.slots.size, -1, dtype=np.int64),
+                **{name: _double(getattr(memory, name)) for name in BY_RECORD},
+            )
+            relink(memory)
+        self.memory = memory
+
+    def _tidy(self) -> None:
+        """Leave out entries and records that nothing stands for any more."""
+        self.load(self.dump())
+
+    def dump(self) -> dict[str, np.ndarray]:
+        """What is remembered, as arrays without anything forgotten."""
+        memory, trail = self.memory, self.trail
+        records, entries = memory.sizes.tolist()
+        alive = memory.count[:entries] > 0
+        held = memory.total[:records] > 0
+        entry_at, record_at = np.cumsum(alive) - 1, np.cumsum(held) - 1
+        # Lists run from new to old entries, so linking them again in their order keeps that.
+        arrays = {name: getattr(memory, name)[:entries][alive] for name in ("out", "count", "person", "secret")}
+        arrays["owner"] = record_at[memory.owner[:entries][alive]]
+        arrays["codes"] = memory.codes[:, :records][:, held]
+        order = np.arange(trail.ends[0], trail.ends[1]) % max(trail.entry.size, 1)
+        arrays["trail"], arrays["time"] = entry_at[trail.entry[order]], trail.time[order]
+        return arrays
+
+    def load(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Take up what `dump` gave."""
+        codes, owner = arrays["codes"], arrays["owner"]
+        records, entries = codes.shape[1], owner.size
+        memory = _empty(self.bits, _room(records), _room(entries))
+        memory.codes[:, :records] = codes
+        for name in ("out", "count", "person", "secret", "owner"):
+            getattr(memory, name)[:entries] = arrays[name]
+        memory.total[:records] = np.bincount(owner, weights=arrays["count"], minlength=records).astype(np.int64)
+        memory.sizes[RECORDS], memory.sizes[ENTRIES] = records, entries
+        _link(memory, records, entries)
+        relink(memory)
+        self.memory = memory
+        count = arrays["trail"].size
+        self.trail = _ring(_room(count) if self.rules.forgets else 0)
+        self.trail.entry[:count], self.trail.time[:count] = arrays["trail"], arrays["time"]
+        self.trail.ends[1] = count
+
+    def facts(self) -> dict[str, Any]:
+        """How much is remembered."""
+        records, entries = self.memory.sizes.tolist()
+        return {
+            "distinct": int(np.count_nonzero(self.memory.total[:records])),
+            "entries": int(np.count_nonzero(self.memory.count[:entries])),
+        }
+
+    def rewrite(self, change: Callable[[dict[str, np.ndarray]], None]) -> None:
+        """Let somebody number codes, people or secrets anew, in the arrays of `dump`."""
+        arrays = self.dump()
+        change(arrays)
+        self.load(arrays)
+
+    def close(self) -> None:
+        """Nothing runs in the background."""
+
+
+def _sums(worth: np.ndarray) -> np.ndarray:
+    """For each eight bits of a mask, what each of their 256 combinations is worth."""
+    padded = np.zeros(-(-worth.size // 8) * 8, dtype=np.int64)
+    padded[: worth.size] = worth
+    combinations = np.arange(256)[:, None] >> np.arange(8) & 1
+    return np.ascontiguousarray((combinations @ padded.reshape(-1, 8).T).T)
+
+
+def _empty(bits: int, records: int, entries: int) -> Memory:
+    by_record = {name: np.zeros(records, dtype=np.int64) for name in BY_RECORD}
+    by_entry = {name: np.zeros(entries, dtype=np.int64) for name in BY_ENTRY}
+    slots = np.full(2 * records, -1, dtype=np.int64)
+    codes = np.zeros((bits, records), dtype=np.int32)
+    return Memory(slots=slots, codes=codes, **by_record, **by_entry, sizes=np.zeros(2, dtype=np.int64))
+
+
+def _link(memory: Memory, records: int, entries: int) -> None:
+    """Hang the entries on their records again, in their order."""
+    owner = memory.owner[:entries]
+    order = np.argsort(owner, kind="stable")
+    same = np.zeros(entries, dtype=bool)
+    same[1:] = owner[order][1:] == owner[order][:-1]
+    memory.next[order] = np.where(same, np.roll(order, 1), -1)
+    memory.head[:records] = -1
+    memory.head[owner] = np.arange(entries)  # the last one written stays: the newest
+
+
+def _room(used: int) -> int:
+    """A power of two with room for as much again."""
+    return max(START, 1 << int(used + 1).bit_length())
+
+
+def _ring(size: int) -> Trail:
+    return Trail(np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(2, dtype=np.int64))
+
+
+def _longer(trail: Trail) -> Trail:
+    order = np.arange(trail.ends[0], trail.ends[1]) % trail.entry.size
+    ring = _ring(2 * trail.entry.size)
+    ring.entry[: order.size], ring.time[: order.size] = trail.entry[order], trail.time[order]
+    ring.ends[1] = order.size
+    return ring
+
+
+def _double(array: np.ndarray) -> np.ndarray:
+    return np.concatenate([array, np.zeros_like(array)])

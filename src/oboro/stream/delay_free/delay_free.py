@@ -1,0 +1,275 @@
+"""Anonymizing a stream without delay: every record is answered at once, from what came before it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from oboro.errors import FileError, InputError
+from oboro.stream.anonymizer import Record, Taken
+from oboro.stream.delay_free.counting_modes import Counting
+from oboro.stream.delay_free.delay_free_settings import COUNTING, Settings
+from oboro.stream.delay_free.generating_modes import Fixed, Paper, Sequential
+from oboro.stream.delay_free.record_codes import Coding, Known
+from oboro.stream.delay_free.value_levels import Ladder
+from oboro.stream.snapshot import read_snapshot, write_snapshot
+from oboro.table.dataset import Dataset
+from oboro.table.frames import Frame
+
+__all__ = ["DelayFree"]
+
+SCALE = 1 << 20  # worth of one attribute with weight 1; whole numbers, so that sums do not depend on their order
+FORMAT = 1
+TIDY = 1024  # values more than those in use, before unused ones are looked for
+
+
+class DelayFree:
+    """A stream anonymizer: `push` a record, get its released version, now.
+
+    Given: records with exactly the named fields, one at a time, in the order in which they are released. Promises:
+    stream k-anonymity — every release that is not fully suppressed matches at least k − 1 earlier records of the stream
+    (of other people, if `person` is given; with l different secrets among them and itself, if `l_diversity` is given).
+    Checked by: `oboro.verifier.stream_check`, and in the tests by enumerating all correspondences of small streams. See
+    docs/guarantees/stream-k-anonymity.md.
+
+    >>> anonymizer = DelayFree(attributes=["sex", "age"], k=2, hierarchies={"age": {"intervals": [10]}})
+    >>> [anonymizer.push({"sex": "F", "age": age})["age"] for age in (31, 38, 31)]
+    ['*', '30–39', 31]
+    """
+
+    holds: ClassVar[bool] = False
+    due: ClassVar[None] = None
+
+    def __init__(self, attributes: Iterable[str], k: int, *, folder: str | Path = ".", **options: Any) -> None:
+        names = [attributes] if isinstance(attributes, str) else list(attributes)
+        given = {"attributes": names, "k": k, **options}
+        self.settings = Settings.of({name: value for name, value in given.items() if value is not None})
+        self.folder = Path(folder)
+        self._coding = Coding(self.settings, self.folder)
+        self._side = self._make_side()
+        self._next_tidy = TIDY
+        self.extra: dict[str, Any] = {}
+        self.records = self.suppressed_records = self.suppressed_cells = self.generalized_cells = 0
+
+    def _make_side(self) -> Counting | Paper:
+        worth = _worth(self.settings, self._coding.ladders)
+        if self.settings.mode in COUNTING:
+            return Counting(self.settings, worth)
+        kind = {"paper": Paper, "fixed": Fixed, "sequential": Sequential}[self.settings.mode]
+        return kind(self.settings, self._coding.ladders, worth)
+
+    # One record ---------------------------------------------------------------------------------------------------
+
+    def push(self, record: Record, *, now: float | None = None) -> dict[str, Any]:
+        """The released version of one record. `now` (seconds) is for `horizon_seconds`; without it the clock is asked.
+
+        Raises `ColumnError` where fields are missing, unknown or no single values; the record then leaves no trace.
+        """
+        return self.step(record, now)[0]
+
+    def step(self, record: Record, now: float | None = None, forced: int | None = None) -> tuple[dict[str, Any], int]:
+        """The released record and the decision behind it, as a number; `forced` repeats a decision taken earlier."""
+        coding = self._coding
+        values = coding.admit(record)
+        key = values[: len(coding.ladders)]
+        try:
+            known = coding.known.get(key) or coding.meet(key)
+        except TypeError:  # a list or an object: the ladder says so
+            known = coding.meet(key)
+        # In a replay a function may be ready sooner than it was: what was decided then is done.
+        if known.codes not in self._side.whole or forced not in (None, known.full):
+            return self._decide(values, known, now, forced)
+        self.records += 1
+        self.suppressed_cells += known.missing
+        self.suppressed_records += known.full == 0
+        released = known.cells.copy()
+        if coding.rest:
+            released.update(zip(coding.rest, values[len(key) :], strict=False))
+        return released, known.full
+
+    def _decide(
+        self, values: tuple[Any, ...], known: Known, now: float | None, forced: int | None
+    ) -> tuple[dict[str, Any], int]:
+        coding = self._coding
+        person, secret = (-1, -1) if coding.nobody else coding.numbers(values)
+        moment = time.time() if now is None else now
+        mask = self._side.decide_one(known.codes, person, secret, moment, forced)
+        released, suppressed, generalized = coding.cells(known.leaves, mask)
+        self._count(1, suppressed, generalized, int(suppressed == len(coding.ladders)))
+        released.update(zip(coding.rest, values[len(coding.ladders) :], strict=False))
+        self._forget_values()
+        return released, mask
+
+    def _count(self, records: int, suppressed: int, generalized: int, fully: int) -> None:
+        self.records += records
+        self.suppressed_cells += suppressed
+        self.generalized_cells += generalized
+        self.suppressed_records += fully
+
+    def _forget_values(self) -> None:
+        """Where there is a horizon, also values, people and secrets that nobody remembered has any more are forgotten."""
+        if not self.settings.forgets or not isinstance(self._side, Counting) or self._coding.size < self._next_tidy:
+            return
+        self._side.rewrite(self._coding.renumber)
+        self._next_tidy = 2 * self._coding.size + TIDY
+
+    # Many records -------------------------------------------------------------------------------------------------
+
+    def push_many(self, batch: Any, *, now: float | None = None) -> Any:
+        """The released versions of many records, as if pushed one after the other: a list of records, or a frame.
+
+        A pandas, polars or pyarrow frame or a dict of lists comes back as the same kind, its attributes as text; that is
+        about twice as fast as a list of records. All of the batch arrives at one moment, and where a record is refused,
+        none is taken.
+        """
+        moment = time.time() if now is None else now
+        if isinstance(batch, Sequence):
+            return self._push_list(batch, moment)
+        coding, frame = self._coding, Frame.read(batch)
+        leaves = coding.leaves(frame.data)
+        masks = self._masks(leaves, coding.all_numbers(frame.data), moment)
+        columns = coding.columns(leaves, self._levels(leaves, masks))
+        self._forget_values()
+        kept = {name: frame.data[name] for name in coding.rest}
+        return replace(frame, data=Dataset({**columns, **kept}, frame.data.rows)).write()
+
+    def _push_list(self, batch: Sequence[Record], moment: float) -> list[dict[str, Any]]:
+        """Each different release is made once and copied: a few dictionary accesses for each record."""
+        coding = self._coding
+        admitted, width = coding.admit_all(batch), len(coding.ladders)
+        keys = admitted if width == len(self.settings.fields) else [values[:width] for values in admitted]
+        known, which = coding.distinct(keys)
+        leaves = np.array([one.leaves for one in known], dtype=np.int64).reshape(-1, width)[which]
+        numbers = np.full((len(admitted), 2), -1, dtype=np.int64)
+        if not coding.nobody:
+            numbers[:] = np.array([coding.numbers(values) for values in admitted]).reshape(-1, 2)
+        masks = self._masks(leaves, (numbers[:, 0], numbers[:, 1]), moment)
+        self._levels(leaves, masks)
+        made: dict[tuple[int, int], dict[str, Any]] = {}
+        released = []
+        for pair in zip(which.tolist(), masks.tolist(), strict=True):
+            cells = made.get(pair)
+            if cells is None:
+                cells = made[pair] = coding.cells(known[pair[0]].leaves, pair[1])[0]
+            released.append(cells.copy())
+        if coding.rest:
+            for one, values in zip(released, admitted, strict=True):
+                one.update(zip(coding.rest, values[width:], strict=False))
+        self._forget_values()
+        return released
+
+    def _masks(self, leaves: np.ndarray, numbers: tuple[np.ndarray, np.ndarray], moment: float) -> np.ndarray:
+        masks = np.empty(leaves.shape[0], dtype=np.int64)
+        for part, rows in self._coding.rows(leaves):
+            masks[part] = self._side.decide(rows, numbers[0][part], numbers[1][part], moment)
+        return masks
+
+    def _levels(self, leaves: np.ndarray, masks: np.ndarray) -> np.ndarray:
+        """The level of each cell, `[row, attribute]`; and count them."""
+        levels = self._coding.levels(masks)
+        gone = (leaves < 0) | (levels == self._coding.heights)
+        self._count(masks.size, int(gone.sum()), int(((levels > 0) & ~gone).sum()), int(gone.all(axis=1).sum()))
+        return levels
+
+    # A running stream (`Anonymizer`) --------------------------------------------------------------------------------
+
+    def take(self, records: Sequence[Record], now: float, decisions: Sequence[int] | None = None) -> Taken:
+        """A block of records one after the other; one that is refused does not keep the others from being taken."""
+        self._coding.look_up(records)
+        taken, again = Taken(), decisions or ()
+        for i, record in enumerate(records):
+            at = len(taken.decisions)  # refused ones had no decision
+            try:
+                released, mask = self.step(record, now, again[at] if at < len(again) else None)
+            except InputError as error:
+                taken.refused[i] = str(error)
+                continue
+            taken.released.append(released)
+            taken.decisions.append(mask)
+        return taken
+
+    def flush(self, now: float) -> list[dict[str, Any]]:
+        """Nothing waits."""
+        return []
+
+    def withheld(self) -> list[dict[str, Any]]:
+        """Nothing waits in vain."""
+        return []
+
+    @property
+    def fields(self) -> Sequence[str]:
+        """The fields of a released record, in order."""
+        return self.settings.released
+
+    def fingerprint(self) -> str:
+        """Equal for two anonymizers that would decide alike."""
+        return self.settings.fingerprint(self.folder)
+
+    # State --------------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path, extra: Mapping[str, Any] | None = None) -> None:
+        """Write everything to one file, atomically. It holds raw values, so only its owner may read it."""
+        meta = {
+            "format": FORMAT,
+            "settings": self.settings.model_dump(mode="json", exclude_unset=True),
+            "fingerprint": self.settings.fingerprint(self.folder),
+            "folder": str(self.folder),
+            **self._coding.dump(),
+            "counts": [self.records, self.suppressed_cells, self.generalized_cells, self.suppressed_records],
+            "extra": dict(extra or {}),
+        }
+        write_snapshot(Path(path), meta, self._side.dump())
+
+    @classmethod
+    def restore(cls, path: str | Path) -> DelayFree:
+        """Go on from a saved state; the next record is answered as if there had been no break."""
+        meta, arrays = read_snapshot(Path(path))
+        if meta.get("format") != FORMAT:
+            raise FileError(
+                f"{path}: was written by another version; it has format {meta.get('format')!r}, not {FORMAT}"
+            )
+        anonymizer = cls(**meta["settings"], folder=meta["folder"])
+        if anonymizer.settings.fingerprint(anonymizer.folder) != meta["fingerprint"]:
+            raise FileError(f"{path}: a hierarchy file has changed since; start with a new state")
+        anonymizer._coding.restore(meta)
+        anonymizer._count(*meta["counts"])
+        anonymizer._side.load(arrays)
+        anonymizer.extra = meta["extra"]
+        return anonymizer
+
+    def stats(self) -> dict[str, Any]:
+        """Counts so far: records, cells suppressed (missing ones included) and generalized, what is remembered."""
+        return {
+            "mode": self.settings.mode,
+            "records": self.records,
+            "suppressed_cells": self.suppressed_cells,
+            "generalized_cells": self.generalized_cells,
+            "suppressed_records": self.suppressed_records,
+            "function_version": self._side.version,
+            **self._side.facts(),
+        }
+
+    def close(self) -> None:
+        """End what runs in the background."""
+        self._side.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _worth(settings: Settings, ladders: list[Ladder]) -> np.ndarray:
+    """What each level is worth: an attribute's weight in equal steps, so that a cell under `*` has lost all of it."""
+    steps = []
+    for ladder in ladders:
+        edges = np.rint(np.linspace(0, SCALE * settings.weights.get(ladder.name, 1.0), ladder.height + 1))
+        steps.append(np.diff(edges))
+    worth: np.ndarray = np.maximum(np.concatenate(steps), 1).astype(np.int64)
+    return worth

@@ -1,0 +1,288 @@
+"""Deciding by a function that is made from earlier records: `paper`, `fixed` and `sequential`.
+
+After Yamaoka & Itoh, "Entropy improvement on delay-free k-anonymization of streaming data". The *generalizing side* takes
+the newest function, applies it, and stores the record where the function changed it. The *generating side* k-anonymizes
+what is stored (top-down, Xu et al. 2006) and makes a function of the groups: a record becomes the most specific pattern of
+a group that it matches, or all `*`. A notice during a run only marks that another one is due.
+
+Each pattern comes from at least k earlier records of the stream, which all match it: that is the promise.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from oboro.decide.class_rules import diversity_rule
+from oboro.decide.local.records import Records, Tree
+from oboro.decide.local.top_down import patterns, published
+from oboro.errors import InputError
+from oboro.stream.delay_free.delay_free_settings import Settings
+from oboro.stream.delay_free.history import Store
+from oboro.stream.delay_free.value_levels import Ladder
+from oboro.table.dataset import Column
+from oboro.table.groups import Groups
+
+__all__ = ["Fixed", "Function", "Paper", "Sequential"]
+
+NOTHING: frozenset[tuple[int, ...]] = frozenset()
+CHUNK = 512  # records of a batch that share a function before the newest is asked for again
+
+
+class Function:
+    """Patterns, ready to be looked up: for each mask that occurs, the codes that it keeps."""
+
+    def __init__(self, found: np.ndarray, worth: np.ndarray) -> None:
+        self.found = found
+        self.whole = set(map(tuple, found.tolist()))
+        """Rows that a pattern leaves as they are: those that look like one, missing values included."""
+        bits = np.int64(1) << np.arange(worth.size, dtype=np.int64)
+        masks = ((found >= 0) * bits).sum(axis=1)
+        distinct = sorted(set(masks.tolist()) - {0}, key=lambda mask: (-_value(mask, worth), mask))
+        self._tables = []
+        for mask in distinct:
+            kept = np.flatnonzero(mask & bits)
+            take = _taker(kept.tolist())
+            self._tables.append((mask, take, {take(row) for row in found[masks == mask].tolist()}))
+        self._known: dict[tuple[int, ...], int] = {}
+
+    @staticmethod
+    def none(worth: np.ndarray) -> Function:
+        """What there is before anything is known: everything becomes `*`."""
+        return Function(np.zeros((0, worth.size), dtype=np.int64), worth)
+
+    def masks(self, rows: np.ndarray) -> np.ndarray:
+        """The masks for rows of codes."""
+        return np.array([self.mask(tuple(row)) for row in rows.tolist()], dtype=np.int64)
+
+    def mask(self, codes: tuple[int, ...]) -> int:
+        """The mask of the most specific pattern that a row matches, 0 if there is none. O(1) for a row seen before."""
+        mask = self._known.get(codes)
+        if mask is None:
+            mask = next((m for m, take, rows in self._tables if take(codes) in rows), 0)
+            self._known[codes] = mask
+        return mask
+
+
+def _taker(places: list[int]) -> Callable[[Sequence[int]], tuple[int, ...]]:
+    """Some codes of a row, as a key."""
+    only = places[0]
+    return itemgetter(*places) if len(places) > 1 else lambda row: (row[only],)
+
+
+def _value(mask: int, worth: np.ndarray) -> int:
+    return int(sum(int(one) for bit, one in enumerate(worth) if mask >> bit & 1))
+
+
+def _group(settings: Settings, ladders: Sequence[Ladder], rows: np.ndarray, secrets: np.ndarray) -> Groups | None:
+    """Groups of k or more rows, l-diverse where asked; None where there are too few rows for any."""
+    if rows.shape[0] < settings.k:
+        return None
+    offsets = np.cumsum([0, *(ladder.height for ladder in ladders)])
+    trees = [
+        _tree(rows[:, offset], ladder, settings.weights.get(ladder.name, 1.0))
+        for offset, ladder in zip(offsets[:-1], ladders, strict=True)
+    ]
+    rules = []
+    if settings.sensitive is not None:
+        distinct, codes = np.unique(secrets, return_inverse=True)
+        column = Column(pa.array(distinct), codes.astype(np.uint32))
+        rules.append(diversity_rule(settings.sensitive, column, l=settings.secrets))
+    try:
+        return published(Records.each(trees, rules), settings.k, seed=rows.shape[0])
+    except InputError:
+        return None  # not even all rows together are diverse enough
+
+
+def _tree(codes: np.ndarray, ladder: Ladder, weight: float) -> Tree:
+    """An attribute as top-down takes it; a missing value has a code of its own, and has lost everything already."""
+    table = ladder.table
+    count = int(codes.max(initial=-1)) + 1  # not len(ladder.paths): the other side may be learning new values
+    labels = table[:count].T
+    own = labels.max(axis=1, initial=-1)[:, None] + 1
+    levels = np.concatenate([labels, own], axis=1)
+    levels = np.concatenate([levels, np.zeros((1, count + 1), dtype=levels.dtype)]).astype(np.int32)
+    losses = np.repeat(np.linspace(0, weight, ladder.height + 1)[:, None], count + 1, axis=1)
+    losses[:, count] = weight
+    names = tuple(pa.nulls(int(level.max()) + 1, pa.string()) for level in levels)
+    return Tree(np.where(codes < 0, count, codes).astype(np.int64), levels, losses, weight, names)
+
+
+def _generate(
+    settings: Settings, ladders: Sequence[Ladder], rows: np.ndarray, secrets: np.ndarray, worth: np.ndarray
+) -> Function | None:
+    groups = _group(settings, ladders, rows, secrets)
+    return None if groups is None else Function(np.unique(patterns(rows, groups), axis=0), worth)
+
+
+class Paper:
+    """The published method. `background` puts the generating side into a thread of its own; the loops release the GIL.
+
+    Given: rows of codes in the order of the stream. Promises: the mask of each row belongs to a pattern that at least k
+    earlier rows match. Checked by: `oboro.verifier.stream_check`, `tests/test_stream_promise.py`.
+    """
+
+    def __init__(self, settings: Settings, ladders: Sequence[Ladder], worth: np.ndarray) -> None:
+        self.settings = settings
+        self.ladders = ladders
+        self.worth = worth
+        self.version = 0
+        self.store = Store(settings, worth.size)
+        self.seen = 0
+        self._function = Function.none(worth)
+        self._due = threading.Event()
+        self._idle = threading.Event()
+        self._idle.set()
+        self._lock = threading.Lock()  # held only while the store is copied or added to, never while a function is made
+        self._ended = False
+        self._thread: threading.Thread | None = None
+
+    def decide(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float) -> np.ndarray:
+        """The masks under which rows are released, by the newest function at hand."""
+        step = CHUNK if self.settings.background else 1
+        masks = np.zeros(rows.shape[0], dtype=np.int64)
+        for start in range(0, rows.shape[0], step):
+            part = slice(start, start + step)
+            masks[part] = self._function.masks(rows[part])
+            self.replay(rows[part], people[part], secrets[part], now, masks[part])
+        return masks
+
+    def decide_one(
+        self, codes: tuple[int, ...], person: int, secret: int, now: float, forced: int | None = None
+    ) -> int:
+        """The mask of one row; `forced` was decided earlier."""
+        row, person_, secret_ = np.array([codes], dtype=np.int32), np.array([person]), np.array([secret])
+        if forced is None:
+            return int(self.decide(row, person_, secret_, now)[0])
+        self.replay(row, person_, secret_, now, np.array([forced]))
+        return forced
+
+    def replay(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float, masks: np.ndarray) -> None:
+        """Store the rows that were changed, and give notice."""
+        full = ((rows >= 0) * (np.int64(1) << np.arange(self.worth.size, dtype=np.int64))).sum(axis=1)
+        changed = np.flatnonzero(full != masks)
+        notice = False
+        with self._lock:
+            for i in changed.tolist():
+                notice |= self.store.add(rows[i], int(people[i]), int(secrets[i]), now, self.seen + i)
+            self.seen += rows.shape[0]
+            if self.settings.forgets:
+                notice |= self.store.forget(now, self.seen)
+        if notice:
+            self._notice()
+
+    def _notice(self) -> None:
+        if not self.settings.background:
+            self._renew()
+            return
+        self._idle.clear()
+        self._due.set()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="oboro-generating", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            self._due.wait()
+            if self._ended:
+                return
+            self._due.clear()  # before the store is read: what is stored from now on asks for another run
+            self._renew()
+            if not self._due.is_set():
+                self._idle.set()
+
+    def _renew(self) -> None:
+        with self._lock:
+            arrays = self.store.dump()
+        function = _generate(self.settings, self.ladders, arrays["rows"], arrays["secrets"], self.worth)
+        if function is None:
+            function = Function.none(self.worth)
+        self._function = function  # one assignment: the other side sees the old one or the new one
+        self.version += 1
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Until the generating side has nothing left to do."""
+        return self._idle.wait(timeout)
+
+    @property
+    def whole(self) -> AbstractSet[tuple[int, ...]]:
+        """Rows that are released whole, and so not stored, as long as this function is in force."""
+        return NOTHING if self.settings.forgets else self._function.whole
+
+    def dump(self) -> dict[str, np.ndarray]:
+        """What is stored, and the function."""
+        with self._lock:
+            arrays = {f"store_{name}": values for name, values in self.store.dump().items()}
+        return {**arrays, "function": self._function.found, "seen": np.array([self.seen, self.version])}
+
+    def load(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Take up what `dump` gave."""
+        prefix = "store_"
+        self.store.load({name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)})
+        self._function = Function(arrays["function"], self.worth)
+        self.seen, self.version = (int(number) for number in arrays["seen"])
+
+    def facts(self) -> dict[str, Any]:
+        """How much is stored."""
+        return {"stored": len(self.store), "patterns": int(self._function.found.shape[0])}
+
+    def close(self) -> None:
+        """End the generating side."""
+        self._ended = True
+        self._due.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+
+class Fixed(Paper):
+    """The earlier method: one function, made from the first records, which are released fully suppressed."""
+
+    def decide(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float) -> np.ndarray:
+        """The masks: nothing until the function is there, then always the same."""
+        masks = np.zeros(rows.shape[0], dtype=np.int64)
+        start = min(max(0, self.settings.initial - self.seen), rows.shape[0])
+        self.replay(rows[:start], people[:start], secrets[:start], now, masks[:start])
+        masks[start:] = self._function.masks(rows[start:])
+        self.seen += rows.shape[0] - start
+        return masks
+
+    def replay(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float, masks: np.ndarray) -> None:
+        """Store the first rows; when the last of them is there, make the function."""
+        before = self.seen
+        for i in range(min(rows.shape[0], max(0, self.settings.initial - before))):
+            self.store.add(rows[i], int(people[i]), int(secrets[i]), now, before + i)
+        self.seen += rows.shape[0]
+        if before < self.settings.initial <= self.seen:
+            self._renew()
+
+
+class Sequential(Paper):
+    """The baseline: all earlier records and the new one are anonymized anew for each record. O(n) each."""
+
+    def decide(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float) -> np.ndarray:
+        """The masks: of the group that the new record falls into."""
+        masks = np.zeros(rows.shape[0], dtype=np.int64)
+        bits = np.int64(1) << np.arange(self.worth.size, dtype=np.int64)
+        for i in range(rows.shape[0]):
+            self.replay(rows[i : i + 1], people[i : i + 1], secrets[i : i + 1], now, masks[i : i + 1])
+            arrays = self.store.dump()
+            groups = _group(self.settings, self.ladders, arrays["rows"], arrays["secrets"])
+            if groups is not None:
+                mine = arrays["rows"][groups.labels == groups.labels[-1]]
+                shared = (mine == mine[0]).all(axis=0) & (mine[0] >= 0)
+                masks[i] = int((shared * bits).sum())
+        return masks
+
+    def replay(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float, masks: np.ndarray) -> None:
+        """Store every row; of each person only the newest."""
+        for i in range(rows.shape[0]):
+            self.store.forget(now, self.seen)
+            self.store.replace(rows[i], int(people[i]), int(secrets[i]), now, self.seen)
+            self.seen += 1

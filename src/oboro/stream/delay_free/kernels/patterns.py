@@ -1,0 +1,287 @@
+"""The least general pattern that enough of what a stream remembers matches.
+
+Because a level is a function of the one below, two records that agree on a bit of their masks agree on all coarser bits
+of that attribute, so the intersection of two such agreements is again one level per attribute.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oboro.kernels import kernel
+from oboro.stream.delay_free.kernels.memory import ENTRIES, RECORDS, Memory, Rules, Trail, expire, lookup, remember
+
+__all__ = ["absorb", "agreement", "best"]
+
+# Handing a tuple of arrays to a function counts references to each of them, which costs more than a comparison: the loops
+# over records take the arrays out first (192 µs → 12 µs for 1,500 records).
+BLOCK = 512  # records compared at a time: their masks stay in the nearest cache
+KEPT = 1024  # agreements that a search looks at; leaving out the poorest can only cost detail, never the promise
+EFFORT = 400_000  # comparisons that one search may cost before it settles for the best found
+NOBODY = -1
+
+
+@kernel()
+def agreement(codes: np.ndarray, row: np.ndarray, first: int, masks: np.ndarray) -> None:
+    """For the records from `first` on: on which bits they agree with `row`. O(records · bits), a column at a time."""
+    masks[:] = 0
+    for bit in range(row.size):
+        code = row[bit]
+        if code < 0:
+            continue
+        flag = np.int64(1) << bit
+        column = codes[bit, first : first + masks.size]
+        for i in range(masks.size):
+            masks[i] |= flag if column[i] == code else 0
+
+
+@kernel()
+def worth(table: np.ndarray, mask: int) -> int:
+    """What the bits of a mask are worth together; `table[i]` holds the sums for the i-th eight bits."""
+    total = np.int64(0)
+    for i in range(table.shape[0]):
+        total += table[i, mask & 255]
+        mask >>= 8
+    return total
+
+
+@kernel()
+def _suffices(memory: Memory, rules: Rules, record: int, person: int, secret: int) -> bool:
+    """Whether the records that are exactly alike are enough by themselves."""
+    if not rules.people and rules.secrets <= 1:
+        return memory.total[record] >= rules.others
+    people, secrets = np.empty(rules.others, dtype=np.int64), np.empty(rules.secrets, dtype=np.int64)
+    secrets[0] = secret
+    others, kinds = 0, 1
+    entry = memory.head[record]
+    while entry >= 0 and (others < rules.others or kinds < rules.secrets):
+        if memory.count[entry] > 0:
+            others = _count_in(rules.people, memory.person[entry], person, memory.count[entry], people, others)
+            kinds = _note(memory.secret[entry], secrets, kinds)
+        entry = memory.next[entry]
+    return others >= rules.others and kinds >= rules.secrets
+
+
+@kernel()
+def _count_in(by_people: bool, who: int, person: int, weight: int, people: np.ndarray, others: int) -> int:
+    """How many others there are with one more entry: people once each and not oneself, or plainly records."""
+    if not by_people:
+        return others + weight
+    return others if who == person else _note(who, people, others)
+
+
+@kernel()
+def _note(value: int, seen: np.ndarray, count: int) -> int:
+    """Add a value to a short list of different ones, while there is room."""
+    for i in range(min(count, seen.size)):
+        if seen[i] == value:
+            return count
+    if count < seen.size:
+        seen[count] = value
+    return count + 1
+
+
+@kernel()
+def _tally(memory: Memory, rules: Rules, row: np.ndarray) -> np.ndarray:
+    """How many earlier records agree with `row` on which bits, as (mask, entry, worth, number), in no order.
+
+    Under `swap` only those that could change places with it: their own output leaves open whatever they do not agree on.
+    """
+    size, codes, head, next_ = memory.sizes[RECORDS], memory.codes, memory.head, memory.next
+    out, count = memory.out, memory.count
+    block = np.empty(BLOCK, dtype=np.int64)
+    table, used = np.zeros((256, 2), dtype=np.int64), 0  # a small hash table from masks (never 0) to numbers
+    for start in range(max(0, size - rules.reach), size, BLOCK):
+        masks = block[: min(BLOCK, size - start)]
+        agreement(codes, row, start, masks)
+        for i in range(masks.size):
+            number, entry = np.int64(0), head[start + i] if masks[i] != 0 else -1
+            while entry >= 0:
+                number += count[entry] if out[entry] & ~masks[i] == 0 else 0
+                entry = next_[entry]
+            if number > 0:
+                used += _add(table, masks[i], number)
+                if 2 * used > table.shape[0]:
+                    table = _wider(table)
+    return _tallied(rules, table, used)
+
+
+@kernel()
+def _add(table: np.ndarray, mask: int, number: int) -> int:
+    """Add to a mask's number; 1 if the mask is new."""
+    last = table.shape[0] - 1
+    place = ((mask * 0x9E3779B97F4A7C1) >> 20) & last
+    while table[place, 0] != mask:
+        if table[place, 0] == 0:
+            table[place, 0], table[place, 1] = mask, number
+            return 1
+        place = (place + 1) & last
+    table[place, 1] += number
+    return 0
+
+
+@kernel()
+def _wider(table: np.ndarray) -> np.ndarray:
+    wide = np.zeros((4 * table.shape[0], 2), dtype=np.int64)
+    for i in range(table.shape[0]):
+        if table[i, 0] != 0:
+            _add(wide, table[i, 0], table[i, 1])
+    return wide
+
+
+@kernel()
+def _tallied(rules: Rules, table: np.ndarray, used: int) -> np.ndarray:
+    items, size, sums = np.empty((used, 4), dtype=np.int64), 0, rules.worth
+    for i in range(table.shape[0]):
+        if table[i, 0] != 0:
+            items[size, 0], items[size, 1], items[size, 3] = table[i, 0], NOBODY, table[i, 1]
+            items[size, 2] = worth(sums, table[i, 0])
+            size += 1
+    return items
+
+
+@kernel()
+def _listed(memory: Memory, rules: Rules, row: np.ndarray) -> np.ndarray:
+    """The same one by one, where it matters who agrees and what their secrets are."""
+    size, codes, head, next_ = memory.sizes[RECORDS], memory.codes, memory.head, memory.next
+    out, count, sums = memory.out, memory.count, rules.worth
+    block = np.empty(BLOCK, dtype=np.int64)
+    items, found = np.empty((1024, 4), dtype=np.int64), 0
+    for start in range(max(0, size - rules.reach), size, BLOCK):
+        masks = block[: min(BLOCK, size - start)]
+        agreement(codes, row, start, masks)
+        for i in range(masks.size):
+            entry = head[start + i] if masks[i] != 0 else -1
+            while entry >= 0:
+                if count[entry] > 0 and out[entry] & ~masks[i] == 0:
+                    if found == items.shape[0]:
+                        items = np.concatenate((items, np.empty_like(items)))
+                    items[found, 0], items[found, 1], items[found, 3] = masks[i], entry, count[entry]
+                    items[found, 2] = worth(sums, masks[i])
+                    found += 1
+                entry = next_[entry]
+    return items[:found]
+
+
+@kernel()
+def _holds(memory: Memory, rules: Rules, items: np.ndarray, mask: int, person: int, secret: int) -> bool:
+    """Whether the agreements that include `mask` are enough."""
+    if not rules.people and rules.secrets <= 1:
+        number = 0
+        for i in range(items.shape[0]):
+            number += items[i, 3] if items[i, 0] & mask == mask else 0
+        return number >= rules.others
+    people, secrets = np.empty(rules.others, dtype=np.int64), np.empty(rules.secrets, dtype=np.int64)
+    by_people, persons, kept, secrets[0] = rules.people, memory.person, memory.secret, secret
+    others, kinds = 0, 1
+    for i in range(items.shape[0]):
+        if items[i, 0] & mask == mask:
+            entry = items[i, 1]
+            others = _count_in(by_people, persons[entry], person, items[i, 3], people, others)
+            kinds = _note(kept[entry], secrets, kinds)
+            if others >= rules.others and kinds >= rules.secrets:
+                return True
+    return False
+
+
+@kernel()
+def _walk(memory: Memory, rules: Rules, items: np.ndarray, full: int, person: int, secret: int) -> int:
+    """The mask worth most that enough agreements include: intersections of agreements, depth first, the best first.
+
+    What is worth most is the intersection of all agreements that include it, so adding agreements one by one, in one
+    order, comes across it; a branch that is worth no more than the best found is left.
+    """
+    count = items.shape[0]
+    masks, nexts = np.empty(count + 1, dtype=np.int64), np.zeros(count + 1, dtype=np.int64)
+    seen, tried = np.zeros((256, 2), dtype=np.int64), 0
+    masks[0] = full
+    depth, found, most, effort, sums = 0, 0, 0, EFFORT, rules.worth
+    while depth >= 0 and effort > 0:
+        i = nexts[depth]
+        if i >= count or items[i, 2] <= most:
+            depth -= 1
+            continue
+        nexts[depth] = i + 1
+        mask = masks[depth] & items[i, 0]
+        effort -= 1
+        if (mask == masks[depth] and depth > 0) or worth(sums, mask) <= most:
+            continue
+        # Several sets of agreements have one intersection; what was reached earlier has had all of its continuations.
+        if _add(seen, mask, 1) == 0:
+            continue
+        tried += 1
+        if 2 * tried > seen.shape[0]:
+            seen = _wider(seen)
+        effort -= count
+        if _holds(memory, rules, items, mask, person, secret):
+            found, most = mask, worth(sums, mask)
+        else:
+            depth += 1
+            masks[depth], nexts[depth] = mask, 0
+    return found
+
+
+@kernel()
+def full_mask(row: np.ndarray) -> int:
+    """All bits that are not missing."""
+    mask = np.int64(0)
+    for bit in range(row.size):
+        if row[bit] >= 0:
+            mask |= np.int64(1) << bit
+    return mask
+
+
+@kernel()
+def best(memory: Memory, rules: Rules, record: int, row: np.ndarray, person: int, secret: int) -> int:
+    """The mask under which a record is released: worth most among those that enough earlier records match.
+
+    `record` is what `lookup` found for the row.
+    """
+    full = full_mask(row)
+    if record >= 0 and _suffices(memory, rules, record, person, secret):
+        return full
+    plain = not rules.people and rules.secrets <= 1
+    items = _tally(memory, rules, row) if plain else _listed(memory, rules, row)
+    order = np.argsort(-items[:, 2], kind="mergesort")[:KEPT]
+    return _walk(memory, rules, items[order], full, person, secret)
+
+
+@kernel()
+def absorb(
+    memory: Memory,
+    rules: Rules,
+    trail: Trail,
+    keep: int,
+    cutoff: float,
+    now: float,
+    rows: np.ndarray,
+    people: np.ndarray,
+    secrets: np.ndarray,
+    forced: bool,
+    masks: np.ndarray,
+) -> int:
+    """Decide and remember one record after the other, in order, until memory is full; returns how many were done.
+
+    `masks` receives the decisions; `forced` means that they were taken before (a replay) and only have to be remembered.
+    """
+    sizes, total, count, ends = memory.sizes, memory.total, memory.count, trail.ends
+    simple = not rules.people and rules.secrets <= 1 and not rules.forgets
+    for i in range(rows.shape[0]):
+        if sizes[RECORDS] >= total.size or sizes[ENTRIES] >= count.size:
+            return i
+        if rules.forgets:
+            if ends[1] - ends[0] >= trail.entry.size:
+                return i
+            expire(memory, trail, keep, cutoff)
+        record = lookup(memory, rows[i])
+        if simple and record >= 0 and total[record] >= rules.others:
+            masks[i] = full_mask(rows[i])  # and nothing to remember: no later decision could depend on it
+            continue
+        if not forced:
+            masks[i] = best(memory, rules, record, rows[i], people[i], secrets[i])
+        entry = remember(memory, rules, record, rows[i], masks[i], people[i], secrets[i])
+        if rules.forgets:
+            place = ends[1] % trail.entry.size
+            trail.entry[place], trail.time[place] = entry, now
+            ends[1] += 1
+    return rows.shape[0]

@@ -1,0 +1,264 @@
+"""Records as rows of codes, and rows of codes under a mask as released records.
+
+A mask has one bit for each level of each attribute's hierarchy below `*`; the level that a cell is released on is the number
+of its bits that are gone. Codes, people and secrets are numbered in the order in which they are first seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from oboro.errors import ColumnError, InputError, UsageError, listing
+from oboro.stream.anonymizer import Record
+from oboro.stream.delay_free.delay_free_settings import Settings
+from oboro.stream.delay_free.value_levels import Ladder
+from oboro.table.dataset import Column, Dataset
+
+__all__ = ["Coding", "Known"]
+
+MOST_BITS = 62
+BATCH = 65_536
+REMEMBERED = 1 << 16  # different records whose codes are kept at hand
+
+
+class Known(NamedTuple):
+    """A record met before."""
+
+    codes: tuple[int, ...]
+    leaves: list[int]
+    cells: dict[str, Any]  # what is released of it whole
+    missing: int
+    full: int  # the mask that keeps everything
+
+
+class Coding:
+    """The values of one stream. What it holds grows with the distinct values, people and secrets; see `renumber`."""
+
+    def __init__(self, settings: Settings, folder: Path) -> None:
+        self.settings = settings
+        missing = settings.missing == "value"
+        self.ladders = [Ladder(name, settings.spec(name), folder, missing) for name in settings.attributes]
+        self.heights = np.array([ladder.height for ladder in self.ladders])
+        self.offsets = np.cumsum(self.heights) - self.heights
+        bits = int(self.heights.sum())
+        if bits > MOST_BITS:
+            raise UsageError(
+                f"attributes: all levels of all hierarchies together are {bits}, at most {MOST_BITS} are possible; "
+                "leave levels or attributes out"
+            )
+        self.secrets: dict[Any, int] = {}
+        self.people: dict[Any, int] = {}
+        self.known: dict[tuple[Any, ...], Known] = {}
+        self.rest = settings.released[len(self.ladders) :]
+        self.nobody = settings.person is None and settings.sensitive is None
+        self.take = _taker(settings.fields)
+        self._strict = settings.unnamed == "error"
+
+    # One record ---------------------------------------------------------------------------------------------------
+
+    def admit(self, record: Record) -> tuple[Any, ...]:
+        """The values of a record in the order of the fields; `ColumnError` where they are not those that were named."""
+        try:
+            values = self.take(record)
+        except (KeyError, TypeError):
+            raise ColumnError(_complain(self.settings.fields, record)) from None
+        if self._strict and len(record) != len(values):
+            raise ColumnError(_complain(self.settings.fields, record))
+        return values
+
+    def meet(self, key: tuple[Any, ...]) -> Known:
+        """A record's attributes as codes. Looked up once; then the next one like it costs one dictionary access."""
+        leaves = [ladder.code(value) for ladder, value in zip(self.ladders, key, strict=True)]
+        codes: list[int] = []
+        for ladder, leaf in zip(self.ladders, leaves, strict=True):
+            codes += ladder.steps[leaf] if leaf >= 0 else ladder.nothing
+        cells = {ladder.name: ladder.released(leaf, 0) for ladder, leaf in zip(self.ladders, leaves, strict=True)}
+        full = sum(1 << bit for bit, code in enumerate(codes) if code >= 0)
+        known = Known(tuple(codes), leaves, cells, sum(leaf < 0 for leaf in leaves), full)
+        if len(self.known) >= REMEMBERED:
+            self.known.clear()
+        if not any(isinstance(value, float) and math.isnan(value) for value in key):  # equals nothing, not even itself
+            self.known[key] = known
+        return known
+
+    def numbers(self, values: tuple[Any, ...]) -> tuple[int, int]:
+        """Person and secret as numbers, −1 where there are none."""
+        person = secret = -1
+        try:
+            if self.settings.sensitive is not None:
+                secret = self.secrets.setdefault(values[len(self.ladders)], len(self.secrets))
+            if self.settings.person is not None:
+                person = self.people.setdefault(values[-1], len(self.people))
+        except TypeError:
+            raise ColumnError("the sensitive attribute or the person is no single value") from None
+        return person, secret
+
+    def cells(self, leaves: Sequence[int], mask: int) -> tuple[dict[str, Any], int, int]:
+        """The released attributes, and how many of them are suppressed and how many generalized."""
+        released, suppressed, generalized = {}, 0, 0
+        for ladder, leaf in zip(self.ladders, leaves, strict=True):
+            level = ladder.height - (mask & (1 << ladder.height) - 1).bit_count()
+            mask >>= ladder.height
+            released[ladder.name] = ladder.released(leaf, level)
+            suppressed += leaf < 0 or level == ladder.height
+            generalized += leaf >= 0 and 0 < level < ladder.height
+        return released, suppressed, generalized
+
+    # Many records -------------------------------------------------------------------------------------------------
+
+    def look_up(self, records: Sequence[Record]) -> None:
+        """Look new values up in their hierarchies together, which is much faster than one by one; refuses nothing."""
+        for ladder in self.ladders:
+            if ladder.height == 1:
+                continue
+            values = {
+                record.get(ladder.name) for record in records if isinstance(record.get(ladder.name), str | int | float)
+            }
+            with suppress(InputError):  # whoever brought it will hear of it
+                ladder.learn([value for value in values if value not in ladder.leaves])
+
+    def admit_all(self, batch: Sequence[Record]) -> list[tuple[Any, ...]]:
+        """`admit` for each, without a call of ours for each."""
+        fields = len(self.settings.fields)
+        try:
+            admitted = list(map(self.take, batch))
+            if not self._strict or set(map(len, batch)) <= {fields}:
+                return admitted
+        except (KeyError, TypeError):
+            pass  # which one it was, and why, is said below
+        return [self.admit(record) for record in batch]
+
+    def distinct(self, keys: Sequence[tuple[Any, ...]]) -> tuple[list[Known], np.ndarray]:
+        """The different ones among records' attributes, and for each record which one it is."""
+        numbers: dict[tuple[Any, ...], int] = {}
+        try:
+            which = [numbers.setdefault(key, len(numbers)) for key in keys]
+        except TypeError:  # a list or an object: the ladder says so
+            return [self.meet(key) for key in keys], np.arange(len(keys))
+        return [self.known.get(key) or self.meet(key) for key in numbers], np.array(which, dtype=np.int64)
+
+    def leaves(self, data: Dataset) -> np.ndarray:
+        """The codes of a table's values, `[row, attribute]`; `ColumnError` where its columns are not those that were named."""
+        lacking = [name for name in self.settings.fields if name not in data]
+        if lacking or (self._strict and len(data.columns) != len(self.settings.fields)):
+            raise ColumnError(_complain(self.settings.fields, dict.fromkeys(data)))
+        leaves = np.empty((data.rows, len(self.ladders)), dtype=np.int64)
+        for i, ladder in enumerate(self.ladders):
+            column = data[ladder.name]
+            leaves[:, i] = np.array(ladder.learn(column.values.to_pylist()), dtype=np.int64)[column.codes]
+        return leaves
+
+    def all_numbers(self, data: Dataset) -> tuple[np.ndarray, np.ndarray]:
+        """`numbers` for each row of a table."""
+        numbers = []
+        for name, known in ((self.settings.person, self.people), (self.settings.sensitive, self.secrets)):
+            if name is None:
+                numbers.append(np.full(data.rows, -1, dtype=np.int64))
+                continue
+            column = data[name]
+            codes = [known.setdefault(value, len(known)) for value in column.values.to_pylist()]
+            numbers.append(np.array(codes, dtype=np.int64)[column.codes])
+        return numbers[0], numbers[1]
+
+    def rows(self, leaves: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """The codes on all levels, `[row, bit]`, of a bounded number of rows at a time."""
+        tables = [np.concatenate([ladder.table, np.full((1, ladder.height), -1, np.int32)]) for ladder in self.ladders]
+        for start in range(0, leaves.shape[0], BATCH):
+            part = slice(start, start + BATCH)
+            yield part, np.concatenate([table[leaves[part, i]] for i, table in enumerate(tables)], axis=1)
+
+    def levels(self, masks: np.ndarray) -> np.ndarray:
+        """The level of each cell, `[row, attribute]`."""
+        own = masks[:, None] >> self.offsets & (np.int64(1) << self.heights) - 1
+        levels: np.ndarray = self.heights - np.bitwise_count(own)
+        return levels
+
+    def columns(self, leaves: np.ndarray, levels: np.ndarray) -> dict[str, Column]:
+        """The released attributes as columns of text."""
+        return {
+            ladder.name: _column(ladder, leaves[:, i], levels[:, i].astype(np.int64))
+            for i, ladder in enumerate(self.ladders)
+        }
+
+    # What is known ------------------------------------------------------------------------------------------------
+
+    @property
+    def size(self) -> int:
+        """How many values, people or secrets are known, whichever are most."""
+        return max(len(self.people), len(self.secrets), *(len(ladder.leaves) for ladder in self.ladders))
+
+    def renumber(self, arrays: dict[str, np.ndarray]) -> None:
+        """Forget values, people and secrets that nobody in these arrays (of `Counting.dump`) has; number the others anew."""
+        codes = arrays["codes"]
+        for i, (ladder, offset) in enumerate(zip(self.ladders, self.offsets.tolist(), strict=True)):
+            leaves = codes[offset]  # on the level of values, labels are values
+            used = np.zeros(len(ladder.paths), dtype=bool)
+            used[leaves[leaves >= 0]] = True
+            self.ladders[i] = fresh = ladder.kept(used)
+            table = np.concatenate([fresh.table, np.full((1, ladder.height), -1, dtype=np.int32)])
+            place = np.append(np.cumsum(used) - 1, -1)
+            codes[offset : offset + ladder.height] = table[place[leaves]].T
+        self.people, arrays["person"] = _fewer(self.people, arrays["person"])
+        self.secrets, arrays["secret"] = _fewer(self.secrets, arrays["secret"])
+        self.known.clear()
+
+    def dump(self) -> dict[str, Any]:
+        """What is known, as plain data."""
+        ladders = [ladder.dump() for ladder in self.ladders]
+        return {"ladders": ladders, "secrets": list(self.secrets), "people": list(self.people)}
+
+    def restore(self, meta: Mapping[str, Any]) -> None:
+        """Take up what `dump` gave."""
+        for ladder, known in zip(self.ladders, meta["ladders"], strict=True):
+            ladder.restore(known)
+        self.secrets = {value: number for number, value in enumerate(meta["secrets"])}
+        self.people = {value: number for number, value in enumerate(meta["people"])}
+
+
+def _column(ladder: Ladder, leaves: np.ndarray, levels: np.ndarray) -> Column:
+    """The released values of one attribute as a column of text. O(rows + values)."""
+    steps = ladder.height + 1
+    keys = np.where((leaves < 0) | (levels == ladder.height), ladder.height, leaves * steps + levels)
+    used = np.zeros(max(len(ladder.paths), 1) * steps, dtype=bool)
+    used[keys] = True
+    labels = [ladder.released(key // steps, key % steps) for key in np.flatnonzero(used).tolist()]
+    texts = pa.array([None if label is None else _text(label) for label in labels], pa.string())
+    return Column(texts, (np.cumsum(used) - 1).astype(np.uint32)[keys]).tidy()
+
+
+def _text(value: Any) -> str:
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
+
+
+def _fewer(known: dict[Any, int], numbers: np.ndarray) -> tuple[dict[Any, int], np.ndarray]:
+    """Only the values whose numbers are in use, numbered anew, with the numbers."""
+    used = np.zeros(len(known) + 1, dtype=bool)
+    used[numbers] = True
+    place = np.cumsum(used) - 1
+    place[-1] = -1
+    return {value: int(place[number]) for value, number in known.items() if used[number]}, place[numbers]
+
+
+def _taker(names: list[str]) -> Callable[[Record], tuple[Any, ...]]:
+    if len(names) == 1:
+        only = names[0]
+        return lambda record: (record[only],)
+    return itemgetter(*names)
+
+
+def _complain(fields: list[str], record: object) -> str:
+    if not isinstance(record, Mapping):
+        return f"a record is an object with the fields {listing(fields, most=30)}; this is a {type(record).__name__}"
+    lacking = [name for name in fields if name not in record]
+    extra = [name for name in record if name not in fields]
+    parts = [f"the field {listing(lacking)} is missing"] if lacking else []
+    parts += [f"the field {listing(extra)} is not known"] if extra else []
+    return "; ".join(parts) or "the record has two fields of one name"

@@ -1,0 +1,360 @@
+"""The loop: read what is there, decide, note it in the state, write it; again.
+
+A block is whatever arrived, never waited for, so no record waits for another. What cannot be a record goes to the dead
+letters with its place and the reason; it is never dropped silently, and never reaches the output.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from oboro.errors import FileError, InputError, UsageError
+from oboro.stream.anonymizer import Anonymizer
+from oboro.stream.runner.codecs import HUGE, BadRecord, Blocks, Format, codec, encode_json
+from oboro.stream.runner.endpoints import Source, Stop, Target
+from oboro.stream.runner.state_folder import Batch, Folder
+
+__all__ = ["Plan", "Runner"]
+
+T = TypeVar("T", Anonymizer, Folder, Source, Target)
+IN_VAIN = "waited in vain: too few records to stand with, so it cannot be released"
+DOUBT = "may or may not have been written: the stream ended while its output was on the way"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that is told to a running stream."""
+
+    source: str = "-"
+    target: str = "-"
+    dead: str | None = None
+    """Where dead letters go, with the lines themselves; without it they go to stderr, without them."""
+    state: Path | None = None
+    form: Format | None = None
+    output_form: Format | None = None
+    resume: Literal["replay", "continue"] | None = None
+    """After a restart: whether the input starts over (what was taken is skipped) or goes on. Sockets go on, others start over."""
+    most: int = 1 << 20
+    """The longest line that is taken, in bytes."""
+    every: int = 1 << 26
+    """Bytes of log after which a new snapshot is made."""
+    fsync: bool = False
+    """Wait for the disk before anything is written: safe also when the machine fails, not only the process."""
+    change: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    """Fields that are replaced before anything else sees them (pseudonyms), and by what; it may raise `InputError`."""
+
+
+@dataclass
+class _Position:
+    """How far the stream is; kept in every snapshot."""
+
+    taken: int = 0
+    written: int = 0
+    refused: int = 0
+    lines: int = 0
+    released: int = 0
+    header: Sequence[str] | None = None
+    base: int = 0
+    dead_base: int = 0
+
+
+@dataclass
+class _Work:
+    """What came of some lines."""
+
+    out: bytes
+    dead: bytes
+    decisions: list[int]
+    released: int
+
+
+class Runner:
+    """One stream from its source to its target."""
+
+    def __init__(
+        self, make: Callable[[], Anonymizer], plan: Plan, watch: Callable[[dict[str, Any]], None] | None = None
+    ) -> None:
+        self.plan = plan
+        self.watch = watch
+        self.stop = Stop()
+        self.at = _Position()
+        self.dead_letters = 0
+        self.in_doubt = 0
+        self._make = make
+        self._latency: deque[float] = deque(maxlen=4096)
+        self._began = self._watched = time.perf_counter()
+        self._first = 0
+
+    def run(self) -> dict[str, Any]:
+        """Until the input ends or somebody asks to stop; the metrics of this run."""
+        with self.stop.listening(), ExitStack() as self._opened:
+            self._opened.callback(self.stop.close)
+            self._open()
+            if self._loop():
+                self._snapshot()  # so that the next start is quick
+        return self.metrics()
+
+    def _open(self) -> None:
+        plan = self.plan
+        self.folder = self._keep(Folder(plan.state, plan.fsync)) if plan.state else None
+        self.target = self._keep(Target(plan.target, self.stop))
+        self.dead = self._keep(Target(plan.dead or "stderr", self.stop))
+        form = plan.form or _form_of(plan.source)
+        known = self.folder is not None and self.folder.snapshot.exists()
+        self.anonymizer = self._keep(self._restored() if known else self._make())
+        self.input = codec(form, self.at.header)
+        self.output = codec(plan.output_form or (form if plan.target == "-" else _form_of(plan.target, form)))
+        self.blocks = Blocks(self.input, plan.most)
+        if known:
+            self._replay()
+        else:
+            self._start()
+        self._first = self.anonymizer.records
+        self.source = self._keep(Source(plan.source, self.stop))
+        resume = plan.resume or ("continue" if self.source.is_socket else "replay")
+        if resume == "replay" and self.at.taken:
+            self.source.skip(self.at.taken)
+
+    def _start(self) -> None:
+        """A stream without a past."""
+        for place in (self.target, self.dead):
+            if place.is_file and place.start and place.place not in ("-", "stderr"):
+                raise UsageError(f"{place.place}: holds data already; remove it, or give the --state that wrote it")
+        self.at.base, self.at.dead_base = self.target.start, self.dead.start
+        if self.folder is not None:
+            list(self.folder.entries())
+            self._snapshot()
+
+    def _restored(self) -> Anonymizer:
+        assert self.folder is not None
+        fresh = self._make()
+        anonymizer = type(fresh).restore(self.folder.snapshot)
+        if fresh.fingerprint() != anonymizer.fingerprint():
+            raise UsageError(
+                f"{self.folder.path}: belongs to a stream with other settings; give this one a state of its own"
+            )
+        self.at = _Position(**anonymizer.extra)
+        return anonymizer
+
+    # After a restart ----------------------------------------------------------------------------------------------
+
+    def _replay(self) -> None:
+        """Do again what the log says, and write what is missing of its output."""
+        assert self.folder is not None
+        out, dead = _Missing(self.target, self.at.base), _Missing(self.dead, self.at.dead_base)
+        doubts: list[bytes] = []
+        for entry in self.folder.entries():
+            if not isinstance(entry, Batch):
+                doubts, self.in_doubt = [], 0  # everything before it is written
+                continue
+            work = self._work(entry.lines, entry.now, entry.last, entry.decisions)
+            out.add(self.at.written, entry.written, work.out)
+            dead.add(self.at.refused, entry.refused, work.dead)
+            doubts += self._doubts(entry, work)
+            self._move(entry, work.released)
+        unsure = b"".join(doubts)
+        dead.add(self.at.refused, self.at.refused + len(unsure), unsure)
+        self.at.refused += len(unsure)
+        for missing in (out, dead):
+            missing.write()
+        if not self.dead.is_file:
+            self.dead.write(unsure)
+        if unsure or self.folder.size > self.plan.every:
+            self._snapshot()
+
+    def _doubts(self, batch: Batch, work: _Work) -> list[bytes]:
+        """What must be said of a batch of which nobody knows whether it was read: records are not written again, but named."""
+        found = [work.dead] if work.dead and not self.dead.is_file else []
+        if self.target.is_file:
+            return found
+        if not self.anonymizer.holds:
+            found += [self._letter(number, line, DOUBT) for number, line in enumerate(batch.lines, self.at.lines + 1)]
+            self.in_doubt += len(batch.lines)
+        elif work.released:
+            first, last = self.at.released + 1, self.at.released + work.released
+            found.append(
+                encode_json({"released": [first, last], "reason": f"released records {first} to {last} {DOUBT}"})
+            )
+            self.in_doubt += work.released
+        return found
+
+    def _move(self, batch: Batch, released: int) -> None:
+        self.at.taken, self.at.written, self.at.refused = batch.taken, batch.written, batch.refused
+        self.at.lines += len(batch.lines)
+        self.at.released += released
+        self.at.header = self.input.header
+
+    def _snapshot(self) -> None:
+        if self.folder is not None:
+            self.anonymizer.save(self.folder.next(), extra=vars(self.at))
+            self.folder.advance()
+
+    # The loop -----------------------------------------------------------------------------------------------------
+
+    def _loop(self) -> bool:
+        """Whether everything that was taken is written."""
+        for lines, taken, last in self._incoming():
+            arrived = time.perf_counter()
+            if not self._handle(lines, taken, last):
+                return False
+            self._latency.append(time.perf_counter() - arrived)
+            if self.folder is not None and self.folder.size > self.plan.every:
+                self._snapshot()
+            self._show()
+        if self.stop.asked and self.folder is None and self.anonymizer.holds:
+            return self._handle([], 0, True)  # nobody would remember those who wait
+        return True
+
+    def _incoming(self) -> Iterator[tuple[list[bytes], int, bool]]:
+        """Blocks of lines, the bytes that they take, and whether it was the last one; an empty one when something is due."""
+        while True:
+            if (due := self.anonymizer.due) is not None and not self.source.ready(max(0.0, due - time.time())):
+                if self.stop.asked:
+                    return
+                yield [], 0, False
+                continue
+            data = self.source.read()
+            if data is None:
+                return
+            lines, taken = self.blocks.add(data) if data else self.blocks.end()
+            last = not data and not self.source.again()
+            if taken or last:
+                yield lines, taken, last
+            if last:
+                return
+
+    def _handle(self, lines: list[bytes], taken: int, last: bool = False) -> bool:
+        """One block, from its lines to its output; false if its reader stopped taking it and it is time to end."""
+        now = time.time()
+        work = self._work(lines, now, last, None)
+        at, written, refused = self.at, self.at.written + len(work.out), self.at.refused + len(work.dead)
+        batch = Batch(lines, work.decisions, now, at.taken + taken, written, refused, last)
+        if self.folder is not None and (lines or taken or work.out or self.anonymizer.holds):
+            self.folder.log(batch)
+        self._move(batch, work.released)
+        done = self.target.write(work.out) if work.out else True
+        if work.dead:
+            self.dead.write(work.dead)
+        unsure = (work.out and not self.target.is_file) or (work.dead and not self.dead.is_file)
+        if done and self.folder is not None and unsure:  # a file can be asked what it holds
+            self.folder.done(at.written)
+        return done
+
+    def _work(self, lines: list[bytes], now: float, last: bool, decisions: list[int] | None) -> _Work:
+        """Decode, anonymize, encode."""
+        records, places, letters = self._records(lines)
+        taken = self.anonymizer.take(records, now, decisions)
+        letters.update((places[i], reason) for i, reason in taken.refused.items())
+        released = taken.released + self.anonymizer.flush(now) if last else taken.released
+        out = list(map(self.output.encode, released))
+        if self.at.written == 0 and (lines or last):
+            out.insert(0, self.output.begin(self.anonymizer.fields))
+        self.dead_letters += len(letters)
+        dead = [self._letter(self.at.lines + i + 1, lines[i], letters[i]) for i in sorted(letters)]
+        if self.anonymizer.holds:
+            dead += self._withheld()
+        return _Work(b"".join(out), b"".join(dead), taken.decisions, len(released))
+
+    def _withheld(self) -> list[bytes]:
+        """Letters about records that waited in vain: nothing they could be released as keeps the promise."""
+        letters: list[dict[str, Any]] = [{"reason": IN_VAIN, "record": one} for one in self.anonymizer.withheld()]
+        self.dead_letters += len(letters)
+        return [encode_json(one if self.plan.dead is not None else {"reason": IN_VAIN}) for one in letters]
+
+    def _records(self, lines: list[bytes]) -> tuple[list[dict[str, Any]], list[int], dict[int, str]]:
+        """The records of a block, the lines they stand on, and what is wrong with the other lines."""
+        records, places, letters, decode = [], [], {}, self.input.decode
+        changes = list(self.plan.change.items())
+        for i, line in enumerate(lines):
+            try:
+                record = decode(line)
+                for name, change in changes:
+                    if record is not None and name in record:  # where it is missing, the anonymizer says so
+                        record[name] = change(record[name])
+            except (BadRecord, InputError) as bad:
+                letters[i] = str(bad)
+                continue
+            if record is not None:
+                records.append(record)
+                places.append(i)
+        return records, places, letters
+
+    def _letter(self, number: int, line: bytes, reason: str) -> bytes:
+        letter: dict[str, Any] = {"line": number, "reason": reason}
+        if self.plan.dead is not None and not line.startswith(HUGE):
+            letter["record"] = line.decode(errors="backslashreplace")
+        return encode_json(letter)
+
+    # What can be seen ---------------------------------------------------------------------------------------------
+
+    def metrics(self) -> dict[str, Any]:
+        """Counts of the whole stream, rate and latency (from arrival to written) of this run."""
+        seconds = time.perf_counter() - self._began
+        here = self.anonymizer.records - self._first
+        p50, p99 = np.percentile(self._latency, [50, 99]).tolist() if self._latency else (0.0, 0.0)
+        return {
+            **self.anonymizer.stats(),
+            "dead_letters": self.dead_letters,
+            "in_doubt": self.in_doubt,
+            "bytes_taken": self.at.taken,
+            "bytes_written": self.at.written,
+            "seconds": round(seconds, 3),
+            "records_per_second": round(here / seconds, 1) if seconds else 0.0,
+            "latency_ms": {"p50": round(1e3 * p50, 3), "p99": round(1e3 * p99, 3)},
+        }
+
+    def _show(self) -> None:
+        moment = time.perf_counter()
+        if self.watch is not None and moment - self._watched >= 0.5:
+            self._watched = moment
+            self.watch(self.metrics())
+
+    def _keep(self, thing: T) -> T:
+        """Something that is closed at the end, however that comes."""
+        self._opened.callback(thing.close)
+        return thing
+
+
+class _Missing:
+    """The end of the output that the log knows and the file lacks."""
+
+    def __init__(self, target: Target, base: int) -> None:
+        self.target = target
+        self.base = base
+        self.have = target.start - base
+        self.parts: list[bytes] = []
+
+    def add(self, start: int, end: int, data: bytes) -> None:
+        """One batch: its output takes the bytes from `start` to `end`."""
+        if not self.target.is_file:
+            return
+        if end - start != len(data):
+            raise FileError(
+                f"{self.target.place}: what the state says was written there cannot be repeated: the stream ran with other "
+                "options or outputs, or by another version; give the same ones, or a new --state"
+            )
+        if end > self.have:
+            self.parts.append(data[max(0, self.have - start) :])
+
+    def write(self) -> None:
+        """Write what is missing."""
+        if self.target.is_file and self.have < 0:
+            raise FileError(
+                f"{self.target.place}: is shorter than when the stream began; give the file it was written to"
+            )
+        for part in self.parts:
+            self.target.write(part)
+
+
+def _form_of(place: str, otherwise: Format = "ndjson") -> Format:
+    if place.endswith((".csv", ".CSV")):
+        return "csv"
+    return "ndjson" if place.endswith((".ndjson", ".jsonl")) else otherwise

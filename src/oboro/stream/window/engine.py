@@ -1,0 +1,289 @@
+"""The window as arrays: what it remembers, what it learns from the stream, and how it goes on. It knows no fields."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from oboro.decide.neighbours.kernels.live_set import Live, Metric
+from oboro.decide.neighbours.kernels.lookup import Lists
+from oboro.decide.neighbours.search_plan import SearchPlan, anchors_of, empty, no_anchors, nobody, places
+from oboro.decide.neighbours.shortlists import shortlists
+from oboro.stream.window.kernels import window_loop as kernels
+from oboro.stream.window.kernels.joining import Desk, Rules
+from oboro.stream.window.kernels.window_loop import DUE, ENTRY, HEAD, LEARN, TAIL, WAITERS, Incoming, Outgoing, State
+
+__all__ = ["Engine", "Spec"]
+
+KINDS = {"exhaustive": kernels.EXHAUSTIVE, "fdh": kernels.REGIONS, "fdhq": kernels.REGIONS, "auto": kernels.LISTS}
+CACHE_LIST = 8  # published centroids that a list holds at least
+SAVED = ("raw", "status", "arrived", "demands", "cache_raw", "count", "centre", "factor", "marks", "losses")
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What an engine is made for: counts, and the squared weights of numbers and categories."""
+
+    k: int
+    window: int
+    numbers: int
+    traits: int
+    plan: SearchPlan
+    cache: int
+    group: Literal["paper", "grow"] = "grow"
+    p: int = 2
+    least: tuple[int, ...] = ()  # different values of each demand
+    weights: np.ndarray = field(default_factory=lambda: np.empty(0))  # of numbers, then of categories
+    scales: np.ndarray | None = None  # NaN: learned from the stream; None: all are 1
+    seed: int = 0
+
+    @property
+    def pool(self) -> int:
+        """How many of the nearest are considered for a group."""
+        return max(32, 4 * self.k) if self.group == "grow" else 2 * self.k - 2
+
+
+class Engine:
+    """A window over a stream of points.
+
+    Memory: W slots of about 25d + 8 bytes (with regions 12 s more, with `auto` 4d), as many for the cache; nothing else grows.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        plan = spec.plan
+        self.rules = Rules(
+            k=spec.k,
+            grow=spec.group == "grow",
+            pool=spec.pool,
+            least=np.array(spec.least, dtype=np.int64),
+            candidates=2 * spec.p * spec.k,
+            kind=KINDS[plan.kind],
+            base=plan.base,
+        )
+        squared = np.square(spec.weights if spec.weights.size else np.ones(spec.numbers + spec.traits))
+        self.heads = max(1, min(plan.batch, spec.window // 16))
+        self.batches = 0
+        self.state = State(
+            buffer=empty(spec.window, spec.numbers, spec.traits, plan),
+            raw=np.zeros((spec.window, spec.numbers)),
+            status=np.zeros(spec.window, dtype=np.int64),
+            arrived=np.zeros(spec.window),
+            demands=np.zeros((spec.window, len(spec.least)), dtype=np.int64),
+            cache=empty(spec.cache, spec.numbers, spec.traits, plan),
+            cache_raw=np.zeros((spec.cache, spec.numbers)),
+            count=np.zeros(spec.cache, dtype=np.int64),
+            anchors=no_anchors(spec.numbers),
+            metric=Metric(squared[spec.numbers :].copy(), squared[: spec.numbers].copy()),
+            centre=np.zeros(spec.numbers),
+            factor=np.ones(spec.numbers),
+            lists=_no_lists(spec.window, self.heads, 2 * (spec.pool + 16)),
+            cache_lists=_no_lists(0, self.heads, 2 * CACHE_LIST),
+            desk=_desk(spec),
+            marks=np.zeros(kernels.MARKS, dtype=np.int64),
+            losses=np.zeros(3),
+        )
+        # Both sets of lists are made for the same heads.
+        self.state = self.state._replace(cache_lists=self.state.cache_lists._replace(row=self.state.lists.row))
+
+    @property
+    def held(self) -> int:
+        """Records that came and have not left."""
+        return int(self.state.marks[TAIL] - self.state.marks[HEAD])
+
+    @property
+    def waiting(self) -> int:
+        """Records without a group."""
+        return int(self.state.marks[WAITERS])
+
+    def advance(self, rows: Incoming) -> Outgoing:
+        """Take records in; what leaves for that, in the order of coming."""
+        out, progress = self._room(self.held + len(rows.raw)), np.zeros(2, dtype=np.int64)
+        while why := kernels.advance(self.state, self.rules, rows, out, progress):
+            self._help(why)
+        count = int(progress[1])
+        return Outgoing(*(each[:count] for each in out))
+
+    def fill(self, points: np.ndarray) -> None:
+        """Let points in without deciding anybody: the start of the paper's experiment."""
+        kernels.fill(self.state, self.incoming(points))
+        self.learn()
+
+    def paper(self, points: np.ndarray, heads: int) -> None:
+        """The paper's experiment, after `fill`: so many heads pass, and a record enters for each that is decided."""
+        progress, rows = np.zeros(2, dtype=np.int64), self.incoming(points)
+        while why := kernels.paper(self.state, self.rules, rows, heads, progress):
+            self._help(why)
+
+    def incoming(
+        self,
+        raw: np.ndarray,
+        traits: np.ndarray | None = None,
+        demands: np.ndarray | None = None,
+        now: float = 0.0,
+        delay: float = np.inf,
+        ending: bool = False,
+    ) -> Incoming:
+        """Rows of numbers (NaN: missing), categories and demands, ready to come in."""
+        numbers = np.ascontiguousarray(raw, dtype=np.float64).reshape(len(raw), self.spec.numbers)
+        if traits is None:
+            traits = np.zeros((len(numbers), self.spec.traits))
+        if demands is None:
+            demands = np.zeros((len(numbers), len(self.spec.least)))
+        lacking = np.isnan(numbers)
+        return Incoming(
+            numbers,
+            np.ascontiguousarray(traits, dtype=np.int32),
+            lacking.astype(np.uint8),
+            np.ascontiguousarray(demands, dtype=np.int64),
+            float(now),
+            float(delay),
+            ending,
+        )
+
+    def _room(self, count: int) -> Outgoing:
+        spec = self.spec
+        return Outgoing(
+            np.empty((count, spec.numbers)),
+            np.empty((count, spec.traits), dtype=np.int32),
+            np.empty((count, spec.numbers), dtype=np.uint8),
+            np.empty(count, dtype=np.int64),
+            np.empty(count, dtype=np.uint8),
+        )
+
+    def _help(self, why: int) -> None:
+        if why == LEARN:
+            self.learn()
+        else:
+            self._make_lists()
+
+    # What is learned ----------------------------------------------------------------------------------------------
+
+    def learn(self) -> None:
+        """Scale, anchors and radii from the records that wait, and everybody placed anew.
+
+        At first from what is there; then whenever as many came again, at most every W records.
+        """
+        state, spec = self.state, self.spec
+        alive = state.buffer.alive.astype(bool)
+        values = np.where(state.buffer.at.lacking[alive].astype(bool), np.nan, state.raw[alive])
+        present = ~np.isnan(values).all(axis=0)
+        if spec.scales is not None and len(values):
+            state.centre[present] = np.nanmean(values[:, present], axis=0)
+            spread = np.where(present, 1.0, state.factor)
+            spread[present] = np.nanstd(values[:, present], axis=0)
+            spread = np.where(np.isnan(spec.scales), np.where(spread > 0, spread, 1.0), spec.scales)
+            state.factor[:] = self._weights() / spread
+        else:
+            state.factor[:] = self._weights()
+        points = np.where(np.isnan(values), state.centre, values) * state.factor
+        for live in (state.buffer, state.cache):
+            live.shift[:] = points.mean(axis=0) if len(points) else 0.0
+        came = int(state.marks[TAIL])
+        rng = np.random.default_rng([spec.seed, came])
+        self.state = state._replace(anchors=anchors_of(points, spec.plan, rng))
+        self.state.marks[DUE] = came + min(spec.window, max(came, spec.k))
+        kernels.reindex(self.state)
+
+    def _weights(self) -> np.ndarray:
+        weights = self.spec.weights
+        return weights[: self.spec.numbers] if weights.size else np.ones(self.spec.numbers)
+
+    # Lists for many heads -----------------------------------------------------------------------------------------
+
+    def _make_lists(self) -> None:
+        """Candidates for the next heads, all at once: the longest pause there is, and proportional to `batch`."""
+        state = self.state
+        size = self.spec.window
+        numbers = np.arange(state.marks[HEAD], state.marks[TAIL])[: 8 * self.heads]
+        slots = numbers % size
+        slots = slots[state.status[slots] == kernels.WAITING][: self.heads]
+        state.lists.row[:] = -1
+        state.lists.row[slots] = np.arange(slots.size)
+        points, traits = state.buffer.at.points[slots], state.buffer.at.traits[slots]
+        sides = ((state.buffer, state.lists, TAIL), (state.cache, state.cache_lists, ENTRY))
+        wanted = [(live, lists.slots.shape[1] // 2) for live, lists, _ in sides]
+        for (_, lists, mark), found in zip(sides, shortlists(wanted, points, traits, state.metric), strict=True):
+            for old, new in zip((lists.slots, lists.least, lists.bound), found, strict=True):
+                old[: slots.size] = new
+            lists.since[0] = state.marks[mark]
+        self.batches += 1
+
+    # State --------------------------------------------------------------------------------------------------------
+
+    def dump(self) -> dict[str, np.ndarray]:
+        """Everything that must survive a restart; indexes are made again from it."""
+        state = self.state
+        arrays = {name: getattr(state, name) for name in SAVED}
+        for name, live in (("buffer", state.buffer), ("cache", state.cache)):
+            arrays |= {f"{name}_{key}": value for key, value in _kept(live).items()}
+        arrays |= {"anchor_places": state.anchors.places, "anchor_radii": state.anchors.radii}
+        return arrays
+
+    def load(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Go on from what was dumped."""
+        state, plan = self.state, self.spec.plan
+        for name in SAVED:
+            getattr(state, name)[...] = arrays[name]
+        for name, live in (("buffer", state.buffer), ("cache", state.cache)):
+            for key, value in _kept(live).items():
+                value[...] = arrays[f"{name}_{key}"]
+        if state.marks[DUE]:
+            if arrays["anchor_places"].shape[1]:
+                anchors = state.anchors._replace(
+                    places=arrays["anchor_places"],
+                    radii=arrays["anchor_radii"],
+                    sets=plan.sets,
+                    each=plan.anchors,
+                    distances=np.empty(arrays["anchor_places"].shape[1]),
+                )
+                self.state = state._replace(anchors=anchors)
+            kernels.reindex(self.state)
+
+    def facts(self) -> dict[str, Any]:
+        """Counts so far; losses are squared distances in scaled units, per record."""
+        marks, losses = self.state.marks, self.state.losses
+        decided = max(int(marks[TAIL] - marks[WAITERS]), 1)
+        return {
+            "held": self.held,
+            "waiting": self.waiting,
+            "groups": int(marks[kernels.GROUPS]),
+            "joins": int(marks[kernels.JOINS]),
+            "loss": float(losses[2] / decided),
+            "searched_again": int(marks[kernels.AGAIN]),
+            "batches": self.batches,
+        }
+
+
+def _desk(spec: Spec) -> Desk:
+    return Desk(
+        best=nobody(spec.pool),
+        nearest=nobody(1),
+        order=np.zeros(2 * spec.k - 1, dtype=np.int64),
+        used=np.zeros(spec.pool, dtype=np.bool_),
+        different=np.ones(len(spec.least), dtype=np.int64),
+        centre=places(1, spec.numbers, spec.traits),
+    )
+
+
+def _no_lists(slots: int, heads: int, room: int) -> Lists:
+    return Lists(
+        np.full(slots, -1, dtype=np.int64),
+        np.full((heads, room), -1, dtype=np.int64),
+        np.zeros((heads, room)),
+        np.zeros(heads),
+        np.zeros(1, dtype=np.int64),
+    )
+
+
+def _kept(live: Live) -> dict[str, np.ndarray]:
+    return {
+        "traits": live.at.traits,
+        "lacking": live.at.lacking,
+        "alive": live.alive,
+        "number": live.number,
+        "shift": live.shift,
+    }

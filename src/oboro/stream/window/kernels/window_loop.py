@@ -1,0 +1,346 @@
+"""A window over a stream: records enter, heads are decided, what is decided leaves in the order in which it came."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from oboro.decide.neighbours.kernels.live_set import Anchors, Live, Metric, Places, apart, copy_row, put, take_out
+from oboro.decide.neighbours.kernels.lookup import Found, Lists, by_list, by_region, everywhere
+from oboro.kernels import kernel
+from oboro.stream.window.kernels.joining import Desk, Rules, commonest, gather, gather_diverse
+
+__all__ = ["Incoming", "Outgoing", "State", "advance", "fill", "paper", "reindex"]
+
+# The kinds of index.
+EXHAUSTIVE, REGIONS, LISTS = 0, 1, 2
+# What a slot holds: nothing, a record that waits for its group, one whose release is known, one that cannot be released.
+EMPTY, WAITING, DECIDED, WITHHELD = 0, 1, 2, 3
+# `marks`: the number of the head, of the next record, of the next published centroid, of the next query; how many wait; the
+# number at which everything is learned anew (0: nothing is learned yet); counts of groups, joins, searches begun anew.
+HEAD, TAIL, ENTRY, QUERY, WAITERS, DUE, GROUPS, JOINS, AGAIN, MARKS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+# Why `advance` came back.
+DONE, LISTS_NEEDED, LEARN = 0, 1, 2
+NOT_YET = -1
+
+
+class State(NamedTuple):
+    """Everything that is remembered; `raw` are numbers as they came, and once decided as they are released."""
+
+    buffer: Live
+    raw: np.ndarray
+    status: np.ndarray
+    arrived: np.ndarray  # when each record came
+    demands: np.ndarray  # codes that must differ within a group: the secret, the person
+    cache: Live  # published centroids, oldest first overwritten
+    cache_raw: np.ndarray
+    count: np.ndarray  # how many records were released as this centroid
+    anchors: Anchors
+    metric: Metric
+    centre: np.ndarray
+    factor: np.ndarray
+    lists: Lists
+    cache_lists: Lists
+    desk: Desk
+    marks: np.ndarray
+    losses: np.ndarray  # sum over decisions of the loss of the head, their number; and the true loss over all records
+
+
+class Incoming(NamedTuple):
+    """Records that come in, a row each."""
+
+    raw: np.ndarray
+    traits: np.ndarray
+    lacking: np.ndarray
+    demands: np.ndarray
+    now: float
+    delay: float  # heads that have waited so long are decided now
+    ending: bool  # nobody comes after these: decide everybody
+
+
+class Outgoing(NamedTuple):
+    """Records that leave, in the order in which they came."""
+
+    raw: np.ndarray
+    traits: np.ndarray
+    lacking: np.ndarray
+    number: np.ndarray
+    withheld: np.ndarray
+
+
+@kernel(inner=True, bare=True)
+def _place(live: Live, raw: np.ndarray, slot: int, centre: np.ndarray, factor: np.ndarray) -> None:
+    """Scale a record's numbers."""
+    points, lacking, holes = live.at.points, live.at.lacking, 0
+    for m in range(raw.shape[1]):
+        gone = lacking[slot, m]
+        holes += gone
+        points[slot, m] = (centre[m] if gone else raw[slot, m]) * factor[m]
+    live.at.holes[slot] = holes
+
+
+@kernel(bare=True)
+def reindex(state: State) -> None:
+    """Place and enter everybody anew, after something was learned. O((W + cache) · (d + anchors · d))."""
+    for live, raw in ((state.buffer, state.raw), (state.cache, state.cache_raw)):
+        live.first[:] = -1
+        live.rows[0] = 0
+        for slot in range(live.alive.size):
+            if live.number[slot] >= 0:
+                _place(live, raw, slot, state.centre, state.factor)
+                if live.alive[slot]:
+                    put(live, state.anchors, slot)
+    state.lists.row[:] = -1
+
+
+@kernel(inner=True, bare=True)
+def _enter(state: State, buffer: Live, rows: Incoming, i: int) -> None:
+    slot = state.marks[TAIL] % state.status.size
+    copy_row(rows.raw, i, state.raw, slot)
+    copy_row(rows.traits, i, buffer.at.traits, slot)
+    copy_row(rows.lacking, i, buffer.at.lacking, slot)
+    copy_row(rows.demands, i, state.demands, slot)
+    state.arrived[slot] = rows.now
+    state.status[slot] = WAITING
+    buffer.number[slot] = state.marks[TAIL]
+    _place(buffer, state.raw, slot, state.centre, state.factor)
+    if state.marks[DUE] > 0:
+        put(buffer, state.anchors, slot)
+    else:
+        buffer.alive[slot] = 1
+    state.lists.row[slot] = -1
+    state.marks[TAIL] += 1
+    state.marks[WAITERS] += 1
+
+
+@kernel(inner=True, bare=True)
+def _neighbours(state: State, buffer: Live, rules: Rules, q: int, best: Found) -> None:
+    state.marks[QUERY] += 1
+    if rules.kind == REGIONS:
+        by_region(
+            buffer,
+            state.metric,
+            buffer.at,
+            q,
+            buffer.keys,
+            rules.base,
+            rules.candidates,
+            state.marks[QUERY],
+            np.inf,
+            best,
+        )
+    elif rules.kind == EXHAUSTIVE or not by_list(
+        buffer, state.metric, buffer.at, q, q, state.lists, state.marks[TAIL], np.inf, best
+    ):
+        everywhere(buffer, state.metric, buffer.at, q, np.inf, best)
+        state.marks[AGAIN] += rules.kind == LISTS
+
+
+@kernel(inner=True, bare=True)
+def _published(state: State, buffer: Live, cache: Live, rules: Rules, q: int, enough: float, best: Found) -> None:
+    """The nearest published centroid that may take one more; who is farther than `enough` does not matter."""
+    if rules.kind == REGIONS:
+        by_region(cache, state.metric, buffer.at, q, buffer.keys, rules.base, 0, state.marks[QUERY], enough, best)
+    elif rules.kind == EXHAUSTIVE or not by_list(
+        cache, state.metric, buffer.at, q, q, state.cache_lists, state.marks[ENTRY], enough, best
+    ):
+        everywhere(cache, state.metric, buffer.at, q, enough, best)
+        state.marks[AGAIN] += rules.kind == LISTS
+
+
+@kernel(inner=True, bare=True)
+def _any_published(state: State, buffer: Live, cache: Live, q: int) -> int:
+    """The nearest of all published centroids, however many it stands for; −1 if there is none."""
+    count, here, there, metric = state.count, buffer.at, cache.at, state.metric
+    chosen, least = -1, np.inf
+    for slot in range(count.size):
+        if count[slot] > 0:
+            distance = apart(metric, here, q, there, slot)
+            if distance < least:
+                chosen, least = slot, distance
+    return chosen
+
+
+@kernel(inner=True, bare=True)
+def _publish(state: State, buffer: Live, cache: Live, rules: Rules, order: np.ndarray, size: int, loss: float) -> None:
+    """Make a group of the first members: a new centroid, which all of them are released as."""
+    slot = state.marks[ENTRY] % cache.alive.size
+    if cache.alive[slot]:
+        take_out(cache, slot)
+    _average(state.raw, buffer.at.lacking, order, size, state.cache_raw, cache.at.lacking, slot)
+    for m in range(buffer.at.traits.shape[1]):
+        cache.at.traits[slot, m], _ = commonest(buffer.at.traits, order, size, m)
+    cache.number[slot] = state.marks[ENTRY]
+    state.count[slot] = 0
+    _place(cache, state.cache_raw, slot, state.centre, state.factor)
+    state.marks[ENTRY] += 1
+    state.marks[GROUPS] += 1
+    for i in range(size):
+        if i > 0:
+            take_out(buffer, order[i])
+        _release_as(state, buffer.at, order[i], cache.at, slot)
+    if state.count[slot] <= 2 * rules.k - 1:
+        put(cache, state.anchors, slot)
+    state.losses[0] += loss
+
+
+@kernel(inner=True, bare=True)
+def _average(
+    raw: np.ndarray, lacking: np.ndarray, order: np.ndarray, size: int, out: np.ndarray, gone: np.ndarray, slot: int
+) -> None:
+    """The mean of what members have of each number; missing, where no more than half of them have it."""
+    for m in range(raw.shape[1]):
+        total, present, low, high = 0.0, 0, np.inf, -np.inf
+        for i in range(size):
+            if not lacking[order[i], m]:
+                x = raw[order[i], m]
+                total += x
+                present += 1
+                low, high = min(low, x), max(high, x)
+        gone[slot, m] = 2 * present <= size
+        out[slot, m] = min(max(total / present, low), high) if 2 * present > size else np.nan
+
+
+@kernel(inner=True, bare=True)
+def _release_as(state: State, here: Places, slot: int, there: Places, entry: int) -> None:
+    """Write a published centroid over a record."""
+    state.losses[2] += apart(state.metric, here, slot, there, entry)
+    copy_row(state.cache_raw, entry, state.raw, slot)
+    copy_row(there.lacking, entry, here.lacking, slot)
+    copy_row(there.traits, entry, here.traits, slot)
+    state.status[slot] = DECIDED
+    state.count[entry] += 1
+    state.marks[WAITERS] -= 1
+
+
+@kernel(inner=True, bare=True)
+def _join(state: State, buffer: Live, cache: Live, rules: Rules, q: int, entry: int, loss: float) -> None:
+    _release_as(state, buffer.at, q, cache.at, entry)
+    if cache.alive[entry] and state.count[entry] > 2 * rules.k - 1:
+        take_out(cache, entry)
+    state.marks[JOINS] += 1
+    state.losses[0] += loss
+
+
+@kernel(inner=True, bare=True)
+def decide(state: State, buffer: Live, cache: Live, rules: Rules, ending: bool, late: bool) -> int:
+    """Decide the head: a new group (process 1) or a published centroid (process 2), whichever loses less.
+
+    `late`: the head may go on waiting if there is nothing for it (`NOT_YET`); else it is withheld.
+    """
+    q = state.marks[HEAD] % state.status.size
+    if rules.kind == LISTS and state.lists.row[q] < 0:
+        return LISTS_NEEDED
+    waiting = state.marks[WAITERS] - 1
+    take_out(buffer, q)
+    desk = state.desk
+    nearest = desk.nearest
+    _neighbours(state, buffer, rules, q, desk.best)
+    size, loss = gather(rules, state.metric, buffer.at, state.demands, q, desk, waiting, ending)
+    if size == 0 and rules.least.size > 0 and waiting + 1 >= rules.k:
+        size, loss = gather_diverse(rules, state.metric, buffer, state.demands, q, desk)
+    state.losses[1] += 1
+    nearest.count[0] = 0
+    if not (ending and waiting > 0 and waiting < rules.k and size > 0):
+        _published(state, buffer, cache, rules, q, loss, nearest)
+    if nearest.count[0] > 0 and nearest.distances[0] < loss:
+        _join(state, buffer, cache, rules, q, nearest.slots[0], nearest.distances[0])
+    elif size > 0:
+        _publish(state, buffer, cache, rules, desk.order, size, loss)
+    else:
+        return _last_resort(state, buffer, cache, rules, q, late)
+    return DONE
+
+
+@kernel(inner=True, bare=True)
+def _last_resort(state: State, buffer: Live, cache: Live, rules: Rules, q: int, late: bool) -> int:
+    """No group and no centroid with room: the nearest centroid of all, or go on waiting, or never."""
+    entry = _any_published(state, buffer, cache, q)
+    if entry >= 0:
+        _join(state, buffer, cache, rules, q, entry, 0.0)
+    elif late:
+        state.losses[1] -= 1
+        put(buffer, state.anchors, q)
+        return NOT_YET
+    else:
+        state.status[q] = WITHHELD
+        state.marks[WAITERS] -= 1
+    return DONE
+
+
+@kernel(inner=True, bare=True)
+def _leave(state: State, buffer: Live, out: Outgoing, count: int) -> int:
+    """Let decided heads go; how many have left."""
+    while state.marks[HEAD] < state.marks[TAIL]:
+        slot = state.marks[HEAD] % state.status.size
+        if state.status[slot] == WAITING:
+            break
+        copy_row(state.raw, slot, out.raw, count)
+        copy_row(buffer.at.traits, slot, out.traits, count)
+        copy_row(buffer.at.lacking, slot, out.lacking, count)
+        out.number[count] = state.marks[HEAD]
+        out.withheld[count] = state.status[slot] == WITHHELD
+        state.status[slot] = EMPTY
+        buffer.number[slot] = -1
+        state.marks[HEAD] += 1
+        count += 1
+    return count
+
+
+@kernel(bare=True)
+def advance(state: State, rules: Rules, rows: Incoming, out: Outgoing, progress: np.ndarray) -> int:
+    """Take rows in and let out what is decided: `progress` says how many of each. Comes back early where it needs something."""
+    buffer, cache = state.buffer, state.cache  # once: taking them out counts a reference for each of their arrays
+    marks = state.marks
+    while True:
+        progress[1] = _leave(state, buffer, out, progress[1])
+        held = marks[TAIL] - marks[HEAD]
+        full = held == state.status.size
+        ending = rows.ending and progress[0] == rows.raw.shape[0]
+        possible = marks[WAITERS] >= rules.k or marks[ENTRY] > 0
+        old = possible and held > 0 and state.arrived[marks[HEAD] % state.status.size] + rows.delay <= rows.now
+        if held > 0 and (full or ending or old):
+            if marks[DUE] == 0 or (marks[DUE] <= marks[TAIL] and not ending):
+                return LEARN
+            why = decide(state, buffer, cache, rules, ending, not full and not ending)
+            if why == LISTS_NEEDED:
+                return why
+            if why == DONE:
+                continue
+        if progress[0] == rows.raw.shape[0]:
+            return DONE
+        _enter(state, buffer, rows, progress[0])
+        progress[0] += 1
+
+
+# The paper's experiment. Kernels of their own, so that nobody else waits for their compilation.
+
+
+@kernel(bare=True)
+def fill(state: State, rows: Incoming) -> None:
+    """Let records in without deciding anybody: the start of the experiment."""
+    buffer = state.buffer
+    for i in range(rows.raw.shape[0]):
+        _enter(state, buffer, rows, i)
+
+
+@kernel(bare=True)
+def paper(state: State, rules: Rules, rows: Incoming, heads: int, progress: np.ndarray) -> int:
+    """So many heads pass: one record enters for each that is decided, none for heads whose release is known."""
+    buffer, cache, marks = state.buffer, state.cache, state.marks
+    while progress[1] < heads:
+        slot = marks[HEAD] % state.status.size
+        if state.status[slot] == WAITING:
+            why = decide(
+                state, buffer, cache, rules, rows.ending, rows.ending
+            )  # no constants: compiled once, not twice
+            if why != DONE:
+                return why
+            marks[HEAD] += 1
+            _enter(state, buffer, rows, progress[0])
+            progress[0] += 1
+        else:
+            marks[HEAD] += 1
+        progress[1] += 1
+    return DONE

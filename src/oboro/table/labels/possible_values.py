@@ -1,0 +1,226 @@
+"""What a released value may stand for, value by value: the generic relation behind any non-homogeneous release.
+
+- `*` may be anything, a missing value included.
+- A text that is also an original value is that value and nothing else.
+- A label of the column's hierarchy is any leaf under it.
+- `31–38`, `[10, 20[`, `<20`, `35+`, `{F, M}`, `130**` and what else `labels` understands is one of the values that it names.
+- Everything else fits nobody: a label that is not understood must not pass for a secret that is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from oboro.errors import ColumnError
+from oboro.table.dataset import Column
+from oboro.table.hierarchy import Hierarchy
+from oboro.table.labels.notation import Span, cut_short, masked, members, span
+from oboro.table.labels.released_values import is_star
+from oboro.table.values import Kind, numbers_of
+
+__all__ = ["Reach", "reach", "set_label"]
+
+END_NUMBER = re.compile(r"^[-+]?\d")
+ONE_NUMBER = re.compile(r"^[-+]?\d+(\.\d+)?$")
+PLAIN = re.compile(r'^[^,{}"\s](?:[^,{}"]*[^,{}"\s])?$')
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """One attribute: originals have ranks; each released dictionary entry reaches the ranks from `low` to `high`, of
+    which only those with a bit where `row` says so (−1: all of them). `low > high` reaches nobody."""
+
+    ranks: np.ndarray  # per original row
+    low: np.ndarray  # per entry of the released dictionary
+    high: np.ndarray
+    row: np.ndarray
+    bits: np.ndarray
+
+    @property
+    def width(self) -> int:
+        """How many ranks there are."""
+        return int(self.ranks.max(initial=-1)) + 1
+
+    @staticmethod
+    def of(ranks: np.ndarray, width: int, reached: Iterable[tuple[int, int] | np.ndarray]) -> Reach:
+        """From one (lowest, highest) pair or one array of ranks for each released entry: any relation at all."""
+        words, used = -(-max(1, width) // 64), 0
+        ends, row, bits = [], [], [np.zeros(0, dtype=np.uint64)]
+        for one in reached:
+            table = None if isinstance(one, tuple) else _some(one, words)
+            ends.append(one if isinstance(one, tuple) else _ends(one))
+            row.append(-1 if table is None else used)
+            if table is not None:
+                bits.append(table)
+                used += words
+        low, high = np.array(ends, dtype=np.int32).reshape(-1, 2).T
+        return Reach(ranks.astype(np.int32), low, high, np.array(row, dtype=np.int64), np.concatenate(bits))
+
+
+def _ends(ranks: np.ndarray) -> tuple[int, int]:
+    return (int(ranks.min()), int(ranks.max())) if ranks.size else (1, 0)
+
+
+def _some(ranks: np.ndarray, words: int) -> np.ndarray | None:
+    """One bit for each rank, or None where they are all that lies between the first and the last."""
+    first, last = _ends(ranks)
+    if np.unique(ranks).size == last - first + 1:
+        return None
+    table = np.zeros(words, dtype=np.uint64)
+    np.bitwise_or.at(table, ranks // 64, np.uint64(1) << (ranks % 64).astype(np.uint64))
+    return table
+
+
+def reach(original: Column, released: Column, hierarchy: Hierarchy | None = None) -> Reach:
+    """What the released values of one column may stand for among its original ones. O(both dictionaries · log)."""
+    order = _Order(original)
+    tree = _leaves(original, hierarchy, order.rank) if hierarchy is not None else {}
+    stars = is_star(released)
+    found: list[tuple[int, int] | np.ndarray] = []
+    for text, star in zip(released.texts, stars, strict=True):
+        if star:
+            found.append((0, order.width - 1))
+        elif text in order.by_text:
+            found.append((order.by_text[text], order.by_text[text]))
+        elif text in tree:
+            found.append(tree[text])
+        else:
+            found.append(order.between(text))
+    return Reach.of(order.rank[original.codes], order.width, found)
+
+
+class _Order:
+    """The original values in order: numbers by size, text as text, missing last; equal numbers have one rank."""
+
+    def __init__(self, column: Column) -> None:
+        texts = column.texts
+        self.numbers: np.ndarray | None = None
+        if column.kind.numeric:
+            numbers = column.numbers()
+            self.numbers, self.rank = np.unique(numbers, return_inverse=True)
+            if np.isnan(numbers).any():
+                self.numbers = self.numbers[: np.count_nonzero(~np.isnan(self.numbers))]
+                self.rank = np.minimum(self.rank, self.numbers.size)
+        else:
+            keys = sorted(set(texts), key=lambda text: (text is None, text or ""))
+            places = {text: place for place, text in enumerate(keys)}
+            self.rank = np.array([places[text] for text in texts], dtype=np.int64)
+            self.numbers = _as_numbers(keys)
+        self.width = int(self.rank.max(initial=-1)) + 1
+        self.by_text: dict[str | None, int] = dict(zip(texts, self.rank.tolist(), strict=True))
+        self.kind = column.kind
+
+    @cached_property
+    def _sorted(self) -> tuple[list[str], np.ndarray]:
+        """The values as text, in the order of text, and the rank of each."""
+        texts = sorted(text for text in self.by_text if text is not None)
+        return texts, np.array([self.by_text[text] for text in texts], dtype=np.int64)
+
+    def between(self, text: str | None) -> tuple[int, int] | np.ndarray:
+        """What a range, a set or a mask reaches; nobody, if it is none of them."""
+        nobody = (1, 0)
+        if text is None:
+            return nobody
+        if self.numbers is not None and self.kind in (Kind.INTEGER, Kind.NUMBER) and ONE_NUMBER.match(text):
+            return self._ranks(Span(text, text))  # the same number, written otherwise: 25.0
+        if len(places := self._hidden(text)):
+            return self._sorted[1][np.array(places, dtype=np.int64)]
+        if self.numbers is not None and (named := span(text)) is not None:
+            return self._ranks(named)
+        for names, surely in self._sets(text):
+            found = [self.by_text[one] for one in names if one in self.by_text]
+            if found and (surely or len(found) == len(names)):
+                return np.array(found, dtype=np.int64)
+        return nobody
+
+    def _hidden(self, text: str) -> Sequence[int]:
+        """The values, by their places in order, of which a part is hidden or cut off: a mask, a shorter code, a month."""
+        if "*" in text or "＊" in text:
+            return masked(text, self._sorted[0])
+        return () if self.kind in (Kind.INTEGER, Kind.NUMBER) else cut_short(text, self._sorted[0])
+
+    def _sets(self, text: str) -> Iterator[tuple[list[str], bool]]:
+        if text.startswith("{") and text.endswith("}") and (names := _named(text[1:-1])):
+            yield names, True
+        yield from members(text)
+
+    def _ranks(self, named: Span) -> tuple[int, int]:
+        assert self.numbers is not None
+        low = -np.inf if named.first is None else self._place(named.first, last=named.after)
+        high = np.inf if named.last is None else self._place(named.last, last=not named.before)
+        if np.isnan(low) or np.isnan(high):
+            return (1, 0)
+        least = int(np.searchsorted(self.numbers, low, "right" if named.after else "left"))
+        most = int(np.searchsorted(self.numbers, high, "left" if named.before else "right"))
+        return (least, most - 1) if most > least else (1, 0)
+
+    def _place(self, end: str, last: bool) -> float:
+        """The end of a range as a number; NaN where it is none. A year or a day is meant from its first moment to its last."""
+        if self.kind not in (Kind.DATE, Kind.DATETIME):
+            return float(end) if END_NUMBER.match(end) else np.nan
+        if len(end) == 4:
+            end += "-12-31" if last else "-01-01"
+        if len(end) < len("2024-1-1"):
+            return np.nan  # a number is no date
+        if self.kind is Kind.DATETIME and len(end) <= len("2024-12-31"):
+            end += "T23:59:59.999999" if last else "T00:00:00"
+        try:
+            return float(numbers_of(pa.array([end]))[0])
+        except ColumnError:
+            return np.nan
+
+
+def _as_numbers(keys: list[str | None]) -> np.ndarray | None:
+    """Codes of equally many digits, in order, as numbers: `02138` lies between `01000` and `03000`; None for other text."""
+    codes = [key for key in keys if key is not None]
+    alike = codes and codes[0].isdecimal() and all(len(key) == len(codes[0]) and key.isdecimal() for key in codes)
+    return np.array([float(key) for key in codes]) if alike else None
+
+
+def _leaves(original: Column, hierarchy: Hierarchy, rank: np.ndarray) -> dict[str | None, np.ndarray]:
+    """For each label the ranks under it, on the lowest level that has the label."""
+    out: dict[str | None, np.ndarray] = {}
+    for level in hierarchy.bind(original).levels[1:]:
+        labels = Column(level.labels, level.table).texts
+        order = np.argsort(level.table, kind="stable")
+        parts = np.split(rank[order], np.cumsum(np.bincount(level.table, minlength=len(labels)))[:-1])
+        for label, part in zip(labels, parts, strict=True):
+            out.setdefault(label, part)
+    return out
+
+
+def set_label(texts: Iterable[str]) -> str:
+    """A set of values in words; what could be misread stands in quotes.
+
+    >>> set_label(["M", "F"]), set_label(["a, b", "c"])
+    ('{F, M}', '{"a, b", c}')
+    """
+    words = (text if PLAIN.match(text) else json.dumps(text, ensure_ascii=False) for text in sorted(texts))
+    return "{" + ", ".join(words) + "}"
+
+
+def _named(inner: str) -> list[str] | None:
+    """The values that a set names, or None where it is no set as `set_label` writes it."""
+    names, decoder, at = [], json.JSONDecoder(), 0
+    while True:
+        if inner.startswith('"', at):
+            try:
+                name, at = decoder.raw_decode(inner, at)
+            except json.JSONDecodeError:
+                return None
+        else:
+            end = inner.find(", ", at)
+            name, at = inner[at : end if end >= 0 else len(inner)], end if end >= 0 else len(inner)
+        names.append(name)
+        if at == len(inner):
+            return names
+        if not inner.startswith(", ", at):
+            return None
+        at += 2

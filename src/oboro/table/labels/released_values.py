@@ -1,0 +1,231 @@
+"""What a released value may stand for among the original values of its column.
+
+- `*` stands for everything.
+- A label of the column's hierarchy stands for the leaves under it.
+- A plain value, or a label that no hierarchy explains, stands for the original values behind it, if it is known which
+  released record was made from which original one; otherwise a plain value stands for itself and a label is not
+  explained.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oboro.table.dataset import Column, Dataset
+from oboro.table.hierarchy import Hierarchy, Level
+from oboro.table.hierarchy.levels import text_array
+from oboro.table.value_counts import Tally, clean, tally
+from oboro.table.values import STAR, Kind, kind_of, numbers_of
+
+__all__ = [
+    "Meaning",
+    "Rows",
+    "is_star",
+    "plain_numbers",
+    "positions",
+    "same_rows",
+    "source_rows",
+    "text_array",
+    "without_star",
+]
+
+
+def source_rows(original: Dataset, released: Dataset) -> np.ndarray | None:
+    """For each released row the original row that it came from, or None where nothing is known.
+
+    A table that forgot (it was read from a file) is taken to be in the same order if it has as many rows.
+    """
+    if released.origin is None and released.rows != original.rows:
+        return None
+    rows = released.origin_rows
+    return None if rows.size and (rows.min() < 0 or rows.max() >= original.rows) else rows
+
+
+def same_rows(original: Dataset, released: Dataset) -> Rows | None:
+    """The same, without a number for each row where nothing moved."""
+    unmoved = released.origin is None and released.rows == original.rows
+    return slice(None) if unmoved else source_rows(original, released)
+
+
+Rows = np.ndarray | slice
+
+
+@dataclass(frozen=True, eq=False)
+class Meaning:
+    """One column before and after. Everything here is per dictionary entry of the released column, never per row."""
+
+    original: Column
+    released: Column
+    hierarchy: Hierarchy | None
+    rows: Rows | None  # for each released row the original one
+
+    @staticmethod
+    def of(original: Column, released: Column, hierarchy: Hierarchy | None, rows: Rows | None) -> Meaning:
+        """Bind the hierarchy to the original column, unless it is."""
+        original, released = clean(original), clean(released)
+        if hierarchy is not None and not hierarchy.levels[0].labels.equals(original.values):
+            hierarchy = hierarchy.bind(original)
+        return Meaning(original, released, hierarchy, rows)
+
+    @cached_property
+    def behind(self) -> Tally | None:
+        """The original codes behind each released code, and how often; None where rows are not paired. O(rows)."""
+        if self.rows is None:
+            return None
+        came_from = self.original.codes[self.rows]
+        became = np.zeros(len(self.original.values), self.released.codes.dtype)
+        became[came_from] = self.released.codes
+        if not np.array_equal(became[came_from], self.released.codes):
+            return tally(self.released.codes, self.released.counts, came_from, len(self.original.values))
+        all_ = isinstance(self.rows, slice)
+        counts = self.original.counts if all_ else np.bincount(came_from, minlength=became.size)
+        return _recoded(became, counts, len(self.released.values))
+
+    @property
+    def levels(self) -> tuple[Level, ...]:
+        """The levels of the hierarchy; without one only the values themselves."""
+        return (_ground(self.original.values),) if self.hierarchy is None else self.hierarchy.levels
+
+    @property
+    def height(self) -> int:
+        """The level of `*`."""
+        return max(1, len(self.levels) - 1)
+
+    @cached_property
+    def stars(self) -> np.ndarray:
+        """Which entries are `*`."""
+        return is_star(self.released)
+
+    @cached_property
+    def place(self) -> tuple[np.ndarray, np.ndarray]:
+        """For each entry the lowest level that has it as a label (−1: none), and which label it is there."""
+        texts = text_array(self.released.values)
+        level, label = np.full(len(texts), -1), np.zeros(len(texts), np.int64)
+        for number, one in enumerate(self.levels):
+            index = positions(texts, text_array(one.labels))
+            new = (index >= 0) & (level < 0) & ~self.stars
+            level[new], label[new] = number, index[new]
+        level[self.stars] = self.height
+        return level, label
+
+    @cached_property
+    def numbers(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The original and the released dictionary as numbers, if both count the same: a year is no date."""
+        kinds = {kind_of(without_star(column.values)) for column in (self.original, self.released)}
+        if len(kinds) > 1 and not kinds <= {Kind.INTEGER, Kind.NUMBER}:
+            return None
+        before, after = plain_numbers(self.original), plain_numbers(self.released)
+        return None if before is None or after is None else (before, after)
+
+    @cached_property
+    def known(self) -> np.ndarray:
+        """Which entries are explained by the hierarchy (or are values of the original column)."""
+        return self.place[0] >= 0
+
+    @cached_property
+    def share(self) -> np.ndarray:
+        """The part of the original domain that each entry may stand for: 0 one value, 1 everything, NaN not known."""
+        out = np.where(self.known, self._from_levels([level.share for level in self.levels], 1.0), np.nan)
+        return out if self.behind is None else np.where(self._plain, _spread(self.behind, self.original), out)
+
+    @cached_property
+    def weight(self) -> np.ndarray:
+        """How many original records hold a value that each entry may stand for; NaN not known."""
+        counts = self.original.counts
+        under = [np.bincount(level.table, weights=counts, minlength=len(level.labels)) for level in self.levels]
+        out = np.where(self.known, self._from_levels(under, float(counts.sum())), np.nan)
+        if self.behind is None:
+            return out
+        behind = np.add.reduceat(counts[self.behind.codes], self.behind.starts[:-1])
+        return np.asarray(np.where(self._plain, behind, out))
+
+    @property
+    def _plain(self) -> np.ndarray:
+        return np.asarray((self.place[0] <= 0) & ~self.stars)
+
+    def _from_levels(self, values: list[np.ndarray], star: float) -> np.ndarray:
+        """For each entry the number that its level has for its label."""
+        level, label = self.place
+        out = np.full(level.size, star)
+        for number, value in enumerate(values):
+            here = (level == number) & ~self.stars
+            out[here] = value[label[here]]
+        return out
+
+    def leaves(self) -> np.ndarray:
+        """The released rows spread evenly over the original values that they may stand for; every entry must be
+        `known`."""
+        level, label = self.place
+        counts = self.released.counts
+        out = np.full(len(self.original.values), counts[self.stars].sum() / max(1, len(self.original.values)))
+        for number, one in enumerate(self.levels):
+            here = (level == number) & ~self.stars
+            rows = np.bincount(label[here], weights=counts[here], minlength=len(one.labels))
+            out += (rows / np.bincount(one.table, minlength=len(one.labels)).clip(1))[one.table]
+        return out
+
+
+def _recoded(became: np.ndarray, counts: np.ndarray, width: int) -> Tally:
+    """What stands behind each released code where every original code became one and the same everywhere. O(dictionary)."""
+    codes = np.flatnonzero(counts)
+    codes = codes[np.argsort(became[codes], kind="stable")]
+    starts = np.append(0, np.cumsum(np.bincount(became[codes], minlength=width)))
+    return Tally(codes, counts[codes], starts, counts)
+
+
+def _ground(values: pa.Array) -> Level:
+    """Level 0: the values themselves."""
+    return Level(values, np.arange(len(values)), np.zeros(len(values)))
+
+
+def positions(asked: pa.Array, among: pa.Array) -> np.ndarray:
+    """For each of different texts its first place among others, −1 where it has none. The shorter list is put into a table.
+
+    >>> positions(pa.array(["b", None, "z"]), pa.array(["a", "b", None, "b"]))
+    array([ 1,  2, -1])
+    """
+    if 4 * len(asked) > len(among):
+        found = pc.index_in(asked, value_set=among).fill_null(-1)
+        return np.asarray(found.to_numpy(zero_copy_only=False).astype(np.int64))
+    back = pc.index_in(among, value_set=asked).fill_null(-1).to_numpy(zero_copy_only=False)
+    there = np.flatnonzero(back >= 0)[::-1]  # the first place is written last
+    out = np.full(len(asked), -1)
+    out[back[there]] = there
+    return out
+
+
+def is_star(column: Column) -> np.ndarray:
+    """Which dictionary entries are `*`."""
+    found = pc.fill_null(pc.equal(text_array(column.values), STAR), False)
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def _spread(behind: Tally, original: Column) -> np.ndarray:
+    """How much of the domain lies behind each entry: the range of numbers, or the number of different categories."""
+    starts = behind.starts[:-1]
+    numbers = plain_numbers(original)
+    if numbers is None:
+        return np.asarray(np.where(behind.distinct > 1, behind.distinct / len(original.values), 0.0))
+    width = np.nanmax(numbers) - np.nanmin(numbers)
+    values = numbers[behind.codes]
+    high = np.maximum.reduceat(np.where(np.isnan(values), -np.inf, values), starts)
+    low = np.minimum.reduceat(np.where(np.isnan(values), np.inf, values), starts)
+    return np.asarray(np.where(high >= low, high - low, 0.0) / (width or 1.0))
+
+
+def plain_numbers(column: Column) -> np.ndarray | None:
+    """The dictionary as numbers, NaN where it is missing or `*`; None if it holds text, or nothing else at all."""
+    starred = bool(is_star(column).any())
+    values = without_star(column.values) if starred else column.values
+    kind = kind_of(values) if starred else column.kind  # which is remembered
+    return numbers_of(values) if kind.numeric and values.null_count < len(values) else None
+
+
+def without_star(values: pa.Array) -> pa.Array:
+    """A dictionary with `*` as missing."""
+    return pc.if_else(pc.equal(values, STAR), None, values) if pa.types.is_string(values.type) else values

@@ -1,0 +1,62 @@
+"""Which values stand in which group of records, and how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from weakref import WeakSet
+
+import numpy as np
+
+from oboro.kernels import tallying
+from oboro.table.dataset import Column
+
+__all__ = ["Tally", "clean", "tally"]
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Which values stand in which class, and how often: the distinct codes of each class, one class after the other."""
+
+    codes: np.ndarray  # ascending within a class
+    counts: np.ndarray
+    starts: np.ndarray  # where each class starts, one more entry at the end
+    whole: np.ndarray  # how often each code occurs in the whole table
+
+    @property
+    def distinct(self) -> np.ndarray:
+        """How many different values each class holds."""
+        return np.diff(self.starts)
+
+    @property
+    def most_frequent(self) -> np.ndarray:
+        """How often the most frequent value of each class occurs in it."""
+        return np.asarray(np.maximum.reduceat(self.counts, self.starts[:-1]))
+
+
+def tally(labels: np.ndarray, sizes: np.ndarray, codes: np.ndarray, width: int) -> Tally:
+    """Count the codes (0 … width − 1) among the rows of each label. O(rows), 8 bytes a row and the codes twice.
+
+    >>> found = tally(np.array([0, 1, 0]), np.array([2, 1]), np.array([5, 5, 4]), 6)
+    >>> found.codes, found.counts, found.starts
+    (array([4, 5, 5]), array([1, 1, 1]), array([0, 2, 3]))
+    """
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    gathered = np.empty_like(codes)
+    tallying.gather(labels, codes, starts[:-1].copy(), gathered)
+    most = min(codes.size, sizes.size * width)
+    out = np.empty(most, codes.dtype), np.empty(most, np.int64), np.empty_like(starts)
+    written = tallying.tally(gathered, starts, np.zeros(width, np.int64), *out)
+    return Tally(out[0][:written], out[1][:written], out[2], np.bincount(codes, minlength=width))
+
+
+def clean(column: Column) -> Column:
+    """The column with every value exactly once in its dictionary: two codes for one value would overstate diversity."""
+    if column in CLEAN:
+        return column
+    untidy = len(column.values.unique()) < len(column.values) or (column.counts == 0).any()
+    found = column.tidy() if untidy else column
+    CLEAN.add(found)
+    return found
+
+
+CLEAN: WeakSet[Column] = WeakSet()  # columns never change, and a report asks of each a dozen times

@@ -1,0 +1,1 @@
+"""A column's values as a technique reads them and writes new ones."""

@@ -1,0 +1,158 @@
+"""Conditions on the values of a column, decided once for each distinct value and never row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from oboro.table.dataset import Column
+from oboro.table.values import Kind
+from oboro.techniques.columns.named_values import Value, comparable, kind_of_value, place, shown
+
+__all__ = ["Condition"]
+
+_COMPARE: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "above": ("is above", np.greater),
+    "below": ("is below", np.less),
+    "at_least": ("is at least", np.greater_equal),
+    "at_most": ("is at most", np.less_equal),
+}
+
+
+class Condition(BaseModel):
+    """What must hold of a value; where several are given, all must.
+
+    A missing value is above, below and equal to nothing; it does differ from every value, so `not_equals` and `not_in`
+    hold for it (add `missing: false` to leave it out). Numbers are compared as float64: exact up to 2**53.
+
+    >>> Condition(above=40).holds(Column.of([39, 40, 41, None]), "age").tolist()
+    [False, False, True, False]
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, use_attribute_docstrings=True, validate_by_name=True, serialize_by_alias=True
+    )
+
+    above: Value | None = None
+    """Greater than this number, or later than this date."""
+    below: Value | None = None
+    """Less than this number, or earlier than this date."""
+    at_least: Value | None = None
+    """This number or date, or beyond it."""
+    at_most: Value | None = None
+    """This number or date, or before it."""
+    equals: Value | None = None
+    """Exactly this value."""
+    not_equals: Value | None = None
+    """Any other value, missing included."""
+    among: tuple[Value, ...] | None = Field(None, alias="in", min_length=1)
+    """One of these values."""
+    not_in: tuple[Value, ...] | None = Field(None, min_length=1)
+    """None of these values; a missing value is none of them."""
+    missing: bool | None = None
+    """true: the value is missing; false: it is not."""
+    matches: str | None = None
+    """A regular expression (RE2) that occurs in the text; anchor it with ^ and $ for the whole text."""
+
+    @field_validator("matches")
+    @classmethod
+    def _compiles(cls, pattern: str | None) -> str | None:
+        if pattern is not None:
+            try:
+                pc.match_substring_regex(pa.array([""]), pattern)
+            except pa.ArrowInvalid as problem:
+                raise ValueError(f"{pattern!r} is no regular expression: {problem}") from None
+        return pattern
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Condition:
+        if not self._given:
+            allowed = ", ".join(field.alias or name for name, field in type(self).model_fields.items())
+            raise ValueError(f"a condition needs one of {allowed}; for a missing value write `missing: true`")
+        return self
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        return {name: value for name in type(self).model_fields if (value := getattr(self, name)) is not None}
+
+    def holds(self, column: Column, name: str) -> np.ndarray:
+        """For each entry of the column's dictionary, whether the condition holds; `name` is for the error message."""
+        given = self._given
+        result = np.ones(len(column.values), dtype=bool)
+        for operator, (_, compare) in _COMPARE.items():
+            if operator in given:
+                bound = place(given[operator], column, name)
+                result &= compare(column.numbers(name), bound)
+        if self.equals is not None:
+            result &= _among(column, name, [self.equals])
+        if self.not_equals is not None:
+            result &= ~_among(column, name, [self.not_equals])
+        if self.among is not None:
+            result &= _among(column, name, self.among)
+        if self.not_in is not None:
+            result &= ~_among(column, name, self.not_in)
+        if self.missing is not None:
+            result &= _booleans(column.values.is_null()) == self.missing
+        if self.matches is not None:
+            result &= _booleans(pc.match_substring_regex(_texts(column), self.matches).fill_null(False))
+        return result
+
+    def words(self, name: str) -> str:
+        """The condition as part of a sentence.
+
+        >>> Condition(above=90, missing=False).words("age")
+        "'age' is above 90 and 'age' is not missing"
+        """
+        return " and ".join(f"{name!r} {_words(operator, value)}" for operator, value in self._given.items())
+
+
+def _words(operator: str, value: Any) -> str:
+    if operator in _COMPARE:
+        return f"{_COMPARE[operator][0]} {shown(value)}"
+    if operator in ("equals", "not_equals"):
+        return f"{'is' if operator == 'equals' else 'is not'} {shown(value)}"
+    if operator in ("among", "not_in"):
+        return f"is {'one' if operator == 'among' else 'none'} of {', '.join(map(shown, value))}"
+    if operator == "missing":
+        return "is missing" if value else "is not missing"
+    return f"matches {value!r}"
+
+
+def _among(column: Column, name: str, wanted: Sequence[Value]) -> np.ndarray:
+    """Which entries equal one of the wanted values: by text where that decides, else by place on the line."""
+    words = [word for value in wanted if (word := _word(value, column.kind)) is not None]
+    found = _booleans(pc.is_in(_texts(column), value_set=pa.array(words, pa.string())))
+    places = [place(value, column, name) for value in wanted if _has_place(value, column.kind)]
+    return found | np.isin(column.numbers(name), places) if any(map(np.isfinite, places)) else found
+
+
+def _word(value: Value, kind: Kind) -> str | None:
+    """The text that the value has in such a column, or None where only its place can tell (90.0 and 9e1 are equal)."""
+    if isinstance(value, bool):
+        return shown(value) if kind is Kind.BOOLEAN else None
+    if isinstance(value, int) and kind is Kind.INTEGER:
+        return str(value)  # exact, also beyond 2**53
+    if isinstance(value, str):
+        return value.lower() if kind is Kind.BOOLEAN else value
+    return None
+
+
+def _has_place(value: Value, kind: Kind) -> bool:
+    """Text equals the same text, and if it looks like the column's numbers or dates, also those written otherwise."""
+    if not isinstance(value, str):
+        return _word(value, kind) is None
+    given = kind_of_value(value)
+    return comparable(given, kind) and not given is kind is Kind.INTEGER
+
+
+def _texts(column: Column) -> pa.Array:
+    return pa.array(column.texts, pa.string())
+
+
+def _booleans(array: pa.Array) -> np.ndarray:
+    return np.array(array.to_numpy(zero_copy_only=False), dtype=bool)

@@ -1,0 +1,61 @@
+"""What a search over levels chose: in words, as facts, and as a column whose records stand on several levels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from oboro.decide.lattice.levels_by_class import Recoding
+from oboro.decide.lattice.problem import Node
+from oboro.decide.lattice.search import Found
+from oboro.decide.lattice.search_limits import Standing
+from oboro.table.dataset import Column
+from oboro.table.hierarchy import Hierarchy
+from oboro.table.values import STAR, texts_of
+
+__all__ = ["mixed", "progress", "runner_up", "warning"]
+
+
+def progress(step: str, standing: Standing) -> str:
+    """How far a search is, in words."""
+    best = "" if standing.loss is None else f", best loss {standing.loss:.4g}"
+    settled = f"{standing.evaluated} looked at, {standing.settled} of {standing.size} settled"
+    return f"{step}: choices of levels: {settled}{best}"
+
+
+def warning(found: Found) -> str:
+    """Why the best node may not be the best of all, and how far that one can be."""
+    why = {
+        "time": "the time limit was reached",
+        "interrupt": "the search was interrupted",
+        "size": f"there are too many choices of levels ({found.size}) to settle them all",
+    }
+    assert found.best is not None
+    assert found.stopped is not None
+    bound = "" if found.bound is None else f"; no choice loses less than {found.bound:.6g}"
+    return f"{why[found.stopped]}, so the best choice so far is taken: its loss is {found.best.loss:.6g}{bound}"
+
+
+def runner_up(node: Node) -> dict[str, Any]:
+    """A node that was looked at and is not the best; where its loss is not `exact`, it is at least so much."""
+    gone = node.suppressed + node.extra
+    return {"levels": list(node.levels), "loss": node.loss, "exact": node.settled, "suppressed": gone}
+
+
+def mixed(column: Column, hierarchy: Hierarchy, recoded: Recoding, a: int) -> Column:
+    """The column with each record on its own level; one look-up table over levels and codes."""
+    level_of = np.array([*(node[a] for node in recoded.nodes), 0], dtype=np.uint8)[recoded.rows]
+    used = [int(level) for level in np.unique(level_of[recoded.rows >= 0])]
+    gone = recoded.rows < 0
+    if len(used) == 1:
+        whole = hierarchy.generalize(column, used[0])
+        return whole.where(gone, STAR) if gone.any() else whole
+    labels = [pa.array(texts_of(hierarchy.levels[level].labels), pa.string()) for level in used]
+    starts = np.concatenate([[0], np.cumsum([len(part) for part in labels])])
+    table = np.zeros((max(used) + 1, len(column.values)), dtype=np.uint32)
+    for start, level in zip(starts, used, strict=False):
+        table[level] = hierarchy.levels[level].table + np.uint32(start)
+    out = Column(pa.concat_arrays(labels), table[level_of, column.codes]).tidy()
+    return out.where(gone, STAR) if gone.any() else out

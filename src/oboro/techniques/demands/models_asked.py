@@ -1,0 +1,142 @@
+"""What a class must keep beyond its size: as it stands in a recipe, for the deciding side, and for the verifier."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from oboro.decide.class_rules import Rule, alpha_rule, closeness_rule, diversity_rule
+from oboro.table.dataset import Column
+from oboro.table.hierarchy import Hierarchy
+from oboro.verifier.models import AlphaK, DistinctLDiversity, EntropyLDiversity, Model, RecursiveLDiversity, TCloseness
+
+__all__ = ["Alpha", "Closeness", "Demand", "Diversity", "Presence"]
+
+
+class Demand(BaseModel):
+    """A demand on one sensitive column."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    @property
+    def hierarchical(self) -> bool:
+        """Whether the demand needs the sensitive column's hierarchy (`tree`)."""
+        return False
+
+    def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
+        """What the verifier is to check."""
+        raise NotImplementedError
+
+    def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:
+        """What the search decides by."""
+        raise NotImplementedError
+
+    def words(self, sensitive: str) -> str:
+        """The demand in words."""
+        raise NotImplementedError
+
+
+class Diversity(Demand):
+    """How diverse a sensitive attribute must be within each class."""
+
+    l: float = Field(ge=1, allow_inf_nan=False)  # noqa: E741  (the literature's letter)
+    """distinct: how many different values; entropy: at least log l; recursive: from which rank on values are rare."""
+    kind: Literal["distinct", "entropy", "recursive"] = "distinct"
+    """distinct, entropy or recursive."""
+    c: float | None = Field(None, gt=0, allow_inf_nan=False)
+    """recursive: the most frequent value occurs less than c times as often as the rare ones together."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Diversity:
+        if (self.kind == "recursive") != (self.c is not None):
+            raise ValueError("c: recursive diversity needs it, the other kinds take none")
+        if self.kind != "entropy" and self.l != int(self.l):
+            raise ValueError(f"l: {self.kind} diversity counts values, so l must be a whole number")
+        return self
+
+    def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
+        """Distinct, entropy or recursive l-diversity."""
+        if self.kind == "entropy":
+            return EntropyLDiversity(sensitive=sensitive, l=self.l)
+        if self.c is None:
+            return DistinctLDiversity(sensitive=sensitive, l=int(self.l))
+        return RecursiveLDiversity(sensitive=sensitive, c=self.c, l=int(self.l))
+
+    def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:
+        """Distinct, entropy or recursive l-diversity."""
+        return diversity_rule(sensitive, column, l=self.l, kind=self.kind, c=self.c or 1.0)
+
+    def words(self, sensitive: str) -> str:
+        """The demand in words."""
+        if self.kind == "recursive":
+            return f"{sensitive!r} is recursively ({self.c:.4g}, {self.l:.4g})-diverse"
+        if self.kind == "entropy":
+            return f"the entropy of {sensitive!r} is at least log {self.l:.4g}"
+        return f"{sensitive!r} takes at least {self.l:.4g} different values"
+
+
+class Closeness(Demand):
+    """How close a sensitive attribute's distribution within each class must be to that of the whole table."""
+
+    t: float = Field(ge=0, le=1)
+    """The greatest distance allowed."""
+    distance: Literal["equal", "ordered", "hierarchical"] = "equal"
+    """equal: every two values are equally far apart; ordered: by rank; hierarchical: by the attribute's hierarchy."""
+
+    @property
+    def hierarchical(self) -> bool:
+        """Whether the distance is the hierarchical one."""
+        return self.distance == "hierarchical"
+
+    def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
+        """t-closeness."""
+        return TCloseness(sensitive=sensitive, t=self.t, distance=self.distance, hierarchy=tree)
+
+    def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:
+        """t-closeness."""
+        return closeness_rule(sensitive, column, t=self.t, distance=self.distance, hierarchy=tree)
+
+    def words(self, sensitive: str) -> str:
+        """The demand in words."""
+        return f"{sensitive!r} is spread as in the whole table up to {self.t:.4g} ({self.distance} distance)"
+
+
+class Presence(BaseModel):
+    """How large a part of the people who look like a class may be in the table."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    min: float = Field(0.0, ge=0, le=1)
+    """The least part: above 0, nobody's absence is certain."""
+    max: float = Field(1.0, gt=0, le=1)
+    """The greatest part: below 1, nobody's presence is certain."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Presence:
+        if self.min > self.max:
+            raise ValueError("min: must not be above max")
+        return self
+
+
+class Alpha(Demand):
+    """How large a part of each class one sensitive value may make up."""
+
+    alpha: float = Field(gt=0, le=1)
+    """The greatest part allowed."""
+    value: str | None = None
+    """The one value that counts; without it every value does."""
+
+    def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
+        """(α, k)-anonymity."""
+        return AlphaK(sensitive=sensitive, alpha=self.alpha, value=self.value)
+
+    def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:
+        """(α, k)-anonymity."""
+        return alpha_rule(sensitive, column, alpha=self.alpha, value=self.value)
+
+    def words(self, sensitive: str) -> str:
+        """The demand in words."""
+        if self.value is None:
+            return f"no value of {sensitive!r} makes up more than {self.alpha:.4g}"
+        return f"the value named makes up no more than {self.alpha:.4g} of {sensitive!r}"

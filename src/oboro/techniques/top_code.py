@@ -1,0 +1,198 @@
+"""Top and bottom coding: the few very large or very small values become one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field, model_validator
+
+from oboro.decide.outliers import Outliers
+from oboro.errors import ColumnError
+from oboro.table.dataset import Column, Dataset
+from oboro.table.schema import Schema
+from oboro.table.values import Kind, from_numbers, texts_of
+from oboro.techniques.base import Outcome, Technique, Work
+from oboro.techniques.columns.named_values import Value, kind_of_value, place, shown
+
+__all__ = ["BottomCode", "TopCode"]
+
+WHOLE = (Kind.INTEGER, Kind.DATE)
+
+
+class _Code(Technique):
+    """What top and bottom coding share: finding the bound, and writing it."""
+
+    top: ClassVar[bool]
+
+    attribute: str
+    """The column; it holds numbers or dates."""
+    at: Value | None = None
+    """The bound: a number, or a date such as 2020-01-31."""
+    percentile: float | None = Field(None, gt=0, lt=100)
+    """The bound is this percentile of the column (nearest rank, missing values left out)."""
+    outliers: Outliers | None = None
+    """The bound is where the column's outliers begin (method robust_z or iqr)."""
+    label: str | None = Field(None, min_length=1)
+    """Write this text instead of the bound, for the bound itself too; the column becomes text."""
+
+    @model_validator(mode="after")
+    def _one_bound(self) -> Self:
+        if sum(bound is not None for bound in (self.at, self.percentile, self.outliers)) != 1:
+            raise ValueError("give exactly one of at, percentile and outliers")
+        if self.outliers is not None and self.outliers.method not in ("robust_z", "iqr"):
+            raise ValueError(f"outliers: {self.outliers.method} gives no bound; use the method robust_z or iqr")
+        if self.outliers is not None and set(self.outliers.attributes or ()) - {self.attribute}:
+            raise ValueError(f"outliers: leave attributes out; the bound is that of {self.attribute!r}")
+        return self
+
+    def run(self, work: Work) -> Outcome:
+        """Decide on the dictionary; rows are only looked up."""
+        work.schema.require(work.data, [self.attribute], self.step)
+        column = work.data[self.attribute]
+        numbers = column.numbers(self.attribute)
+        bound = self._bound(work.data, column, numbers)
+        beyond = self._beyond(numbers, bound)
+        coded = (
+            self._labelled(column, beyond) if self.label is not None else self._moved(column, numbers, beyond, bound)
+        )
+        facts = {
+            "attribute": self.attribute,
+            "bound": _plain(bound, column.kind),
+            "records": work.data.rows,
+            "coded": int(column.counts[beyond].sum()),
+        }
+        return Outcome(work.data.with_columns({self.attribute: coded}), work.schema, facts)
+
+    def _bound(self, data: Dataset, column: Column, numbers: np.ndarray) -> float:
+        """Where the line is cut; NaN (nothing lies beyond) where every value is missing."""
+        if self.at is not None:
+            bound = place(self.at, column, self.attribute)
+            if self.label is None and column.kind in WHOLE and not np.isnan(bound) and not bound.is_integer():
+                what = "whole numbers" if column.kind is Kind.INTEGER else "days"
+                raise ColumnError(
+                    f"{self.attribute}: holds {what}, so {shown(self.at)} cannot be written; give a whole bound"
+                )
+            return bound
+        if self.percentile is not None:
+            return _percentile(numbers, column.counts, self.percentile)
+        assert self.outliers is not None
+        low, high = self.outliers.bounds(data, self.attribute)
+        bound = high if self.top else low
+        if self.label is not None or column.kind is Kind.NUMBER or not np.isfinite(bound):
+            return bound
+        return float(floor(bound) if self.top else ceil(bound))  # towards the rest: no whole value lies between
+
+    def _beyond(self, numbers: np.ndarray, bound: float) -> np.ndarray:
+        """The dictionary entries to replace. A label such as "90+" covers the bound too."""
+        if self.label is not None:
+            return numbers >= bound if self.top else numbers <= bound
+        return numbers > bound if self.top else numbers < bound
+
+    def _labelled(self, column: Column, beyond: np.ndarray) -> Column:
+        if not beyond.any():
+            return Column(pa.array(column.texts, pa.string()), column.codes)
+        texts = pa.array([*column.texts, self.label], pa.string())
+        return column.recode(np.where(beyond, len(beyond), np.arange(len(beyond))), texts)
+
+    def _moved(self, column: Column, numbers: np.ndarray, beyond: np.ndarray, bound: float) -> Column:
+        """With the bound as the column writes it, if it does: else those moved there could be told from those there."""
+        if not beyond.any():
+            return column
+        values, codes = column.values, np.arange(len(beyond))
+        same = np.flatnonzero(numbers == bound)
+        if same.size == 0:
+            values = pa.concat_arrays([values, self._written(bound, column)])
+        return column.recode(np.where(beyond, same[0] if same.size else len(codes), codes), values)
+
+    def _written(self, bound: float, column: Column) -> pa.Array:
+        type_ = column.values.type
+        value = from_numbers(np.array([bound]), column.kind)
+        if pa.types.is_string(type_) or pa.types.is_large_string(type_):
+            as_given = isinstance(self.at, str) and kind_of_value(self.at) is column.kind
+            return pa.array([self.at] if as_given else texts_of(value), type_)
+        try:
+            return value.cast(type_)
+        except pa.ArrowInvalid:
+            raise ColumnError(
+                f"{self.attribute}: the bound {texts_of(value)[0]} does not fit the column's type {type_}; "
+                "give one that does, or a label"
+            ) from None
+
+    def explain(self, schema: Schema) -> str:
+        """Which values become what."""
+        side, open_ = ("above", "or more") if self.top else ("below", "or less")
+        bound = self._bound_words()
+        if self.label is not None:
+            plan = f"Replace every {self.attribute!r} of {bound} {open_} by {self.label!r}; the column becomes text."
+        else:
+            plan = f"Replace every {self.attribute!r} {side} {bound} by that bound."
+        return f"{plan} Missing values and all others stay as they are."
+
+    def _bound_words(self) -> str:
+        if self.at is not None:
+            return shown(self.at)
+        if self.percentile is not None:
+            return (
+                f"its percentile {self.percentile:.10g} (the smallest value that at least {self.percentile:.10g} % of "
+                "the records, missing ones left out, do not exceed)"
+            )
+        assert self.outliers is not None
+        return f"the bound where outliers begin by the method {self.outliers.method}"
+
+
+class TopCode(_Code):
+    """Replace every value above a bound by the bound, or from the bound on by a label: large values single people out.
+
+    Given: a column of numbers or dates and a bound: `at` a value, at a `percentile`, or where `outliers` begin. The
+    percentile is the nearest rank: the value at place ⌈percentile · records / 100⌉ among those that have one, in
+    order. Numbers are compared as float64: exact up to 2**53.
+    Promises: no value above the bound is left; with a label none from the bound on. Every other value, missing ones
+    included, is exactly as it was; whole numbers stay whole, dates dates, and without a label the column's type stays.
+    Checked by: tests/test_coding.py, against a comparison row by row.
+
+    >>> TopCode(attribute="age", at=90).apply({"age": [31, 97, None]})
+    {'age': [31, 90, None]}
+    >>> TopCode(attribute="age", at=90, label="90+").apply({"age": [31, 90, 97]})
+    {'age': ['31', '90+', '90+']}
+    """
+
+    step: ClassVar[str] = "top_code"
+    top: ClassVar[bool] = True
+
+
+class BottomCode(_Code):
+    """Replace every value below a bound by the bound, or from there down by a label: small values single people out.
+
+    Given: as for `TopCode`; the percentile is a low one (1 leaves the lowest hundredth at the bound).
+    Promises: no value below the bound is left; with a label none from the bound down. The rest as for `TopCode`.
+    Checked by: tests/test_coding.py, against a comparison row by row.
+
+    >>> BottomCode(attribute="born", at="1930-01-01").apply({"born": ["1921-05-06", "1987-01-31"]})
+    {'born': ['1930-01-01', '1987-01-31']}
+    """
+
+    step: ClassVar[str] = "bottom_code"
+    top: ClassVar[bool] = False
+
+
+def _percentile(numbers: np.ndarray, counts: np.ndarray, percentile: float) -> float:
+    """The nearest-rank percentile over rows, from distinct numbers and their counts; NaN where there are none."""
+    order = np.argsort(numbers)[: int((~np.isnan(numbers)).sum())]  # NaN sorts last
+    upto = np.cumsum(counts[order])
+    if order.size == 0:
+        return float("nan")
+    rank = ceil(Fraction(repr(percentile)) * int(upto[-1]) / 100)  # exact: 7 % of 100 is the 7th, not the 8th
+    return float(numbers[order[np.searchsorted(upto, rank)]])
+
+
+def _plain(bound: float, kind: Kind) -> Any:
+    """The bound for a report: a number, or a date as text."""
+    if not np.isfinite(bound):
+        return None
+    if kind in (Kind.DATE, Kind.DATETIME):
+        return texts_of(from_numbers(np.array([bound]), kind))[0]
+    return int(bound) if bound.is_integer() else bound

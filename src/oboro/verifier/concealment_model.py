@@ -1,0 +1,75 @@
+"""k-concealment as a model that a release is judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from oboro.table.dataset import Dataset
+from oboro.table.hierarchy import Hierarchy
+from oboro.verifier.classes import Classes
+from oboro.verifier.matching import correspondence, relation
+from oboro.verifier.models import EMPTY, Model
+from oboro.verifier.verdict import Verdict
+
+__all__ = ["KConcealment"]
+
+
+class KConcealment(Model):
+    """Every released record can be k people's, and everybody can be behind k released records (Tassa et al. 2012).
+
+    Unlike other models this one looks at the originals too: what a record can correspond to depends on who there is.
+    """
+
+    most: ClassVar[bool] = False
+
+    k: int = Field(ge=1)
+    """the least number of people that a released record can correspond to, and of records for a person"""
+    originals: Dataset = Field(repr=False)
+    """what an attacker may know: the quasi-identifiers of everybody, before"""
+    hierarchies: Mapping[str, Hierarchy] = Field(default_factory=dict, repr=False)
+    """for columns that were released by the labels of a hierarchy"""
+
+    def describe(self) -> str:
+        """The model in words."""
+        return f"{self.k}-concealment"
+
+    @property
+    def required(self) -> float:
+        """The least number of candidates."""
+        return self.k
+
+    def judge(self, classes: Classes) -> Verdict:
+        """Match originals and released records in all possible ways. A quasi-identifier that is gone counts no more."""
+        released = classes.data
+        if released.rows == 0:
+            return self.vacuous(EMPTY)
+        quasi = [name for name in self.originals if name in released]
+        found = correspondence(relation(self.originals, released, quasi, self.hierarchies))
+        if not found.possible:
+            note = "the released records cannot all be the originals'; a value was changed or is not understood"
+            return Verdict(False, self.describe(), self.k, None, released.rows, released.rows, released.rows, (), note)
+        # Whoever may have been left out is hidden by that too, so people count only where everybody was released.
+        everybody = found.records if released.rows == self.originals.rows else found.records[:0]
+        scores = np.concatenate([found.candidates, everybody])
+        verdict = Verdict.of(
+            self.describe(), self.k, scores, scores < self.k, np.ones(scores.size, dtype=np.int64), self.most
+        )
+        return replace(
+            verdict, worst_sizes=tuple(np.sort(scores)[: len(verdict.worst_sizes)].tolist()), note=_words(verdict)
+        )
+
+
+def _words(verdict: Verdict) -> str:
+    if verdict.holds:
+        return (
+            f"every released record can be {verdict.achieved:g} people's or more, and everybody can be behind as many"
+        )
+    return (
+        f"{verdict.broken_groups} of {verdict.groups} released records and people have fewer than {verdict.required:g} "
+        f"candidates, the worst {verdict.achieved:g}"
+    )

@@ -1,0 +1,281 @@
+"""Privacy models: what must be true of every class of records that look alike.
+
+A class is the set of records that agree on every quasi-identifier of the released table; a missing value and `*` are
+values like any other, in quasi-identifiers and in sensitive columns. Each model gives every class a score and says
+which classes break it.
+
+Comparisons are exact: counts are compared as whole numbers, ratios after one single division, which rounds a limit
+such as 0.3 and a frequency of 3/10 to the same number. Only entropies need logarithms; a class within 1e-9 of the
+limit is decided again with 50 digits (`entropy_at_least`), so that rounding neither breaks a kept promise nor hides a
+broken one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
+
+from oboro.table.dataset import Column, Dataset
+from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.table.value_counts import Tally, clean
+from oboro.verifier import kernels
+from oboro.verifier.classes import Classes
+from oboro.verifier.closeness import equal_distances, hierarchical_distances, ordered_distances
+from oboro.verifier.entropy import entropies, entropy_at_least
+from oboro.verifier.verdict import Verdict
+
+__all__ = [
+    "AlphaK",
+    "DistinctLDiversity",
+    "EntropyLDiversity",
+    "KAnonymity",
+    "Model",
+    "RecursiveLDiversity",
+    "SensitiveModel",
+    "TCloseness",
+]
+
+EMPTY = "the table has no records"
+
+
+class Model(BaseModel):
+    """A privacy model with its parameters."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        use_attribute_docstrings=True,
+        arbitrary_types_allowed=True,
+        coerce_numbers_to_str=True,
+    )
+
+    most: ClassVar[bool] = True  # whether a higher score is worse
+
+    def describe(self) -> str:
+        """The model in words, with its parameters."""
+        raise NotImplementedError
+
+    @property
+    def required(self) -> float:
+        """The limit that every class must keep."""
+        raise NotImplementedError
+
+    def check(self, data: Dataset, quasi: Sequence[str]) -> Verdict:
+        """Regroup the released table by its quasi-identifiers and judge every class. An empty table breaks nothing."""
+        return self.judge(Classes.of(data, quasi))
+
+    def judge(self, classes: Classes) -> Verdict:
+        """Judge classes that were already formed."""
+        if classes.data.rows == 0:
+            return self.vacuous(EMPTY)
+        scores, broken = self._scores(classes)
+        return Verdict.of(self.describe(), self.required, scores, broken, classes.sizes, self.most)
+
+    def vacuous(self, note: str) -> Verdict:
+        """The verdict where nothing can break the model."""
+        return Verdict.vacuous(self.describe(), self.required, note)
+
+    def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
+        """For each class its score and whether it breaks the model."""
+        raise NotImplementedError
+
+
+class KAnonymity(Model):
+    """Every class holds at least k records (Sweeney 2002)."""
+
+    most: ClassVar[bool] = False
+
+    k: int = Field(ge=1)
+    """the least number of records that must look alike"""
+
+    def describe(self) -> str:
+        """The model in words."""
+        return f"{self.k}-anonymity"
+
+    @property
+    def required(self) -> float:
+        """The least class size."""
+        return self.k
+
+    def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
+        return classes.sizes, classes.sizes < self.k
+
+
+class SensitiveModel(Model):
+    """A model of how one sensitive column is spread within the classes."""
+
+    sensitive: str
+    """the sensitive column"""
+
+    def _tally(self, classes: Classes) -> Tally:
+        column = self._column(classes)
+        return classes.tally(column.codes, len(column.values))
+
+    def _column(self, classes: Classes) -> Column:
+        return clean(classes.data[self.sensitive])
+
+
+class DistinctLDiversity(SensitiveModel):
+    """Every class holds at least l different sensitive values (Machanavajjhala et al. 2007)."""
+
+    most: ClassVar[bool] = False
+
+    l: int = Field(ge=1)  # noqa: E741  (the field's own name)
+    """the least number of different sensitive values in every class"""
+
+    def describe(self) -> str:
+        """The model in words."""
+        return f"distinct {self.l}-diversity of {self.sensitive}"
+
+    @property
+    def required(self) -> float:
+        """The least number of different values."""
+        return self.l
+
+    def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
+        distinct = self._tally(classes).distinct
+        return distinct, distinct < self.l
+
+
+class EntropyLDiversity(SensitiveModel):
+    """The entropy of the sensitive values of every class is at least log l (Machanavajjhala et al. 2007).
+
+    Scored by exp(entropy): how many equally frequent values would be as uncertain.
+    """
+
+    most: ClassVar[bool] = False
+
+    l: float = Field(ge=1, allow_inf_nan=False)  # noqa: E741
+    """entropy at least log l; need not be a whole number"""
+
+    def describe(self) -> str:
+        """The model in words."""
+        return f"entropy {self.l:g}-diversity of {self.sensitive}"
+
+    @property
+    def required(self) -> float:
+        """The least effective number of values."""
+        return self.l
+
+    def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
+        tally = self._tally(classes)
+        entropy = entropies(tally, classes.sizes)
+        uniform = tally.most_frequent * tally.distinct == classes.sizes
+        effective = np.where(uniform, tally.distinct, np.exp(entropy))  # exact where it can be
+        return effective, ~entropy_at_least(self.l, entropy, tally)
+
+
+class RecursiveLDiversity(SensitiveModel):
+    """In every class r₁ < c · (r_l + … + r_m), where r₁ ≥ r₂ ≥ … count its m sensitive values (Machanavajjhala et al.
+    2007).
+
+    Scored by r₁ / (r_l + … + r_m), which must stay below c; a class with fewer than l values has no such number and
+    is broken.
+    """
+
+    c: float = Field(gt=0, allow_inf_nan=False)
+    """how many times the rarer values together may be outnumbered by the most frequent one"""
+    l: int = Field(ge=1)  # noqa: E741
+    """from which rank on values count as rarer"""
+
+    def describe(self) -> str:
+        """The model in words."""
+        return f"recursive ({self.c:g}, {self.l})-diversity of {self.sensitive}"
+
+    @property
+    def required(self) -> float:
+        """The ratio that must not be reached."""
+        return self.c
+
+    def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
+        tally = self._tally(classes)
+        head = np.empty(len(classes.sizes), np.int64)
+        kernels.largest(tally.counts, tally.starts, self.l - 1, head)
+        rest = classes.sizes - head
+        ratio = np.full(rest.size, np.inf)
+        np.divide(tally.most_frequent, rest, out=ratio, where=rest > 0)
+        return ratio, ~(ratio < self.c)
+
+
+class TCloseness(SensitiveModel):
+    """The sensitive values of every class are spread as in the whole table, up to a distance t (Li et al. 2007).
+
+    The distance is the earth mover's: `equal` (every two values are 1 apart: total variation), `ordered` (ranks of
+    the sorted values, neighbours 1 / (m − 1) apart) or `hierarchical` (height of the lowest common ancestor over the
+    hierarchy's height).
+    """
+
+    t: float = Field(ge=0, le=1)
+    """the greatest distance allowed"""
+    distance: Literal["equal", "ordered", "hierarchical"] = "equal"
+    """how far two sensitive values are apart"""
+    hierarchy: HierarchySpec | SkipJsonSchema[Hierarchy] | None = None
+    """for the hierarchical distance: a hierarchy of the sensitive column"""
+    order: tuple[str, ...] | None = None
+    """for the ordered distance: all values in their order; without it numbers, dates and text sort as such"""
+
+    @model_validator(mode="after")
+    def _fits(self) -> TCloseness:
+        if (self.distance == "hierarchical") != (self.hierarchy is not None):
+            raise ValueError("hierarchy: the hierarchical distance needs one, the other distances take none")
+        if self.order is not None and self.distance != "ordered":
+            raise ValueError("order: only the ordered distance takes one")
+        return self
+
+    def describe(self) -> str:
+        """The model in words."""
+        return f"{self.t:g}-closeness of {self.sensitive} ({self.distance} distance)"
+
+    @property
+    def required(self) -> float:
+        """The greatest distance."""
+        return self.t
+
+    def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
+        distances = self._distances(classes, self._column(classes))
+        return distances, distances > self.t
+
+    def _distances(self, classes: Classes, column: Column) -> np.ndarray:
+        if self.distance == "ordered":
+            return ordered_distances(classes, column, self.sensitive, self.order)
+        if self.hierarchy is not None:
+            return hierarchical_distances(classes, column, self.sensitive, self.hierarchy)
+        return equal_distances(classes, column)
+
+
+class AlphaK(SensitiveModel):
+    """In every class each sensitive value, or one given value, makes up at most the part α of the records (Wong et
+    al. 2006).
+
+    This is the α of (α, k)-anonymity; `KAnonymity` beside it is the k.
+    """
+
+    alpha: float = Field(gt=0, le=1)
+    """the greatest relative frequency of a sensitive value within a class"""
+    value: str | None = None
+    """the one value that counts, as text; without it every value counts, missing too"""
+
+    def describe(self) -> str:
+        """The model in words."""
+        of = self.sensitive if self.value is None else f"one value of {self.sensitive}"
+        return f"(α, k)-anonymity with α = {self.alpha:g} for {of}"
+
+    @property
+    def required(self) -> float:
+        """The greatest relative frequency."""
+        return self.alpha
+
+    def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
+        share = self._most_frequent(classes) / classes.sizes
+        return share, share > self.alpha
+
+    def _most_frequent(self, classes: Classes) -> np.ndarray:
+        if self.value is None:
+            return self._tally(classes).most_frequent
+        column = self._column(classes)
+        held = np.array([text == self.value for text in column.texts], dtype=bool)[column.codes]
+        return np.bincount(classes.groups.labels[held], minlength=len(classes.sizes))

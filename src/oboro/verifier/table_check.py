@@ -1,0 +1,183 @@
+"""Does a released table keep its promise? Regroup it and look; never ask how it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from oboro.errors import UsageError, listing
+from oboro.table.dataset import Dataset
+from oboro.table.frames import Frame
+from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.verifier.classes import Classes
+from oboro.verifier.models import (
+    AlphaK,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    KAnonymity,
+    Model,
+    RecursiveLDiversity,
+    SensitiveModel,
+    TCloseness,
+)
+from oboro.verifier.population_models import DeltaPresence, KMap
+from oboro.verifier.risk_limits import AverageRisk, MaximumRisk
+from oboro.verifier.verdict import Verdict, Verification
+
+__all__ = ["Promise", "Verdict", "Verification", "verify"]
+
+MODELS = ("k", "l", "t", "alpha", "maximum_risk", "average_risk", "k_map", "presence")
+KINDS = ("distinct", "entropy", "recursive")
+PARTNERS = (("kind", "l"), ("distance", "t"), ("hierarchy", "t"), ("order", "t"), ("value", "alpha"))
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a step promises of the released table: models over its quasi-identifiers."""
+
+    step: str
+    quasi: tuple[str, ...]
+    models: tuple[Model, ...]
+
+    def verify(self, data: Dataset) -> Verification:
+        """Judge the released table as it is now.
+
+        A quasi-identifier that is no longer released no longer counts: classes over fewer columns are unions of the
+        promised ones. A model of a sensitive column that is no longer released holds vacuously, and its verdict says
+        so.
+        """
+        quasi = [name for name in self.quasi if name in data]
+        classes = Classes.of(data, quasi)
+        return Verification.of([_judge(model, classes) for model in self.models], quasi)
+
+
+def _judge(model: Model, classes: Classes) -> Verdict:
+    if isinstance(model, SensitiveModel) and model.sensitive not in classes.data:
+        return model.vacuous(f"the column {model.sensitive!r} is not released")
+    return model.judge(classes)
+
+
+def verify(
+    frame: Any,
+    *,
+    quasi: Sequence[str],
+    k: int | None = None,
+    sensitive: str | Sequence[str] | None = None,
+    l: float | None = None,  # noqa: E741  (the literature's letter, and what people type)
+    kind: str = "distinct",
+    c: float | None = None,
+    t: float | None = None,
+    distance: str = "equal",
+    hierarchy: Hierarchy | HierarchySpec | Mapping[str, Any] | None = None,
+    order: Sequence[str] | None = None,
+    alpha: float | None = None,
+    value: str | None = None,
+    maximum_risk: float | None = None,
+    average_risk: float | None = None,
+    population: Any = None,
+    k_map: int | None = None,
+    presence: tuple[float, float] | None = None,
+    hierarchies: Mapping[str, Any] | None = None,
+) -> Verification:
+    """Check privacy models on a released table alone: a pandas, polars or pyarrow frame, or a `Dataset`.
+
+    Records that agree on every `quasi` column form a class; a missing value and `*` are values like any other. An
+    empty table holds vacuously. With several `sensitive` columns each is judged on its own.
+
+    - `k`: every class has at least k records.
+    - `l` with `kind`: every class has l distinct sensitive values, entropy ≥ log l, or recursive (`c`, l)-diversity.
+    - `t` with `distance`: every class is spread as the whole table, up to t; `hierarchy` and `order` are for the
+      distances so called.
+    - `alpha`: no sensitive value (or not `value`) makes up more than this part of a class.
+    - `maximum_risk`, `average_risk`: nobody, or nobody on average, is recognised with a higher probability.
+    - with `population`, a table of everybody (the same columns, not generalized; `hierarchies` explain the labels):
+      `k_map`: so many of them look like every class; `presence`: the least and the greatest part of them in the table.
+
+    >>> verify({"sex": ["F", "F", "M"]}, quasi=["sex"], k=2).sentence()
+    '2-anonymity is broken in 1 of 2 groups (1 record; required 2, achieved 1; sizes of the worst groups: 1).'
+    """
+    names = [sensitive] if isinstance(sensitive, str) else list(sensitive or ())
+    columns = [quasi] if isinstance(quasi, str) else list(quasi)
+    options = {"l": l, "kind": kind, "c": c, "t": t, "distance": distance, "hierarchy": hierarchy, "order": order}
+    limits = {"maximum_risk": maximum_risk, "average_risk": average_risk, "k_map": k_map, "presence": presence}
+    _require(columns, names, k=k, alpha=alpha, value=value, **options, **limits)
+    _require_population(population, k_map=k_map, presence=presence, hierarchies=hierarchies)
+    models: list[Model] = [] if k is None else [_build(KAnonymity, k=k)]
+    models += [] if maximum_risk is None else [_build(MaximumRisk, risk=maximum_risk)]
+    models += [] if average_risk is None else [_build(AverageRisk, risk=average_risk)]
+    models += _of_population(population, hierarchies or {}, k_map, presence)
+    for name in names:
+        if l is not None:
+            models.append(_diversity(name, kind, l, c))
+        if t is not None:
+            models.append(_build(TCloseness, sensitive=name, t=t, distance=distance, hierarchy=hierarchy, order=order))
+        if alpha is not None:
+            models.append(_build(AlphaK, sensitive=name, alpha=alpha, value=value))
+    data = Frame.read(frame).data
+    data.select(names)  # a misspelt sensitive column must not pass for a checked one
+    classes = Classes.of(data, columns)
+    return Verification.of([model.judge(classes) for model in models], columns)
+
+
+def _of_population(
+    population: Any, hierarchies: Mapping[str, Any], k_map: int | None, presence: tuple[float, float] | None
+) -> list[Model]:
+    if population is None:
+        return []
+    everybody: dict[str, Any] = {"population": Frame.read(population).data, "hierarchies": hierarchies}
+    models = [] if k_map is None else [_build(KMap, k=k_map, **everybody)]
+    if presence is not None:
+        models.append(_build(DeltaPresence, low=presence[0], high=presence[1], **everybody))
+    return models
+
+
+def _require_population(population: Any, **given: Any) -> None:
+    asked = [name for name in ("k_map", "presence") if given[name] is not None]
+    if asked and population is None:
+        raise UsageError(f"{', '.join(asked)}: needs a population: a table of everybody, with the same columns")
+    if population is not None and not asked:
+        raise UsageError("population: has no effect without k_map or presence; give one of them")
+    if given["hierarchies"] and population is None:
+        raise UsageError("hierarchies: explain labels to a population; give population too")
+
+
+def _diversity(name: str, kind: str, l: float, c: float | None) -> Model:  # noqa: E741
+    if kind == "distinct":
+        return _build(DistinctLDiversity, sensitive=name, l=l)
+    if kind == "entropy":
+        return _build(EntropyLDiversity, sensitive=name, l=l)
+    return _build(RecursiveLDiversity, sensitive=name, l=l, c=c)
+
+
+def _build(model: Callable[..., Model], **parameters: Any) -> Model:
+    try:
+        return model(**parameters)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        message = first["msg"].removeprefix("Value error, ")
+        got = f"{where}: {message}; got {first['input']!r}" if where in parameters else f"{where} {message}".strip()
+        raise UsageError(got) from None
+
+
+def _require(quasi: list[str], sensitive: list[str], **given: Any) -> None:
+    """Raise a `UsageError` for questions that make no sense."""
+    if not quasi:
+        raise UsageError("quasi: name at least one column; the columns that others may know form the classes")
+    if all(given[name] is None for name in MODELS):
+        raise UsageError(f"nothing to verify: give at least one of {', '.join(MODELS)}")
+    if not sensitive and (needs := [name for name in ("l", "t", "alpha") if given[name] is not None]):
+        raise UsageError(f"{', '.join(needs)}: needs a sensitive column; name it with sensitive=")
+    if both := [name for name in sensitive if name in quasi]:
+        raise UsageError(f"sensitive: {listing(both)} is a quasi-identifier too; a column is either known or secret")
+    if given["kind"] not in KINDS:
+        raise UsageError(f"kind: must be one of {listing(KINDS)}; got {given['kind']!r}")
+    if (given["kind"] == "recursive") != (given["c"] is not None):
+        raise UsageError("c: recursive diversity needs it, the other kinds take none; give for example c=3")
+    idle = {"kind": given["kind"] == "distinct", "distance": given["distance"] == "equal"}
+    for name, partner in PARTNERS:
+        if given[partner] is None and not idle.get(name, given[name] is None):
+            raise UsageError(f"{name}: has no effect without {partner}; give both or neither")

@@ -1,0 +1,102 @@
+"""Whether a window kept its promise, from what came out alone.
+
+The condition of the paper (Yamayoshi et al., 2.4): for every released record U_i, at least k of U_1 … U_{i + W − 1} are equal to it
+in all attributes. Without `window`: among all that was released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from oboro.errors import ColumnError, UsageError, listing
+from oboro.table.dataset import Dataset
+from oboro.table.frames import Frame
+from oboro.verifier.verdict import Verdict, Verification
+
+__all__ = ["verify_window"]
+
+
+def verify_window(
+    released: Any,
+    *,
+    attributes: Sequence[str],
+    k: int,
+    window: int | None = None,
+    sensitive: str | None = None,
+    l: int = 1,  # noqa: E741  (the literature's letter)
+    people: Sequence[Any] | None = None,
+) -> Verification:
+    """Check that every released combination of the attributes occurs k times, and within the window. O(n log n).
+
+    `released` are the records in the order in which they came out, a list or a frame. With `sensitive` they must also have `l`
+    different values of it; with `people` (whose record each is, in the same order) be of k different people.
+
+    >>> verify_window([{"x": 1.5}, {"x": 1.5}], attributes=["x"], k=2, window=2).holds
+    True
+    >>> verify_window([{"x": 1.5}, {"x": 3.0}, {"x": 1.5}, {"x": 3.0}], attributes=["x"], k=2, window=2).sentence()
+    '2-anonymity within 2 records is broken in 2 of 2 groups (4 records; required 2, achieved 1; sizes of the worst groups: 2, 2).'
+    """
+    if k < 1 or (window is not None and window < 1):
+        raise UsageError(f"k and window must be 1 or more; got k = {k}, window = {window}")
+    where = f" within {window} records" if window is not None else ""
+    data = _data(released, [*attributes, *([sensitive] if sensitive else [])])
+    if not data.rows:
+        return Verification.of([Verdict.vacuous(f"{k}-anonymity{where}", k, "nothing was released")], attributes)
+    label = _labels(np.stack([data[name].codes.astype(np.int64) for name in attributes], axis=1))
+    sizes = np.bincount(label)
+    counted = _counted(label, window)
+    who = np.arange(data.rows) if people is None else _labels(np.array(_numbers(people, data.rows))[:, None])
+    verdicts = [_verdict(f"{k}-anonymity{where}", k, _different(label, who, counted), sizes)]
+    if sensitive:
+        secrets = data[sensitive].codes.astype(np.int64)
+        model = f"distinct {l}-diversity of {sensitive}{where}"
+        verdicts.append(_verdict(model, l, _different(label, secrets, counted), sizes))
+    return Verification.of(verdicts, attributes)
+
+
+def _data(released: Any, names: Sequence[str]) -> Dataset:
+    if isinstance(released, Sequence) and all(isinstance(record, Mapping) for record in released):
+        lacking = [name for name in names if any(name not in record for record in released)]
+        data = Dataset.of({name: [record.get(name) for record in released] for name in names})
+    else:
+        data = Frame.read(released).data
+        lacking = [name for name in names if name not in data]
+    if lacking:
+        raise ColumnError(f"what was released lacks {listing(lacking)}")
+    return data
+
+
+def _labels(rows: np.ndarray) -> np.ndarray:
+    """Equal rows have equal numbers, from 0 on."""
+    return np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+
+
+def _counted(label: np.ndarray, window: int | None) -> np.ndarray:
+    """Which records count for their group: those that came out within the window of its first one.
+
+    If the first one has k equals by then, every later one has them too: its own window reaches farther.
+    """
+    position = np.arange(label.size)
+    first = np.full(label.max() + 1, label.size)
+    np.minimum.at(first, label, position)
+    return position >= 0 if window is None else position <= first[label] + window - 1
+
+
+def _different(label: np.ndarray, values: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """How many different values each group has among those that count."""
+    pairs = np.unique(np.stack([label[counted], values[counted]], axis=1), axis=0)
+    return np.bincount(pairs[:, 0], minlength=int(label.max()) + 1)
+
+
+def _numbers(people: Sequence[Any], rows: int) -> list[int]:
+    if len(people) != rows:
+        raise UsageError(f"people: {len(people)} are named, but {rows} records were released; give one for each")
+    known: dict[Any, int] = {}
+    return [known.setdefault(person, len(known)) for person in people]
+
+
+def _verdict(model: str, required: int, scores: np.ndarray, sizes: np.ndarray) -> Verdict:
+    return Verdict.of(model, required, scores.astype(np.float64), scores < required, sizes, most=False)
