@@ -121,7 +121,7 @@ def streams(out: Path, people: Path) -> None:
         oboro("stream", "-r", recipe, "--from", people, "--to", out / f"stream-{mode}.ndjson", "--mode", mode)
     numbers = {
         **ROLES,
-        **dict.fromkeys(QUASI, {"role": "other"}),
+        **{name: {"role": "other"} for name in QUASI},
         "income": {"role": "quasi"},
         "amount": {"role": "quasi"},
     }

@@ -26,7 +26,6 @@ from oboro.measure.utility import suppressed_records
 from oboro.report.checklists.checklists import Material, checklists
 from oboro.report.distributions import compare
 from oboro.report.facts import AttackFacts, ColumnFacts, TableFacts, UniquenessFacts
-from oboro.report.page.blocks import few, percent
 from oboro.report.report import Report
 from oboro.report.sections.findings import title
 from oboro.report.usefulness import pair_facts, usefulness
@@ -34,6 +33,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.released_values import is_star
 from oboro.table.unread import Unread
+from oboro.text import few, percent
 from oboro.verifier.classes import class_sizes
 from oboro.verifier.verdict import Verification
 

@@ -6,10 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
 
-from oboro.report.page.blocks import count, number, percent
 from oboro.report.sections.findings import beaten, title
 from oboro.report.sections.first_screen import headline
 from oboro.report.text.language import translate
+from oboro.text import count, number, percent
 
 if TYPE_CHECKING:
     from oboro.report.report import Report

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from oboro.measure.identifiers import Finding
 from oboro.report.facts import AttackFacts, CheckItem
-from oboro.report.page.blocks import few
+from oboro.text import few
 
 __all__ = ["ISO_NAMES", "TO_STATE", "Both", "Material", "State", "item", "listed"]
 

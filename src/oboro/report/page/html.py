@@ -48,7 +48,7 @@ def _template() -> Any:
     """Everything that is put into the template is escaped there, once, except pictures: they come escaped."""
     import jinja2
 
-    source = files("oboro.report").joinpath("report.html.jinja").read_text(encoding="utf-8")
+    source = files("oboro.report.page").joinpath("report.html.jinja").read_text(encoding="utf-8")
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

@@ -8,22 +8,9 @@ from typing import TYPE_CHECKING, Any
 from oboro.attacks.few_attributes import UniqueByFew
 from oboro.report.facts import AttackFacts, CheckItem, Checklist, PairFacts, RateFacts, UniquenessFacts
 from oboro.report.page import charts
-from oboro.report.page.blocks import (
-    Block,
-    Cell,
-    Code,
-    Grid,
-    Notes,
-    Picture,
-    Pictures,
-    Section,
-    Text,
-    Tone,
-    count,
-    number,
-    percent,
-)
+from oboro.report.page.blocks import Block, Cell, Code, Grid, Notes, Picture, Pictures, Section, Text, Tone
 from oboro.report.text.language import Both, Data, translate
+from oboro.text import count, number, percent
 
 if TYPE_CHECKING:
     from oboro.report.report import Report

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oboro.report.page.blocks import CHECKLISTS, Answer, Answers, Tone, count, number, percent
+from oboro.report.page.blocks import CHECKLISTS, Answer, Answers, Tone
 from oboro.report.sections.findings import beaten, title
 from oboro.report.text.language import Both, translate
+from oboro.text import count, number, percent
 
 if TYPE_CHECKING:
     from oboro.report.report import Report

@@ -9,25 +9,10 @@ import yaml
 
 from oboro.report.checklists.checklists import ISO_NAMES
 from oboro.report.page import charts
-from oboro.report.page.blocks import (
-    Block,
-    Cell,
-    Code,
-    Facts,
-    Grid,
-    Notes,
-    Picture,
-    Pictures,
-    Section,
-    Text,
-    count,
-    few,
-    number,
-    size,
-    words,
-)
+from oboro.report.page.blocks import Block, Cell, Code, Facts, Grid, Notes, Picture, Pictures, Section, Text, words
 from oboro.report.text.japanese import JAPANESE
 from oboro.report.text.language import Both, Data, translate
+from oboro.text import count, few, number, size
 
 if TYPE_CHECKING:
     from oboro.report.report import Report

@@ -10,27 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from oboro.report.distributions import MISSING, OTHER, SPECIAL, SUPPRESSED, Bar, Distribution
 from oboro.report.page import charts
-from oboro.report.page.blocks import (
-    Block,
-    Card,
-    Cards,
-    Cell,
-    Grid,
-    Notes,
-    Picture,
-    Pictures,
-    Section,
-    Text,
-    count,
-    few,
-    number,
-    percent,
-)
+from oboro.report.page.blocks import Block, Card, Cards, Cell, Grid, Notes, Picture, Pictures, Section, Text
 from oboro.report.sections.findings import alone, attacks, checklist_sections, linking, pairs, stream, warnings
 from oboro.report.sections.first_screen import answers, constructed
 from oboro.report.sections.provenance import counting, evidence, recipe, solutions, steps
 from oboro.report.sections.utility_section import losses, statistics
 from oboro.report.text.language import Data
+from oboro.text import count, few, number, percent
 
 if TYPE_CHECKING:
     from oboro.report.facts import ColumnFacts

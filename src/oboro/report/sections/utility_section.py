@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from oboro.report.page.blocks import Block, Cell, Grid, Notes, Section, Text, number, words
+from oboro.report.page.blocks import Block, Cell, Grid, Notes, Section, Text, words
 from oboro.report.text.language import Both, Data, translate
+from oboro.text import number
 
 if TYPE_CHECKING:
     from oboro.report.report import Report

@@ -1,0 +1,76 @@
+"""Figures for people: the same in every language."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from unicodedata import east_asian_width
+
+__all__ = ["count", "few", "number", "percent", "size"]
+
+
+def count(value: int | None) -> str:
+    """A whole number for people.
+
+    >>> count(12345), count(None)
+    ('12,345', '–')
+    """
+    return "–" if value is None else f"{value:,}"
+
+
+def number(value: float | None) -> str:
+    """Four significant digits, four decimals at most: nobody acts on a fifth. Nothing but zero is called zero.
+
+    >>> number(0.123456), number(1234567.0), number(None), number(0.00001234), number(-0.00001)
+    ('0.1235', '1,234,567', '–', '< 0.0001', '> -0.0001')
+    """
+    if value is None:
+        return "–"
+    if value and abs(value) < 0.0001:
+        return "< 0.0001" if value > 0 else "> -0.0001"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{round(float(f'{value:.4g}'), 4):g}"
+
+
+def percent(value: float | None) -> str:
+    """A share for people; small ones keep two digits, and nothing but zero is called zero.
+
+    What is left of zero by the arithmetic of floats (the lower end of an interval) is zero.
+
+    >>> percent(0.2), percent(0.01234), percent(0.000001), percent(0), percent(1e-19)
+    ('20 %', '1.2 %', '< 0.01 %', '0 %', '0 %')
+    """
+    if value is None:
+        return "–"
+    if 1e-12 < value < 0.0001:
+        return "< 0.01 %"
+    return f"{float(f'{100 * value:.2g}') if 1e-12 < value < 0.1 else round(100 * value, 1):g} %"
+
+
+def few(names: Sequence[str], width: int = 160) -> str:
+    """Names with commas; of a long list the first ones, and how many more there are. Evidence has them all.
+
+    >>> few(["age", "sex"]), few(["a long name", "another one", "a third"], width=15)
+    ('age, sex', 'a long name … (+2)')
+    """
+    fit = sum(end <= width for end in accumulate(_width(name) + 2 for name in names)) or 1
+    more = len(names) - fit
+    return ", ".join(names[:fit]) + (f" … (+{more})" if more > 0 else "")
+
+
+def _width(text: str) -> int:
+    """In letters; Chinese and Japanese ones count twice."""
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def size(value: int) -> str:
+    """Bytes for people.
+
+    >>> size(999), size(20480), size(3_500_000)
+    ('999 B', '20.5 kB', '3.5 MB')
+    """
+    amount, unit = float(value), "B"
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if amount < 1000 or unit == "TB":
+            break
+        amount /= 1000
+    return f"{amount:.3g} {unit}"

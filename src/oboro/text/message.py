@@ -1,0 +1,166 @@
+"""A message: which one it is, and the values in it. Its words are looked up when somebody reads it."""
+
+from __future__ import annotations
+
+import string
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from oboro.errors import UsageError
+from oboro.text.figures import count, few, number, percent, size
+
+__all__ = ["LANGUAGES", "Message", "Words", "catalogue", "say"]
+
+LANGUAGES = ("en", "ja")
+COMMAS = {"en": ", ", "ja": "、"}
+
+
+class Message:
+    """An id and its values: figures, names from tables, other messages, or lists of these.
+
+    Text among the values is somebody's data (a column, a file) and the same in every language; words of ours are messages.
+    """
+
+    __slots__ = ("id", "values")
+
+    def __init__(self, id: str, /, **values: Any) -> None:
+        self.id = id
+        self.values: Mapping[str, Any] = values
+
+    def say(self, lang: str = "en") -> str:
+        """The words, in one language."""
+        return _FORMATTERS[lang].vformat(_template(lang, self.id), (), self.values)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON: the id, the values, and the English words."""
+        return {
+            "id": self.id,
+            "values": {name: _plain(value) for name, value in self.values.items()},
+            "text": str(self),
+        }
+
+    def __str__(self) -> str:
+        return self.say()
+
+    def __repr__(self) -> str:
+        values = "".join(f", {name}={value!r}" for name, value in self.values.items())
+        return f"Message({self.id!r}{values})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Message) and (self.id, self.values) == (other.id, other.values)
+
+    def __hash__(self) -> int:
+        return hash((self.id, repr(self.values)))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """As a field of a model: itself in Python, its plain data in JSON."""
+        from pydantic_core import core_schema
+
+        shape = core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema())
+        written = core_schema.plain_serializer_function_ser_schema(cls.as_dict, return_schema=shape, when_used="json")
+        return core_schema.no_info_plain_validator_function(cls._read, serialization=written)
+
+    @classmethod
+    def _read(cls, value: Any) -> Message:
+        if isinstance(value, Message):
+            return value
+        if isinstance(value, Mapping) and {"id", "values"} <= value.keys():
+            return Message(value["id"], **{name: _read(inner) for name, inner in value["values"].items()})
+        raise ValueError("a message has an id and values")
+
+
+Words = Message | str
+"""What a place for words may hold: a message of ours, or somebody's data as it stands."""
+
+
+def say(value: Any, lang: str = "en") -> Any:
+    """The same with every message in words: a message, or whatever holds some (lists, tuples, mappings, dataclasses)."""
+    if isinstance(value, Message):
+        return value.say(lang)
+    if isinstance(value, list | tuple):
+        return type(value)(say(one, lang) for one in value)
+    if isinstance(value, Mapping):
+        return {name: say(inner, lang) for name, inner in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{one.name: say(getattr(value, one.name), lang) for one in fields(value) if one.init})
+    return value
+
+
+@cache
+def catalogue(lang: str, part: str) -> Mapping[str, str]:
+    """All messages whose id begins with `part`, by the rest of the id."""
+    if lang not in LANGUAGES:
+        raise UsageError(f"lang: must be one of {', '.join(LANGUAGES)}; got {lang!r}")
+    text = files("oboro.text").joinpath(lang, f"{part}.toml").read_text(encoding="utf-8")
+    return dict(_flat(tomllib.loads(text)))
+
+
+def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    for name, inner in table.items():
+        if isinstance(inner, str):
+            yield before + name, inner.strip()
+        else:
+            yield from _flat(inner, f"{before}{name}.")
+
+
+def _template(lang: str, id: str) -> str:
+    part, _, rest = id.partition(".")
+    return catalogue(lang, part)[rest]
+
+
+class _Formatter(string.Formatter):
+    """`{rows:count}`, `{share:percent}`, `{groups:many group}`: how a value is written stands in the template."""
+
+    def __init__(self, lang: str) -> None:
+        self.lang = lang
+
+    def format_field(self, value: Any, spec: str) -> str:
+        kind, _, rest = spec.partition(" ")
+        if kind == "many":  # 1 group, 2 groups
+            return f"{count(value)} {_form(value, rest)}"
+        if kind == "form":  # is|are
+            return _form(value, rest)
+        if kind in _KINDS:
+            return _KINDS[kind](value)
+        return self._written(value, spec)
+
+    def _written(self, value: Any, spec: str) -> str:
+        if isinstance(value, Message):
+            return value.say(self.lang)
+        if isinstance(value, list | tuple):
+            return COMMAS[self.lang].join(self._written(one, spec) for one in value)
+        return format(value, spec)
+
+
+def _form(value: float, forms: str) -> str:
+    one, _, many = forms.partition("|")
+    return one if value == 1 else many or f"{one}s"
+
+
+_KINDS: dict[str, Callable[[Any], str]] = {
+    "count": count,
+    "few": few,
+    "number": number,
+    "percent": percent,
+    "size": size,
+}
+_FORMATTERS = {lang: _Formatter(lang) for lang in LANGUAGES}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Message):
+        return value.as_dict()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(one) for one in value]
+    return value
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return Message._read(value)
+    return [_read(one) for one in value] if isinstance(value, list) else value
