@@ -23,7 +23,7 @@ class DropColumns(Technique):
 
     Given: the columns.
     Promises: they are gone, with their roles and hierarchies; every other column is unchanged.
-    Checked by: tests/test_techniques_records.py.
+    Checked by: tests/techniques/test_techniques_records.py.
 
     >>> DropColumns(attributes=["name"]).apply({"name": ["Ann"], "age": [31]})
     {'age': [31]}
@@ -77,7 +77,7 @@ class DropRecords(Technique):
     Promises: exactly those records are gone, and the others are unchanged and in their old order. After `rarer_than`
     each combination that is left is shared by at least `count` records (a later step may change that; for a promise
     that is verified on the release use k_anonymize).
-    Checked by: tests/test_drop_records.py, against a loop over the rows.
+    Checked by: tests/techniques/test_drop_records.py, against a loop over the rows.
 
     >>> DropRecords(where={"age": {"above": 90}}).apply({"age": [31, 97, None]})
     {'age': [31, None]}

@@ -22,7 +22,7 @@ class Generalize(Technique):
     the level to go to, 0 being the value itself. A column that was generalized before counts from where it is.
     Promises: each value becomes its one ancestor at that level; rows, order and the other columns stay. Steps that
     come later can go on from there, but not back.
-    Checked by: tests/test_techniques_records.py, against a look-up value by value.
+    Checked by: tests/techniques/test_techniques_records.py, against a look-up value by value.
 
     >>> decades = {"age": {"hierarchy": {"intervals": [10]}}}
     >>> Generalize(attribute="age", level=1).apply({"age": [31, 38]}, attributes=decades)

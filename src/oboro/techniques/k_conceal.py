@@ -50,7 +50,7 @@ class KConceal(Technique):
     the k people of a record is its owner with probability 1/k. The other columns travel with the owner; rows come in
     random order.
     Checked by: the verifier, which matches originals and released records in every possible way;
-    tests/test_concealment.py, the optimum by brute force over all matchings.
+    tests/decide/test_concealment.py, the optimum by brute force over all matchings.
 
     Cost: `exact` O(n² · attributes) on all cores and memory O(n · k); the heuristics keep all n² distances.
 

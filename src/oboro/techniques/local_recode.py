@@ -55,7 +55,7 @@ class LocalRecode(Technique):
     Promises: every combination of released quasi-identifiers occurs k times or more and keeps every other demand. The
     order of the rows does not matter, except for who of several like records goes to which of two groups. Other
     columns, rows and their order stay.
-    Checked by: the verifier on the released table; tests/test_local_recode.py, groups against plain loops.
+    Checked by: the verifier on the released table; tests/techniques/test_local_recode.py, groups against plain loops.
 
     >>> people = {"age": [31, 32, 38, 45], "sex": ["F", "F", "M", "M"]}
     >>> roles = {"age": {"role": "quasi"}, "sex": {"role": "quasi"}}

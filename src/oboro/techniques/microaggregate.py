@@ -41,7 +41,7 @@ class Microaggregate(OnColumns):
     `fixed` every value of each column alone does. Whole numbers and dates stay such (rounded half to even); text that looks like
     numbers becomes numbers. A missing number stays missing only as its group does: a group's number is missing unless
     more than half of the members have one; among categories a missing value counts as one more category.
-    Checked by: the verifier on the released table; tests/test_microaggregate.py, against MDAV by plain loops.
+    Checked by: the verifier on the released table; tests/techniques/test_microaggregate.py, against MDAV by plain loops.
 
     Cost: `mdav` O(n² · columns / k) on all cores, with few columns about O(n^1.5) (1M records in 3 columns: half a
     minute); `vmdav` about O(n log n) with few columns; `fixed` O(n log n).

@@ -50,7 +50,7 @@ class Noise(OnColumns):
     Given: columns of numbers or dates (the scale of dates is in days).
     Promises: nothing about who can be found; missing values stay missing, whole numbers whole, dates dates, and nothing
     lies outside `bounds`. The noise has mean 0 (bounds and rounding to whole numbers change it a little).
-    Checked by: tests/test_techniques_numeric.py: means, variances and covariances of large samples, and reflection case
+    Checked by: tests/techniques/test_techniques_numeric.py: means, variances and covariances of large samples, and reflection case
     by case.
 
     >>> Noise(attribute="age", scale=2, bounds={"min": 0}).apply({"age": [1, 44, None]}, seed=1)

@@ -44,8 +44,8 @@ class PartitionUnivariate(OnColumns):
     number and sizes; docs/guarantees/univariate.md).
     Whole numbers and dates stay such, except as intervals, which are text. The outermost intervals are written open
     (`<20`, `≥65`), so that no extreme value shows.
-    Checked by: the verifier on the released table; tests/test_partition_univariate.py; the cuts by brute force in
-    tests/test_univariate.py.
+    Checked by: the verifier on the released table; tests/techniques/test_partition_univariate.py; the cuts by brute force in
+    tests/decide/test_univariate.py.
 
     Cost: O(distinct values · k) for `hansen` with small k, otherwise about O(distinct · log); a million distinct values
     take 2 s, with `hist_nml` some times that.

@@ -55,7 +55,7 @@ class Pseudonymize(Technique):
     Promises: equal values get equal pseudonyms and different values different ones (a collision is an error); the
     column's role becomes `other`. How often each value occurs still shows, and so does every other column: a pseudonym
     protects a name, and is not anonymity.
-    Checked by: tests/test_pseudonymize.py, against the standard library's hmac.
+    Checked by: tests/techniques/test_pseudonymize.py, against the standard library's hmac.
 
     >>> released = Pseudonymize(attribute="name", method="number").apply({"name": ["Ann", "Bob", "Ann"]})
     >>> released["name"] in ([1, 2, 1], [2, 1, 2])

@@ -37,7 +37,7 @@ class Round(OnColumns):
     half); `random` is unbiased. Decimals are exact: 0.3 is a multiple of 0.1 and is written 0.3. A value that is a
     multiple already, and a missing one, stay as they are written; whole numbers stay whole unless the base is a
     fraction that does not divide 1. No group size is promised.
-    Checked by: tests/test_techniques_numeric.py, against decimal arithmetic value by value.
+    Checked by: tests/techniques/test_techniques_numeric.py, against decimal arithmetic value by value.
 
     >>> Round(attribute="income", base=1000).apply({"income": [1499, 2500, None]})
     {'income': [1000, 2000, None]}

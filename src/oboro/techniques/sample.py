@@ -26,7 +26,7 @@ class Sample(Technique):
     Given: a count or a fraction of the records (rounded to the nearest whole number, half up), and perhaps strata.
     Promises: exactly that many records, drawn without replacement, each record of a stratum with the same chance; what
     is kept is unchanged and in its old order. `minimum` may add to the total.
-    Checked by: tests/test_techniques_records.py, against a plain allocation and on the frequency of each record.
+    Checked by: tests/techniques/test_techniques_records.py, against a plain allocation and on the frequency of each record.
 
     >>> Sample(fraction=0.5, by=["sex"]).apply({"sex": ["F", "F", "M", "M"]}, seed=1)
     {'sex': ['F', 'M']}

@@ -28,7 +28,7 @@ class Sort(Technique):
     Given: columns to sort by, the most important first; `-zip` is `zip` from high to low.
     Promises: the same records, each whole, in that order; records that agree on every key keep their order. No privacy
     guarantee: where many records agree, their old order still shows (shuffle first).
-    Checked by: tests/test_techniques_records.py, against Python's own sort.
+    Checked by: tests/techniques/test_techniques_records.py, against Python's own sort.
 
     >>> Sort(by=["-age"]).apply({"age": ["9", None, "10"]})
     {'age': ['10', '9', None]}
@@ -109,7 +109,7 @@ class Shuffle(Technique):
     Given: nothing, or the columns whose link to the others is to be broken.
     Promises: without `attributes`, the same records in an order that is uniformly random; with them, the same rows of
     those columns, and the same rows of all the others, paired at random.
-    Checked by: tests/test_techniques_records.py, on the multisets of records.
+    Checked by: tests/techniques/test_techniques_records.py, on the multisets of records.
 
     >>> sorted(Shuffle().apply({"age": [31, 42, 53]}, seed=1)["age"])
     [31, 42, 53]

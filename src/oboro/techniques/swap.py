@@ -33,7 +33,7 @@ class Swap(OnColumns):
     part in at most one exchange per column, with one within the window, and missing values stay where they are; with
     `random` each group of `within` keeps its values, missing ones included. With `together` the columns move as one, so
     that what they say jointly stays true (with `rank` the first column decides). No group size is promised.
-    Checked by: tests/test_techniques_numeric.py: counts before and after, the window, and a pairing by plain lists.
+    Checked by: tests/techniques/test_techniques_numeric.py: counts before and after, the window, and a pairing by plain lists.
 
     >>> Swap(attribute="age", method="random").apply({"age": [31, 44, 58], "sex": ["F", "M", "F"]}, seed=3)
     {'age': [31, 58, 44], 'sex': ['F', 'M', 'F']}

@@ -24,7 +24,7 @@ class Synthesize(OnColumns):
     Given: numbers or dates, k records or more with a value; missing values as many as k, or none (else see `missing`).
     Promises: nothing that a table can show. By construction a drawn value depends on its record only through its
     interval, which k records or more share; the drawn values themselves may be unique. Whole numbers and dates stay such.
-    Checked by: tests/test_partition_univariate.py (each draw stays in its interval; the same seed draws the same).
+    Checked by: tests/techniques/test_partition_univariate.py (each draw stays in its interval; the same seed draws the same).
 
     >>> Synthesize(attribute="age", k=2).apply({"age": [30, 30, 30, 30]}, seed=1)
     {'age': [30, 30, 30, 30]}

@@ -152,7 +152,7 @@ class TopCode(_Code):
     order. Numbers are compared as float64: exact up to 2**53.
     Promises: no value above the bound is left; with a label none from the bound on. Every other value, missing ones
     included, is exactly as it was; whole numbers stay whole, dates dates, and without a label the column's type stays.
-    Checked by: tests/test_coding.py, against a comparison row by row.
+    Checked by: tests/techniques/test_top_code.py, against a comparison row by row.
 
     >>> TopCode(attribute="age", at=90).apply({"age": [31, 97, None]})
     {'age': [31, 90, None]}
@@ -169,7 +169,7 @@ class BottomCode(_Code):
 
     Given: as for `TopCode`; the percentile is a low one (1 leaves the lowest hundredth at the bound).
     Promises: no value below the bound is left; with a label none from the bound down. The rest as for `TopCode`.
-    Checked by: tests/test_coding.py, against a comparison row by row.
+    Checked by: tests/techniques/test_top_code.py, against a comparison row by row.
 
     >>> BottomCode(attribute="born", at="1930-01-01").apply({"born": ["1921-05-06", "1987-01-31"]})
     {'born': ['1930-01-01', '1987-01-31']}

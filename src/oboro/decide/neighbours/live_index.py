@@ -21,7 +21,7 @@ class Nearest:
 
     `sample` is what anchors and radii are learned from (`fdh`, `fdhq`). Given: finite numbers. Promises: `exhaustive` and `auto`
     return the nearest, equal ones by age; the others the nearest of the record's own region in each set, or of more regions
-    where those hold fewer than `least`. Checked by: tests/test_window_nearest.py, against plain loops.
+    where those hold fewer than `least`. Checked by: tests/decide/test_neighbours.py, against plain loops.
 
     >>> index = Nearest([[0.0], [5.0], [6.0]], "exhaustive", room=4)
     >>> first, second, third = index.add([[0.0], [5.0], [6.0]])

@@ -28,7 +28,7 @@ class Counting:
 
     Given: rows of codes in the order of the stream. Promises: the mask of each row keeps only codes that at least k − 1
     earlier rows (of other people, where people are given) share, with l different secrets among them and the row itself.
-    Checked by: `oboro.verifier.stream_check`; enumeration of all correspondences in `tests/test_stream_promise.py`.
+    Checked by: `oboro.verifier.stream_check`; enumeration of all correspondences in `tests/stream/test_stream_promise.py`.
     """
 
     version = 0

@@ -125,7 +125,7 @@ class Paper:
     """The published method. `background` puts the generating side into a thread of its own; the loops release the GIL.
 
     Given: rows of codes in the order of the stream. Promises: the mask of each row belongs to a pattern that at least k
-    earlier rows match. Checked by: `oboro.verifier.stream_check`, `tests/test_stream_promise.py`.
+    earlier rows match. Checked by: `oboro.verifier.stream_check`, `tests/stream/test_stream_promise.py`.
     """
 
     def __init__(self, settings: Settings, ladders: Sequence[Ladder], worth: np.ndarray) -> None:

@@ -37,7 +37,7 @@ class Window:
     secrets if `l_diversity` is given, and of k people if `person` is. A record is released at the latest when window − 1 more
     have come, or after `max_delay` seconds if k records are there or a centroid was published. Whoever can never be released
     with the promise kept (fewer than k records in all) is not released; see `withheld`. Checked by:
-    `oboro.verifier.window_check`; tests/test_window.py, against a transcription of the paper. See docs/guarantees/window.md.
+    `oboro.verifier.window_check`; tests/stream/test_window.py, against a transcription of the paper. See docs/guarantees/window.md.
 
     Memory: bounded by the window and the cache. Cost of a record: O(window · d) multiplications shared over a group (`auto`).
 

@@ -74,7 +74,7 @@ class Hierarchy:
     """Levels over one dictionary, from the values themselves (level 0) to the coarsest.
 
     Given: levels over the same codes. Promises: each level is a function of the one below, so going up never separates
-    two records. Checked by: `conflict`, on every construction; `tests/test_hierarchy.py`.
+    two records. Checked by: `conflict`, on every construction; `tests/table/test_hierarchy.py`.
 
     `whole` is the same hierarchy over every value that it knows, also those that the column lacks; other columns bind
     to it. `listed` says that those values are all there are, so that a level with one label covers everything.

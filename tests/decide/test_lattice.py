@@ -1,0 +1,394 @@
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from tests.naive.lattice import Naive, breaks
+
+from oboro.decide.class_rules import alpha_rule, closeness_rule, diversity_rule
+from oboro.decide.lattice.kernels import node_classes as kernels
+from oboro.decide.lattice.node_check import Lens
+from oboro.decide.lattice.nodes import Lattice
+from oboro.decide.lattice.objective import CellLoss, loss_of
+from oboro.decide.lattice.population_counts import Population
+from oboro.decide.lattice.problem import Problem
+from oboro.decide.lattice.search import search
+from oboro.table.dataset import Column
+from oboro.table.hierarchy import HierarchySpec
+from oboro.table.values import texts_of
+
+LOSSES = ["loss", "precision", "discernibility", "average_class_size", "entropy", "arx"]
+
+
+@dataclass
+class Case:
+    columns: list
+    rows: list  # hierarchy rows, per attribute
+    secret: list
+    k: int
+    limit: int
+    demands: list
+    loss: str
+    weights: list
+    others: list | None = None  # columns of the people who are in the population and not in the table
+    crowd: tuple = (1, 0.0, 1.0)  # k-map, least and greatest presence
+    most: int | None = None
+
+    def problem(self, order=None):
+        order = range(len(self.secret)) if order is None else order
+        columns = tuple(Column.of([column[i] for i in order]) for column in self.columns)
+        population = None
+        if self.others is not None:
+            both = [Column.of([*c, *o]) for c, o in zip(self.columns, self.others, strict=True)]
+            columns = tuple(Column(c.values, c.codes[list(order)]) for c in both)
+            population = Population(tuple(c.codes for c in both), *self.crowd)
+        hierarchies = tuple(HierarchySpec(rows=rows).build(f"a{a}", columns[a]) for a, rows in enumerate(self.rows))
+        secret = Column.of([self.secret[i] for i in order])
+        rules = tuple(_rule(secret, demand) for demand in self.demands)
+        loss = loss_of(self.loss, columns, hierarchies, self.weights, self.k)
+        return Problem(columns, hierarchies, self.k, self.limit, rules, loss, population, self.most)
+
+    def naive(self):
+        problem = self.problem()
+        labels, shares, people = [], [], []
+        for a, (column, hierarchy, rows) in enumerate(
+            zip(problem.columns, problem.hierarchies, self.rows, strict=True)
+        ):
+            texts = [texts_of(level.labels) for level in hierarchy.levels]
+            if problem.population is not None:
+                codes = problem.population.codes[a]
+                people.append(
+                    [[t[level.table[c]] for c in codes] for t, level in zip(texts, hierarchy.levels, strict=True)]
+                )
+            labels.append(
+                [[t[level.table[c]] for c in column.codes] for t, level in zip(texts, hierarchy.levels, strict=True)]
+            )
+            if self.loss == "arx":
+                shares.append([[_leaves(rows, i, label) for label in level] for i, level in enumerate(labels[-1])])
+            else:
+                shares.append([[level.share[level.table[c]] for c in column.codes] for level in hierarchy.levels])
+        demands = [(self.secret, demand) for demand in self.demands]
+        crowd = (people, *self.crowd) if people else None
+        return Naive(labels, shares, self.k, self.limit, demands, self.loss, self.weights, crowd, self.most)
+
+
+def _leaves(rows, level, label):
+    if label is None:
+        return 0.0
+    return (sum(row[level] == label for row in rows) - 1) / max(len(rows) - 1, 1)
+
+
+def _rule(column, demand):
+    kind, *rest = demand
+    if kind in ("distinct", "entropy"):
+        return diversity_rule("s", column, l=rest[0], kind=kind)
+    if kind == "recursive":
+        return diversity_rule("s", column, c=rest[0], l=rest[1], kind=kind)
+    if kind == "alpha":
+        return alpha_rule("s", column, alpha=rest[0], value=rest[1])
+    return closeness_rule("s", column, t=rest[0], distance=kind)
+
+
+DEMANDS = st.one_of(
+    st.tuples(st.just("distinct"), st.integers(1, 3)),
+    st.tuples(st.just("entropy"), st.sampled_from([1.0, 1.5, 2.0, 2.5])),
+    st.tuples(st.just("recursive"), st.sampled_from([0.5, 1.0, 2.0, 3.0]), st.integers(1, 3)),
+    st.tuples(st.just("alpha"), st.sampled_from([0.3, 0.5, 0.6, 0.75]), st.sampled_from([None, "a", "z"])),
+    st.tuples(st.just("equal"), st.sampled_from([0.1, 0.25, 0.5])),
+    st.tuples(st.just("ordered"), st.sampled_from([0.1, 0.2, 0.4])),
+)
+
+
+@st.composite
+def hierarchies(draw):
+    """Rows value, level 1, …: each level joins labels of the one below; the last may or may not be `*`."""
+    values = [f"v{i}" for i in range(draw(st.integers(1, 5)))]
+    rows, below = [[v] for v in values], dict.fromkeys(values)
+    for level in range(draw(st.integers(0, 3))):
+        groups = {label: f"L{level}{draw(st.integers(0, max(0, len(below) - 1)))}" for label in below}
+        rows = [[*row, groups[row[-1]]] for row in rows]
+        below = dict.fromkeys(row[-1] for row in rows)
+    if draw(st.booleans()) or len(rows[0]) == 1:
+        rows = [[*row, "*"] for row in rows]
+    return rows
+
+
+@st.composite
+def cases(draw):
+    attributes = draw(st.integers(1, 4))
+    rows = [draw(hierarchies()) for _ in range(attributes)]
+    n = draw(st.integers(1, 24))
+    columns = []
+    for a in range(attributes):
+        values = [row[0] for row in rows[a]] + ([None] if draw(st.integers(0, 4)) == 0 else [])
+        columns.append(draw(st.lists(st.sampled_from(values), min_size=n, max_size=n)))
+    secret = draw(st.lists(st.sampled_from(["a", "b", "c", "d"]), min_size=n, max_size=n))
+    return Case(
+        columns,
+        rows,
+        secret,
+        k=draw(st.integers(1, 4)),
+        limit=int(draw(st.floats(0, 0.6)) * n),
+        demands=draw(st.lists(DEMANDS, max_size=2)),
+        loss=draw(st.sampled_from(LOSSES)),
+        weights=draw(st.lists(st.sampled_from([0.5, 1.0, 2.0]), min_size=attributes, max_size=attributes)),
+    )
+
+
+def assert_equals_brute_force(case, **options):
+    minimal, best, seen = case.naive().solve()
+    problem = case.problem()
+    found = search(problem, **options)
+    if found.minimal is not None:
+        assert found.minimal == minimal
+    if best is None:
+        assert found.best is None
+    else:
+        assert found.best.loss == pytest.approx(best[0], abs=1e-9)
+        assert found.best.levels == best[1]
+        suppressed, extra, _, _ = seen[best[1]]
+        assert (found.best.suppressed, found.best.extra) == (suppressed, extra)
+        assert Lens.of(problem).suppressed_rows(best[1]).sum() == suppressed + extra
+    assert found.evaluated + found.tagged + found.skipped == found.size == len(seen)
+
+
+@settings(max_examples=120)
+@given(cases())
+def test_search_equals_brute_force(case):
+    assert_equals_brute_force(case, minimal=True)
+
+
+def test_weak_rules_are_not_taken_for_monotone():
+    """Tables in which a coarser node fails although a finer one satisfies: nothing may be concluded from it."""
+    rng, against = np.random.default_rng(1), 0
+    ladder = [["p", "P", "*"], ["q", "P", "*"], ["r", "R", "*"], ["s", "R", "*"]]
+    demands = [("alpha", 0.6, None), ("entropy", 1.6), ("recursive", 2.0, 2), ("equal", 0.3), ("ordered", 0.3)]
+    for number in range(60):
+        n = int(rng.integers(12, 30))
+        columns = [rng.choice(list("pqrs"), n).tolist() for _ in range(2)]
+        demand = demands[number % len(demands)]
+        case = Case(
+            columns, [ladder, ladder], rng.choice(list("ab"), n).tolist(), 2, n * 4 // 5, [demand], "loss", [1, 1]
+        )
+        _, _, seen = case.naive().solve()
+        good = {node for node, result in seen.items() if result[2]}
+        against += any(p not in good for node in good for p in case.problem().lattice.parents(node))
+        assert_equals_brute_force(case, minimal=True)
+        assert_equals_brute_force(case, minimal=False)
+    assert against > 5
+
+
+@settings(max_examples=60)
+@given(cases())
+def test_the_optimum_alone_equals_brute_force(case):
+    assert_equals_brute_force(case, minimal=False)
+
+
+@settings(max_examples=60)
+@given(cases())
+def test_depth_first_equals_brute_force(case):
+    assert_equals_brute_force(case, strategy="depth_first", minimal=True)
+
+
+@settings(max_examples=60)
+@given(cases())
+def test_every_node_is_seen_as_by_plain_loops(case):
+    problem, naive = case.problem(), case.naive()
+    lens = Lens.of(problem)
+    for levels in naive.nodes():
+        node = lens.look(levels)
+        suppressed, extra, satisfying, loss = naive.look(levels)
+        assert (node.suppressed, node.satisfying, node.feasible) == (suppressed, satisfying, loss is not None) or (
+            not satisfying
+            and node.suppressed > problem.limit  # weak rules are not asked once strong ones suppress too many
+        )
+        if loss is not None:
+            assert node.extra == extra
+            assert node.loss == pytest.approx(loss, abs=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_larger_tables_are_seen_as_by_plain_loops(loss):
+    """Large enough that keys are hashed, and counted, in the same scratch memory one after the other."""
+    case = larger_case(loss)
+    problem, naive = case.problem(), case.naive()
+    lens = Lens.of(problem)
+    rng = np.random.default_rng(2)
+    picks = [tuple(int(rng.integers(0, height + 1)) for height in problem.lattice.heights) for _ in range(12)]
+    for levels in [problem.lattice.bottom, problem.lattice.top, *picks]:
+        node = lens.look(levels)
+        suppressed, extra, satisfying, cost = naive.look(levels)
+        assert (node.suppressed, node.extra, node.satisfying) == (suppressed, extra, satisfying)
+        assert (node.loss == np.inf) if cost is None else node.loss == pytest.approx(cost, rel=1e-9)
+        coarser = lens.rebased(levels)
+        assert coarser.look(levels) == node
+        assert coarser.look(problem.lattice.top) == lens.look(problem.lattice.top)
+
+
+@pytest.mark.parametrize("loss", ["loss", "discernibility"])
+def test_larger_lattices_equal_brute_force(loss):
+    """Enough nodes for the search to narrow its view several times."""
+    case = larger_case(loss, rows=300, attributes=5)
+    assert case.problem().lattice.size == 3**5
+    assert_equals_brute_force(case, minimal=True)
+    assert_equals_brute_force(case, minimal=False)
+
+
+def larger_case(loss, rows=1500, attributes=6):
+    rng = np.random.default_rng(3)
+    values = [f"v{i}" for i in range(9)]
+    ladder = [[value, f"g{i // 3}", "*"] for i, value in enumerate(values)]
+    columns = [
+        rng.choice(values, rows, p=np.array([20, 10, 8, 6, 4, 2, 2, 1, 1]) / 54).tolist() for _ in range(attributes)
+    ]
+    secret = rng.choice(list("abcd"), rows).tolist()
+    return Case(
+        columns,
+        [ladder] * attributes,
+        secret,
+        3,
+        rows // 10,
+        [],
+        loss,
+        [1.0, 2.0] * (attributes // 2) + [1.0] * (attributes % 2),
+    )
+
+
+@settings(max_examples=60)
+@given(cases(), st.randoms(use_true_random=False))
+def test_the_order_of_rows_does_not_matter(case, random):
+    order = list(range(len(case.secret)))
+    random.shuffle(order)
+    one, other = search(case.problem()), search(case.problem(order))
+    assert one == other
+    if one.best is not None:
+        first = Lens.of(case.problem()).suppressed_rows(one.best.levels)
+        assert (first[order] == Lens.of(case.problem(order)).suppressed_rows(one.best.levels)).all()
+
+
+@settings(max_examples=300)
+@given(DEMANDS, st.data())
+def test_joining_classes_keeps_rules(demand, data):
+    histogram = st.lists(st.integers(0, 6), min_size=4, max_size=4).filter(any)
+    one, other, rest = (np.array(data.draw(histogram)) for _ in range(3))
+    secret = np.repeat(["a", "b", "c", "d"], one + other + rest)
+    rule = _rule(Column.of([*"abcd", *secret]), demand)
+    good = not rule.breaks(_fold(rule, one))
+    if rule.strong and good:
+        assert not rule.breaks(_fold(rule, one + other))
+    if good and not rule.breaks(_fold(rule, other)):
+        assert not rule.breaks(_fold(rule, one + other))
+
+
+@settings(max_examples=300)
+@given(DEMANDS, st.lists(st.integers(0, 6), min_size=4, max_size=4).filter(any), st.lists(st.sampled_from("abcd")))
+def test_rules_equal_plain_loops(demand, counts, rest):
+    secrets = [letter for letter, count in zip("abcd", counts, strict=True) for _ in range(count)]
+    whole = [*"abcd", *secrets, *rest]
+    rule = _rule(Column.of(whole), demand)
+    assert rule.breaks(_fold(rule, np.array(counts))) == breaks(secrets, whole, demand)
+
+
+def _fold(rule, counts):
+    """Counts of a, b, c, d as the rule numbers them: with one watched value, it and the rest."""
+    if rule.whole.size == 4:
+        return counts.astype(np.int64)
+    watched = counts[0] if rule.whole[1] else 0
+    return np.array([counts.sum() - watched, watched], dtype=np.int64)
+
+
+def test_an_entropy_of_exactly_log_l_is_enough():
+    rule = diversity_rule("s", Column.of(list("aaaabcde")), l=4.0, kind="entropy")
+    assert not rule.breaks(np.array([4, 1, 1, 1, 1]))
+    assert rule.breaks(np.array([5, 1, 1, 1, 1]))
+
+
+@settings(max_examples=100)
+@given(st.lists(st.integers(0, 2**63), min_size=1, max_size=60), st.integers(0, 3))
+def test_numbering_by_hash_equals_a_dictionary(keys, spread):
+    keys = np.array(keys, dtype=np.uint64) >> np.uint64(spread * 20)
+    slots = np.full(128, -1, dtype=np.int32)
+    out = np.empty(keys.size, dtype=np.uint32)
+    found = kernels.number_by_hash(keys, slots, out)
+    seen: dict = {}
+    expected = [seen.setdefault(int(key), len(seen)) for key in keys]
+    assert out.tolist() == expected
+    assert found == len(seen)
+
+
+@settings(max_examples=80)
+@given(cases())
+def test_no_node_loses_less_than_its_bound(case):
+    problem = case.problem()
+    assume(isinstance(problem.loss, CellLoss))
+    lens, (bases, slopes) = Lens.of(problem), problem.loss.bounds(problem.limit)
+    for levels in product(*(range(size) for size in problem.lattice.shape)):
+        node = lens.look(levels)
+        if node.feasible:
+            base, slope = (
+                sum(part[level] for part, level in zip(parts, levels, strict=True)) for parts in (bases, slopes)
+            )
+            assert base + slope * node.suppressed <= problem.loss.fold(node.loss) + 1e-9
+
+
+@settings(max_examples=80)
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(1, 5)), min_size=1, max_size=40),
+    st.booleans(),
+    st.sampled_from([0, 4, 1000]),
+)
+def test_a_survey_equals_plain_counting(rows, hashed, most):
+    k = 4
+    codes = np.array([(a, 5 + b) for a, b, _ in rows], dtype=np.uint16)
+    weights = np.array([weight for _, _, weight in rows])
+    table = np.array([0, 0, 1, 1, 2, 0, 3, 3, 6], dtype=np.uint64)  # joins 0 with 1, 2 with 3; then 1 with 2
+    steps = np.array([0, 0, 1, 1, 2, 0, 1, 1, 2], dtype=np.uint32)
+    held, places = np.zeros(256 if hashed else 9, dtype=np.int64), np.empty(len(rows), dtype=np.uint64)
+    tally, out = np.zeros((2, 3), dtype=np.int64), np.empty(6, dtype=np.int64)
+    kernels.survey(codes, weights, table, steps, k, most, hashed, held, places, tally, out)
+    keys = [int(table[a] + table[b]) for a, b in codes]
+    sizes: Counter = Counter()
+    for key, weight in zip(keys, weights, strict=True):
+        sizes[key] += int(weight)
+    kept = [size for size in sizes.values() if size >= k]
+    expected = np.zeros_like(tally)
+    for key, (a, b), weight in zip(keys, codes, weights, strict=True):
+        if sizes[key] < k:
+            expected[0, steps[a]] += weight
+            expected[1, steps[b]] += weight
+    gone = sum(size for size in sizes.values() if size < k)
+    assert (tally == (expected if gone <= most else 0)).all()
+    squares, kept_squares = (sum(size**2 for size in some) for some in (sizes.values(), kept))
+    counts = [sum(size for size in sizes.values() if size < k), len(sizes), len(kept), squares, kept_squares]
+    assert out.tolist() == [*counts, min(kept, default=1 << 62)]
+    assert not held.any()
+
+
+def test_many_attributes_are_keyed_in_blocks():
+    # 40 attributes of 4 values make 80 bits: more than one key can hold.
+    rng = np.random.default_rng(5)
+    base = rng.integers(0, 4, (10, 40))
+    table = base[np.repeat(np.arange(10), 3)]
+    columns = tuple(Column.of([str(v) for v in column] + ["0", "1", "2", "3"]) for column in table.T)
+    hierarchies = tuple(HierarchySpec().build("a", column) for column in columns)
+    problem = Problem(columns, hierarchies, 3, 4, (), loss_of("loss", columns, hierarchies, [1.0] * 40, 3))
+    lens = Lens.of(problem)
+    assert len(lens.tuples.blocks) == 2
+    node = lens.look(problem.lattice.bottom)
+    assert (node.suppressed, node.extra) == (4, 0)
+    assert lens.suppressed_rows(problem.lattice.bottom).tolist() == [False] * 30 + [True] * 4
+
+
+def test_slices_of_the_lattice_are_what_is_above_and_below():
+    lattice = Lattice((1, 2, 1))
+    marked = np.zeros(lattice.shape, dtype=bool)
+    marked[lattice.above((0, 1, 1))] = True
+    assert [tuple(map(int, node)) for node in np.argwhere(marked)] == [(0, 1, 1), (0, 2, 1), (1, 1, 1), (1, 2, 1)]
+    assert lattice.minimal(marked) == [(0, 1, 1)]
+    assert lattice.count_below(marked)[1, 2, 1] == 4
+    assert lattice.count_above(marked)[0, 0, 0] == 4

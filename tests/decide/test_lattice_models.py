@@ -1,0 +1,291 @@
+"""Models beyond k and the sensitive columns: δ-presence and k-map with a population, average and maximum risk."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.decide.test_lattice import LOSSES, assert_equals_brute_force, cases
+from typer.testing import CliRunner
+
+import oboro
+from oboro.app.cli import app
+from oboro.decide.lattice.node_check import Lens
+from oboro.errors import InputError, OboroError, PromiseError, UsageError
+from oboro.techniques.k_anonymize import KAnonymize, _least_size
+from oboro.verifier.table_check import verify
+
+PARTS = [0.0, 0.0, 0.1, 0.25, 0.3, 0.5, 0.6, 0.75, 1.0]
+
+
+@st.composite
+def crowded(draw):
+    """A case with a population, whose people may have values that nobody of the table has, or a limit on classes."""
+    case = draw(cases())
+    what = draw(st.sampled_from(["k_map", "presence", "presence", "classes", "all"]))
+    if what in ("classes", "all"):
+        case = replace(case, most=draw(st.integers(1, max(1, len(case.secret) // 2))))
+    if what == "classes":
+        return case
+    more = draw(st.integers(0, 20))
+    values = [[row[0] for row in rows] for rows in case.rows]
+    others = [draw(st.lists(st.sampled_from(some), min_size=more, max_size=more)) for some in values]
+    low, high = sorted([draw(st.sampled_from(PARTS)), draw(st.sampled_from(PARTS))])
+    least = draw(st.integers(1, 6)) if what in ("k_map", "all") else 1
+    return replace(case, others=others, crowd=(least, *((0.0, 1.0) if what == "k_map" else (low, high))))
+
+
+@settings(max_examples=100)
+@given(crowded())
+def test_search_equals_brute_force(case):
+    assert_equals_brute_force(case, minimal=True)
+
+
+@settings(max_examples=40)
+@given(crowded())
+def test_the_optimum_alone_and_depth_first_equal_brute_force(case):
+    assert_equals_brute_force(case, minimal=False)
+    assert_equals_brute_force(case, strategy="depth_first", minimal=True)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@settings(max_examples=12)
+@given(case=crowded())
+def test_every_node_is_seen_as_by_plain_loops(loss, case):
+    case = replace(case, loss=loss)
+    problem, naive = case.problem(), case.naive()
+    lens = Lens.of(problem)
+    for levels in naive.nodes():
+        suppressed, extra, satisfying, cost = naive.look(levels)
+        for view in (lens, lens.rebased(levels)):
+            node = view.look(levels)
+            assert (node.satisfying, node.feasible) == (satisfying, cost is not None)
+            if cost is not None:
+                assert (node.suppressed, node.extra) == (suppressed, extra)
+                assert node.loss == pytest.approx(cost, abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(case=crowded(), suppress=st.sampled_from([0.0, 0.2, 0.5]), data=st.data())
+def test_what_is_released_is_what_the_verifier_accepts(case, suppress, data):
+    """The technique and the verifier, which reads labels only, must agree: a release that the search calls safe is."""
+    names = [f"a{a}" for a in range(len(case.columns))]
+    table = {name: pa.array(column, pa.string()) for name, column in zip(names, case.columns, strict=True)}
+    table["secret"] = pa.array(case.secret)
+    roles = {name: {"role": "quasi", "hierarchy": {"rows": rows}} for name, rows in zip(names, case.rows, strict=True)}
+    limits = {"k": case.k, "suppress": suppress, "loss": case.loss}
+    if case.most is not None:
+        limits["average_risk"] = min(1.0, case.most / len(case.secret))
+    if case.others is not None:
+        everybody = [[*c, *o] for c, o in zip(case.columns, case.others, strict=True)]
+        limits["population"] = pa.table({n: pa.array(c, pa.string()) for n, c in zip(names, everybody, strict=True)})
+        limits["k_map"] = case.crowd[0]
+        if case.crowd[2] > 0:
+            limits["presence"] = {"min": case.crowd[1], "max": case.crowd[2]}
+    limits["maximum_risk"] = data.draw(st.sampled_from([0.2, 0.3, 0.5, 1.0]))
+    try:
+        released = KAnonymize(**limits).apply(pa.table(table), attributes=roles)  # it verifies its promises itself
+    except PromiseError as error:
+        assert "no choice of levels" in str(error) or "average risk" in str(error)
+        return
+    sizes = pa.TableGroupBy(released, names).aggregate([([], "count_all")])["count_all"].to_pylist()
+    assert max(1 / size for size in sizes) <= limits["maximum_risk"]
+    assert len(sizes) / len(case.secret) <= limits.get("average_risk", 1.0)
+
+
+PEOPLE = {"age": ["31", "32", "38", "45", "46", "47", "31", "39"], "sex": ["F", "M", "F", "M", "M", "F", "F", "M"]}
+ROLES = {"age": {"role": "quasi", "hierarchy": {"intervals": [10]}}, "sex": {"role": "quasi"}}
+
+
+def patients():
+    return {"age": ["31", "45"], "sex": ["F", "M"]}
+
+
+def test_k_map_counts_the_population_by_hand():
+    """One F and one M in the table; of their like the population has 3 women in their thirties, 2 men in their forties."""
+    released = KAnonymize(k=1, k_map=2, population=PEOPLE).apply(patients(), attributes=ROLES)
+    assert released == {"age": ["30–39", "40–49"], "sex": ["F", "M"]}
+    released = KAnonymize(k=1, k_map=4, population=PEOPLE).apply(patients(), attributes=ROLES)
+    assert released == {"age": ["*", "*"], "sex": ["F", "M"]}
+    with pytest.raises(PromiseError):
+        KAnonymize(k=1, k_map=9, population=PEOPLE).apply(patients(), attributes=ROLES)
+
+
+def test_presence_counts_the_population_by_hand():
+    """1 of 3 women in their thirties and 1 of 2 men in their forties; 1 of 4 where only the sex is told."""
+    released = KAnonymize(k=1, presence={"max": 0.5}, population=PEOPLE).apply(patients(), attributes=ROLES)
+    assert released == {"age": ["30–39", "40–49"], "sex": ["F", "M"]}
+    released = KAnonymize(k=1, presence={"max": 0.4}, population=PEOPLE).apply(patients(), attributes=ROLES)
+    assert released == {"age": ["*", "*"], "sex": ["F", "M"]}
+    # A least part: women in their forties and men in their thirties would be known to be absent.
+    released = KAnonymize(k=1, presence={"min": 0.1}, population=PEOPLE).apply(patients(), attributes=ROLES)
+    assert released == {"age": ["*", "*"], "sex": ["F", "M"]}
+
+
+def check(table, hierarchies=None, **limits):
+    spec = {"age": {"intervals": [10]}} if hierarchies is None else hierarchies
+    return verify(table, quasi=["age", "sex"], population=PEOPLE, hierarchies=spec, **limits).verdicts[0]
+
+
+def test_the_verifier_counts_the_population_by_hand():
+    released = {"age": ["30–39", "40–49"], "sex": ["F", "M"]}
+    assert check(released, k_map=2).achieved == 2
+    assert check(released, k_map=2).holds
+    assert not check(released, k_map=3).holds
+    assert check(released, presence=(0.0, 0.5)).achieved == 0.5
+    assert not check(released, presence=(0.0, 0.4)).holds
+    below = check(released, presence=(0.1, 1.0))  # three people are known to be absent
+    assert (below.holds, below.required, below.achieved) == (False, 0.1, 0.0)
+
+
+def test_whoever_fits_no_other_class_is_among_the_suppressed():
+    released = {"age": ["30–39", "*"], "sex": ["F", "*"]}
+    assert check(released, k_map=3).achieved == 3  # 3 women in their thirties, 5 others
+    assert check(released, presence=(0.2, 0.5)).holds
+    assert check(released, presence=(0.0, 0.5)).achieved == pytest.approx(1 / 3)
+
+
+def test_people_who_may_be_in_two_classes_count_for_none():
+    assert check({"age": ["30–39", "31"], "sex": ["F", "F"]}, k_map=1).achieved == 0
+    assert not check({"age": ["30–39", "*"], "sex": ["F", "F"]}, k_map=1).holds
+    assert not check({"age": ["30–39", "40–49"], "sex": ["F", "M"]}, {}, k_map=1).holds  # labels that nothing explains
+
+
+def test_a_label_on_two_levels_with_other_values_under_it_is_open():
+    rows = [["31", "31", "*"], ["32", "31", "*"], ["38", "x", "*"], ["39", "x", "*"]]
+    rows += [["45", "y", "*"], ["46", "y", "*"], ["47", "y", "*"]]
+    assert check({"age": ["31"], "sex": ["F"]}, {"age": {"rows": rows}}, k_map=1).achieved == 2  # not 31 and 32
+
+
+def test_risks_by_hand():
+    table = {"sex": ["F", "F", "F", "M", "M"]}
+    found = verify(table, quasi=["sex"], maximum_risk=0.5, average_risk=0.4)
+    assert [verdict.achieved for verdict in found.verdicts] == [0.5, 0.4]
+    assert found.holds
+    assert not verify(table, quasi=["sex"], maximum_risk=0.49).holds
+    assert not verify(table, quasi=["sex"], average_risk=0.39).holds
+    assert verify({"sex": []}, quasi=["sex"], average_risk=0.1).holds
+
+
+@pytest.mark.parametrize("risk", [1.0, 0.5, 1 / 3, 0.3, 0.2, 0.1, 1 / 49, 0.02, 1e-6])
+def test_the_least_size_keeps_the_risk_and_the_one_below_does_not(risk):
+    size = _least_size(risk)
+    assert 1 / size <= risk
+    assert size == 1 or 1 / (size - 1) > risk
+
+
+def test_risk_limits_decide_the_release():
+    table = {"age": ["31", "32", "33", "45", "46", "47"], "sex": ["F", "M", "F", "M", "M", "F"]}
+    assert set(KAnonymize(k=1, maximum_risk=0.34).apply(table, attributes=ROLES)["sex"]) == {"F", "M"}  # 3 of each
+    assert set(KAnonymize(k=1, maximum_risk=0.3).apply(table, attributes=ROLES)["sex"]) == {"*"}
+    released = KAnonymize(k=1, average_risk=0.34).apply(table, attributes=ROLES)
+    assert len(set(zip(*released.values(), strict=True))) == 2
+    with pytest.raises(PromiseError, match="needs at least"):
+        KAnonymize(k=1, average_risk=0.1).apply(table, attributes=ROLES)
+
+
+def test_small_classes_go_first_where_there_are_too_many():
+    """Four classes of 1, 2, 3 and 4 records; two may be: the two smallest and, as one class, …: 3 records go."""
+    table = {"town": list("abbcccdddd")}
+    roles = {"town": {"role": "quasi", "hierarchy": {"rows": [[t, "x", "*"] for t in "abcd"]}}}
+    released = KAnonymize(k=1, average_risk=0.3, suppress=0.3).apply(table, attributes=roles)
+    assert released["town"] == list("***cccdddd")
+
+
+def test_wrong_questions_teach():
+    for parameters in ({"k_map": 2}, {"population": PEOPLE}, {"presence": {"max": 0.5}}):
+        with pytest.raises(ValueError, match="population"):
+            KAnonymize(k=1, **parameters)
+    with pytest.raises(ValueError, match="local"):
+        KAnonymize(k=1, average_risk=0.5, recoding="local")
+    with pytest.raises(ValueError, match="min"):
+        KAnonymize(k=1, population=PEOPLE, presence={"min": 0.6, "max": 0.5})
+    with pytest.raises(InputError, match="1 of the table's 2 records"):
+        KAnonymize(k=1, k_map=2, population={"age": ["31"], "sex": ["F"]}).apply(patients(), attributes=ROLES)
+    with pytest.raises(InputError, match="no column 'sex'"):
+        KAnonymize(k=1, k_map=2, population={"age": ["31"]}).apply(patients(), attributes=ROLES)
+    with pytest.raises(UsageError, match="only a recipe reads files"):
+        KAnonymize(k=1, k_map=2, population="people.csv").apply(patients(), attributes=ROLES)
+    with pytest.raises(UsageError, match="population"):
+        verify(patients(), quasi=["age"], k_map=2)
+    with pytest.raises(UsageError, match="population"):
+        verify(patients(), quasi=["age"], k=2, population=PEOPLE)
+    with pytest.raises(UsageError, match="hierarchies"):
+        verify(patients(), quasi=["age"], k=1, hierarchies={"age": {"intervals": [10]}})
+    with pytest.raises(OboroError, match="no column 'sex'"):
+        verify(patients(), quasi=["age", "sex"], population={"age": ["31"]}, k_map=2)
+
+
+def test_a_recipe_reads_the_population_beside_it(tmp_path):
+    rows = zip(*PEOPLE.values(), strict=True)
+    (tmp_path / "everybody.csv").write_text("age,sex\n" + "".join(f"{age},{sex}\n" for age, sex in rows))
+    (tmp_path / "recipe.yaml").write_text(
+        "attributes:\n  age: {role: quasi, hierarchy: {intervals: [10]}}\n  sex: {role: quasi}\n"
+        "steps:\n  - k_anonymize: {k: 1, k_map: 2, presence: {max: 0.5}, population: everybody.csv}\n"
+    )
+    recipe = oboro.Recipe.load(tmp_path / "recipe.yaml")
+    assert "2 people of the population" in recipe.explain()
+    release = recipe.run(patients())
+    assert release.data == {"age": ["30–39", "40–49"], "sex": ["F", "M"]}
+    assert "2-map holds" in release.explain()
+    assert oboro.Recipe.parse(recipe.to_yaml()).to_yaml() == recipe.to_yaml()
+
+
+def test_a_population_given_as_a_frame_does_not_stand_in_the_recipe():
+    recipe = oboro.Recipe(attributes=ROLES, steps=[{"k_anonymize": {"k": 1, "k_map": 2, "population": PEOPLE}}])
+    assert recipe.run(patients()).data["age"] == ["30–39", "40–49"]
+    assert "(a table of 8 people)" in recipe.to_yaml()
+    assert "31" not in recipe.to_yaml()
+
+
+def test_the_command_line_verifies_with_a_population(tmp_path):
+    rows = zip(*PEOPLE.values(), strict=True)
+    (tmp_path / "everybody.csv").write_text("age,sex\n" + "".join(f"{age},{sex}\n" for age, sex in rows))
+    (tmp_path / "released.csv").write_text("age,sex\n30–39,F\n40–49,M\n")
+    (tmp_path / "recipe.yaml").write_text(
+        "attributes:\n  age: {role: quasi, hierarchy: {intervals: [10]}}\n  sex: {role: quasi}\nsteps: []\n"
+    )
+    common = ["verify", str(tmp_path / "released.csv"), "--quasi", "age,sex"]
+    everybody = ["--population", str(tmp_path / "everybody.csv"), "--recipe", str(tmp_path / "recipe.yaml")]
+
+    def code(*options):
+        return CliRunner().invoke(app, [*common, *options]).exit_code
+
+    assert code(*everybody, "--k-map", "2", "--presence", "0,0.5") == 0
+    assert code(*everybody, "--k-map", "3") == 1
+    assert code(*everybody, "--presence", "0,0.4") == 1
+    assert code("--maximum-risk", "1", "--average-risk", "1") == 0
+    assert code("--average-risk", "0.5") == 1
+    assert isinstance(CliRunner().invoke(app, [*common, *everybody, "--presence", "x"]).exception, UsageError)
+    assert isinstance(CliRunner().invoke(app, [*common, "--k", "1", *everybody[2:]]).exception, UsageError)
+
+
+def test_the_levels_found_are_applied_to_the_next_delivery():
+    table = {"age": [31, 32, 38, 39, 45, 46], "sex": ["F", "F", "M", "M", "F", "F"]}
+    recipe = oboro.Recipe(attributes=ROLES, steps=["shuffle", {"k_anonymize": {"k": 2, "suppress": 0.5}}], seed=1)
+    release = recipe.run(table)
+    assert "runners up:\n" in release.explain()
+    again = oboro.Recipe.parse(release.again)
+    levels = again.steps[1].levels
+    assert levels == {"age": 1, "sex": 0} == {name: d["level"] for name, d in release.steps[1].facts["levels"].items()}
+    following = again.run({"age": [51, 52, 53, 61, 62], "sex": ["F", "F", "F", "M", "M"]})
+    assert sorted(following.data["age"]) == ["50–59"] * 3 + ["60–69"] * 2
+    assert following.steps[1].facts["lattice"]["evaluated"] == 1
+    with pytest.raises(PromiseError, match="on the levels given"):
+        again.run({"age": [51, 62, 73, 24], "sex": ["F", "F", "F", "M"]})
+
+
+def test_the_command_line_warns_where_the_best_may_not_be_the_best_of_all(tmp_path):
+    (tmp_path / "people.csv").write_text("age,sex\n31,F\n32,F\n38,M\n39,M\n45,F\n46,F\n")
+    (tmp_path / "recipe.yaml").write_text(
+        "attributes:\n  age: {role: quasi, hierarchy: {intervals: [10]}}\n  sex: {role: quasi}\n"
+        "steps:\n  - k_anonymize: {k: 2, suppress: 0.5, time_limit: 0.000000001}\n"
+    )
+    paths = [str(tmp_path / name) for name in ("people.csv", "recipe.yaml", "out.csv")]
+    result = CliRunner().invoke(app, ["anonymize", paths[0], "--recipe", paths[1], "--output", paths[2]])
+    assert result.exit_code == 0
+    assert "warning: k_anonymize: the time limit was reached" in result.stderr
+    assert (tmp_path / "out.csv").read_text().startswith("age,sex\n*,*\n")

@@ -1,0 +1,137 @@
+"""The Japanese report: complete, and the same figures as in English."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.report.test_report import Page, make, tables
+
+import oboro
+from oboro.errors import UsageError
+from oboro.report import Report, build
+from oboro.report.text import language
+from oboro.report.text.japanese import JAPANESE, PICTURE_WORDS
+from oboro.verifier.table_check import verify
+
+STREAM = [
+    {
+        "seconds": float(i),
+        "records_per_second": 100.0 * i,
+        "latency_ms": {"p50": 1.0, "p99": 2.0 + i},
+        "suppressed_cells": 5 * i,
+    }
+    for i in range(1, 5)
+]
+
+
+def demo() -> Report:
+    rng = np.random.default_rng(1)
+    table: dict[str, list[Any]] = {
+        "name": [f"n{i}" for i in range(400)],
+        "age": rng.integers(20, 80, 400).tolist(),
+        "sex": rng.choice(["F", "M"], 400).tolist(),
+        "illness": rng.choice(["flu", "cold", "gout"], 400).tolist(),
+        "paid": rng.integers(1000, 90000, 400).tolist(),
+    }
+    roles = {"name": "identifier", "age": "quasi", "sex": "quasi", "illness": "sensitive", "paid": "other"}
+    attributes: dict[str, Any] = {name: {"role": role} for name, role in roles.items()}
+    attributes["age"]["hierarchy"] = {"intervals": [10, 20]}
+    steps = [
+        {"drop_columns": {"attributes": ["name"]}},
+        {"noise": {"attribute": "paid", "relative": 0.1}},
+        {"k_anonymize": {"k": 5, "suppress": 0.1, "l_diversity": {"illness": 2}}},
+        {"shuffle": {}},
+    ]
+    return oboro.Recipe(attributes=attributes, steps=steps, seed=3).run(table).report
+
+
+def reports() -> dict[str, Report]:
+    original, released, _ = tables()
+    broken = make(verify(released, quasi=["age", "sex"], k=7))
+    return {
+        "made": make(),
+        "public": make().to_public(),
+        "recipe": demo(),
+        "broken": broken,
+        "nothing promised": build(original, released, quasi=["age", "sex"], fraction=0.1, warnings=[]),
+        "no roles": build(original, released, quasi=[]),
+        "unpaired": make(paired=False),
+        "stream": make(stream=STREAM, files={"input": {"path": "a.csv", "bytes": 3, "sha256": "0f"}}),
+    }
+
+
+@pytest.fixture(scope="module")
+def all_reports() -> dict[str, Report]:
+    return reports()
+
+
+def test_every_string_has_its_japanese(all_reports: dict[str, Report]) -> None:
+    language.untranslated.clear()
+    for report in all_reports.values():
+        report.to_html(lang="ja")
+    assert language.untranslated == set()
+
+
+ALLOWED = re.compile(
+    r"oboro|pMSE|APPI|HIPAA|WP216|ISO/IEC|CFR|SHA-256|Cramér|NCP|SSE|SST|Wilson|Zayatz|Pitman|Ewens|Hoshino|Dankar|Skinner|Elliot"
+    r"|et al|MSE|uLSIF|KL|nat|ZIP|URL|IP|FAX|k-|Pk-|map|python|numpy|numba|pyarrow|scipy|scikit-learn|kB|MB"
+)
+
+
+def test_the_japanese_page_has_no_english_left(all_reports: dict[str, Report]) -> None:
+    """Outside of the recipe, the English notice, and names of columns, values, steps and parameters."""
+    data = {
+        "age",
+        "sex",
+        "illness",
+        "paid",
+        "name",
+        "flu",
+        "cold",
+        "gout",
+        "drop_columns",
+        "noise",
+        "k_anonymize",
+        "shuffle",
+    }
+    report = all_reports["recipe"]
+    html = re.sub(
+        r"<style>.*?</style>|<pre.*?</pre>|<svg.*?</svg>|<dl>.*?</dl>", "", report.to_html(lang="ja"), flags=re.DOTALL
+    )
+    text = ALLOWED.sub("", Page(html).text)
+    left = {word for word in re.findall(r"[A-Za-z][A-Za-z_]{2,}", text) if word not in data}
+    assert left <= {"income"}, left
+
+
+def test_the_figures_are_the_same_in_both_languages(all_reports: dict[str, Report]) -> None:
+    def figures(page: str) -> list[str]:
+        cells = re.findall(r'<td class="number[^"]*"[^>]*>(.*?)</td>', page, flags=re.DOTALL)
+        return [re.sub(r"<small>.*?</small>|<[^>]+>", "", cell).strip() for cell in cells]
+
+    report = all_reports["made"]
+    english, japanese = (figures(report.to_html(lang=lang)) for lang in ("en", "ja"))
+    numbers = [(a, b) for a, b in zip(english, japanese, strict=True) if re.fullmatch(r"[\d.,% <]+", a)]
+    assert len(numbers) > 50
+    assert all(a == b for a, b in numbers)
+
+
+def test_places_of_the_translations_are_those_of_the_english() -> None:
+    for english, japanese in JAPANESE.items():
+        wanted, used = (set(re.findall(r"\{(\w+)\}", text)) for text in (english, japanese))
+        assert used <= wanted, english
+    assert all(word in JAPANESE for word in PICTURE_WORDS)
+
+
+def test_names_of_columns_are_never_translated() -> None:
+    assert language.translate(language.Data("risk"), "ja") == "risk"
+    assert language.translate("risk", "ja") == "リスク"
+    assert language.translate("Tried: 3.", "ja") == "試行:3。"
+
+
+def test_the_page_says_its_language(all_reports: dict[str, Report]) -> None:
+    assert '<html lang="ja">' in all_reports["made"].to_html(lang="ja")
+    with pytest.raises(UsageError, match="lang"):
+        all_reports["made"].to_html(lang="fr")

@@ -1,0 +1,232 @@
+"""Stream k-anonymity by enumeration of all correspondences, in every mode, across restarts; and the least loss possible."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.naive import stream as naive
+
+from oboro.stream import DelayFree
+from oboro.verifier.stream_check import Pairing, candidates, verify_stream
+
+MODES = ["swap", "count", "paper", "sequential", "fixed"]
+NAMES = ["x", "y", "z"]
+TIMES = int(os.environ.get("OBORO_STREAMS") or 1)  # as many times more streams, for a long look
+
+
+@st.composite
+def streams(draw, longest=6):
+    """Attributes (plain or with a tree), k, and a few records."""
+    deep = draw(st.lists(st.booleans(), min_size=1, max_size=3))
+    rows = draw(st.integers(1, longest))
+    alphabet = draw(st.sampled_from(["ab", "abc", "abcde"]))
+    cell = st.one_of(st.sampled_from(alphabet), st.sampled_from([*alphabet, None]))
+    records = [tuple(draw(cell) for _ in deep) for _ in range(rows)]
+    return deep, draw(st.integers(2, 3)), records
+
+
+def make(deep: list[bool], k: int, mode: str, **options: Any) -> DelayFree:
+    if mode == "paper":
+        options["background"] = False
+    if mode == "fixed":
+        options["initial"] = 3
+    hierarchies = {name: naive.TREE for name, is_deep in zip(NAMES, deep, strict=False) if is_deep}
+    return DelayFree(NAMES[: len(deep)], k, mode=mode, hierarchies=hierarchies, **options)
+
+
+def run(anonymizer: DelayFree, deep: list[bool], records: list[tuple[Any, ...]], **more: Any) -> list[tuple[Any, ...]]:
+    names = NAMES[: len(deep)]
+    extra = [{name: values[i] for name, values in more.items()} for i in range(len(records))]
+    released = [
+        anonymizer.push({**dict(zip(names, record, strict=True)), **rest})
+        for record, rest in zip(records, extra, strict=True)
+    ]
+    return [tuple(one[name] for name in names) for one in released]
+
+
+def verdict(deep, k, records, released, **more):
+    names = NAMES[: len(deep)]
+    hierarchies = {name: naive.TREE for name, is_deep in zip(names, deep, strict=True) if is_deep}
+    originals = [
+        {**dict(zip(names, one, strict=True)), **{name: values[i] for name, values in more.get("fields", {}).items()}}
+        for i, one in enumerate(records)
+    ]
+    outputs = [dict(zip(names, one, strict=True)) for one in released]
+    options = {name: value for name, value in more.items() if name != "fields"}
+    return verify_stream(originals, outputs, attributes=names, k=k, hierarchies=hierarchies, **options)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@settings(max_examples=50 * TIMES)
+@given(stream=streams())
+def test_every_prefix_is_anonymous(mode, stream):
+    deep, k, records = stream
+    released = run(make(deep, k, mode), deep, records)
+    assert naive.stream_anonymous(released, records, deep, k)
+    assert verdict(deep, k, records, released).holds
+
+
+@settings(max_examples=80)
+@given(stream=streams(5), data=st.data())
+def test_the_verifier_agrees_with_the_definition(stream, data):
+    """Whatever was released, good or bad."""
+    deep, k, records = stream
+    released = [
+        tuple(data.draw(st.sampled_from(naive.path(v, d))) for v, d in zip(one, deep, strict=True)) for one in records
+    ]
+    assert verdict(deep, k, records, released).holds == naive.stream_anonymous(released, records, deep, k)
+
+
+@settings(max_examples=50)
+@given(stream=streams(6), data=st.data())
+def test_candidates_are_those_of_some_correspondence(stream, data):
+    deep, _, records = stream
+    released = [
+        tuple(data.draw(st.sampled_from(naive.path(v, d))) for v, d in zip(one, deep, strict=True)) for one in records
+    ]
+    names = NAMES[: len(deep)]
+    hierarchies = {name: naive.TREE for name, is_deep in zip(names, deep, strict=True) if is_deep}
+    pairing = Pairing.of(
+        [dict(zip(names, one, strict=True)) for one in records],
+        [dict(zip(names, one, strict=True)) for one in released],
+        names,
+        hierarchies,
+    )
+    known = data.draw(st.integers(0, len(records)))
+    expected = [len(found) for found in naive.candidates(released, records, deep, known)]
+    assert candidates(pairing, known).tolist() == expected
+
+
+@pytest.mark.parametrize("mode", ["swap", "count"])
+@settings(max_examples=50)
+@given(stream=streams(12), data=st.data())
+def test_no_pattern_would_have_lost_less(mode, stream, data):
+    deep, k, records = stream
+    people = data.draw(st.one_of(st.just([]), st.lists(st.integers(0, 3), min_size=12, max_size=12)))
+    secrets = data.draw(st.one_of(st.just([]), st.lists(st.sampled_from("stu"), min_size=12, max_size=12)))
+    options: dict[str, Any] = {"person": "who"} if people else {}
+    options |= {"l_diversity": {"secret": 2}} if secrets else {}
+    fields = {**({"who": people} if people else {}), **({"secret": secrets} if secrets else {})}
+    released = run(make(deep, k, mode, **options), deep, records, **fields)
+    for i, record in enumerate(records):
+        earlier = list(zip(records[:i], released[:i], strict=True))
+        least = naive.least_loss(
+            record,
+            earlier,
+            deep,
+            k,
+            mode == "swap",
+            people[i] if people else -1,
+            people[:i],
+            secrets[i] if secrets else None,
+            secrets[:i],
+            2 if secrets else 1,
+        )
+        assert naive.loss(released[i], record, deep) == pytest.approx(least, abs=1e-4)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@settings(max_examples=30 * TIMES)
+@given(stream=streams(6), data=st.data())
+def test_k_people_and_different_secrets(mode, stream, data):
+    deep, k, records = stream
+    people = data.draw(st.lists(st.integers(0, 3), min_size=len(records), max_size=len(records)))
+    secrets = data.draw(st.lists(st.sampled_from("st"), min_size=len(records), max_size=len(records)))
+    anonymizer = make(deep, k, mode, person="who", l_diversity={"secret": 2})
+    released = run(anonymizer, deep, records, who=people, secret=secrets)
+    assert naive.stream_anonymous(released, records, deep, k, people)
+    fields = {"who": people, "secret": secrets}
+    assert verdict(deep, k, records, released, person="who", sensitive="secret", l=2, fields=fields).holds
+
+
+@pytest.mark.parametrize("mode", MODES)
+@settings(max_examples=25 * TIMES)
+@given(stream=streams(12), data=st.data())
+def test_a_restart_changes_nothing(mode, stream, data, tmp_path_factory):
+    deep, k, records = stream
+    horizon = data.draw(st.sampled_from([None, 3])) if mode != "fixed" else None
+    cut = data.draw(st.integers(0, len(records)))
+    expected = run(make(deep, k, mode, horizon=horizon), deep, records)
+    file = tmp_path_factory.mktemp("state") / "state"
+    anonymizer = make(deep, k, mode, horizon=horizon)
+    before = run(anonymizer, deep, records[:cut])
+    anonymizer.save(file)
+    again = DelayFree.restore(file)
+    assert again.stats() == anonymizer.stats()
+    assert before + run(again, deep, records[cut:]) == expected
+
+
+@pytest.mark.parametrize("mode", MODES)
+@settings(max_examples=25)
+@given(stream=streams(12), data=st.data())
+def test_a_batch_is_as_good_as_its_records(mode, stream, data):
+    deep, k, records = stream
+    names = NAMES[: len(deep)]
+    cut = data.draw(st.integers(0, len(records)))
+    people = data.draw(st.lists(st.integers(0, 3), min_size=12, max_size=12))
+    options: dict[str, Any] = data.draw(st.sampled_from([{}, {"person": "who"}]))
+    rows = [
+        {**dict(zip(names, one, strict=True)), **({"who": people[i]} if options else {})}
+        for i, one in enumerate(records)
+    ]
+    single = make(deep, k, mode, **options)
+    one_by_one = [single.push(row) for row in rows]
+    batches = make(deep, k, mode, **options)
+    assert batches.push_many(rows[:cut]) + batches.push_many(rows[cut:]) == one_by_one
+    assert batches.stats() == single.stats()
+
+
+@pytest.mark.parametrize("mode", ["swap", "count"])
+@settings(max_examples=30)
+@given(stream=streams(14), data=st.data())
+def test_what_is_forgotten_protects_nobody(mode, stream, data):
+    """Only the last `horizon` records count, with people and without."""
+    deep, k, records = stream
+    horizon = data.draw(st.integers(1, 4))
+    people = data.draw(st.one_of(st.just([]), st.lists(st.integers(0, 3), min_size=14, max_size=14)))
+    options: dict[str, Any] = {"person": "who"} if people else {}
+    released = run(
+        make(deep, k, mode, horizon=horizon, **options), deep, records, **({"who": people} if people else {})
+    )
+    for i, record in enumerate(records):
+        first = max(0, i - horizon)
+        earlier = list(zip(records[first:i], released[first:i], strict=True))
+        least = naive.least_loss(
+            record, earlier, deep, k, mode == "swap", people[i] if people else -1, people[first:i] if people else ()
+        )
+        assert naive.loss(released[i], record, deep) == pytest.approx(least, abs=1e-4)
+
+
+def test_time_is_a_horizon_too():
+    anonymizer = DelayFree(["x"], 2, horizon_seconds=10)
+    seen = [anonymizer.push({"x": "a"}, now=now)["x"] for now in (0, 5, 14, 30, 31)]
+    assert seen == ["*", "a", "a", "*", "a"]
+
+
+def test_memory_is_bounded_by_the_horizon():
+    anonymizer = DelayFree(["x", "y"], 2, horizon=100)
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        anonymizer.push_many([{"x": int(a), "y": int(b)} for a, b in rng.integers(0, 1000, (2000, 2))])
+    assert anonymizer.stats()["distinct"] <= 101  # the last hundred and the new one
+    assert anonymizer.stats()["entries"] <= 1024
+    assert max(len(ladder.leaves) for ladder in anonymizer._coding.ladders) < 2000
+
+
+def test_somebody_who_knows_owners_learns_less_from_swap():
+    """Under `swap` every release can change places with k − 1 earlier ones, one pair at a time."""
+    rng = np.random.default_rng(3)
+    names = ["x", "y", "z"]
+    rows = [dict(zip(names, map(int, one), strict=True)) for one in rng.zipf(1.6, (600, 3)).clip(1, 6)]
+    left = {}
+    for mode in ("swap", "count"):
+        anonymizer = DelayFree(names, 3, mode=mode)
+        pairing = Pairing.of(rows, [anonymizer.push(row) for row in rows], names)
+        assert (candidates(pairing) >= 3).all()
+        left[mode] = int((candidates(pairing, 30)[30:] < 3).sum())
+    assert left["swap"] < left["count"]
