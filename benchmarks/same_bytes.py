@@ -39,7 +39,7 @@ QUASI = ["birthdate", "sex", "address", "job"]
 # What ten recipes do; each also drops what names a person.
 STEPS: dict[str, list[Any]] = {
     "lattice": [{"k_anonymize": {"k": 5, "suppress": 0.05, "l_diversity": {"diagnosis": 2}}}, "shuffle"],
-    "closeness": [{"k_anonymize": {"k": 3, "suppress": 0.1, "t_closeness": {"diagnosis": 0.5}, "loss": "ncp"}}],
+    "closeness": [{"k_anonymize": {"k": 3, "suppress": 0.1, "t_closeness": {"diagnosis": 0.5}, "loss": "precision"}}],
     "by_class": [{"k_anonymize": {"k": 4, "suppress": 0.02, "recoding": "local", "minimal": True}}],
     "mondrian": [{"local_recode": {"k": 5, "l_diversity": {"diagnosis": 2}}}],
     "top_down": [{"local_recode": {"k": 7, "method": "top_down", "publish": "hierarchy"}}],

@@ -56,8 +56,8 @@ class KAnonymize(Technique):
     included; at most the share `suppress` of the records is suppressed; no choice of levels that does the same has a
     smaller loss (unless the report says that the lattice was too large or the time too short to be sure, and then how
     far the best can be). The order of the rows does not matter. Other columns, rows and their order stay.
-    Checked by: tests/techniques/test_k_anonymize.py and tests/decide/test_lattice.py (brute force over the whole lattice), and on every
-    release by oboro.verifier.table_check. The argument is in docs/guarantees/k-anonymize.md.
+    Checked by: tests/techniques/test_k_anonymize.py and tests/decide/test_lattice.py (brute force over the whole lattice),
+    and on every release by oboro.verifier.table_check. The argument is in docs/guarantees/k-anonymize.md.
 
     >>> people = {"age": [31, 32, 38, 45], "sex": ["F", "M", "F", "M"]}
     >>> roles = {"age": {"role": "quasi", "hierarchy": {"intervals": [10, 20]}}, "sex": {"role": "quasi"}}

@@ -41,7 +41,7 @@ class PkAnonymize(Technique):
     privacy of each record, ε = Σ ln((1 + (|V| − 1)ρ)/(1 − ρ)).
     Checked by: nothing that looks at the release alone, for the promise is about how it was made. So the outcome has no
     promise to verify, and the facts carry n, |V|, ρ, k and ε instead; the owner of both tables can compare them with
-    `oboro.measure.retention_replacement.pk_evidence`. tests/techniques/test_pk.py checks the formula on all small tables by enumeration.
+    `oboro.pk_evidence`. tests/techniques/test_pk.py checks the formula on all small tables by enumeration.
 
     >>> released = PkAnonymize(rho=0.9).apply({"sex": ["F", "M"] * 500}, attributes={"sex": {"role": "quasi"}}, seed=1)
     >>> sum(one == other for one, other in zip(released["sex"], ["F", "M"] * 500))  # 950 expected

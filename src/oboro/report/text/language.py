@@ -13,6 +13,8 @@ from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any, Self
 
+from oboro.text import Message
+
 __all__ = ["Both", "Data", "translate", "translated", "untranslated"]
 
 LEFT_ALONE = ("key", "tone", "code", "head_data")
@@ -43,12 +45,14 @@ class Both(str):
         return made
 
 
-def translate(text: str, lang: str) -> str:
+def translate(text: str | Message, lang: str) -> str:
     """One string.
 
     >>> translate("Every promise holds", "ja"), translate(Data("risk"), "ja")
     ('すべての約束が守られています', 'risk')
     """
+    if isinstance(text, Message):
+        return text.say(lang)
     if lang == "en" or isinstance(text, Data) or not text.strip():
         return text
     if isinstance(text, Both):
@@ -112,9 +116,7 @@ def _place(name: str) -> str:
 
 def translated(value: Any, lang: str) -> Any:
     """Sections, blocks and everything in them; pictures have their words replaced."""
-    if lang == "en":
-        return value
-    if isinstance(value, str):
+    if isinstance(value, str | Message):
         return translate(value, lang)
     if isinstance(value, list | tuple):
         return type(value)(translated(one, lang) for one in value)
