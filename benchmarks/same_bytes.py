@@ -86,7 +86,7 @@ def jobs(out: Path) -> None:
     out.mkdir(parents=True)
     people = out / "people.csv"
     oboro("synth", "people", "--rows", 3000, "--seed", 7, "--output", people)
-    oboro("synth", "purchases", "--rows", 2000, "--seed", 7, "--columns", 12, "--output", out / "purchases.parquet")
+    oboro("synth", "purchases", "--rows", 40_000, "--seed", 7, "--columns", 12, "--output", out / "purchases.parquet")
     (out / "starter.yaml").write_text(oboro("init", people).stdout)
     for name, steps in STEPS.items():
         table(out, people, name, {"attributes": ROLES, "steps": [DROP, *steps], "seed": 11})
