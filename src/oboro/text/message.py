@@ -16,7 +16,10 @@ from oboro.text.figures import count, few, number, percent, size
 __all__ = ["LANGUAGES", "Message", "Words", "catalogue", "say"]
 
 LANGUAGES = ("en", "ja")
-COMMAS = {"en": ", ", "ja": "、"}
+JOINTS = {  # between the parts of a list, by how its place in the template is written
+    "en": {"": ", ", "remarks": "; ", "sentences": " ", "lines": "\n"},
+    "ja": {"": "、", "remarks": "、", "sentences": "", "lines": "\n"},
+}
 
 
 class Message:
@@ -103,7 +106,7 @@ def catalogue(lang: str, part: str) -> Mapping[str, str]:
 def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
     for name, inner in table.items():
         if isinstance(inner, str):
-            yield before + name, inner.strip()
+            yield before + name, inner.strip("\n")
         else:
             yield from _flat(inner, f"{before}{name}.")
 
@@ -114,7 +117,10 @@ def _template(lang: str, id: str) -> str:
 
 
 class _Formatter(string.Formatter):
-    """`{rows:count}`, `{share:percent}`, `{groups:many group}`: how a value is written stands in the template."""
+    """`{rows:count}`, `{share:percent}`, `{groups:many group}`: how a value is written stands in the template.
+
+    Lists are joined with commas, or as `remarks`, `sentences` or `lines`; `capital` begins with a capital letter.
+    """
 
     def __init__(self, lang: str) -> None:
         self.lang = lang
@@ -127,13 +133,17 @@ class _Formatter(string.Formatter):
             return _form(value, rest)
         if kind in _KINDS:
             return _KINDS[kind](value)
+        if kind == "capital":
+            text = self._written(value, "")
+            return text[:1].upper() + text[1:]
         return self._written(value, spec)
 
     def _written(self, value: Any, spec: str) -> str:
         if isinstance(value, Message):
             return value.say(self.lang)
         if isinstance(value, list | tuple):
-            return COMMAS[self.lang].join(self._written(one, spec) for one in value)
+            inner = "" if spec in JOINTS[self.lang] else spec
+            return JOINTS[self.lang].get(spec, JOINTS[self.lang][""]).join(self._written(one, inner) for one in value)
         return format(value, spec)
 
 
