@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SOURCES := src tests
 
-.PHONY: help demo test lint types layers unit browser bench lock clean
+.PHONY: help demo test lint types layers unit browser bench picture lock clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 16
@@ -36,6 +36,9 @@ unit: $(VENV)/.dev browser  ## tests, property tests and the examples in the doc
 
 bench: $(VENV)/.dev  ## reading and encoding a wide CSV, next to polars in the same run
 	$(BIN)/python benchmarks/read_csv.py
+
+picture: $(VENV)/.dev  ## draw docs/architecture.svg anew from the imports
+	$(BIN)/python docs/architecture.py
 
 lock: $(VENV)/.dev  ## pin the newest versions that pyproject.toml allows
 	$(BIN)/uv pip compile $(LOCK) --extra build pyproject.toml -o requirements.lock

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -72,3 +73,15 @@ def test_the_steps_in_the_documentation_are_valid() -> None:
     assert {name for step in steps for name in step} == set(TECHNIQUES)
     recipe = oboro.Recipe(attributes={"age": {"role": "quasi"}}, steps=steps)
     assert recipe.explain()
+
+
+def test_the_picture_shows_the_imports_that_there_are() -> None:
+    place = ROOT / "docs" / "architecture.py"
+    spec = importlib.util.spec_from_file_location("architecture", place)
+    assert spec is not None
+    assert spec.loader is not None
+    architecture = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = architecture  # dataclasses look their module up
+    spec.loader.exec_module(architecture)
+    drawn = architecture.draw(architecture.read_house())
+    assert drawn == architecture.PICTURE.read_text(), "docs/architecture.svg is out of date: run `make picture`"
