@@ -12,10 +12,10 @@ from tests.naive.lattice import Naive, breaks
 
 from oboro.decide.class_rules import alpha_rule, closeness_rule, diversity_rule
 from oboro.decide.lattice.kernels import node_classes as kernels
-from oboro.decide.lattice.node_check import Lens
+from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Lattice
 from oboro.decide.lattice.objective import CellLoss, loss_of
-from oboro.decide.lattice.population_counts import Population
+from oboro.decide.lattice.population_limits import Population
 from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.search import search
 from oboro.table.dataset import Column
@@ -153,7 +153,7 @@ def assert_equals_brute_force(case, **options):
         assert found.best.levels == best[1]
         suppressed, extra, _, _ = seen[best[1]]
         assert (found.best.suppressed, found.best.extra) == (suppressed, extra)
-        assert Lens.of(problem).suppressed_rows(best[1]).sum() == suppressed + extra
+        assert NodeChecker.of(problem).suppressed_rows(best[1]).sum() == suppressed + extra
     assert found.evaluated + found.tagged + found.skipped == found.size == len(seen)
 
 
@@ -199,10 +199,10 @@ def test_depth_first_equals_brute_force(case):
 @given(cases())
 def test_every_node_is_seen_as_by_plain_loops(case):
     problem, naive = case.problem(), case.naive()
-    lens = Lens.of(problem)
+    checker = NodeChecker.of(problem)
     for levels in naive.nodes():
-        node = lens.look(levels)
-        suppressed, extra, satisfying, loss = naive.look(levels)
+        node = checker.check(levels)
+        suppressed, extra, satisfying, loss = naive.check(levels)
         assert (node.suppressed, node.satisfying, node.feasible) == (suppressed, satisfying, loss is not None) or (
             not satisfying
             and node.suppressed > problem.limit  # weak rules are not asked once strong ones suppress too many
@@ -217,17 +217,17 @@ def test_larger_tables_are_seen_as_by_plain_loops(loss):
     """Large enough that keys are hashed, and counted, in the same scratch memory one after the other."""
     case = larger_case(loss)
     problem, naive = case.problem(), case.naive()
-    lens = Lens.of(problem)
+    checker = NodeChecker.of(problem)
     rng = np.random.default_rng(2)
     picks = [tuple(int(rng.integers(0, height + 1)) for height in problem.lattice.heights) for _ in range(12)]
     for levels in [problem.lattice.bottom, problem.lattice.top, *picks]:
-        node = lens.look(levels)
-        suppressed, extra, satisfying, cost = naive.look(levels)
+        node = checker.check(levels)
+        suppressed, extra, satisfying, cost = naive.check(levels)
         assert (node.suppressed, node.extra, node.satisfying) == (suppressed, extra, satisfying)
         assert (node.loss == np.inf) if cost is None else node.loss == pytest.approx(cost, rel=1e-9)
-        coarser = lens.rebased(levels)
-        assert coarser.look(levels) == node
-        assert coarser.look(problem.lattice.top) == lens.look(problem.lattice.top)
+        coarser = checker.rebased(levels)
+        assert coarser.check(levels) == node
+        assert coarser.check(problem.lattice.top) == checker.check(problem.lattice.top)
 
 
 @pytest.mark.parametrize("loss", ["loss", "discernibility"])
@@ -267,8 +267,8 @@ def test_the_order_of_rows_does_not_matter(case, random):
     one, other = search(case.problem()), search(case.problem(order))
     assert one == other
     if one.best is not None:
-        first = Lens.of(case.problem()).suppressed_rows(one.best.levels)
-        assert (first[order] == Lens.of(case.problem(order)).suppressed_rows(one.best.levels)).all()
+        first = NodeChecker.of(case.problem()).suppressed_rows(one.best.levels)
+        assert (first[order] == NodeChecker.of(case.problem(order)).suppressed_rows(one.best.levels)).all()
 
 
 @settings(max_examples=300)
@@ -326,9 +326,9 @@ def test_numbering_by_hash_equals_a_dictionary(keys, spread):
 def test_no_node_loses_less_than_its_bound(case):
     problem = case.problem()
     assume(isinstance(problem.loss, CellLoss))
-    lens, (bases, slopes) = Lens.of(problem), problem.loss.bounds(problem.limit)
+    checker, (bases, slopes) = NodeChecker.of(problem), problem.loss.bounds(problem.limit)
     for levels in product(*(range(size) for size in problem.lattice.shape)):
-        node = lens.look(levels)
+        node = checker.check(levels)
         if node.feasible:
             base, slope = (
                 sum(part[level] for part, level in zip(parts, levels, strict=True)) for parts in (bases, slopes)
@@ -377,11 +377,11 @@ def test_many_attributes_are_keyed_in_blocks():
     columns = tuple(Column.of([str(v) for v in column] + ["0", "1", "2", "3"]) for column in table.T)
     hierarchies = tuple(HierarchySpec().build("a", column) for column in columns)
     problem = Problem(columns, hierarchies, 3, 4, (), loss_of("loss", columns, hierarchies, [1.0] * 40, 3))
-    lens = Lens.of(problem)
-    assert len(lens.tuples.blocks) == 2
-    node = lens.look(problem.lattice.bottom)
+    checker = NodeChecker.of(problem)
+    assert len(checker.tuples.blocks) == 2
+    node = checker.check(problem.lattice.bottom)
     assert (node.suppressed, node.extra) == (4, 0)
-    assert lens.suppressed_rows(problem.lattice.bottom).tolist() == [False] * 30 + [True] * 4
+    assert checker.suppressed_rows(problem.lattice.bottom).tolist() == [False] * 30 + [True] * 4
 
 
 def test_slices_of_the_lattice_are_what_is_above_and_below():

@@ -13,13 +13,13 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.decide.test_lattice import LOSSES, Case, assert_equals_brute_force, cases, larger_case
 
-from oboro.decide.lattice import anytime, levels_by_class, search, search_limits, sliced_check
-from oboro.decide.lattice.kernels import marking
-from oboro.decide.lattice.node_check import Lens
+from oboro.decide.lattice import hill_climb, levels_by_class, search, search_limits, sliced_check
+from oboro.decide.lattice.kernels import node_marks
+from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Lattice
 from oboro.decide.lattice.objective import CellLoss, loss_of
 from oboro.decide.lattice.problem import Problem
-from oboro.decide.lattice.sliced_check import Slices
+from oboro.decide.lattice.sliced_check import SlicedChecker
 from oboro.errors import UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec, Level
@@ -42,21 +42,21 @@ def plain(case):
 def test_slices_see_what_a_lens_sees(tiny_slices, case):
     problem = plain(case).problem()
     assume(isinstance(problem.loss, CellLoss))
-    lens, sliced = Lens.of(problem), Slices(problem)
+    checker, sliced = NodeChecker.of(problem), SlicedChecker(problem)
     for levels in product(*(range(size) for size in problem.lattice.shape)):
-        expected, node = lens.look(levels), sliced.look(levels)
+        expected, node = checker.check(levels), sliced.check(levels)
         assert node.satisfying == expected.satisfying
         if expected.satisfying:
             assert node == expected
         if expected.feasible:
-            assert (sliced.suppressed_rows(levels) == lens.suppressed_rows(levels)).all()
+            assert (sliced.suppressed_rows(levels) == checker.suppressed_rows(levels)).all()
 
 
 @pytest.mark.usefixtures("tiny_slices")
 @pytest.mark.parametrize("loss", LOSSES)
 def test_search_by_slices_equals_brute_force(loss):
     case = larger_case(loss, rows=300, attributes=4)
-    assert Slices.suits(case.problem())
+    assert SlicedChecker.suits(case.problem())
     assert_equals_brute_force(case, minimal=True)
     assert_equals_brute_force(case, strategy="depth_first", minimal=True)
 
@@ -70,11 +70,11 @@ def test_a_wide_attribute_is_laid_out_coarser_and_where_needed_fully():
     hierarchies = (Hierarchy("address", tuple(levels)), HierarchySpec().build("job", job))
     columns = (address, job)
     problem = Problem(columns, hierarchies, 3, 60_000, (), loss_of("loss", columns, hierarchies, [1.0, 2.0], 3))
-    sliced, lens = Slices(problem), Lens.of(problem)
+    sliced, checker = SlicedChecker(problem), NodeChecker.of(problem)
     for node in [(3, 0), (2, 1), (1, 0), (1, 1), (0, 0), (0, 1)]:
-        expected = lens.look(node)
-        assert sliced.look(node).satisfying == expected.satisfying
-        assert not expected.satisfying or sliced.look(node) == expected
+        expected = checker.check(node)
+        assert sliced.check(node).satisfying == expected.satisfying
+        assert not expected.satisfying or sliced.check(node) == expected
     assert [layout.codes.dtype for layout in sliced.layouts] == [np.uint16, np.uint32]
 
 
@@ -101,17 +101,17 @@ def test_a_climb_finds_a_feasible_node_and_an_honest_bound(climbing, case):
 @pytest.fixture
 def climbing(monkeypatch):
     monkeypatch.setattr(search, "LISTED", 0)
-    monkeypatch.setattr(anytime, "BLOCK_NODES", 6)
+    monkeypatch.setattr(hill_climb, "BLOCK_NODES", 6)
 
 
 def test_the_bound_of_a_block_does_not_ask_its_suppressed_to_be_safe(monkeypatch):
     """One rare value in each column: together the two suppressed records are a safe class, in each column alone not."""
-    monkeypatch.setattr(anytime, "BLOCK_NODES", 2)
+    monkeypatch.setattr(hill_climb, "BLOCK_NODES", 2)
     columns = [["r", *"aaaaaaaaa"], ["b", "s", *"bbbbbbbb"]]
     ladders = [[["r", "*"], ["a", "*"]], [["s", "*"], ["b", "*"]]]
     problem = Case(columns, ladders, ["x"] * 10, 2, 2, [], "loss", [1.0, 1.0]).problem()
     assert search.search(problem).best.loss == pytest.approx(0.2)
-    bound = anytime.block_bound(problem, lambda part: search.search(part).best.loss)
+    bound = hill_climb.block_bound(problem, lambda part: search.search(part).best.loss)
     assert bound == pytest.approx(0.1)  # a tenth of each column, half a table each
 
 
@@ -178,7 +178,7 @@ def test_local_recoding_of_adult_keeps_more_than_arx(arx_adult):
         HierarchySpec(csv=f"adult_hierarchy_{name}.csv").build(name, data[name], arx_adult) for name in names
     )
     loss = loss_of("arx", columns, hierarchies, [1.0] * len(names), 5)
-    problem = Problem(columns, hierarchies, 5, 0, (), CellLoss("granularity", loss.weights, loss.charges))
+    problem = Problem(columns, hierarchies, 5, 0, (), CellLoss("granularity", loss.weights, loss.costs))
     found = levels_by_class.recode(problem)
     assert found.suppressed == 0
     assert 1 - found.loss > 0.9377
@@ -209,20 +209,20 @@ def test_board_kernels_equal_plain_loops(shape, data):
     nodes = list(product(*map(range, shape)))
     marked = np.array(data.draw(st.lists(st.booleans(), min_size=len(nodes), max_size=len(nodes))))
     below, above = np.empty(len(nodes), np.int32), np.empty(len(nodes), np.int32)
-    marking.count_below(marked, np.array(shape), below)
-    marking.count_above(marked, np.array(shape), above)
+    node_marks.count_below(marked, np.array(shape), below)
+    node_marks.count_above(marked, np.array(shape), above)
     for i, node in enumerate(nodes):
         finer = [all(x <= y for x, y in zip(other, node, strict=True)) for other in nodes]
         coarser = [all(x >= y for x, y in zip(other, node, strict=True)) for other in nodes]
         assert (below[i], above[i]) == ((marked & finer).sum(), (marked & coarser).sum())
     one, other = (np.array(data.draw(st.sampled_from(nodes))) for _ in range(2))
     first, last, out = np.minimum(one, other), np.maximum(one, other), np.zeros(len(nodes))
-    marking.raise_box(first, last, np.array(shape), 2.0, out)
+    node_marks.raise_box(first, last, np.array(shape), 2.0, out)
     assert [value == 2.0 for value in out] == [
         bool((first <= n).all() and (n <= last).all()) for n in map(np.array, nodes)
     ]
     least = np.array(shape) - 1
-    marking.meet(marked, np.array(shape), least)
+    node_marks.meet(marked, np.array(shape), least)
     expected = np.min([n for n, m in zip(nodes, marked, strict=True) if m], axis=0) if marked.any() else lattice.top
     assert tuple(least) == tuple(expected)
 
@@ -242,25 +242,25 @@ def test_narrowing_the_view_at_every_step_changes_nothing(restless, case):
 
 
 def test_a_narrowed_view_refuses_finer_nodes():
-    lens = Lens.of(larger_case("loss", rows=300, attributes=4).problem())
-    coarse = lens.rebased((1, 1, 2, 1))
-    assert coarse.sees((1, 2, 2, 1))
-    assert not coarse.sees((0, 2, 2, 2))
+    checker = NodeChecker.of(larger_case("loss", rows=300, attributes=4).problem())
+    coarse = checker.rebased((1, 1, 2, 1))
+    assert coarse.can_check((1, 2, 2, 1))
+    assert not coarse.can_check((0, 2, 2, 2))
     with pytest.raises(AssertionError):
-        coarse.look((0, 2, 2, 2))
+        coarse.check((0, 2, 2, 2))
 
 
 def interrupting(monkeypatch, after):
-    """Ctrl-C when so many nodes were looked at."""
-    looked, look = [0], Lens.look
+    """Ctrl-C when so many nodes were checked."""
+    checked, check = [0], NodeChecker.check
 
     def counted(self, *arguments):
-        looked[0] += 1
-        if looked[0] == after:
+        checked[0] += 1
+        if checked[0] == after:
             signal.raise_signal(signal.SIGINT)
-        return look(self, *arguments)
+        return check(self, *arguments)
 
-    monkeypatch.setattr(Lens, "look", counted)
+    monkeypatch.setattr(NodeChecker, "check", counted)
 
 
 @pytest.mark.parametrize("listed", [1 << 20, 0], ids=["listed", "climbed"])
@@ -287,14 +287,14 @@ def test_an_interrupt_before_anything_was_found_is_an_interrupt(monkeypatch):
 
 def test_a_second_interrupt_is_answered_as_before(monkeypatch):
     case = larger_case("loss", rows=300, attributes=5)
-    look = Lens.look
+    check = NodeChecker.check
 
     def twice(self, *arguments):
         signal.raise_signal(signal.SIGINT)
-        return look(self, *arguments)
+        return check(self, *arguments)
 
-    monkeypatch.setattr(Lens, "look", twice)
-    monkeypatch.setattr(search.Watch, "over", lambda self: False)  # a look that does not end
+    monkeypatch.setattr(NodeChecker, "check", twice)
+    monkeypatch.setattr(search.SearchLimits, "over", lambda self: False)  # a check that does not end
     with pytest.raises(KeyboardInterrupt):
         search.search(case.problem())
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import oboro
 from oboro.app.cli import app
-from oboro.decide.lattice.node_check import Lens
+from oboro.decide.lattice.node_check import NodeChecker
 from oboro.errors import InputError, OboroError, PromiseError, UsageError
 from oboro.techniques.k_anonymize import KAnonymize, _least_size
 from oboro.verifier.table_check import verify
@@ -57,11 +57,11 @@ def test_the_optimum_alone_and_depth_first_equal_brute_force(case):
 def test_every_node_is_seen_as_by_plain_loops(loss, case):
     case = replace(case, loss=loss)
     problem, naive = case.problem(), case.naive()
-    lens = Lens.of(problem)
+    checker = NodeChecker.of(problem)
     for levels in naive.nodes():
-        suppressed, extra, satisfying, cost = naive.look(levels)
-        for view in (lens, lens.rebased(levels)):
-            node = view.look(levels)
+        suppressed, extra, satisfying, cost = naive.check(levels)
+        for view in (checker, checker.rebased(levels)):
+            node = view.check(levels)
             assert (node.satisfying, node.feasible) == (satisfying, cost is not None)
             if cost is not None:
                 assert (node.suppressed, node.extra) == (suppressed, extra)

@@ -60,7 +60,7 @@ class Naive:
                 return True
         return any(breaks([secret[i] for i in members], secret, demand) for secret, demand in self.demands)
 
-    def look(self, node):
+    def check(self, node):
         """(suppressed, extra, satisfying, loss or None)."""
         classes = defaultdict(list)
         for i in range(self.n):
@@ -125,7 +125,7 @@ class Naive:
 
     def solve(self):
         """All minimal satisfying nodes, and the best node with its loss (None: nothing can be released)."""
-        seen = {node: self.look(node) for node in self.nodes()}
+        seen = {node: self.check(node) for node in self.nodes()}
         good = [node for node, result in seen.items() if result[2]]
         minimal = [
             node

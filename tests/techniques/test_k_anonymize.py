@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oboro.decide.lattice.node_check import Lens
+from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.objective import loss_of
 from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.search import search
@@ -349,7 +349,7 @@ def test_the_optimum_of_adult_is_the_same_whatever_is_asked_beside_it(adult, arx
         loss = loss_of("arx", columns, levels, [1.0] * 8, k)
         problem = Problem(columns, levels, k, int(suppress * adult.rows), (), loss)
         both = [search(problem, minimal=minimal) for minimal in (False, True)]
-        assert both[0].best == both[1].best == Lens.of(problem).look(both[0].best.levels)
+        assert both[0].best == both[1].best == NodeChecker.of(problem).check(both[0].best.levels)
         if k == 5:
             assert list(both[0].best.levels) == ARX_OPTIMA[suppress][0]
 

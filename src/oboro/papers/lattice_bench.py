@@ -15,7 +15,7 @@ import pyarrow.csv as pacsv
 
 from oboro.decide.lattice.objective import LossName, loss_of
 from oboro.decide.lattice.problem import Problem
-from oboro.decide.lattice.search import Found, search
+from oboro.decide.lattice.search import SearchResult, search
 from oboro.papers.exhaustive_lattice import best_losses
 from oboro.papers.figures import Row, data_folder
 from oboro.samples.purchases_table import FIRST_BIRTH, LAST_BIRTH, purchases_hierarchies
@@ -81,7 +81,7 @@ def _purchase_rows(count: int, columns: Columns, hierarchies: Hierarchies) -> li
 
 def _solve(
     columns: Columns, hierarchies: Hierarchies, k: int, suppress: float, loss: LossName = "loss", **options: Any
-) -> tuple[Found, float]:
+) -> tuple[SearchResult, float]:
     started = time.perf_counter()
     rows = len(columns[0])
     value = loss_of(loss, columns, hierarchies, [1.0] * len(columns), k)

@@ -12,12 +12,12 @@ from pydantic import Field, model_validator
 
 from oboro.decide.class_rules import Rule
 from oboro.decide.lattice.levels_by_class import Recoding, recode
-from oboro.decide.lattice.node_check import Lens
+from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.objective import LossName, loss_of
-from oboro.decide.lattice.population_counts import Population
+from oboro.decide.lattice.population_limits import Population
 from oboro.decide.lattice.problem import Problem
-from oboro.decide.lattice.search import Found, Strategy, lens_for, search
-from oboro.decide.lattice.sliced_check import Slices
+from oboro.decide.lattice.search import SearchResult, Strategy, checker_for, search
+from oboro.decide.lattice.sliced_check import SlicedChecker
 from oboro.errors import PromiseError, UsageError, listing
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
@@ -242,15 +242,15 @@ class KAnonymize(Technique):
     def _run_global(
         self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy]
     ) -> tuple[Dataset, Schema, dict[str, Any]]:
-        data, schema, lens = work.data, work.schema, lens_for(problem)
-        found = self._search(problem, lens, list(hierarchies), work.say)
+        data, schema, checker = work.data, work.schema, checker_for(problem)
+        found = self._search(problem, checker, list(hierarchies), work.say)
         if found.best is None and found.stopped == "time":
             raise PromiseError(
                 f"{self.step}: no choice of levels that keeps the promise was found in time; raise time_limit"
             )
         if found.best is None:
             raise PromiseError(self._why_not(problem, found.top.suppressed, found.top.satisfying, list(hierarchies)))
-        rows = lens.suppressed_rows(found.best.levels)
+        rows = checker.suppressed_rows(found.best.levels)
         some = bool(rows.any())
 
         def release(held: Column, hierarchy: Hierarchy, level: int) -> Column:
@@ -269,17 +269,19 @@ class KAnonymize(Technique):
                 schema = schema.with_remaining(name, hierarchy.above(level))
         return data.with_columns(columns), schema, self._facts(problem, found, list(hierarchies))
 
-    def _search(self, problem: Problem, lens: Lens | Slices, names: list[str], say: Callable[[str], None]) -> Found:
+    def _search(
+        self, problem: Problem, checker: NodeChecker | SlicedChecker, names: list[str], say: Callable[[str], None]
+    ) -> SearchResult:
         if self.levels is None:
             minimal = problem.lattice.size <= SMALL_LATTICE if self.minimal is None else self.minimal
             options: dict[str, Any] = {"strategy": self.search, "minimal": minimal, "time_limit": self.time_limit}
-            found = search(problem, lens, **options, tell=lambda standing: say(progress(self.step, standing)))
+            found = search(problem, checker, **options, tell=lambda so_far: say(progress(self.step, so_far)))
             if found.stopped == "interrupt":
                 say(f"{self.step}: interrupted, so the best choice so far is taken; Ctrl-C again ends everything")
             return found
-        node = lens.look(self._fixed(problem, names))
+        node = checker.check(self._fixed(problem, names))
         best = node if node.feasible else None
-        return Found(best, None, [], problem.lattice.size, 1, 0, problem.lattice.size - 1, node, exact=False)
+        return SearchResult(best, None, [], problem.lattice.size, 1, 0, problem.lattice.size - 1, node, exact=False)
 
     def _fixed(self, problem: Problem, names: list[str]) -> tuple[int, ...]:
         """The levels that were given."""
@@ -325,7 +327,7 @@ class KAnonymize(Technique):
             f"raise suppress, {coarser}lower k or relax the other demands, or use fewer quasi-identifiers"
         )
 
-    def _facts(self, problem: Problem, found: Found, names: list[str]) -> dict[str, Any]:
+    def _facts(self, problem: Problem, found: SearchResult, names: list[str]) -> dict[str, Any]:
         best = found.best
         assert best is not None
         chosen = list(zip(names, best.levels, problem.lattice.heights, strict=True))

@@ -9,18 +9,18 @@ from math import prod
 import numpy as np
 
 from oboro.decide.lattice.kernels import node_classes as kernels
-from oboro.decide.lattice.population_counts import Population
+from oboro.decide.lattice.population_limits import Population
 from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.groups import Groups
 
-__all__ = ["Tuples"]
+__all__ = ["DistinctTuples"]
 
 KEY_SPACE = 1 << 62  # keys up to here are summed without overflow; more attributes are keyed in blocks
 SAMPLE = 20_000  # rows looked at to guess whether many records share their tuple
 
 
 @dataclass(frozen=True, eq=False)
-class Tuples:
+class DistinctTuples:
     """Distinct combinations of codes and how many records share them."""
 
     codes: tuple[np.ndarray, ...]
@@ -44,7 +44,7 @@ class Tuples:
     @staticmethod
     def of(
         columns: Sequence[Column], secrets: Sequence[np.ndarray], rows: int, population: Population | None = None
-    ) -> Tuples:
+    ) -> DistinctTuples:
         """Reduce the records (and the population, as if it stood below them) to tuples where enough share one."""
         codes = [column.codes for column in columns]
         widths = [len(column.values) for column in columns]
@@ -67,9 +67,9 @@ class Tuples:
         blocks = _blocks(widths)
         through = smallest_unsigned(int(offsets[-1]))
         numbered = tuple(_side_by_side([codes[a] for a in block], offsets[list(block)], through) for block in blocks)
-        return Tuples(numbered, blocks, offsets, weights, secrets, labels, people)
+        return DistinctTuples(numbered, blocks, offsets, weights, secrets, labels, people)
 
-    def taken(self, which: np.ndarray) -> Tuples:
+    def taken(self, which: np.ndarray) -> DistinctTuples:
         """Some of the tuples (a boolean each); no longer tied to records."""
         return replace(
             self,
@@ -80,7 +80,7 @@ class Tuples:
             people=None if self.people is None else self.people[which],
         )
 
-    def merged(self, labels: np.ndarray) -> Tuples:
+    def merged(self, labels: np.ndarray) -> DistinctTuples:
         """Tuples with the same label (and the same secrets) as one; any of them stands for all."""
         groups = Groups.of([_as_column(labels), *(_as_column(secret) for secret in self.secrets)], len(self))
         first = np.empty(len(groups), dtype=np.int64)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from oboro.decide.lattice.kernels import node_classes as kernels
-from oboro.decide.lattice.node_check import Lens
+from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Problem
@@ -50,22 +50,22 @@ def recode(problem: Problem) -> Recoding | None:
             f"local recoding puts all {problem.lattice.size} choices of levels in order, at most {ORDERED}; use fewer "
             "quasi-identifiers or hierarchies with fewer levels, or the step local_recode"
         )
-    whole = Lens.of(replace(problem, limit=problem.rows))  # every class is judged, however many go
+    whole = NodeChecker.of(replace(problem, limit=problem.rows))  # every class is judged, however many go
     top, nodes = problem.lattice.top, list(_visits(problem))
     at, number, weights = np.full(len(whole.tuples), -1), np.full(len(whole.tuples), -1), whole.tuples.weights
-    left, lens, classes = np.arange(len(whole.tuples)), whole, 0
+    left, checker, classes = np.arange(len(whole.tuples)), whole, 0
     for visit, levels in enumerate(nodes):
         if not left.size:
             break
-        if not lens.any_kept(levels):
+        if not checker.any_kept(levels):
             continue
-        found = lens.judge(lens.classes(levels))
+        found = checker.judge(checker.classes(levels))
         kept = ~found.gone[found.labels]
         at[left[kept]] = visit
         number[left[kept]] = classes + found.labels[kept].astype(np.int64)
         classes += found.sizes.size
         left = left[~kept]
-        lens = replace(lens, tuples=lens.tuples.taken(~kept))
+        checker = replace(checker, tuples=checker.tuples.taken(~kept))
     starred = all(len(hierarchy.levels[-1].labels) == 1 for hierarchy in problem.hierarchies)
     if left.size and not _join(problem, whole, at, number, left, starred):
         return None
@@ -95,20 +95,22 @@ def _visits(problem: Problem) -> Iterator[Levels]:
     yield lattice.top
 
 
-def _join(problem: Problem, lens: Lens, at: np.ndarray, number: np.ndarray, left: np.ndarray, starred: bool) -> bool:
+def _join(
+    problem: Problem, checker: NodeChecker, at: np.ndarray, number: np.ndarray, left: np.ndarray, starred: bool
+) -> bool:
     """Let classes join what is left, those released last first and small ones first, until it is a safe class."""
-    weights = lens.tuples.weights
+    weights = checker.tuples.weights
     numbers, inverse = np.unique(number, return_inverse=True)
     sizes = np.bincount(inverse, weights=weights)
     last = np.full(numbers.size, -1)
     last[inverse] = at
-    texts = _text_order(problem, lens, inverse)
+    texts = _text_order(problem, checker, inverse)
     waiting = [c for c in np.lexsort((texts, sizes, -last)) if numbers[c] >= 0]
     limit = problem.rows if starred else problem.limit
     gone = np.zeros(at.size, dtype=bool)
     gone[left] = True
     while int(weights[gone].sum()) <= limit:
-        if lens.safe(np.flatnonzero(gone)):
+        if checker.safe(np.flatnonzero(gone)):
             at[gone], number[gone] = -1, -1
             return True
         if not waiting:
@@ -117,11 +119,11 @@ def _join(problem: Problem, lens: Lens, at: np.ndarray, number: np.ndarray, left
     return False
 
 
-def _text_order(problem: Problem, lens: Lens, classes: np.ndarray) -> np.ndarray:
+def _text_order(problem: Problem, checker: NodeChecker, classes: np.ndarray) -> np.ndarray:
     """A rank for each class that depends on its values as text, never on the order of the rows: its least tuple's."""
     ranks = []
-    for codes, block in zip(lens.tuples.codes, lens.tuples.blocks, strict=True):
-        ranks += [problem.text_ranks(a, 0)[codes[:, j] - lens.tuples.offsets[a]] for j, a in enumerate(block)]
+    for codes, block in zip(checker.tuples.codes, checker.tuples.blocks, strict=True):
+        ranks += [problem.text_ranks(a, 0)[codes[:, j] - checker.tuples.offsets[a]] for j, a in enumerate(block)]
     order = np.lexsort(ranks[::-1])
     place = np.empty(order.size, dtype=np.int64)
     place[order] = np.arange(order.size)
@@ -130,21 +132,21 @@ def _text_order(problem: Problem, lens: Lens, classes: np.ndarray) -> np.ndarray
     return least
 
 
-def _loss(problem: Problem, lens: Lens, nodes: list[Levels], at: np.ndarray, sizes: np.ndarray) -> float:
+def _loss(problem: Problem, checker: NodeChecker, nodes: list[Levels], at: np.ndarray, sizes: np.ndarray) -> float:
     """What the release loses: each record pays by its own levels."""
-    loss, tuples = problem.loss, lens.tuples
+    loss, tuples = problem.loss, checker.tuples
     suppressed = int(tuples.weights[at < 0].sum())
     if not isinstance(loss, CellLoss):
         return loss.value(sizes.size - (suppressed > 0), int(np.dot(sizes, sizes)) - suppressed**2, suppressed)
     parts = np.ones(len(problem.columns))  # everything suppressed, minus what each record keeps
     for visit, levels in enumerate(nodes):
         here = np.flatnonzero(at == visit)
-        steps, counts = lens.steps(levels), np.zeros((len(levels), loss.width), dtype=np.int64)
+        steps, counts = checker.steps(levels), np.zeros((len(levels), loss.width), dtype=np.int64)
         for codes, block in zip(tuples.codes, tuples.blocks, strict=True):
             out = counts[block.start : block.stop]
             all_ = np.zeros(here.size, dtype=np.uint32)
             kernels.tally(codes[here], all_, np.ones(1, dtype=bool), tuples.weights[here], steps, out)
         for a, level in enumerate(levels):
-            extra = loss.charges[a][level].extra
+            extra = loss.costs[a][level].extra
             parts[a] -= float((counts[a, : extra.size] * extra).sum())
     return loss.mean(np.round(parts, 15).clip(0.0).tolist())

@@ -1,4 +1,4 @@
-"""One node under the lens: which classes it makes, which of them must go, and what that costs.
+"""Checking one node of the lattice: which equivalence classes it makes, which of them must go, and what that costs.
 
 Everything is read from distinct tuples of codes with their number. Nothing depends on the order of the rows.
 """
@@ -13,18 +13,18 @@ from threading import local
 
 import numpy as np
 
-from oboro.decide.lattice.distinct_tuples import Tuples
+from oboro.decide.lattice.distinct_tuples import DistinctTuples
 from oboro.decide.lattice.kernels import node_classes as kernels
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.kernels import grouping
 
-__all__ = ["Classes", "Lens"]
+__all__ = ["NodeChecker", "NodeClasses"]
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class NodeClasses:
     """The classes of one node: which tuple stands where, how many records each holds, which of them go."""
 
     labels: np.ndarray
@@ -51,34 +51,34 @@ class Classes:
 
 
 @dataclass(frozen=True, eq=False)
-class Lens:
-    """Looks at nodes of a problem. After `rebased(levels)` only at nodes that are nowhere finer than these levels."""
+class NodeChecker:
+    """Checks nodes of a problem. After `rebased(levels)` only nodes that are nowhere finer than these levels."""
 
     problem: Problem
-    tuples: Tuples
+    tuples: DistinctTuples
     base: Levels
-    """Tuples that agree on these levels may be one, so no node finer than them can be seen."""
+    """Tuples that agree on these levels may be one, so no node finer than them can be checked."""
 
     @staticmethod
-    def of(problem: Problem) -> Lens:
-        """A lens that sees every node."""
+    def of(problem: Problem) -> NodeChecker:
+        """A checker of every node."""
         secrets = [rule.codes for rule in problem.rules]
-        tuples = Tuples.of(problem.columns, secrets, problem.rows, problem.population)
-        return Lens(problem, tuples, problem.lattice.bottom)
+        tuples = DistinctTuples.of(problem.columns, secrets, problem.rows, problem.population)
+        return NodeChecker(problem, tuples, problem.lattice.bottom)
 
-    def sees(self, levels: Levels) -> bool:
-        """Whether nodes of these levels and everything coarser can be looked at."""
+    def can_check(self, levels: Levels) -> bool:
+        """Whether the node of these levels and everything coarser can be checked."""
         return all(low <= level for low, level in zip(self.base, levels, strict=True))
 
     @property
     def weight(self) -> int:
-        """How much a look has to read."""
+        """How many tuples or rows a check has to read."""
         return len(self.tuples)
 
-    def look(self, levels: Levels, hurdle: float = inf) -> Node:
-        """Look at one node; its loss is always computed, whatever the `hurdle`. O(tuples · attributes)."""
+    def check(self, levels: Levels, hurdle: float = inf) -> Node:
+        """Check one node; its loss is always computed, whatever the `hurdle`. O(tuples · attributes)."""
         if self.problem.only_k and len(self.tuples.blocks) == 1:
-            node = self._look_at_sizes(levels)
+            node = self._check_sizes(levels)
             if node is not None:
                 return node
         classes = self.judge(self.classes(levels))
@@ -102,15 +102,15 @@ class Lens:
         gone = self.suppressed_tuples(levels)
         return gone[: self.problem.rows] if self.tuples.rows is None else np.asarray(gone[self.tuples.rows])
 
-    def rebased(self, levels: Levels) -> Lens:
-        """A lens for nodes that are nowhere finer than these levels: tuples that agree there are one. The same lens if
+    def rebased(self, levels: Levels) -> NodeChecker:
+        """A checker of nodes that are nowhere finer than these levels: tuples that agree there are one. The same one if
         that saves little.
         """
         labels = self.classes(levels).labels
         merged = self.tuples.merged(labels)
         return self if len(merged) > 0.8 * len(self.tuples) else replace(self, tuples=merged, base=levels)
 
-    def _look_at_sizes(self, levels: Levels) -> Node | None:
+    def _check_sizes(self, levels: Levels) -> Node | None:
         """The short way where classes need only be large enough; None if good ones must be suppressed in addition."""
         problem, loss = self.problem, self.problem.loss
         tally = np.zeros((len(levels), loss.width if isinstance(loss, CellLoss) else 1), dtype=np.int64)
@@ -169,7 +169,7 @@ class Lens:
             kept.places = np.empty(len(self.tuples), dtype=np.uint64)
         return kept.held[:counters], kept.places
 
-    def classes(self, levels: Levels) -> Classes:
+    def classes(self, levels: Levels) -> NodeClasses:
         """Group the tuples by their generalized codes."""
         labels, found = np.zeros(len(self.tuples), dtype=np.uint32), 1
         for codes, block in zip(self.tuples.codes, self.tuples.blocks, strict=True):
@@ -186,11 +186,11 @@ class Lens:
         if self.tuples.people is not None:
             people = np.zeros(found, dtype=np.int64)
             kernels.sizes(labels, self.tuples.people, people)
-        return Classes(labels, sizes, np.zeros(found, dtype=bool), levels, people)
+        return NodeClasses(labels, sizes, np.zeros(found, dtype=bool), levels, people)
 
     def _table(self, levels: Levels, block: range) -> tuple[np.ndarray, int]:
         """The generalized code times the stride, for each code of the block's attributes, and how many keys can be."""
-        assert self.sees(levels), "a node finer than what the tuples were joined by"
+        assert self.can_check(levels), "a node finer than what the tuples were joined by"
         offsets = self.tuples.offsets
         table = np.empty(int(offsets[-1]), dtype=np.uint64)
         stride = 1
@@ -206,25 +206,25 @@ class Lens:
         if isinstance(self.problem.loss, CellLoss):
             for a, level in enumerate(levels):
                 part = slice(self.tuples.offsets[a], self.tuples.offsets[a + 1])
-                steps[part] = self.problem.loss.charges[a][level].step
+                steps[part] = self.problem.loss.costs[a][level].step
         return steps
 
-    def judge(self, classes: Classes) -> Classes:
+    def judge(self, classes: NodeClasses) -> NodeClasses:
         """Say which classes break a rule. Weak rules are not asked once strong ones suppress too many."""
         rules, population = self.problem.rules, self.problem.population
         verdicts = (classes.sizes < self.problem.k).astype(np.uint8)
         if population is not None and classes.people is not None:
-            verdicts[population.too_few(classes.people)] = 1
+            verdicts[population.breaks_k_map(classes.people)] = 1
         self._ask([i for i, rule in enumerate(rules) if rule.strong], classes, verdicts)
         surely = self._thinned(classes, verdicts == 1)
         if surely.suppressed > self.problem.limit:
             return replace(surely, surely=surely.suppressed)
         if population is not None and classes.people is not None:
-            verdicts[population.told(classes.sizes, classes.people)] = 1
+            verdicts[population.breaks_presence(classes.sizes, classes.people)] = 1
         self._ask([i for i, rule in enumerate(rules) if not rule.strong], classes, verdicts)
         return replace(self._thinned(classes, verdicts == 1), surely=surely.suppressed)
 
-    def _thinned(self, classes: Classes, gone: np.ndarray) -> Classes:
+    def _thinned(self, classes: NodeClasses, gone: np.ndarray) -> NodeClasses:
         """Without classes that break a rule, and where there are still too many of them, without the smallest.
 
         The suppressed are one class, so one more goes than there are too many. No other choice suppresses fewer records.
@@ -238,7 +238,7 @@ class Lens:
         gone[smallest] = True
         return replace(classes, gone=gone)
 
-    def _ask(self, which: Sequence[int], classes: Classes, verdicts: np.ndarray) -> None:
+    def _ask(self, which: Sequence[int], classes: NodeClasses, verdicts: np.ndarray) -> None:
         for i in which:
             rule, secrets, weights = self.problem.rules[i], self.tuples.secrets[i], self.tuples.weights
             order, starts = classes.members
@@ -252,7 +252,7 @@ class Lens:
         np.add.at(held, self.tuples.secrets[rule][tuples], self.tuples.weights[tuples])
         return held
 
-    def complete(self, classes: Classes) -> Classes | None:
+    def complete(self, classes: NodeClasses) -> NodeClasses | None:
         """Suppress whole classes in addition, smallest first, until the suppressed records are a safe class too.
 
         Whoever fits no released class must be among the suppressed, so these are a class that must be safe itself.
@@ -289,7 +289,7 @@ class Lens:
             return True
         return size >= self.problem.k and not any(rule.breaks(part) for rule, part in zip(rules, held, strict=True))
 
-    def _smallest_first(self, classes: Classes, most: int) -> np.ndarray:
+    def _smallest_first(self, classes: NodeClasses, most: int) -> np.ndarray:
         """The classes that stay and have at most so many records, by size, then by the text of their labels."""
         stay = np.flatnonzero(~classes.gone & (classes.sizes <= most))
         order, starts = classes.members
@@ -301,7 +301,7 @@ class Lens:
                 ranks.append(rank[codes[some, j] - self.tuples.offsets[a]])
         return np.asarray(stay[np.lexsort([*reversed(ranks), classes.sizes[stay]])])
 
-    def _loss(self, levels: Levels, classes: Classes) -> float:
+    def _loss(self, levels: Levels, classes: NodeClasses) -> float:
         loss, suppressed = self.problem.loss, classes.suppressed
         if not isinstance(loss, CellLoss):
             kept = classes.sizes[~classes.gone]
@@ -314,7 +314,7 @@ class Lens:
             kernels.tally(codes, classes.labels, classes.gone, self.tuples.weights, steps, out)
         return loss.value(levels, np.concatenate(tallies))
 
-    def _floor(self, classes: Classes) -> float:
+    def _floor(self, classes: NodeClasses) -> float:
         if isinstance(self.problem.loss, CellLoss):
             return -inf
         filled = classes.sizes[classes.sizes > 0]

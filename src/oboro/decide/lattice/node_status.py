@@ -1,5 +1,5 @@
-"""What is known of every node of a lattice: who satisfies, who fails, what is still worth a look, and at whom to look
-next.
+"""What is known of every node of a lattice: which satisfy, which fail, which are still worth a check, and which to
+check next.
 """
 
 from __future__ import annotations
@@ -9,33 +9,33 @@ from math import inf
 
 import numpy as np
 
-from oboro.decide.lattice.kernels import marking as kernels
-from oboro.decide.lattice.node_check import Lens
+from oboro.decide.lattice.kernels import node_marks as kernels
+from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Node, Problem
-from oboro.decide.lattice.search_limits import Standing
-from oboro.decide.lattice.sliced_check import Slices
+from oboro.decide.lattice.search_limits import SearchProgress
+from oboro.decide.lattice.sliced_check import SlicedChecker
 
-__all__ = ["Board", "Guess"]
+__all__ = ["FailureCurve", "NodeStatus"]
 
 SAME = 1e-12  # losses closer than this are equal; then the lexicographically smallest levels win
 BINS = 256
 
 
 @dataclass(eq=False)
-class Board:
+class NodeStatus:
     """What is known of every node; arrays are flat, in lexicographic order of the levels."""
 
     problem: Problem
-    lens: Lens | Slices
+    checker: NodeChecker | SlicedChecker
     nodes: dict[Levels, Node] = field(default_factory=dict)
     best: Node | None = None
 
     def __post_init__(self) -> None:
         lattice, loss = self.problem.lattice, self.problem.loss
         self.lattice, self.shape = lattice, np.array(lattice.shape)
-        self.focused, self.whole = lattice.bottom, self.lens
+        self.focused, self.whole = lattice.bottom, self.checker
         self.satisfies = np.zeros(lattice.shape, dtype=bool)
         self.fails = np.zeros(lattice.shape, dtype=bool)
         self.seen = np.zeros(lattice.shape, dtype=bool)
@@ -46,17 +46,17 @@ class Board:
             self.base, self.slope = lattice.sums(bases), lattice.sums(slopes)
         else:
             self.base, self.slope = np.full(lattice.shape, -1.0), np.zeros(lattice.shape)
-        self.guess = Guess(self.problem)
+        self.failure_curve = FailureCurve(self.problem)
 
     @property
     def hurdle(self) -> float:
         """A loss above this is of no interest any more."""
         return inf if self.best is None else self.best.loss + SAME
 
-    def look(self, levels: Levels) -> Node:
-        """Look at a node, if not yet done, and tell the others."""
+    def check(self, levels: Levels) -> Node:
+        """Check a node, if not yet done, and note what follows for others."""
         if levels not in self.nodes:
-            self.record(self.lens.look(levels))
+            self.record(self.checker.check(levels))
         return self.nodes[levels]
 
     def record(self, node: Node) -> None:
@@ -79,13 +79,13 @@ class Board:
             kernels.raise_box(levels, self.shape - 1, self.shape, node.floor, self.base.ravel())
         if node.feasible and (self.best is None or node.rank < self.best.rank):
             self.best = node
-        self.guess.learn(node.levels, not node.satisfying)
+        self.failure_curve.learn(node.levels, not node.satisfying)
 
-    def standing(self) -> Standing:
+    def progress(self) -> SearchProgress:
         """How far the search is."""
         settled = int((self.seen | self.satisfies | self.fails).sum())
         loss = None if self.best is None else self.best.loss
-        return Standing(len(self.nodes), settled, self.lattice.size, loss)
+        return SearchProgress(len(self.nodes), settled, self.lattice.size, loss)
 
     def undecided(self) -> np.ndarray:
         """Nodes that might still be minimal."""
@@ -110,8 +110,8 @@ class Board:
         if self.problem.monotone:
             kernels.count_above(open_, self.shape, above)
         scores = np.empty(open_.size)
-        sure, (centre, width) = self.satisfies.ravel(), self.guess.curve()
-        first = kernels.choose(open_, sure, self.guess.entropy, centre, width, below, above, scores)
+        sure, (centre, width) = self.satisfies.ravel(), self.failure_curve.fit()
+        first = kernels.choose(open_, sure, self.failure_curve.entropy, centre, width, below, above, scores)
         places = np.array([first])
         if most > 1:
             some = min(4 * most, open_.size) - 1
@@ -127,13 +127,15 @@ class Board:
         return [tuple(levels[i].tolist()) for i in chosen]
 
     def focus(self, waiting: np.ndarray) -> None:
-        """Where no waiting node is finer than some levels, join the tuples that agree there: fewer to look through."""
+        """Where no waiting node is finer than some levels, join the tuples that agree there: fewer to read."""
         least = self.shape - 1
         kernels.meet(waiting, self.shape, least)
         meet = tuple(least.tolist())
         if meet != self.focused:
-            wide = self.lens if self.lens.sees(meet) else self.whole  # other questions may wait for finer nodes again
-            self.lens, self.focused = wide.rebased(meet), meet
+            wide = (
+                self.checker if self.checker.can_check(meet) else self.whole
+            )  # other questions may wait for finer nodes again
+            self.checker, self.focused = wide.rebased(meet), meet
 
     def bound(self) -> float:
         """No node that can be released loses less than this."""
@@ -145,7 +147,7 @@ class Board:
         return min(best, float(np.expm1(least)) if isinstance(loss, CellLoss) and loss.geometric else max(least, 0.0))
 
 
-class Guess:
+class FailureCurve:
     """How likely each node fails: a logistic curve over the sum of its levels' entropies, refitted with every result."""
 
     def __init__(self, problem: Problem) -> None:
@@ -166,7 +168,7 @@ class Guess:
         place = int(np.clip(entropy / self.step, 0, BINS - 1))
         (self.failed if failed else self.passed)[place] += 1
 
-    def curve(self) -> tuple[float, float]:
+    def fit(self) -> tuple[float, float]:
         """The centre that puts fewest results on the wrong side, and the width from how far those stray."""
         wrong = np.cumsum(self.failed) + self.passed.sum() - np.cumsum(self.passed)
         centre = float(np.flatnonzero(wrong == wrong.min()).mean()) + 0.5

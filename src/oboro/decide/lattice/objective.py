@@ -1,5 +1,5 @@
 """What a generalization costs: the losses that solutions are compared by, and lower bounds on them before a node is
-looked at.
+checked.
 
 | name | what it counts | range |
 |---|---|---|
@@ -36,7 +36,7 @@ LossName = Literal["loss", "precision", "discernibility", "average_class_size", 
 
 
 @dataclass(frozen=True, eq=False)
-class Charge:
+class LevelCost:
     """What one attribute pays at one level.
 
     `base` is paid without any suppression; suppressing a record adds one of few amounts: `extra[step[code]]` for its
@@ -49,14 +49,14 @@ class Charge:
     extra: np.ndarray
 
     @staticmethod
-    def of(level: Level, counts: np.ndarray, cost: np.ndarray, rows: int) -> Charge:
+    def of(level: Level, counts: np.ndarray, cost: np.ndarray, rows: int) -> LevelCost:
         """From what a record pays for each label: its part of what a suppressed one pays. Equal costs are added as counts
         (whole numbers), so that the order of the labels, which is that of the rows, changes nothing.
         """
         amounts, step = _distinct(cost)
         paid = fsum(amounts * np.bincount(step, weights=counts, minlength=amounts.size))
         whole = max(rows, 1)
-        return Charge(paid / whole, step[level.table], (1.0 - amounts) / whole)
+        return LevelCost(paid / whole, step[level.table], (1.0 - amounts) / whole)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class CellLoss:
 
     name: str
     weights: np.ndarray
-    charges: tuple[tuple[Charge, ...], ...]
+    costs: tuple[tuple[LevelCost, ...], ...]
     geometric: bool = False
 
     by_cells = True
@@ -77,9 +77,9 @@ class CellLoss:
         """
         parts = []
         for a, level in enumerate(levels):
-            charge = self.charges[a][level]
-            gone = 0.0 if suppressed is None else fsum(suppressed[a, : charge.extra.size] * charge.extra)
-            parts.append(charge.base + gone)
+            one = self.costs[a][level]
+            gone = 0.0 if suppressed is None else fsum(suppressed[a, : one.extra.size] * one.extra)
+            parts.append(one.base + gone)
         return self.mean(parts)
 
     def mean(self, parts: Sequence[float]) -> float:
@@ -96,9 +96,9 @@ class CellLoss:
         s, so its chord from 0 to the limit lies below it.
         """
         bases, slopes = [], []
-        for weight, charges in zip(self.weights, self.charges, strict=True):
-            base = np.array([charge.base for charge in charges])
-            least = np.array([charge.extra.min(initial=np.inf) for charge in charges])
+        for weight, costs in zip(self.weights, self.costs, strict=True):
+            base = np.array([one.base for one in costs])
+            least = np.array([one.extra.min(initial=np.inf) for one in costs])
             least = np.where(np.isfinite(least), least, 0.0)
             if self.geometric:
                 top = max(limit, 1)
@@ -115,7 +115,7 @@ class CellLoss:
     @cached_property
     def width(self) -> int:
         """The most amounts that an attribute can add."""
-        return max((charge.extra.size for charges in self.charges for charge in charges), default=1)
+        return max((one.extra.size for costs in self.costs for one in costs), default=1)
 
 
 @dataclass(frozen=True)
@@ -155,12 +155,12 @@ def loss_of(
     pay = {"loss": _pay_share, "arx": _pay_leaves, "precision": _pay_level, "entropy": _pay_bits}[name]
     with ThreadPoolExecutor() as pool:
         list(pool.map(lambda column: column.counts, columns))  # counted once, on all cores
-    charges = []
+    costs = []
     for column, hierarchy in zip(columns, hierarchies, strict=True):
         counts = [_label_counts(level, column) for level in hierarchy.levels]
-        charges.append(tuple(pay(hierarchy, i, counts, rows) for i in range(len(hierarchy.levels))))
+        costs.append(tuple(pay(hierarchy, i, counts, rows) for i in range(len(hierarchy.levels))))
     shares = np.array(weights, dtype=np.float64)
-    return CellLoss(name, shares / shares.sum(), tuple(charges), geometric=name == "arx")
+    return CellLoss(name, shares / shares.sum(), tuple(costs), geometric=name == "arx")
 
 
 def _label_counts(level: Level, column: Column) -> np.ndarray:
@@ -175,12 +175,12 @@ def _distinct(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return amounts.astype(np.float64), step.ravel()
 
 
-def _pay_share(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int) -> Charge:
+def _pay_share(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int) -> LevelCost:
     level = hierarchy.levels[i]
-    return Charge.of(level, counts[i], level.share, rows)
+    return LevelCost.of(level, counts[i], level.share, rows)
 
 
-def _pay_leaves(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int) -> Charge:
+def _pay_leaves(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int) -> LevelCost:
     """A label of m leaves pays (m − 1) / (leaves of the domain − 1), values that the table lacks included."""
     level, whole = hierarchy.levels[i], hierarchy.whole or hierarchy
     known = whole.levels[i]
@@ -189,19 +189,19 @@ def _pay_leaves(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: in
         pc.index_in(_texts(level.labels), value_set=_texts(known.labels)).fill_null(-1).to_numpy(zero_copy_only=False)
     )
     cost = np.where(place >= 0, (leaves[place] - 1) / max(known.table.size - 1, 1), level.share)
-    return Charge.of(level, counts[i], cost, rows)
+    return LevelCost.of(level, counts[i], cost, rows)
 
 
 def _texts(labels: pa.Array) -> pa.Array:
     return pa.array(texts_of(labels), pa.string())
 
 
-def _pay_level(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int) -> Charge:
+def _pay_level(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int) -> LevelCost:
     level, cost = hierarchy.levels[i], np.full(counts[i].size, i / max(hierarchy.height, 1))
-    return Charge.of(level, counts[i], cost, rows)
+    return LevelCost.of(level, counts[i], cost, rows)
 
 
-def _pay_bits(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int) -> Charge:
+def _pay_bits(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int) -> LevelCost:
     """Bits: a record with value v under label g loses log₂(|g| / |v|), a suppressed one log₂(n / |v|)."""
     level = hierarchy.levels[i]
     known = np.log2(np.maximum(counts[i], 1))
@@ -211,4 +211,4 @@ def _pay_bits(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int)
     whole = rows * float(np.log2(max(rows, 1))) - fsum(value_bits * counts[0])
     amounts, step = np.unique(extra, return_inverse=True)
     base = max(spent, 0.0) / whole if whole > 0 else 0.0
-    return Charge(base, step.ravel()[level.table], amounts / whole if whole > 0 else 0.0 * amounts)
+    return LevelCost(base, step.ravel()[level.table], amounts / whole if whole > 0 else 0.0 * amounts)

@@ -1,4 +1,4 @@
-"""What is to be decided by global recoding, and what is known of one node after looking at it."""
+"""What is to be decided by global recoding, and what is known of one node after checking it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from oboro.decide.class_rules import Rule
 from oboro.decide.lattice.nodes import Lattice, Levels
 from oboro.decide.lattice.objective import Loss
-from oboro.decide.lattice.population_counts import Population
+from oboro.decide.lattice.population_limits import Population
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.values import texts_of
@@ -21,7 +21,7 @@ __all__ = ["Node", "Problem"]
 
 @dataclass(frozen=True)
 class Node:
-    """What is known of one node after looking."""
+    """What is known of one node after checking it."""
 
     levels: Levels
     suppressed: int

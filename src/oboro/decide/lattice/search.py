@@ -1,12 +1,12 @@
 """Searching the lattice: all minimal nodes, and the best of all nodes that can be released.
 
 Nodes resolve each other. A node that suppresses too much by strong rules fails with everything finer; where all rules
-are strong (or nothing may be suppressed) a satisfying node makes everything coarser satisfy. The next node to look at
+are strong (or nothing may be suppressed) a satisfying node makes everything coarser satisfy. The next node to check
 is the one that is expected to settle most others, by a guess of how likely it fails that is refitted as results come
 in. For the optimum, a lower bound on each node's loss (levels alone, plus the records that an evaluated coarser node
 already suppresses) rules out the rest.
 
-The order of looking changes how many nodes are looked at, never the answer. Only where the lattice is too large to
+The order of checking changes how many nodes are checked, never the answer. Only where the lattice is too large to
 list, or time is up, is the answer the best node so far, and then it says so, with a bound on what better ones could
 reach.
 """
@@ -20,36 +20,36 @@ from typing import Literal
 
 import numpy as np
 
-from oboro.decide.lattice.anytime import Climb, block_bound
-from oboro.decide.lattice.node_check import Lens
-from oboro.decide.lattice.node_status import Board
+from oboro.decide.lattice.hill_climb import HillClimb, block_bound
+from oboro.decide.lattice.node_check import NodeChecker
+from oboro.decide.lattice.node_status import NodeStatus
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.problem import Node, Problem
-from oboro.decide.lattice.search_limits import Standing, Watch
-from oboro.decide.lattice.sliced_check import Slices
+from oboro.decide.lattice.search_limits import SearchLimits, SearchProgress
+from oboro.decide.lattice.sliced_check import SlicedChecker
 
-__all__ = ["Found", "Strategy", "lens_for", "search"]
+__all__ = ["SearchResult", "Strategy", "checker_for", "search"]
 
 Strategy = Literal["auto", "depth_first"]
 Stop = Literal["time", "interrupt", "size"]
 
 RUNNERS_UP = 5
-ALONE = 24  # so many looks go one by one, for each settles much; the later ones
+ALONE = 24  # so many checks go one by one, for each settles much; the later ones
 TOGETHER = 8  # go together, on two threads
-REFOCUS = 32  # after so many looks it is asked again which levels are out of the question
-CLIMBING = 0.7  # this part of a time limit goes to climbing, the rest to the bound
+REFOCUS = 32  # after so many checks it is asked again which levels are out of the question
+CLIMBING = 0.7  # this part of a time limit goes to the hill climb, the rest to the bound
 LISTED = 1 << 20  # lattices with more nodes are not listed but climbed
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """What a search found, and what it took."""
 
     best: Node | None
     minimal: list[Levels] | None
     """All minimal satisfying nodes, in lexicographic order; None where they were not asked for or time was up."""
     runners_up: list[Node]
-    """The next best nodes among those that were looked at."""
+    """The next best nodes among those that were checked."""
     size: int
     evaluated: int
     tagged: int
@@ -66,136 +66,138 @@ class Found:
     """What ended the search before it was sure: the time limit, an interrupt, or a lattice too large to list."""
 
 
-def lens_for(problem: Problem) -> Lens | Slices:
-    """What looks at nodes best: slices of rows where these are very many and only k is asked, else distinct tuples."""
-    return Slices(problem) if Slices.suits(problem) else Lens.of(problem)
+def checker_for(problem: Problem) -> NodeChecker | SlicedChecker:
+    """What checks nodes fastest: slices of rows where these are very many and only k is asked, else distinct tuples."""
+    return SlicedChecker(problem) if SlicedChecker.suits(problem) else NodeChecker.of(problem)
 
 
 def search(
     problem: Problem,
-    lens: Lens | Slices | None = None,
+    checker: NodeChecker | SlicedChecker | None = None,
     *,
     strategy: Strategy = "auto",
     minimal: bool = True,
     time_limit: float | None = None,
-    tell: Callable[[Standing], None] | None = None,
-) -> Found:
+    tell: Callable[[SearchProgress], None] | None = None,
+) -> SearchResult:
     """Find the best node that can be released, and if asked all minimal nodes.
 
     When the time is up, or at the first Ctrl-C, the best node so far is the answer, if there is one; a second Ctrl-C is
     answered as if there were no search. `tell` hears a few times a second how far the search is.
     """
-    watch = Watch(time_limit, tell=tell)
-    with watch.interruptible() as interrupt:
-        lens = lens or lens_for(problem)
+    limits = SearchLimits(time_limit, tell=tell)
+    with limits.interruptible() as interrupt:
+        checker = checker or checker_for(problem)
         huge = problem.lattice.size > LISTED
-        found = _climb(problem, lens, watch) if huge else _list(problem, lens, strategy, minimal, watch)
-        if watch.stopped.is_set() and found.best is None:
+        found = _climb(problem, checker, limits) if huge else _list(problem, checker, strategy, minimal, limits)
+        if limits.stopped.is_set() and found.best is None:
             interrupt()
     if found.exact:
         return found
-    stop: Stop = "interrupt" if watch.stopped.is_set() else "time" if watch.over() else "size"
+    stop: Stop = "interrupt" if limits.stopped.is_set() else "time" if limits.over() else "size"
     return replace(found, stopped=stop)
 
 
-def _list(problem: Problem, lens: Lens | Slices, strategy: Strategy, minimal: bool, watch: Watch) -> Found:
-    """The lattice is small enough for a board."""
-    board = Board(problem, lens)
-    board.look(problem.lattice.top)
+def _list(
+    problem: Problem, checker: NodeChecker | SlicedChecker, strategy: Strategy, minimal: bool, limits: SearchLimits
+) -> SearchResult:
+    """The lattice is small enough to keep the status of every node."""
+    status = NodeStatus(problem, checker)
+    status.check(problem.lattice.top)
     if strategy == "depth_first":
-        _depth_first(board, watch)
+        _depth_first(status, limits)
     elif minimal:
-        _settle(board, board.undecided, watch)
-    listed = minimal and not watch.over()
-    _settle(board, board.promising, watch)
-    return _sum_up(board, listed)
+        _settle(status, status.undecided, limits)
+    listed = minimal and not limits.over()
+    _settle(status, status.promising, limits)
+    return _sum_up(status, listed)
 
 
-def _sum_up(board: Board, listed: bool) -> Found:
-    feasible = sorted((node for node in board.nodes.values() if node.feasible), key=lambda node: node.rank)
-    tagged = int((~board.seen & (board.satisfies | board.fails)).sum())
-    exact = not board.promising().any()
-    return Found(
-        best=board.best,
-        minimal=board.lattice.minimal(board.seen & board.satisfies) if listed else None,
+def _sum_up(status: NodeStatus, listed: bool) -> SearchResult:
+    feasible = sorted((node for node in status.nodes.values() if node.feasible), key=lambda node: node.rank)
+    tagged = int((~status.seen & (status.satisfies | status.fails)).sum())
+    exact = not status.promising().any()
+    return SearchResult(
+        best=status.best,
+        minimal=status.lattice.minimal(status.seen & status.satisfies) if listed else None,
         runners_up=feasible[1 : RUNNERS_UP + 1],
-        size=board.lattice.size,
-        evaluated=len(board.nodes),
+        size=status.lattice.size,
+        evaluated=len(status.nodes),
         tagged=tagged,
-        skipped=board.lattice.size - len(board.nodes) - tagged,
-        top=board.nodes[board.lattice.top],
+        skipped=status.lattice.size - len(status.nodes) - tagged,
+        top=status.nodes[status.lattice.top],
         exact=exact,
-        bound=None if board.best is None else board.best.loss if exact else board.bound(),
+        bound=None if status.best is None else status.best.loss if exact else status.bound(),
     )
 
 
-def _climb(problem: Problem, lens: Lens | Slices, watch: Watch) -> Found:
-    """The lattice cannot be listed: the best node that a climb finds, and a bound from blocks of attributes."""
-    climb = Climb(problem, lens, replace(watch, seconds=watch.seconds and watch.seconds * CLIMBING))
-    climb.run()
-    feasible = sorted((node for node in climb.nodes.values() if node.feasible), key=lambda node: node.rank)
-    bound = None if climb.best is None else block_bound(problem, lambda part: _bound(part, watch))
-    return Found(
-        best=climb.best,
+def _climb(problem: Problem, checker: NodeChecker | SlicedChecker, limits: SearchLimits) -> SearchResult:
+    """The lattice cannot be listed: the best node that a hill climb finds, and a bound from blocks of attributes."""
+    hill_climb = HillClimb(problem, checker, replace(limits, seconds=limits.seconds and limits.seconds * CLIMBING))
+    hill_climb.run()
+    feasible = sorted((node for node in hill_climb.nodes.values() if node.feasible), key=lambda node: node.rank)
+    bound = None if hill_climb.best is None else block_bound(problem, lambda part: _bound(part, limits))
+    return SearchResult(
+        best=hill_climb.best,
         minimal=None,
         runners_up=feasible[1 : RUNNERS_UP + 1],
         size=problem.lattice.size,
-        evaluated=len(climb.nodes),
+        evaluated=len(hill_climb.nodes),
         tagged=0,
-        skipped=problem.lattice.size - len(climb.nodes),
-        top=climb.nodes[problem.lattice.top],
-        exact=climb.best is not None and bound is not None and climb.best.loss <= bound,
+        skipped=problem.lattice.size - len(hill_climb.nodes),
+        top=hill_climb.nodes[problem.lattice.top],
+        exact=hill_climb.best is not None and bound is not None and hill_climb.best.loss <= bound,
         bound=bound,
     )
 
 
-def _bound(problem: Problem, watch: Watch) -> float | None:
-    return _list(problem, lens_for(problem), "auto", False, watch).bound
+def _bound(problem: Problem, limits: SearchLimits) -> float | None:
+    return _list(problem, checker_for(problem), "auto", False, limits).bound
 
 
-def _settle(board: Board, waiting: Callable[[], np.ndarray], watch: Watch) -> None:
-    """Look at nodes until none is waiting; each time at those that are expected to settle most."""
-    again = len(board.nodes)
+def _settle(status: NodeStatus, waiting: Callable[[], np.ndarray], limits: SearchLimits) -> None:
+    """Check nodes until none is waiting; each time those that are expected to settle most."""
+    again = len(status.nodes)
     with ThreadPoolExecutor(2) as pool:
-        while not watch.over() and (open_ := waiting()).any():
-            if len(board.nodes) >= again:
-                board.focus(open_)
-                again = len(board.nodes) + REFOCUS
-            alone = len(board.nodes) < ALONE or isinstance(board.lens, Slices)
-            for node in _look(board, board.choose(open_, 1 if alone else TOGETHER), pool):
-                board.record(node)
-            watch.report(board.standing)
+        while not limits.over() and (open_ := waiting()).any():
+            if len(status.nodes) >= again:
+                status.focus(open_)
+                again = len(status.nodes) + REFOCUS
+            alone = len(status.nodes) < ALONE or isinstance(status.checker, SlicedChecker)
+            for node in _check(status, status.choose(open_, 1 if alone else TOGETHER), pool):
+                status.record(node)
+            limits.report(status.progress)
 
 
-def _depth_first(board: Board, watch: Watch) -> None:
+def _depth_first(status: NodeStatus, limits: SearchLimits) -> None:
     """The parallel depth-first search with a shared stack (Hasegawa, Masaki, Okada, Algorithm 1).
 
     From the bottom up: a failing node puts its unexplored parents on the stack, a satisfying one marks everything
-    above it as explored. A few nodes at a time are taken from the stack and looked at in parallel; results are noted
-    in the order of taking, so that the same nodes are looked at on every machine.
+    above it as explored. A few nodes at a time are taken from the stack and checked in parallel; results are noted
+    in the order of taking, so that the same nodes are checked on every machine.
     """
-    lattice = board.lattice
+    lattice = status.lattice
     explored = np.zeros(lattice.shape, dtype=bool)
     stack = [lattice.bottom]
     with ThreadPoolExecutor(2) as pool:
-        while stack and not watch.over():
+        while stack and not limits.over():
             taken: list[Levels] = []
             while stack and len(taken) < TOGETHER:
                 levels = stack.pop()
                 if not explored[levels]:
                     explored[levels] = True
                     taken.append(levels)
-            for node in _look(board, taken, pool):
-                board.record(node)
+            for node in _check(status, taken, pool):
+                status.record(node)
                 if node.satisfying:
                     explored[lattice.above(node.levels)] = True
                 else:
                     stack.extend(parent for parent in lattice.parents(node.levels) if not explored[parent])
-            watch.report(board.standing)
+            limits.report(status.progress)
 
 
-def _look(board: Board, chosen: list[Levels], pool: ThreadPoolExecutor) -> Iterable[Node]:
-    """Look at several nodes, two at a time; slices use both threads themselves."""
-    if isinstance(board.lens, Slices):
-        return (board.lens.look(levels, board.hurdle) for levels in chosen)
-    return map(board.lens.look, chosen) if len(chosen) == 1 else pool.map(board.lens.look, chosen)
+def _check(status: NodeStatus, chosen: list[Levels], pool: ThreadPoolExecutor) -> Iterable[Node]:
+    """Check several nodes, two at a time; slices use both threads themselves."""
+    if isinstance(status.checker, SlicedChecker):
+        return (status.checker.check(levels, status.hurdle) for levels in chosen)
+    return map(status.checker.check, chosen) if len(chosen) == 1 else pool.map(status.checker.check, chosen)

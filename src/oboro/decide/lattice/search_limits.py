@@ -1,4 +1,4 @@
-"""How long a search may take, who may stop it, and who is told how far it is."""
+"""The limits of a search: how long it may take, who may stop it, and who is told how far it is."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from threading import Event, current_thread, main_thread
 from time import monotonic
 from typing import Any
 
-__all__ = ["Standing", "Watch"]
+__all__ = ["SearchLimits", "SearchProgress"]
 
 EVERY = 0.2  # seconds between two reports
 
 
 @dataclass(frozen=True)
-class Standing:
+class SearchProgress:
     """How far a search is."""
 
     evaluated: int
-    """Nodes looked at."""
+    """Nodes checked."""
     settled: int
     """These, and those that their results settle."""
     size: int
@@ -30,26 +30,26 @@ class Standing:
 
 
 @dataclass(frozen=True, eq=False)
-class Watch:
-    """A time limit in seconds from now (None: as long as it takes), and an ear for Ctrl-C."""
+class SearchLimits:
+    """A time limit in seconds from now (None: as long as it takes), and the wish to stop (Ctrl-C)."""
 
     seconds: float | None = None
     start: float = field(default_factory=monotonic)
     stopped: Event = field(default_factory=Event)
-    """Set when somebody asked to stop; shared by watches that are made from this one."""
-    tell: Callable[[Standing], None] | None = None
+    """Set when somebody asked to stop; shared by limits that are made from this one."""
+    tell: Callable[[SearchProgress], None] | None = None
     _told: list[float] = field(default_factory=lambda: [0.0])
 
     def over(self) -> bool:
         """Whether the search must end."""
         return self.stopped.is_set() or (self.seconds is not None and monotonic() - self.start > self.seconds)
 
-    def report(self, standing: Callable[[], Standing]) -> None:
+    def report(self, progress: Callable[[], SearchProgress]) -> None:
         """Tell how far the search is, a few times a second."""
         now = monotonic()
         if self.tell is not None and now - self._told[0] >= EVERY:
             self._told[0] = now
-            self.tell(standing())
+            self.tell(progress())
 
     @contextmanager
     def interruptible(self) -> Iterator[Callable[[], None]]:

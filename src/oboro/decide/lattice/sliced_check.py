@@ -1,4 +1,4 @@
-"""Looking at nodes of very large tables where classes need only be large enough.
+"""Checking nodes of very large tables where classes need only be large enough.
 
 Once, the rows are laid out as a few small digits each: small attributes are fused into one, a wide one is taken on
 the finest level that still fits (finer nodes get a layout of their own), so that a row is a few bytes and every
@@ -20,16 +20,16 @@ from threading import Lock
 
 import numpy as np
 
-from oboro.decide.lattice.kernels import slices as kernels
-from oboro.decide.lattice.node_check import Lens
+from oboro.decide.lattice.kernels import slice_counts as kernels
+from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.table.dataset import smallest_unsigned
 
-__all__ = ["Layout", "Slices"]
+__all__ = ["RowLayout", "SlicedChecker"]
 
-MANY_ROWS = 400_000  # below, distinct tuples and a lens are at least as fast
+MANY_ROWS = 400_000  # below, checking distinct tuples is at least as fast
 SLICE_ROWS = 200_000  # a slice's rows and counters should fit the second-level cache
 FUSED = 4096  # attributes are fused into one digit up to so many combinations
 THREADS = 2
@@ -38,7 +38,7 @@ SPARSE = 64  # with more possible keys per row than this, clearing counters woul
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class RowLayout:
     """Rows as digits, slice by slice, for nodes that are nowhere finer than `base`."""
 
     base: Levels
@@ -68,11 +68,11 @@ class Layout:
 
 
 @dataclass(eq=False)
-class Slices:
-    """Looks at nodes like a lens, but at all rows, in slices. Only for problems without rules beyond k."""
+class SlicedChecker:
+    """Checks nodes by reading all rows, in slices. Only for problems without rules beyond k."""
 
     problem: Problem
-    layouts: list[Layout] = field(default_factory=list)
+    layouts: list[RowLayout] = field(default_factory=list)
 
     @staticmethod
     def suits(problem: Problem) -> bool:
@@ -80,32 +80,32 @@ class Slices:
         simple = problem.only_k and problem.most_classes is None
         return problem.rows >= MANY_ROWS and simple and _key_space(problem) < 1 << 62
 
-    def rebased(self, levels: Levels) -> Slices:
+    def rebased(self, levels: Levels) -> SlicedChecker:
         """Nothing to gain: rows are only read, never regrouped."""
         return self
 
-    def sees(self, levels: Levels) -> bool:
-        """Every node can be looked at."""
+    def can_check(self, levels: Levels) -> bool:
+        """Every node can be checked."""
         return True
 
     @property
     def weight(self) -> int:
-        """How much a look has to read."""
+        """How many tuples or rows a check has to read."""
         return self.problem.rows
 
     @cached_property
-    def lens(self) -> Lens:
+    def checker(self) -> NodeChecker:
         """For the rare node where whole classes must be suppressed in addition."""
-        return Lens.of(self.problem)
+        return NodeChecker.of(self.problem)
 
-    def look(self, levels: Levels, hurdle: float = inf) -> Node:
-        """Look at one node; where it fails, `suppressed` is only known to exceed the limit. O(rows · digits).
+    def check(self, levels: Levels, hurdle: float = inf) -> Node:
+        """Check one node; where it fails, `suppressed` is only known to exceed the limit. O(rows · digits).
 
         Of a node that cannot lose less than `hurdle`, the loss is only bounded.
         """
         limit, loss = self.problem.limit, self.problem.loss
         if not isinstance(loss, CellLoss):
-            return self.lens.look(levels)
+            return self.checker.check(levels)
         counted = _Count(self.problem, self._layout(levels), levels)
         unneeded = loss.value(levels, None) > hurdle
         counted.run(tallying=not unneeded)
@@ -113,7 +113,7 @@ class Slices:
         if small > limit:
             return Node(levels, limit + 1, limit + 1, 0, False, inf)
         if 0 < small < self.problem.k and not self.problem.relaxed:
-            return self.lens.look(levels)
+            return self.checker.check(levels)
         value = loss.value(levels, counted.tally() if small and not unneeded else None)
         return Node(levels, small, small, 0, True, value, settled=not (small and unneeded))
 
@@ -123,10 +123,10 @@ class Slices:
         counted = _Count(self.problem, layout, levels)
         counted.run(marking=True)
         if 0 < counted.small < self.problem.k or counted.small > self.problem.limit:
-            return self.lens.suppressed_rows(levels)
+            return self.checker.suppressed_rows(levels)
         return _fetched(self.problem, layout, counted.marks)
 
-    def _layout(self, levels: Levels) -> Layout:
+    def _layout(self, levels: Levels) -> RowLayout:
         for layout in self.layouts:
             if all(base <= level for base, level in zip(layout.base, levels, strict=True)):
                 return layout
@@ -140,7 +140,7 @@ class Slices:
 class _Count:
     """One node being counted: slices are taken by two threads until all are done or too much is suppressed."""
 
-    def __init__(self, problem: Problem, layout: Layout, levels: Levels) -> None:
+    def __init__(self, problem: Problem, layout: RowLayout, levels: Levels) -> None:
         self.problem, self.layout, self.levels = problem, layout, levels
         self.small, self.done, self.tallied, self.hopeful = 0, 0, True, False
         self.lock, self.tallying = Lock(), True
@@ -250,7 +250,7 @@ class _Count:
         loss, layout = self.problem.loss, self.layout
         assert isinstance(loss, CellLoss)
         table = self.problem.hierarchies[a].levels[layout.base[a]].table
-        steps = _upwards(table, loss.charges[a][self.levels[a]].step, layout.widths[a])
+        steps = _upwards(table, loss.costs[a][self.levels[a]].step, layout.widths[a])
         if a == layout.sliced:
             ordered = np.empty_like(steps)
             ordered[layout.ranks[layout.base[a]]] = steps
@@ -281,7 +281,7 @@ def _fitting_base(problem: Problem) -> Levels:
     return tuple(base)
 
 
-def _lay_out(problem: Problem, base: Levels) -> Layout:
+def _lay_out(problem: Problem, base: Levels) -> RowLayout:
     """Choose digits and slices, and write every row to its place."""
     tops = [len(hierarchy.levels[-1].labels) for hierarchy in problem.hierarchies]
     sliced = max(range(len(tops)), key=lambda a: (tops[a] <= FUSED, tops[a]))
@@ -292,7 +292,7 @@ def _lay_out(problem: Problem, base: Levels) -> Layout:
     starts = _starts(problem.columns[sliced].codes, slice_of, bounds)
     total = sum(prod(widths[a] for a in digit) for digit in digits)
     codes = np.empty((problem.rows, len(digits)), dtype=smallest_unsigned(total))
-    layout = Layout(base, digits, widths, codes, slice_of, starts, bounds, ranks, firsts)
+    layout = RowLayout(base, digits, widths, codes, slice_of, starts, bounds, ranks, firsts)
     tables = _tables(problem, layout)
     _share_out(problem.rows, lambda rows, thread: _write(problem, layout, tables, rows, starts[thread].copy()))
     return layout
@@ -315,7 +315,7 @@ def _starts(codes: np.ndarray, slice_of: np.ndarray, bounds: np.ndarray) -> np.n
     return np.asarray(bounds[:-1] + np.cumsum(counts, axis=0) - counts)
 
 
-def _tables(problem: Problem, layout: Layout) -> list[tuple[int, int, np.ndarray]]:
+def _tables(problem: Problem, layout: RowLayout) -> list[tuple[int, int, np.ndarray]]:
     """For each attribute its digit, and what each of its codes adds to it; digits are numbered through."""
     tables, start = [], 0
     for j, digit in enumerate(layout.digits):
@@ -331,7 +331,7 @@ def _tables(problem: Problem, layout: Layout) -> list[tuple[int, int, np.ndarray
 
 
 def _write(
-    problem: Problem, layout: Layout, tables: list[tuple[int, int, np.ndarray]], rows: range, starts: np.ndarray
+    problem: Problem, layout: RowLayout, tables: list[tuple[int, int, np.ndarray]], rows: range, starts: np.ndarray
 ) -> None:
     """Lay out one thread's rows, some thousand at a time: their digits are put together in the cache, then spread."""
     digits = np.empty((BLOCK, len(layout.digits)), dtype=layout.codes.dtype)
@@ -345,7 +345,7 @@ def _write(
         kernels.spread(own, layout.slice_of, starts, block, layout.codes)
 
 
-def _fetched(problem: Problem, layout: Layout, marks: np.ndarray) -> np.ndarray:
+def _fetched(problem: Problem, layout: RowLayout, marks: np.ndarray) -> np.ndarray:
     """For each record of the table the mark at its place."""
     out = np.empty(problem.rows, dtype=bool)
     codes = problem.columns[layout.sliced].codes

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from oboro.decide.lattice.levels_by_class import Recoding
 from oboro.decide.lattice.problem import Node
-from oboro.decide.lattice.search import Found
-from oboro.decide.lattice.search_limits import Standing
+from oboro.decide.lattice.search import SearchResult
+from oboro.decide.lattice.search_limits import SearchProgress
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.values import STAR, texts_of
@@ -18,14 +18,14 @@ from oboro.table.values import STAR, texts_of
 __all__ = ["mixed", "progress", "runner_up", "warning"]
 
 
-def progress(step: str, standing: Standing) -> str:
+def progress(step: str, so_far: SearchProgress) -> str:
     """How far a search is, in words."""
-    best = "" if standing.loss is None else f", best loss {standing.loss:.4g}"
-    settled = f"{standing.evaluated} looked at, {standing.settled} of {standing.size} settled"
+    best = "" if so_far.loss is None else f", best loss {so_far.loss:.4g}"
+    settled = f"{so_far.evaluated} looked at, {so_far.settled} of {so_far.size} settled"
     return f"{step}: choices of levels: {settled}{best}"
 
 
-def warning(found: Found) -> str:
+def warning(found: SearchResult) -> str:
     """Why the best node may not be the best of all, and how far that one can be."""
     why = {
         "time": "the time limit was reached",
@@ -39,7 +39,7 @@ def warning(found: Found) -> str:
 
 
 def runner_up(node: Node) -> dict[str, Any]:
-    """A node that was looked at and is not the best; where its loss is not `exact`, it is at least so much."""
+    """A node that was checked and is not the best; where its loss is not `exact`, it is at least so much."""
     gone = node.suppressed + node.extra
     return {"levels": list(node.levels), "loss": node.loss, "exact": node.settled, "suppressed": gone}
 

@@ -43,11 +43,11 @@ class Population:
         """Whether two classes that keep the limits keep them when they are joined, whoever else joins them."""
         return self.low <= 0
 
-    def too_few(self, people: np.ndarray) -> np.ndarray:
+    def breaks_k_map(self, people: np.ndarray) -> np.ndarray:
         """Which classes break k-map."""
         return np.asarray(people < self.least)
 
-    def told(self, sizes: np.ndarray, people: np.ndarray) -> np.ndarray:
+    def breaks_presence(self, sizes: np.ndarray, people: np.ndarray) -> np.ndarray:
         """Which classes break δ-presence. One division each, so that a limit of 0.3 and 3 of 10 round alike."""
         part = sizes / np.maximum(people, 1)
         return np.asarray((part < self.low) | (part > self.high))
@@ -56,4 +56,4 @@ class Population:
         """Whether the suppressed records keep the limits, with the people who fit no other class."""
         if size == 0:
             return people == 0 or self.low <= 0  # otherwise these people are known to be absent
-        return people >= self.least and not bool(self.told(np.array([size]), np.array([people]))[0])
+        return people >= self.least and not bool(self.breaks_presence(np.array([size]), np.array([people]))[0])

@@ -17,26 +17,26 @@ from math import prod
 
 import numpy as np
 
-from oboro.decide.lattice.node_check import Lens
+from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Node, Problem
-from oboro.decide.lattice.search_limits import Standing, Watch
-from oboro.decide.lattice.sliced_check import Slices
+from oboro.decide.lattice.search_limits import SearchLimits, SearchProgress
+from oboro.decide.lattice.sliced_check import SlicedChecker
 
-__all__ = ["Climb", "block_bound"]
+__all__ = ["HillClimb", "block_bound"]
 
-WORK = 3_000_000_000  # cells looked at before the exchanges stop by themselves: about ten seconds
+WORK = 3_000_000_000  # cells read before the exchanges stop by themselves: about ten seconds
 BLOCK_NODES = 50_000
 
 
 @dataclass(eq=False)
-class Climb:
-    """A search by neighbours. It remembers what it saw, and which nodes failed with everything below them."""
+class HillClimb:
+    """A hill climb from neighbour to neighbour. It remembers what it checked, and which nodes failed with everything below them."""
 
     problem: Problem
-    lens: Lens | Slices
-    watch: Watch
+    checker: NodeChecker | SlicedChecker
+    limits: SearchLimits
     nodes: dict[Levels, Node] = field(default_factory=dict)
     best: Node | None = None
 
@@ -57,33 +57,33 @@ class Climb:
 
     def _start(self) -> None:
         """The coarsest node that can be released; below the top only where the top leaves too few suppressed."""
-        looked = self.look([self.problem.lattice.top])
-        while looked and self.best is None and not self.over():
-            layer = sorted({child for node in looked for child in self.problem.lattice.children(node.levels)})[:500]
-            looked = self.look(layer)
+        checked = self.check([self.problem.lattice.top])
+        while checked and self.best is None and not self.over():
+            layer = sorted({child for node in checked for child in self.problem.lattice.children(node.levels)})[:500]
+            checked = self.check(layer)
 
     def over(self) -> bool:
         """Whether time or work is used up."""
-        return self.watch.over() or self.work > WORK
+        return self.limits.over() or self.work > WORK
 
-    def look(self, wanted: Sequence[Levels]) -> list[Node]:
-        """Look at nodes, both threads; those that must fail are left out."""
+    def check(self, wanted: Sequence[Levels]) -> list[Node]:
+        """Check nodes, on both threads; those that must fail are left out."""
         new = [levels for levels in dict.fromkeys(wanted) if levels not in self.nodes and not self._hopeless(levels)]
-        look = map if isinstance(self.lens, Slices) else self.pool.map  # slices use both threads themselves
-        for node in look(self.lens.look, new):
+        check = map if isinstance(self.checker, SlicedChecker) else self.pool.map  # slices use both threads themselves
+        for node in check(self.checker.check, new):
             self.nodes[node.levels] = node
-            self.work += self.lens.weight * len(node.levels)
+            self.work += self.checker.weight * len(node.levels)
             if node.surely > self.problem.limit:
                 self.failed = np.vstack([self.failed, node.levels])
             if node.feasible and (self.best is None or node.rank < self.best.rank):
                 self.best = node
-        self.watch.report(self.standing)
+        self.limits.report(self.progress)
         return [self.nodes[levels] for levels in wanted if levels in self.nodes]
 
-    def standing(self) -> Standing:
-        """How far the climb is."""
+    def progress(self) -> SearchProgress:
+        """How far the search is."""
         loss = None if self.best is None else self.best.loss
-        return Standing(len(self.nodes), len(self.nodes), self.problem.lattice.size, loss)
+        return SearchProgress(len(self.nodes), len(self.nodes), self.problem.lattice.size, loss)
 
     def _hopeless(self, levels: Levels) -> bool:
         return bool((self.failed >= np.array(levels)).all(axis=1).any())
@@ -91,7 +91,7 @@ class Climb:
     def _descend(self) -> None:
         here = self.best
         while here is not None and not self.over():
-            finer = [node for node in self.look(list(self.problem.lattice.children(here.levels))) if node.feasible]
+            finer = [node for node in self.check(list(self.problem.lattice.children(here.levels))) if node.feasible]
             best = min(finer, key=lambda node: node.rank, default=None)
             here = best if best is not None and best.rank < here.rank else None
 
@@ -109,7 +109,7 @@ class Climb:
         for start in range(0, len(ordered), 16):
             if self.over() or self.best is not here:
                 return
-            self.look(ordered[start : start + 16])
+            self.check(ordered[start : start + 16])
 
     def _outlook(self, levels: Levels) -> float:
         loss = self.problem.loss
@@ -133,7 +133,7 @@ def block_bound(problem: Problem, optimum: Callable[[Problem], float | None]) ->
             rules=(),
             population=None,
             most_classes=None,
-            loss=replace(loss, weights=loss.weights[block], charges=tuple(loss.charges[a] for a in block)),
+            loss=replace(loss, weights=loss.weights[block], costs=tuple(loss.costs[a] for a in block)),
             relaxed=True,
         )
         least = optimum(part)

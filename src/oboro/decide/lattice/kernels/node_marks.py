@@ -24,15 +24,8 @@ def count_below(marked: np.ndarray, shape: np.ndarray, out: np.ndarray) -> None:
 
 @kernel()
 def count_above(marked: np.ndarray, shape: np.ndarray, out: np.ndarray) -> None:
-    """For each node how many marked nodes are coarser or itself. O(nodes · axes)."""
-    out[:] = marked
-    stride = 1
-    for axis in range(shape.size - 1, -1, -1):
-        block = stride * shape[axis]
-        for start in range(0, out.size, block):
-            for i in range(start + block - stride - 1, start - 1, -1):
-                out[i] += out[i + stride]
-        stride = block
+    """For each node how many marked nodes are coarser or itself: backwards, above is below. O(nodes · axes)."""
+    count_below(marked[::-1], shape, out[::-1])
 
 
 @kernel()
