@@ -16,6 +16,7 @@ import yaml
 from typer.testing import CliRunner
 
 from oboro.app.cli import app
+from oboro.errors import UsageError
 
 PEOPLE = {
     "name": ["Ann", "Bob", "Cid", "Dan", "Eve", "Fay"],
@@ -171,6 +172,20 @@ def test_hierarchy_previews_and_saves(folder: Path, monkeypatch: pytest.MonkeyPa
     levels = json.loads(run("hierarchy", "people.csv", "age", "--spec", "{csv: age.csv}", "--json"))["levels"]
     assert [level["labels"] for level in levels] == [6, 2, 2, 1]
     assert json.loads(run("hierarchy", "people.csv", "age", "--json"))["proposed"]
+
+
+def test_bench_lists_the_benchmarks() -> None:
+    listed = run("bench", "--list")
+    assert [line.split()[0] for line in listed.splitlines()] == [
+        "concealment",
+        "delay-free",
+        "histogram",
+        "lattice",
+        "local",
+        "window",
+    ]
+    with pytest.raises(UsageError, match="oboro bench --list lists them"):
+        CliRunner().invoke(app, ["bench"], catch_exceptions=False)
 
 
 def test_schema_is_json() -> None:

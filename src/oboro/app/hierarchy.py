@@ -1,81 +1,69 @@
-"""One column's hierarchy, level by level, for people to look at."""
+"""`oboro hierarchy`: build, check and preview the hierarchy of one column."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import yaml
-from pydantic import ValidationError
+import typer
 
-from oboro.errors import UsageError
-from oboro.io.output import atomic
-from oboro.table.dataset import Column, Dataset
-from oboro.table.hierarchy import Hierarchy, HierarchySpec, propose
+from oboro.app.options import (
+    AsJson,
+    Data,
+    Delimiter,
+    Encoding,
+    Header,
+    Sheet,
+    console,
+    print_json,
+    read_table,
+)
 
-__all__ = ["View", "examine"]
+if TYPE_CHECKING:
+    from oboro.recipe.column_hierarchy import ColumnHierarchy
+    from oboro.table.hierarchy import HierarchySpec
 
-
-@dataclass(frozen=True)
-class View:
-    """A built and checked hierarchy with the column that it generalizes."""
-
-    column: Column
-    hierarchy: Hierarchy
-    spec: HierarchySpec
-    proposed: bool
-
-    def show(self, console: Any) -> None:
-        """A table with one line a level, and the line to put into a recipe."""
-        from rich.table import Table
-
-        table = Table(box=None, header_style="dim", pad_edge=False)
-        for heading in ("level", "labels", "rows per label: least", "median", "most"):
-            table.add_column(heading, justify="right", no_wrap=True)
-        table.add_column("most frequent labels (rows)", overflow="fold")
-        for level in self.hierarchy.preview(self.column):
-            examples = "  ".join(
-                f"{'(missing)' if label is None else label} ({count})" for label, count in level.examples
-            )
-            counts = (level.labels, level.smallest, f"{level.median:g}", level.largest)
-            table.add_row(str(level.level), *[str(count) for count in counts], examples)
-        console.print(
-            f"{self.hierarchy.name}: {self.spec.explain()}" + (" (proposed)" if self.proposed else ""), markup=False
-        )
-        console.print(table)
-        console.print(f"In a recipe:  {self._line()}", markup=False, highlight=False)
-
-    def _line(self) -> str:
-        content = self.spec.model_dump(mode="json", exclude_defaults=True)
-        flow = yaml.safe_dump(
-            {"role": "quasi", **({"hierarchy": content} if content else {})}, default_flow_style=True, width=10_000
-        )
-        return f"{self.hierarchy.name}: {flow.strip()}"
-
-    def save(self, path: Path) -> None:
-        """Write it as a file that a recipe can name: `value;level 1;level 2;…`."""
-        with atomic(path) as file:
-            file.write(self.hierarchy.to_csv().encode())
-
-    def as_dict(self) -> dict[str, Any]:
-        """For programs."""
-        return {
-            "column": self.hierarchy.name,
-            "proposed": self.proposed,
-            "hierarchy": self.spec.model_dump(mode="json", exclude_defaults=True),
-            "levels": [asdict(level) for level in self.hierarchy.preview(self.column)],
-        }
+__all__ = ["hierarchy"]
 
 
-def examine(data: Dataset, name: str, spec: str | None) -> View:
-    """Build and check the hierarchy of one column: as `spec` says (YAML), or as proposed."""
-    column = data[name]
-    given = _parse(spec) if spec is not None else propose(name, column) or HierarchySpec()
-    return View(column, given.build(name, column, Path(".")), given, proposed=spec is None)
+def hierarchy(
+    data: Data,
+    column: Annotated[str, typer.Argument(help="The column.")],
+    spec: Annotated[
+        str | None, typer.Option(help="What stands after `hierarchy:` in a recipe, for example '{intervals: [5, 10]}'.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Also save it as an ARX-style CSV file.")
+    ] = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    header: Header = True,
+    sheet: Sheet = None,
+    as_json: AsJson = False,
+) -> None:
+    """Build, check and preview the hierarchy of one column, level by level. Without --spec, one is proposed.
+
+    Example: `oboro hierarchy people.csv age --spec '{intervals: [5, 10, 20]}'`
+    """
+    from oboro.recipe.column_hierarchy import column_hierarchy
+
+    table = read_table(data, encoding, delimiter, header, sheet).data
+    found = column_hierarchy(table, column, None if spec is None else _parsed(spec))
+    if output is not None:
+        found.save(output)
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        _show(found, console())
 
 
-def _parse(text: str) -> HierarchySpec:
+def _parsed(text: str) -> HierarchySpec:
+    import yaml
+    from pydantic import ValidationError
+
+    from oboro.errors import UsageError
+    from oboro.table.hierarchy import HierarchySpec
+
     try:
         return HierarchySpec.model_validate(yaml.safe_load(text) or {})
     except yaml.YAMLError:
@@ -84,3 +72,21 @@ def _parse(text: str) -> HierarchySpec:
         raise UsageError(
             "--spec: " + "; ".join(found["msg"].removeprefix("Value error, ") for found in error.errors())
         ) from None
+
+
+def _show(found: ColumnHierarchy, terminal: Any) -> None:
+    """A table with one line a level, and the line to put into a recipe."""
+    from rich.table import Table
+
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    for heading in ("level", "labels", "rows per label: least", "median", "most"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("most frequent labels (rows)", overflow="fold")
+    for level in found.levels:
+        examples = "  ".join(f"{'(missing)' if label is None else label} ({count})" for label, count in level.examples)
+        counts = (level.level, level.labels, level.smallest, f"{level.median:g}", level.largest)
+        table.add_row(*[str(count) for count in counts], examples)
+    proposed = " (proposed)" if found.proposed else ""
+    terminal.print(f"{found.hierarchy.name}: {found.spec.explain()}{proposed}", markup=False)
+    terminal.print(table)
+    terminal.print(f"In a recipe:  {found.line}", markup=False, highlight=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AsJson", "Data", "Delimiter", "Encoding", "Fraction", "Header", "Lang", "Pages", "PublicReport", "RecipeFile",
     "ReportFile", "Sheet", "check_files", "console", "names", "print_json", "read_table", "stages",
+    "warn_if_cold",
 ]  # fmt: skip
 
 Data = Annotated[Path, typer.Argument(help="CSV, Parquet, Feather/Arrow or Excel file (also .csv.gz, .csv.zst).")]
@@ -61,6 +63,14 @@ def stages() -> Iterator[Any]:
             bar.update(task, description=stage, completed=done, total=total, rows=rows)
 
         yield show
+
+
+def warn_if_cold() -> None:
+    """Say on stderr that the first run takes longer, because it compiles."""
+    from oboro.kernels import compiled_before
+
+    if not compiled_before():
+        print("The first run compiles what is fast later; it takes about half a minute.", file=sys.stderr)
 
 
 def console() -> Any:

@@ -4,23 +4,35 @@ from __future__ import annotations
 
 import importlib
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from oboro.errors import UsageError, listing
 from oboro.papers.figures import Row, printed, record
 
-__all__ = ["BENCHES", "Row", "run"]
+__all__ = ["BENCHES", "Bench", "Row", "run"]
 
-# Each module has `rows(quick, progress)` → a list of `Row`, and may have `pictures(rows, folder)` → the files written, and
-# `FULL`, what it does in addition with `rows(…, full=True)`.
+
+@dataclass(frozen=True)
+class Bench:
+    """A benchmark: its module, and what it shows.
+
+    The module has `rows(quick, progress)` → a list of `Row`, and may have `pictures(rows, folder)` → the files written, and
+    `FULL`, what it does in addition with `rows(…, full=True)`.
+    """
+
+    module: str
+    shows: str
+
+
 BENCHES = {
-    "concealment": "oboro.papers.concealment_bench",
-    "delay_free": "oboro.papers.delay_free_bench",
-    "histogram": "oboro.papers.histogram_bench",
-    "lattice": "oboro.papers.lattice_bench",
-    "local": "oboro.papers.local_bench",
-    "window": "oboro.papers.window_bench",
+    "concealment": Bench("oboro.papers.concealment_bench", "k-concealment: tables 8 and 9, beside the exact optimum"),
+    "delay_free": Bench("oboro.papers.delay_free_bench", "streams without delay on Adult: figure 5"),
+    "histogram": Bench("oboro.papers.histogram_bench", "histograms: tables 1 to 3, figures 2 and 3"),
+    "lattice": Bench("oboro.papers.lattice_bench", "optimal generalization: purchase histories, Adult, many columns"),
+    "local": Bench("oboro.papers.local_bench", "local recoding on Adult, beside public packages"),
+    "window": Bench("oboro.papers.window_bench", "windowed microaggregation of a stream: tables 1 to 5"),
 }
 
 
@@ -42,7 +54,7 @@ def run(
     name = name.replace("-", "_")
     if name not in BENCHES:
         raise UsageError(f"there is no benchmark {name!r}; there are {listing(BENCHES)}")
-    module = importlib.import_module(BENCHES[name])
+    module = importlib.import_module(BENCHES[name].module)
     if full and (quick or not getattr(module, "FULL", ())):
         raise UsageError(f"--full: {'it cannot be quick too' if quick else f'{name} has no more than it shows anyway'}")
     more = {"full": True} if full else {}

@@ -1,0 +1,141 @@
+"""`oboro anonymize`: run a recipe on a table."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from oboro.app.options import (
+    AsJson,
+    Data,
+    Delimiter,
+    Encoding,
+    Header,
+    Lang,
+    Pages,
+    PublicReport,
+    RecipeFile,
+    ReportFile,
+    Sheet,
+    check_files,
+    print_json,
+    stages,
+    warn_if_cold,
+)
+
+if TYPE_CHECKING:
+    from oboro.recipe.release import Release
+
+__all__ = ["anonymize"]
+
+MEASURED = 250_000  # rows up to which risk and loss are measured without being asked for
+
+
+def anonymize(
+    data: Data,
+    recipe: RecipeFile,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Where the released table goes; the ending chooses the format."),
+    ] = None,
+    report: ReportFile = None,
+    public_report: PublicReport = None,
+    lang: Lang = "en",
+    truth: Annotated[
+        Path | None,
+        typer.Option(help="Also write which original row each released record is: as secret as the original."),
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say what would be done, and do nothing.")] = False,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    header: Header = True,
+    sheet: Sheet = None,
+    as_json: AsJson = False,
+) -> None:
+    """Apply a recipe to a table, verify every promise on the result, and only then write it.
+
+    Example: `oboro anonymize people.csv --recipe recipe.yaml --output released.csv --report report.html`
+    """
+    from oboro.errors import UsageError
+    from oboro.io.output import check_output
+    from oboro.recipe.recipe import Recipe
+
+    plan = Recipe.load(recipe)
+    if explain:
+        print(plan.explain())
+        return
+    if output is None:
+        raise UsageError("say where the released table goes: --output OUT (or --explain to see the plan only)")
+    check_output(output)
+    pages = Pages(report, public_report, lang)
+    check_files({"--truth": truth, **pages.files}, data, recipe, output)
+    warn_if_cold()
+    options = {"encoding": encoding, "delimiter": delimiter, "header": header, "sheet": sheet}
+    with stages() as stage, _report_loaded(pages.any, stage) as progress:
+        release = plan.run(data, progress=progress, reading=options)
+        _write(release, output, pages, stage)
+        if truth is not None:
+            release.write_truth(truth)
+    for step in release.steps:
+        if "warning" in step.facts:
+            print(f"oboro: warning: {step.name}: {step.facts['warning']}", file=sys.stderr)
+    if as_json:
+        print_json(release.with_files(output).as_dict())
+    elif report is not None or public_report is not None:
+        print(release.report.in_language(lang).summary(), file=sys.stderr)
+    elif release.frame.data.rows <= MEASURED:
+        print(release.figures.in_language(lang).summary(), file=sys.stderr)
+    else:
+        print(release.summary(), file=sys.stderr)
+
+
+@contextmanager
+def _report_loaded(asked: bool, stage: Any) -> Iterator[Any]:
+    """The same progress; while the table is read, what a report needs is imported, which takes two seconds.
+
+    The first step waits for it: it may load parts of scipy that need each other, which two threads must not do at once.
+    """
+    if not asked:
+        yield stage
+        return
+    import scipy.linalg  # noqa: F401  (numba loads it with its first kernel)
+
+    with ThreadPoolExecutor(1) as pool:
+        loading = pool.submit(_load_report)
+
+        def progress(what: str, *counts: Any) -> None:
+            if what != "reading":
+                loading.result()
+            stage(what, *counts)
+
+        yield progress
+
+
+def _load_report() -> None:
+    import oboro.report  # noqa: F401
+    from oboro.measure.statistics.learning import load
+
+    load()
+
+
+def _write(release: Release, output: Path, pages: Pages, stage: Any) -> None:
+    if pages.any:
+        from oboro.report.page.charts import warm_up
+
+        stage("measuring risk and utility")
+        release.report  # noqa: B018  (measured before anything is written, so that a failure leaves nothing)
+    stage("writing")
+    release.write(output, progress=partial(stage, "writing"))
+    if pages.any:
+        stage("making the report")
+        with ThreadPoolExecutor(1) as pool:  # hashes files while the pictures are made ready
+            evidence = pool.submit(release.with_files, output)
+            warm_up()
+            pages.write(evidence.result())

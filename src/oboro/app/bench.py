@@ -1,0 +1,42 @@
+"""`oboro bench`: reproduce a paper's tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from oboro.app.options import AsJson, stages
+
+__all__ = ["bench"]
+
+
+def bench(
+    name: Annotated[str | None, typer.Argument(help="The benchmark, for example histogram; --list shows all.")] = None,
+    names: Annotated[bool, typer.Option("--list", help="List the benchmarks, and do nothing.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="A smaller part of the same work, within a minute.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Also what needs gigabytes of memory (lattice: 100M rows).")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A folder for the figures as JSON and the pictures.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Reproduce a paper's table on this machine, our figures beside the paper's.
+
+    Real data comes from the folder in OBORO_DATA; without it, that part is left out.
+
+    Example: `oboro bench histogram --quick`
+    """
+    from oboro.errors import UsageError
+    from oboro.papers import BENCHES, run
+
+    if names:
+        print("\n".join(f"{one.replace('_', '-'):<12} {bench.shows}" for one, bench in BENCHES.items()))
+        return
+    if name is None:
+        raise UsageError("say which benchmark: oboro bench NAME; oboro bench --list lists them")
+    with stages() as stage:
+        run(name, quick=quick, full=full, as_json=as_json, output=output, progress=stage)

@@ -1,0 +1,28 @@
+"""`oboro schema`: the JSON Schema of recipes or of reports."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from oboro.app.options import print_json
+
+__all__ = ["schema"]
+
+
+def schema(
+    what: Annotated[str, typer.Argument(help="recipe, or report (what --json prints).")] = "recipe",
+) -> None:
+    """Print the JSON Schema of recipes, for editors that check and complete YAML, or of reports.
+
+    Example: `oboro schema > recipe.schema.json`
+    """
+    from oboro.errors import UsageError
+    from oboro.recipe.recipe import Recipe
+    from oboro.report import Report
+
+    schemas = {"recipe": Recipe.json_schema, "report": Report.json_schema}
+    if what not in schemas:
+        raise UsageError(f"there is a schema of {' and of '.join(schemas)}; got {what!r}")
+    print_json(schemas[what]())

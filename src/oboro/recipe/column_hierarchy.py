@@ -1,0 +1,68 @@
+"""One column's hierarchy, built, checked and counted level by level, before it goes into a recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from oboro.io.output import atomic
+from oboro.table.dataset import Column
+from oboro.table.frames import Frame
+from oboro.table.hierarchy import Hierarchy, HierarchySpec, LevelPreview, propose
+
+__all__ = ["ColumnHierarchy", "column_hierarchy"]
+
+
+@dataclass(frozen=True)
+class ColumnHierarchy:
+    """A built and checked hierarchy with the column that it generalizes."""
+
+    column: Column
+    hierarchy: Hierarchy
+    spec: HierarchySpec
+    proposed: bool
+
+    @property
+    def levels(self) -> list[LevelPreview]:
+        """How many labels each level has, how many rows a label has, and the most frequent labels."""
+        return self.hierarchy.preview(self.column)
+
+    @property
+    def line(self) -> str:
+        """The line to put under `attributes:` in a recipe."""
+        content = self.spec.model_dump(mode="json", exclude_defaults=True)
+        flow = yaml.safe_dump(
+            {"role": "quasi", **({"hierarchy": content} if content else {})}, default_flow_style=True, width=10_000
+        )
+        return f"{self.hierarchy.name}: {flow.strip()}"
+
+    def save(self, path: str | Path) -> None:
+        """Write it as a file that a recipe can name: `value;level 1;level 2;…`."""
+        with atomic(path) as file:
+            file.write(self.hierarchy.to_csv().encode())
+
+    def as_dict(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "column": self.hierarchy.name,
+            "proposed": self.proposed,
+            "hierarchy": self.spec.model_dump(mode="json", exclude_defaults=True),
+            "levels": [asdict(level) for level in self.levels],
+        }
+
+
+def column_hierarchy(
+    frame: Any, name: str, spec: HierarchySpec | Mapping[str, Any] | None = None, folder: Path = Path(".")
+) -> ColumnHierarchy:
+    """Build and check the hierarchy of one column of a table: as `spec` says (as in a recipe), or as proposed.
+
+    >>> column_hierarchy({"age": [31, 38, 45]}, "age", {"intervals": [10]}).line
+    'age: {hierarchy: {intervals: [10]}, role: quasi}'
+    """
+    column = Frame.read(frame).data[name]
+    given = propose(name, column) or HierarchySpec() if spec is None else HierarchySpec.model_validate(spec)
+    return ColumnHierarchy(column, given.build(name, column, folder), given, proposed=spec is None)

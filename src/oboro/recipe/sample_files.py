@@ -1,0 +1,79 @@
+"""Made-up tables as files, each with its hierarchies and a ready recipe; and a first run on one of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from oboro.errors import UsageError
+from oboro.io.output import atomic, write, write_blocks
+from oboro.recipe.recipe import Progress, Recipe
+from oboro.recipe.release import Release
+from oboro.samples.people_table import hierarchy_csv, people, people_hierarchies, people_recipe
+from oboro.samples.purchases_table import purchases, purchases_hierarchies, purchases_recipe
+from oboro.table.dataset import Dataset
+
+__all__ = ["Demonstration", "demonstrate", "write_sample"]
+
+Rows = Iterable[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """What `demonstrate` did: the folder with its files, the made-up table, what was released, and how long it took."""
+
+    folder: Path
+    original: Dataset
+    release: Release
+    seconds: float
+
+
+def demonstrate(folder: Path, *, rows: int = 20_000, seed: int = 42, progress: Progress | None = None) -> Demonstration:
+    """Make up people, anonymize them by a recipe, verify, report; everything is left in `folder`."""
+    say: Progress = progress or (lambda stage, done=0, total=None: None)
+    started = time.perf_counter()
+    folder.mkdir(parents=True, exist_ok=True)
+    say("making up people")
+    original = people(rows, seed)
+    write(original, folder / "people.csv")
+    _write_hierarchies(people_hierarchies(), folder / "hierarchies")
+    _write_text(folder / "recipe.yaml", people_recipe("hierarchies"))
+    release = Recipe.load(folder / "recipe.yaml").run(folder / "people.csv", progress=progress)
+    release.write(folder / "released.csv")
+    say("making the report")
+    _write_text(folder / "report.html", release.with_files(folder / "released.csv").to_html())
+    return Demonstration(folder, original, release, time.perf_counter() - started)
+
+
+def write_sample(kind: str, output: Path, *, rows: int = 10_000, columns: int = 100, seed: int = 42) -> Path:
+    """A made-up table (`people` or `purchases`) with its hierarchies and a ready recipe beside it; where the recipe is.
+
+    Only purchases have as many `columns` as asked for.
+    """
+    hierarchies = f"{output.name}.hierarchies"
+    tables: Mapping[str, Rows]
+    if kind == "people":
+        write(people(rows, seed), output)
+        tables, recipe = people_hierarchies(), people_recipe(hierarchies)
+    elif kind == "purchases":
+        write_blocks(purchases(rows, seed, columns), output)
+        tables, recipe = purchases_hierarchies(), purchases_recipe(hierarchies, columns)
+    else:
+        raise UsageError(f"there is no made-up table {kind!r}; there are people and purchases")
+    _write_hierarchies(tables, output.parent / hierarchies)
+    path = output.parent / f"{output.name}.recipe.yaml"
+    _write_text(path, recipe)
+    return path
+
+
+def _write_hierarchies(tables: Mapping[str, Rows], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, rows in tables.items():
+        _write_text(folder / f"{name}.csv", hierarchy_csv(rows))
+
+
+def _write_text(path: Path, text: str) -> None:
+    with atomic(path) as file:
+        file.write(text.encode())
