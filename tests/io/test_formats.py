@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -82,3 +84,33 @@ def test_nested_columns_are_refused_by_name(tmp_path: Path) -> None:
     pq.write_table(pa.table({"tags": [["a"], ["b"]]}), tmp_path / "t.parquet")
     with pytest.raises(ColumnError, match="t.parquet.*'tags'"):
         read(tmp_path / "t.parquet")
+
+
+def _pointing_nowhere() -> pa.Table:
+    """A column whose third code has no value: Arrow writes it and reads it without a word."""
+    codes = pa.array([0, 1, 200], pa.int32())
+    return pa.table({"sex": pa.DictionaryArray.from_arrays(codes, pa.array(["F", "M"]), safe=False)})
+
+
+@pytest.mark.parametrize("form", [pa.ipc.new_file, pa.ipc.new_stream])
+def test_an_arrow_file_that_points_nowhere_is_refused(tmp_path: Path, form: Any) -> None:
+    path, table = tmp_path / "in.arrow", _pointing_nowhere()
+    with pa.OSFile(str(path), "wb") as file, form(file, table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(FileError, match=r"in.arrow: cannot be read"):
+        read(path)
+
+
+def test_a_frame_that_points_nowhere_is_refused() -> None:
+    with pytest.raises(ColumnError, match="broken"):
+        Dataset.from_arrow(_pointing_nowhere())
+
+
+def test_an_arrow_file_with_text_beyond_its_end_is_refused(tmp_path: Path) -> None:
+    offsets = pa.py_buffer(np.array([0, 4_000, 2], dtype=np.int32))
+    names = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"ab")])
+    table = pa.table({"name": names})
+    with pa.OSFile(str(tmp_path / "in.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(FileError, match=r"in.arrow: cannot be read"):
+        read(tmp_path / "in.arrow")

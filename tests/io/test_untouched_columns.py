@@ -24,8 +24,10 @@ from oboro.errors import FileError, OboroError
 from oboro.io import files as files_module
 from oboro.io.csv import blocks
 from oboro.io.csv.copy_through import Splice
+from oboro.io.csv.kernels import splicing
 from oboro.io.files import read
 from oboro.io.parquet import encode
+from oboro.io.untouched_columns import through
 from oboro.recipe.recipe import Recipe
 from oboro.table.dataset import Dataset
 from oboro.table.unread import Raw, Unread, unread
@@ -283,6 +285,26 @@ def test_text_that_is_not_what_was_marked_is_an_error(tmp_path: Path) -> None:
         object.__setattr__(held.rest, "stamp", type(held.rest.stamp).of(source))
         with pytest.raises(FileError, match="was changed"):
             list(spliced.parts())
+
+
+def test_more_records_than_were_marked_are_never_looked_up(tmp_path: Path) -> None:
+    """Rows of the held columns are found by their address: a record for which there is no row must end it before that."""
+    source = tmp_path / "in.csv"
+    text = "age,note\n" + "20,aaaaaaaa\n30,bbbbbbbb\n" * 40
+    source.write_text(text)
+    held = read(source, needed=recipe().reads)
+    source.write_text("age,note\n" + "9,\n" * 320)
+    object.__setattr__(held.rest, "stamp", type(held.rest.stamp).of(source))  # type: ignore[union-attr]
+    spliced = Splice(held.data, held.rest, held.dialect)  # type: ignore[arg-type]
+    (piece,) = spliced._pieces()
+    state, out = np.zeros(4, dtype=np.int64), np.empty(1 << 16, dtype=np.uint8)
+    ended = splicing.splice(
+        piece.room.text, piece.size, piece.records, piece.header, spliced.kinds, spliced.edges, spliced.marks, spliced.plan,
+        spliced.tables, piece.first, np.zeros(0, dtype=np.int64), True, state, out,
+    )  # fmt: skip
+    assert (ended, state[splicing.RECORD]) == (splicing.CHANGED, piece.records)
+    with pytest.raises(FileError, match="was changed"):
+        list(through(held.data, held.rest))  # type: ignore[arg-type]
 
 
 def test_the_output_may_replace_the_input(tmp_path: Path) -> None:

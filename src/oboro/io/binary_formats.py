@@ -97,7 +97,9 @@ def _whole(column: pa.Array) -> pa.Array:
 
 
 def _chosen(path: str, table: pa.Table, columns: Sequence[str] | None) -> Dataset:
+    """The wanted columns. Arrow believes what a file says of offsets and codes, and kernels believe Arrow: it is checked here."""
     _require(path, table.column_names, columns)
+    table.validate(full=True)
     return _encode(path, table if columns is None else table.select(list(columns)))
 
 

@@ -135,6 +135,8 @@ def through(data: Dataset, rest: Rest, done: Rows | None = None) -> Iterator[Dat
     rest.check()
     row = 0
     for block in rest.blocks(unread(data)):
+        if row + block.rows > rest.rows:  # before the rows of the held columns are looked up, where there are none
+            raise changed(rest.path)
         begin, stop, chosen = kept(data, row, row + block.rows)
         yield Dataset(_columns(data, block, slice(begin, stop), chosen), stop - begin)
         row += block.rows

@@ -158,7 +158,11 @@ class Column:
 
 
 def _from_dictionary(encoded: pa.DictionaryArray) -> Column:
-    """A dictionary that somebody else made may repeat values, hold unused ones, or say "missing" in two ways."""
+    """A dictionary that somebody else made may repeat values, hold unused ones, say "missing" in two ways, or be too short."""
+    try:
+        encoded.validate(full=True)  # kernels look codes up without asking whether there is such a value
+    except pa.ArrowInvalid as problem:
+        raise ColumnError(f"a dictionary-encoded column is broken: {problem}") from None
     values, indices = plain(encoded.dictionary), encoded.indices
     if pa.types.is_floating(values.type):
         values = pc.if_else(pc.is_nan(values), None, values)

@@ -120,8 +120,8 @@ class Splice:
         while ended == kernels.FULL:
             out = piece.room.out(len(parts), size)
             ended = kernels.splice(
-                piece.room.text, piece.size, piece.header, self.kinds, self.edges, self.marks, self.plan, self.tables,
-                piece.first, chosen, piece.kept is None, state, out,
+                piece.room.text, piece.size, piece.records, piece.header, self.kinds, self.edges, self.marks, self.plan,
+                self.tables, piece.first, chosen, piece.kept is None, state, out,
             )  # fmt: skip
             if state[kernels.WRITTEN] or ended == kernels.DONE:
                 parts.append(memoryview(out.data)[: state[kernels.WRITTEN]])

@@ -78,6 +78,7 @@ def closing(text: np.ndarray, place: int, end: int, quote: int, kinds: np.ndarra
 def splice(
     text: np.ndarray,
     end: int,
+    records: int,
     header: int,
     kinds: np.ndarray,
     edges: np.ndarray,
@@ -92,9 +93,10 @@ def splice(
 ) -> int:
     """Go on with the records of `text[:end]` where `state` says; returns DONE, FULL or CHANGED.
 
-    `header` records come first and are passed over. `plan` says for each field PASS, LEAVE or the number of its table in
-    `tables`; record n is looked up in row first + n, or, unless `every` record stays, the n-th of `kept` (ascending numbers of
-    records) in row first + n, and others are passed over. `marks`: quote, delimiter in, delimiter out, whether spaces before a
+    There must be `records` of them: one more would be looked up where no row is. `header` records come first and are passed over.
+    `plan` says for each field PASS, LEAVE or the number of its table in `tables`; record n is looked up in row first + n, or,
+    unless `every` record stays, the n-th of `kept` (ascending numbers of records) in row first + n, and others are passed over.
+    `marks`: quote, delimiter in, delimiter out, whether spaces before a
     field go, whether one column is written. `text` has room for one byte behind its end. O(bytes).
     """
     quote, between, space, alone = marks[0], marks[2], marks[3], marks[4]
@@ -107,6 +109,8 @@ def splice(
         if columns > 1 and (text[place] == LF or text[place] == CR):
             place += 1
             continue
+        if record == records:
+            return CHANGED
         number = record - header
         take = number >= 0 and (every or (taken < kept.size and kept[taken] == number))
         row = first + (number if every else taken)
