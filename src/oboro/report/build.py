@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -182,7 +181,7 @@ def _promised_k(steps: Iterable[Mapping[str, Any]], verification: Verification |
     """The k that steps speak of, or that was verified where no step is known."""
     found = [step.get("facts", {}).get("k") for step in steps]
     verdicts = () if verification is None else verification.verdicts
-    found += [int(one.required) for one in verdicts if re.match(r"(stream )?\d+-(anonymity|concealment)", one.model)]
+    found += [one.k for one in verdicts]
     return max((int(k + 1e-9) for k in found if isinstance(k, int | float)), default=None)  # Pk-anonymity: any number
 
 
@@ -237,7 +236,6 @@ def _uniqueness(sizes: np.ndarray, fraction: float) -> UniquenessFacts:
 
 
 NOT_CLASSES = "does not apply: in this release rows that look alike are not the people who could be meant"
-CANDIDATES = re.compile(r"\d+-concealment|stream \d+-anonymity")
 RANDOM = ("noise", "pk_anonymize", "shuffle", "swap", "synthesize")
 
 
@@ -255,7 +253,7 @@ def _randomized(steps: Sequence[Mapping[str, Any]], quasi: Sequence[str]) -> lis
 def _least_candidates(verification: Verification | None, linkage: Sequence[Measure]) -> int | None:
     """How many people the most exposed record of a concealed release or of a stream can be; None where classes say it."""
     verdicts = () if verification is None else verification.verdicts
-    found = [one.achieved for one in verdicts if CANDIDATES.fullmatch(one.model)]
+    found = [one.achieved for one in verdicts if one.counts_candidates]
     found += [one.value for one in linkage if one.name == "least_candidates"]
     return None if not found else min((int(one) for one in found if one is not None), default=0)
 

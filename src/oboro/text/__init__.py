@@ -3,7 +3,7 @@
 A room makes a `Message` ("verdict.broken", with the figures); the words stand in `en/` and `ja/`, one file for each first part of
 an id, and are put together at the last moment, in the reader's language. Nothing is ever decided by reading a sentence.
 
->>> print(Message("verdict.vacuous", model=Message("model.k_anonymity", k=3), why=Message("verdict.no_records")))
+>>> print(Message("verdict.holds_because", model=Message("model.k_anonymity", k=3), why=Message("verdict.no_records")))
 3-anonymity holds: the table has no records.
 >>> Message("model.k_anonymity", k=3).say("ja")
 '3-匿名性'

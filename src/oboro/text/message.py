@@ -66,10 +66,11 @@ class Message:
 
         shape = core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema())
         written = core_schema.plain_serializer_function_ser_schema(cls.as_dict, return_schema=shape, when_used="json")
-        return core_schema.no_info_plain_validator_function(cls._read, serialization=written)
+        return core_schema.no_info_plain_validator_function(cls.read, serialization=written)
 
     @classmethod
-    def _read(cls, value: Any) -> Message:
+    def read(cls, value: Any) -> Message:
+        """A message from its plain data, or from itself."""
         if isinstance(value, Message):
             return value
         if isinstance(value, Mapping) and {"id", "values"} <= value.keys():
@@ -131,6 +132,8 @@ class _Formatter(string.Formatter):
             return f"{count(value)} {_form(value, rest)}"
         if kind == "form":  # is|are
             return _form(value, rest)
+        if kind == "word":  # a choice of ours (`equal`), by the message of that name
+            return Message(f"{rest}.{value}").say(self.lang)
         if kind in _KINDS:
             return _KINDS[kind](value)
         if kind == "capital":
@@ -172,5 +175,5 @@ def _plain(value: Any) -> Any:
 
 def _read(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return Message._read(value)
+        return Message.read(value)
     return [_read(one) for one in value] if isinstance(value, list) else value

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
+from oboro.text import Message
 from oboro.verifier.classes import Classes
 from oboro.verifier.matching import correspondence, relation
 from oboro.verifier.models import EMPTY, Model
@@ -34,9 +35,9 @@ class KConcealment(Model):
     hierarchies: Mapping[str, Hierarchy] = Field(default_factory=dict, repr=False)
     """for columns that were released by the labels of a hierarchy"""
 
-    def describe(self) -> str:
-        """The model in words."""
-        return f"{self.k}-concealment"
+    def describe(self) -> Message:
+        """Which model it is, with its parameters."""
+        return Message("model.k_concealment", k=self.k)
 
     @property
     def required(self) -> float:
@@ -51,7 +52,7 @@ class KConcealment(Model):
         quasi = [name for name in self.originals if name in released]
         found = correspondence(relation(self.originals, released, quasi, self.hierarchies))
         if not found.possible:
-            note = "the released records cannot all be the originals'; a value was changed or is not understood"
+            note = Message("verdict.no_correspondence")
             return Verdict(False, self.describe(), self.k, None, released.rows, released.rows, released.rows, (), note)
         # Whoever may have been left out is hidden by that too, so people count only where everybody was released.
         everybody = found.records if released.rows == self.originals.rows else found.records[:0]
@@ -60,16 +61,17 @@ class KConcealment(Model):
             self.describe(), self.k, scores, scores < self.k, np.ones(scores.size, dtype=np.int64), self.most
         )
         return replace(
-            verdict, worst_sizes=tuple(np.sort(scores)[: len(verdict.worst_sizes)].tolist()), note=_words(verdict)
+            verdict, worst_sizes=tuple(np.sort(scores)[: len(verdict.worst_sizes)].tolist()), note=_note(verdict)
         )
 
 
-def _words(verdict: Verdict) -> str:
+def _note(verdict: Verdict) -> Message:
     if verdict.holds:
-        return (
-            f"every released record can be {verdict.achieved:g} people's or more, and everybody can be behind as many"
-        )
-    return (
-        f"{verdict.broken_groups} of {verdict.groups} released records and people have fewer than {verdict.required:g} "
-        f"candidates, the worst {verdict.achieved:g}"
+        return Message("verdict.candidates", least=verdict.achieved)
+    return Message(
+        "verdict.too_few_candidates",
+        broken=verdict.broken_groups,
+        of=verdict.groups,
+        required=verdict.required,
+        worst=verdict.achieved,
     )

@@ -22,6 +22,7 @@ from pydantic.json_schema import SkipJsonSchema
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.value_counts import Tally, clean
+from oboro.text import Message
 from oboro.verifier import kernels
 from oboro.verifier.classes import Classes
 from oboro.verifier.closeness import equal_distances, hierarchical_distances, ordered_distances
@@ -39,7 +40,7 @@ __all__ = [
     "TCloseness",
 ]
 
-EMPTY = "the table has no records"
+EMPTY = Message("verdict.no_records")
 
 
 class Model(BaseModel):
@@ -55,8 +56,8 @@ class Model(BaseModel):
 
     most: ClassVar[bool] = True  # whether a higher score is worse
 
-    def describe(self) -> str:
-        """The model in words, with its parameters."""
+    def describe(self) -> Message:
+        """Which model it is, with its parameters."""
         raise NotImplementedError
 
     @property
@@ -75,7 +76,7 @@ class Model(BaseModel):
         scores, broken = self._scores(classes)
         return Verdict.of(self.describe(), self.required, scores, broken, classes.sizes, self.most)
 
-    def vacuous(self, note: str) -> Verdict:
+    def vacuous(self, note: Message) -> Verdict:
         """The verdict where nothing can break the model."""
         return Verdict.vacuous(self.describe(), self.required, note)
 
@@ -92,9 +93,9 @@ class KAnonymity(Model):
     k: int = Field(ge=1)
     """the least number of records that must look alike"""
 
-    def describe(self) -> str:
-        """The model in words."""
-        return f"{self.k}-anonymity"
+    def describe(self) -> Message:
+        """Which model it is, with its parameters."""
+        return Message("model.k_anonymity", k=self.k)
 
     @property
     def required(self) -> float:
@@ -127,9 +128,9 @@ class DistinctLDiversity(SensitiveModel):
     l: int = Field(ge=1)  # noqa: E741  (the field's own name)
     """the least number of different sensitive values in every class"""
 
-    def describe(self) -> str:
-        """The model in words."""
-        return f"distinct {self.l}-diversity of {self.sensitive}"
+    def describe(self) -> Message:
+        """Which model it is, with its parameters."""
+        return Message("model.distinct_l_diversity", l=self.l, sensitive=self.sensitive)
 
     @property
     def required(self) -> float:
@@ -152,9 +153,9 @@ class EntropyLDiversity(SensitiveModel):
     l: float = Field(ge=1, allow_inf_nan=False)  # noqa: E741
     """entropy at least log l; need not be a whole number"""
 
-    def describe(self) -> str:
-        """The model in words."""
-        return f"entropy {self.l:g}-diversity of {self.sensitive}"
+    def describe(self) -> Message:
+        """Which model it is, with its parameters."""
+        return Message("model.entropy_l_diversity", l=self.l, sensitive=self.sensitive)
 
     @property
     def required(self) -> float:
@@ -182,9 +183,9 @@ class RecursiveLDiversity(SensitiveModel):
     l: int = Field(ge=1)  # noqa: E741
     """from which rank on values count as rarer"""
 
-    def describe(self) -> str:
-        """The model in words."""
-        return f"recursive ({self.c:g}, {self.l})-diversity of {self.sensitive}"
+    def describe(self) -> Message:
+        """Which model it is, with its parameters."""
+        return Message("model.recursive_l_diversity", c=self.c, l=self.l, sensitive=self.sensitive)
 
     @property
     def required(self) -> float:
@@ -226,9 +227,9 @@ class TCloseness(SensitiveModel):
             raise ValueError("order: only the ordered distance takes one")
         return self
 
-    def describe(self) -> str:
-        """The model in words."""
-        return f"{self.t:g}-closeness of {self.sensitive} ({self.distance} distance)"
+    def describe(self) -> Message:
+        """Which model it is, with its parameters."""
+        return Message("model.t_closeness", t=self.t, sensitive=self.sensitive, distance=self.distance)
 
     @property
     def required(self) -> float:
@@ -259,10 +260,11 @@ class AlphaK(SensitiveModel):
     value: str | None = None
     """the one value that counts, as text; without it every value counts, missing too"""
 
-    def describe(self) -> str:
-        """The model in words."""
-        of = self.sensitive if self.value is None else f"one value of {self.sensitive}"
-        return f"(α, k)-anonymity with α = {self.alpha:g} for {of}"
+    def describe(self) -> Message:
+        """Which model it is, with its parameters."""
+        if self.value is None:
+            return Message("model.alpha_k_anonymity", alpha=self.alpha, sensitive=self.sensitive)
+        return Message("model.alpha_k_anonymity_of_one", alpha=self.alpha, sensitive=self.sensitive)
 
     @property
     def required(self) -> float:

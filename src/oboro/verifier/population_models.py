@@ -27,6 +27,7 @@ from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.labels.released_values import text_array
 from oboro.table.value_counts import clean
 from oboro.table.values import STAR
+from oboro.text import Message
 from oboro.verifier.classes import Classes
 from oboro.verifier.models import EMPTY, Model
 from oboro.verifier.verdict import Verdict
@@ -139,9 +140,9 @@ class KMap(PopulationModel):
     k: int = Field(ge=1)
     """the least number of people of the population who look alike"""
 
-    def describe(self) -> str:
-        """The model in words."""
-        return f"{self.k}-map"
+    def describe(self) -> Message:
+        """Which model it is, with its parameters."""
+        return Message("model.k_map", k=self.k)
 
     @property
     def required(self) -> float:
@@ -171,9 +172,9 @@ class DeltaPresence(PopulationModel):
             raise ValueError(f"low: must not be above high; got {self.low:g} and {self.high:g}")
         return self
 
-    def describe(self) -> str:
-        """The model in words."""
-        return f"δ-presence from {self.low:g} to {self.high:g}"
+    def describe(self) -> Message:
+        """Which model it is, with its parameters."""
+        return Message("model.delta_presence", low=self.low, high=self.high)
 
     @property
     def required(self) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from pydantic import Field
 
+from oboro.text import Message
 from oboro.verifier.classes import Classes
 from oboro.verifier.models import Model
 
@@ -20,9 +21,9 @@ class MaximumRisk(Model):
     risk: float = Field(gt=0, le=1)
     """the greatest probability allowed"""
 
-    def describe(self) -> str:
-        """The model in words."""
-        return f"maximum risk of {self.risk:g}"
+    def describe(self) -> Message:
+        """Which model it is, with its parameters."""
+        return Message("model.maximum_risk", risk=self.risk)
 
     @property
     def required(self) -> float:
@@ -43,9 +44,9 @@ class AverageRisk(Model):
     risk: float = Field(gt=0, le=1)
     """the greatest mean probability allowed"""
 
-    def describe(self) -> str:
-        """The model in words."""
-        return f"average risk of {self.risk:g}"
+    def describe(self) -> Message:
+        """Which model it is, with its parameters."""
+        return Message("model.average_risk", risk=self.risk)
 
     @property
     def required(self) -> float:

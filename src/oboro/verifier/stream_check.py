@@ -24,6 +24,7 @@ from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import HierarchySpec
 from oboro.table.values import STAR, texts_of
+from oboro.text import Message
 from oboro.verifier.matching import Relation, correspondence
 from oboro.verifier.verdict import Verdict, Verification
 
@@ -123,16 +124,18 @@ def verify_stream(
     others, kinds = _earlier(pairing, people, secrets)
     free = pairing.suppressed()
     ones = np.ones(len(pairing), dtype=np.int64)
+    model = Message("model.stream_k_anonymity", k=k)
     if not len(pairing):
-        return Verification.of([Verdict.vacuous(f"stream {k}-anonymity", k, "the stream has no records")], attributes)
-    verdicts = [_verdict(f"stream {k}-anonymity", k, np.where(free, k, others + 1), ones)]
+        return Verification.of([Verdict.vacuous(model, k, Message("verdict.no_stream_records"))], attributes)
+    verdicts = [_verdict(model, k, np.where(free, k, others + 1), ones)]
     if sensitive:
-        verdicts.append(_verdict(f"stream distinct {l}-diversity of {sensitive}", l, np.where(free, l, kinds), ones))
+        diverse = Message("model.stream_l_diversity", l=l, sensitive=sensitive)
+        verdicts.append(_verdict(diverse, l, np.where(free, l, kinds), ones))
     return Verification.of(verdicts, attributes)
 
 
-def _verdict(name: str, required: int, scores: np.ndarray, sizes: np.ndarray) -> Verdict:
-    return Verdict.of(name, required, scores.astype(np.float64), scores < required, sizes, most=False)
+def _verdict(model: Message, required: int, scores: np.ndarray, sizes: np.ndarray) -> Verdict:
+    return Verdict.of(model, required, scores.astype(np.float64), scores < required, sizes, most=False)
 
 
 def _earlier(pairing: Pairing, people: np.ndarray, secrets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

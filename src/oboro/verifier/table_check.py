@@ -12,6 +12,7 @@ from oboro.errors import UsageError, listing
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.text import Message
 from oboro.verifier.classes import Classes
 from oboro.verifier.models import (
     AlphaK,
@@ -56,7 +57,7 @@ class Promise:
 
 def _judge(model: Model, classes: Classes) -> Verdict:
     if isinstance(model, SensitiveModel) and model.sensitive not in classes.data:
-        return model.vacuous(f"the column {model.sensitive!r} is not released")
+        return model.vacuous(Message("verdict.column_not_released", column=model.sensitive))
     return model.judge(classes)
 
 

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Verdict", "Verification"]
+from oboro.text import Message, Words
+
+__all__ = ["K_ANONYMITY", "L_DIVERSITY", "T_CLOSENESS", "Verdict", "Verification"]
 
 WORST_SHOWN = 10  # how many sizes of broken groups a verdict keeps
+# The models by what a textbook calls them; in a stream and within a window they are the same models.
+K_ANONYMITY = frozenset({"model.k_anonymity", "model.k_anonymity_within", "model.stream_k_anonymity"})
+L_DIVERSITY = frozenset(
+    {
+        "model.distinct_l_diversity",
+        "model.distinct_l_diversity_within",
+        "model.entropy_l_diversity",
+        "model.recursive_l_diversity",
+        "model.stream_l_diversity",
+    }
+)
+T_CLOSENESS = frozenset({"model.t_closeness"})
+COUNTS_CANDIDATES = frozenset({"model.k_concealment", "model.stream_k_anonymity"})
 
 
 @dataclass(frozen=True)
@@ -20,19 +35,19 @@ class Verdict:
     never values."""
 
     holds: bool
-    model: str  # in words, with its parameters: "3-anonymity"
+    model: Message  # which one it is, with its parameters: 3-anonymity
     required: float
     achieved: float | None  # None: nothing was measured, or no finite number describes it
     groups: int
     broken_groups: int
     broken_records: int
     worst_sizes: tuple[int, ...]  # of the groups that break the model, worst first, at most ten
-    note: str = ""  # why a verdict is not what it seems: an empty table, a column that is gone
-    over: tuple[str, ...] = ()  # the columns whose groups were judged, where not all verdicts are over the same
+    note: Message | None = None  # why a verdict is not what it seems: an empty table, a column that is gone
+    over: tuple[str, ...] = ()  # the columns whose groups were judged; its sentence then names them
 
     @staticmethod
     def of(
-        model: str, required: float, scores: np.ndarray, broken: np.ndarray, sizes: np.ndarray, most: bool
+        model: Message, required: float, scores: np.ndarray, broken: np.ndarray, sizes: np.ndarray, most: bool
     ) -> Verdict:
         """From one score and one judgement per group; `most` says that a higher score is worse."""
         worst = scores.max() if most else scores.min()
@@ -51,35 +66,103 @@ class Verdict:
         )
 
     @staticmethod
-    def vacuous(model: str, required: float, note: str, groups: int = 0) -> Verdict:
+    def vacuous(model: Message, required: float, note: Message, groups: int = 0) -> Verdict:
         """A model that holds because there is nothing that could break it; `note` says why."""
         return Verdict(True, model, required, None, groups, 0, 0, (), note)
 
-    def sentence(self) -> str:
-        """The verdict in one sentence.
+    @property
+    def id(self) -> str:
+        """Which model it is, whatever its parameters: `model.k_anonymity`."""
+        return self.model.id
 
-        >>> Verdict.vacuous("3-anonymity", 3, "the table has no records").sentence()
-        '3-anonymity holds: the table has no records.'
-        """
-        if self.note:
-            return f"{self.model} {'holds' if self.holds else 'is broken'}: {self.note}."
-        limits = f"required {_short(self.required)}, achieved {self._achieved()}"
+    @property
+    def counts_candidates(self) -> bool:
+        """Whether the model counts whom a record can be, whether or not they look alike (k-concealment, streams)."""
+        return self.id in COUNTS_CANDIDATES
+
+    @property
+    def k(self) -> int | None:
+        """The promised k, where the model asks for k records or people; None for every other model."""
+        return int(self.required) if self.id in K_ANONYMITY | COUNTS_CANDIDATES else None
+
+    def naming(self, columns: Sequence[str]) -> Verdict:
+        """The same verdict, whose sentence says over which columns it was judged."""
+        return replace(self, over=tuple(columns))
+
+    def message(self) -> Message:
+        """The verdict in one sentence."""
+        model = Message("verdict.over", model=self.model, columns=self.over) if self.over else self.model
+        if self.note is not None:
+            return Message(
+                "verdict.holds_because" if self.holds else "verdict.broken_because", model=model, why=self.note
+            )
+        limits = Message("verdict.limits", required=self.required, achieved=self._achieved())
         if self.holds:
-            return f"{self.model} holds in all {_many(self.groups, 'group')} ({limits})."
-        return (
-            f"{self.model} is broken in {self.broken_groups} of {_many(self.groups, 'group')} "
-            f"({_many(self.broken_records, 'record')}; {limits}; "
-            f"sizes of the worst groups: {', '.join(map(str, self.worst_sizes))})."
+            return Message("verdict.holds", model=model, groups=self.groups, limits=limits)
+        return Message(
+            "verdict.broken",
+            model=model,
+            broken=self.broken_groups,
+            groups=self.groups,
+            records=self.broken_records,
+            limits=limits,
+            sizes=self.worst_sizes,
         )
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
-        lists = {"worst_sizes": list(self.worst_sizes), "over": list(self.over)}
-        return {**asdict(self), **lists, "sentence": self.sentence()}
+    def sentence(self, lang: str = "en") -> str:
+        """The verdict in one sentence, in one language.
 
-    def _achieved(self) -> str:
+        >>> verdict = Verdict.vacuous(Message("model.k_anonymity", k=3), 3, Message("verdict.no_records"))
+        >>> verdict.sentence()
+        '3-anonymity holds: the table has no records.'
+        >>> verdict.naming(["age", "sex"]).sentence()
+        '3-anonymity over age, sex holds: the table has no records.'
+        """
+        return self.message().say(lang)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON: figures, ids with their parameters, and the same in English."""
+        model = self.model.as_dict()
+        note = {"id": None, "values": {}, "text": ""} if self.note is None else self.note.as_dict()
+        return {
+            "holds": self.holds,
+            "model": model["text"],
+            "required": self.required,
+            "achieved": self.achieved,
+            "groups": self.groups,
+            "broken_groups": self.broken_groups,
+            "broken_records": self.broken_records,
+            "worst_sizes": list(self.worst_sizes),
+            "note": note["text"],
+            "over": list(self.over),
+            "sentence": self.sentence(),
+            "id": model["id"],
+            "parameters": model["values"],
+            "note_id": note["id"],
+            "note_parameters": note["values"],
+        }
+
+    @staticmethod
+    def read(data: Mapping[str, Any]) -> Verdict:
+        """A verdict from its plain data.
+
+        >>> verdict = Verdict.vacuous(Message("model.k_anonymity", k=3), 3, Message("verdict.no_records"))
+        >>> Verdict.read(verdict.as_dict()) == verdict
+        True
+        """
+        figures = ("holds", "required", "achieved", "groups", "broken_groups", "broken_records")
+        note = data["note_id"] and Message.read({"id": data["note_id"], "values": data["note_parameters"]})
+        return Verdict(
+            **{name: data[name] for name in figures},
+            model=Message.read({"id": data["id"], "values": data["parameters"]}),
+            worst_sizes=tuple(data["worst_sizes"]),
+            note=note or None,
+            over=tuple(data["over"]),
+        )
+
+    def _achieved(self) -> Words:
         if self.achieved is None:
-            return "none"
+            return Message("verdict.nothing")
         # Six digits could show a broken limit as kept.
         close = not self.holds and _short(self.achieved) == _short(self.required)
         return f"{self.achieved:.17g}" if close else _short(self.achieved)
@@ -101,10 +184,10 @@ class Verification:
     def __bool__(self) -> bool:
         return self.holds
 
-    def sentence(self) -> str:
+    def sentence(self, lang: str = "en") -> str:
         """Everything in a few sentences, what is broken first."""
         ordered = sorted(self.verdicts, key=lambda verdict: verdict.holds)
-        return " ".join(verdict.sentence() for verdict in ordered) or "nothing was promised."
+        return " ".join(verdict.sentence(lang) for verdict in ordered) or Message("verdict.no_promise").say(lang)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -131,7 +214,7 @@ class Verification:
 def _html_row(verdict: Verdict) -> str:
     cells = (
         "holds" if verdict.holds else "broken",
-        f"{verdict.model} ({verdict.note})" if verdict.note else verdict.model,
+        verdict.model if verdict.note is None else f"{verdict.model} ({verdict.note})",
         _short(verdict.required),
         "" if verdict.achieved is None else _short(verdict.achieved),
         verdict.groups,
@@ -143,12 +226,3 @@ def _html_row(verdict: Verdict) -> str:
 
 def _short(number: float) -> str:
     return f"{number:.6g}"
-
-
-def _many(count: int, noun: str) -> str:
-    """A count with its noun.
-
-    >>> _many(1, "group"), _many(2, "group")
-    ('1 group', '2 groups')
-    """
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

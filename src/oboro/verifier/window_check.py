@@ -14,6 +14,7 @@ import numpy as np
 from oboro.errors import ColumnError, UsageError, listing
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
+from oboro.text import Message
 from oboro.verifier.verdict import Verdict, Verification
 
 __all__ = ["verify_window"]
@@ -41,19 +42,19 @@ def verify_window(
     """
     if k < 1 or (window is not None and window < 1):
         raise UsageError(f"k and window must be 1 or more; got k = {k}, window = {window}")
-    where = f" within {window} records" if window is not None else ""
     data = _data(released, [*attributes, *([sensitive] if sensitive else [])])
     if not data.rows:
-        return Verification.of([Verdict.vacuous(f"{k}-anonymity{where}", k, "nothing was released")], attributes)
+        return Verification.of(
+            [Verdict.vacuous(_anonymity(k, window), k, Message("verdict.nothing_released"))], attributes
+        )
     label = _labels(np.stack([data[name].codes.astype(np.int64) for name in attributes], axis=1))
     sizes = np.bincount(label)
     counted = _counted(label, window)
     who = np.arange(data.rows) if people is None else _labels(np.array(_numbers(people, data.rows))[:, None])
-    verdicts = [_verdict(f"{k}-anonymity{where}", k, _different(label, who, counted), sizes)]
+    verdicts = [_verdict(_anonymity(k, window), k, _different(label, who, counted), sizes)]
     if sensitive:
         secrets = data[sensitive].codes.astype(np.int64)
-        model = f"distinct {l}-diversity of {sensitive}{where}"
-        verdicts.append(_verdict(model, l, _different(label, secrets, counted), sizes))
+        verdicts.append(_verdict(_diversity(l, sensitive, window), l, _different(label, secrets, counted), sizes))
     return Verification.of(verdicts, attributes)
 
 
@@ -98,5 +99,17 @@ def _numbers(people: Sequence[Any], rows: int) -> list[int]:
     return [known.setdefault(person, len(known)) for person in people]
 
 
-def _verdict(model: str, required: int, scores: np.ndarray, sizes: np.ndarray) -> Verdict:
+def _anonymity(k: int, window: int | None) -> Message:
+    if window is None:
+        return Message("model.k_anonymity", k=k)
+    return Message("model.k_anonymity_within", k=k, window=window)
+
+
+def _diversity(l: int, sensitive: str, window: int | None) -> Message:  # noqa: E741
+    if window is None:
+        return Message("model.distinct_l_diversity", l=l, sensitive=sensitive)
+    return Message("model.distinct_l_diversity_within", l=l, sensitive=sensitive, window=window)
+
+
+def _verdict(model: Message, required: int, scores: np.ndarray, sizes: np.ndarray) -> Verdict:
     return Verdict.of(model, required, scores.astype(np.float64), scores < required, sizes, most=False)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from oboro.report.checklists.material import Both, Material, State, item, listed
 from oboro.report.facts import CheckItem, Checklist
-from oboro.report.text.language import translate
+from oboro.text import say
 
 __all__ = ["appi", "publication"]
 
@@ -181,7 +181,7 @@ def _other(known: Material) -> CheckItem:
         "Item 5: other measures in view of the nature of the database",
         "第5号:個人情報データベース等の性質を踏まえたその他の措置",
     )
-    models, models_ja = listed(known.models), listed([translate(one, "ja") for one in known.models])
+    models, models_ja = (listed(say(list(known.models), lang)) for lang in ("en", "ja"))
     run = [one for one in known.attacks if one.attack.tried]
     said = (
         f"Verified on the released table: {models}. Attacks that were run: {len(run)}"

@@ -5,12 +5,13 @@ Every text stands here in both languages, side by side, so that neither is forgo
 
 from __future__ import annotations
 
-import re
+from collections.abc import Collection
 
 from oboro.measure.identifier_forms import RESTRICTED_ZIPS
 from oboro.report.checklists.appi import appi
 from oboro.report.checklists.material import ISO_NAMES, TO_STATE, Both, Material, item, listed
 from oboro.report.facts import CheckItem, Checklist
+from oboro.verifier.verdict import K_ANONYMITY, L_DIVERSITY, T_CLOSENESS
 
 __all__ = ["ISO_NAMES", "Material", "checklists"]
 
@@ -177,7 +178,7 @@ def _wp216(known: Material) -> Checklist:
 
 
 def _diverse(known: Material) -> bool:
-    return bool(known.holds) and any("-diversity" in one for one in known.models)
+    return bool(known.holds) and any(one.id in L_DIVERSITY for one in known.models)
 
 
 def _judged(key: str, steps: tuple[str, ...], title: Both, said: Both) -> CheckItem:
@@ -216,10 +217,10 @@ def _question(known: Material, key: str, title: Both) -> CheckItem:
 
 ISO: Both = ("ISO/IEC 20889:2018: names of the techniques used", "ISO/IEC 20889:2018:使用した技術の名称")
 ISO_LEAD: Both = ("The steps that were taken, by the names of the standard.", "実施した処理を規格の名称で示します。")
-ISO_MODELS: tuple[tuple[str, Both], ...] = (
-    ("-anonymity", ("K-anonymity", "K-匿名性")),
-    ("-diversity", ("L-diversity", "L-多様性")),
-    ("-closeness", ("T-closeness", "T-近接性")),
+ISO_MODELS: tuple[tuple[Collection[str], Both], ...] = (
+    (K_ANONYMITY, ("K-anonymity", "K-匿名性")),
+    (L_DIVERSITY, ("L-diversity", "L-多様性")),
+    (T_CLOSENESS, ("T-closeness", "T-近接性")),
 )
 
 
@@ -232,7 +233,7 @@ def _iso(known: Material) -> Checklist:
     if not items:
         title = "How the release was made is not known here", "加工方法は本ソフトウェアには不明"
         items = [item("unknown", title, "stated", TO_STATE)]
-    models = [named for part, named in ISO_MODELS if any(re.search(rf"\d{part}", one) for one in known.models)]
+    models = [named for ids, named in ISO_MODELS if any(one.id in ids for one in known.models)]
     if models and known.holds:
         title = "Formal privacy measurement models", "形式的プライバシー測定モデル"
         english, japanese = (listed([one[side] for one in models]) for side in (0, 1))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from oboro.measure.identifiers import Finding
 from oboro.report.facts import AttackFacts, CheckItem
-from oboro.text import few
+from oboro.text import Message, few
 
 __all__ = ["ISO_NAMES", "TO_STATE", "Both", "Material", "State", "item", "listed"]
 
@@ -67,7 +67,7 @@ class Material:
     attacks: Sequence[AttackFacts]
     uniques: int | None
     least: int | None  # of a concealed release: how many people the most exposed record can be
-    models: Sequence[str]
+    models: Sequence[Message]  # that were verified
     holds: bool | None
     quasi: Sequence[str] = field(default_factory=tuple)
     unseen: Sequence[str] = field(default_factory=tuple)  # released columns that were not, or not wholly, looked at
