@@ -18,7 +18,8 @@ from oboro.io import byte_streams
 from oboro.io.byte_streams import encoding_of
 from oboro.io.csv.dialect import Dialect, dialect_of
 from oboro.io.files import read
-from oboro.io.output import atomic, check_output, write
+from oboro.io.output import check_output, write
+from oboro.system.atomic_file import atomic
 from oboro.table.dataset import Dataset
 
 JAPANESE = "氏名,住所,年齢\n佐藤 花子,東京都千代田区一番町1-1,31\n表示ソ,十～－ヱ,40\n"

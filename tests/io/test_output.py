@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import os
-import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,7 +20,7 @@ from hypothesis import strategies as st
 from oboro.errors import FileError, UsageError
 from oboro.io.csv.dialect import Dialect
 from oboro.io.files import read
-from oboro.io.output import atomic, check_output, write, write_blocks
+from oboro.io.output import check_output, write, write_blocks
 from oboro.table.dataset import Column, Dataset
 
 texts = st.text(st.sampled_from('ab,;"\n\r\t é日'), max_size=6)
@@ -93,38 +91,6 @@ def test_compressed_and_marked(tmp_path: Path) -> None:
 def test_an_ending_nobody_knows(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match=".parquet"):
         check_output(tmp_path / name)
-
-
-def test_nothing_stays_when_writing_fails(tmp_path: Path) -> None:
-    path = tmp_path / "out.csv"
-    path.write_text("last month's")
-    for problem in (ValueError, KeyboardInterrupt, SystemExit):
-        with pytest.raises(problem), atomic(path) as file:  # noqa: PT012
-            file.write(b"half")
-            raise problem
-    assert path.read_text() == "last month's"
-    assert [p.name for p in tmp_path.iterdir()] == ["out.csv"]
-
-
-def test_the_draft_is_private_and_the_result_follows_the_umask(tmp_path: Path) -> None:
-    before = os.umask(0o027)
-    try:
-        with atomic(tmp_path / "out.csv") as file:
-            (draft,) = tmp_path.iterdir()
-            assert stat.S_IMODE(draft.stat().st_mode) == 0o600
-            file.write(b"x")
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE((tmp_path / "out.csv").stat().st_mode) == 0o640
-
-
-@pytest.mark.parametrize(
-    ("name", "reason"), [("missing/out.csv", "no such folder"), (".", "folder"), ("file/out.csv", "folder")]
-)
-def test_a_place_that_cannot_be_written(tmp_path: Path, name: str, reason: str) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(FileError, match=reason), atomic(tmp_path / name) as file:
-        file.write(b"x")
 
 
 @pytest.fixture

@@ -331,9 +331,9 @@ def test_the_page_is_written_whole_or_not_at_all(report: Report, tmp_path: Path)
     assert report.to_html(target) == target.read_text(encoding="utf-8")
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     (tmp_path / "folder").mkdir()
-    with pytest.raises(FileError, match="cannot write the report"):
+    with pytest.raises(FileError, match="cannot be written: it is a folder"):
         report.to_html(tmp_path / "folder")
-    with pytest.raises(FileError, match="No such file"):
+    with pytest.raises(FileError, match="cannot be written: there is no such folder"):
         report.to_html(tmp_path / "nowhere" / "report.html")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "report.html"]
 

@@ -117,7 +117,7 @@ def read_table(
 def check_files(written: Mapping[str, Path | None], *others: Path | None) -> None:
     """Before any work: raise if the file of an option could not be written, or would replace one of the others or of these."""
     from oboro.errors import UsageError
-    from oboro.io.output import check_place
+    from oboro.system.atomic_file import check_place
 
     taken = {os.path.realpath(one) for one in others if one is not None}
     for option, path in written.items():
@@ -155,9 +155,6 @@ class Pages:
 
     def write(self, report: Report) -> None:
         """Each appears whole or not at all. The owner's holds the recipe: nobody else may read it."""
-        from oboro.io.output import atomic
-
         for path, facts in ((self.owner, report), (self.public, report.to_public() if self.public else report)):
             if path is not None:
-                with atomic(path, private=path is self.owner) as file:
-                    file.write(facts.to_html(lang=self.lang).encode())
+                facts.to_html(path, lang=self.lang)

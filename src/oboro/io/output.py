@@ -1,132 +1,38 @@
-"""Files out: all of a file appears under its name at once, or nothing does."""
+"""Tables out: the name's ending chooses the format, and all of the file appears at once or nothing does."""
 
 from __future__ import annotations
 
-import errno
 import os
 import re
-import secrets
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 import pyarrow as pa
 
-from oboro.errors import FileError, UsageError
+from oboro.errors import UsageError
 from oboro.io.binary_formats import EXCEL
 from oboro.io.csv.dialect import Dialect
 from oboro.io.csv.rows_out import Lines, start
-from oboro.io.direct_io import Uncached
 from oboro.io.ordered_threads import ahead, in_order
 from oboro.io.parquet.row_groups import as_dictionaries, only_used, parquet_writer
+from oboro.system.atomic_file import STDOUT, atomic, check_place
 from oboro.table.dataset import Column, Dataset
 from oboro.table.unread import Raw
 
-__all__ = ["atomic", "check_output", "check_place", "destination", "dialect_for", "is_csv", "write", "write_blocks"]
+__all__ = ["check_output", "destination", "dialect_for", "is_csv", "write", "write_blocks"]
 
-STDOUT = "-"
 # Rows in a row group, and values in one of a wide table.
 FEWEST, MOST, CELLS = 1 << 16, 1 << 20, 1 << 24
-UNWRITABLE = {
-    errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "the disk quota is used up",
-    errno.ENOENT: "there is no such folder",
-    errno.ENOTDIR: "part of the path is not a folder",
-    errno.EACCES: "permission to write there is denied",
-    errno.EROFS: "it is on a read-only disk",
-    errno.EISDIR: "it is a folder",
-}
-
-
-@contextmanager
-def atomic(path: str | Path, *, large: bool = False, private: bool = False) -> Iterator[BinaryIO]:
-    """A binary file that appears under `path` only when the block ends well; `-` is standard output.
-
-    Meanwhile it is a private file beside it (mode 0600), which is removed if anything goes wrong, an interrupt included. A file
-    that was there before stays until then. A link is followed; a device or a pipe is written to directly. `large`: not through the
-    system's cache. `private`: nobody else may read it afterwards either.
-    """
-    if str(path) == STDOUT:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    target = Path(os.path.realpath(path))
-    draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
-    with _writable(path):
-        if _is_special(target):
-            with open(target, "wb") as file:
-                yield file
-            return
-        try:
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with cast(BinaryIO, Uncached(descriptor)) if large else open(descriptor, "wb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            if not private:
-                draft.chmod(0o666 & ~_umask())
-            os.replace(draft, target)
-        finally:
-            with suppress(OSError):
-                draft.unlink()
-
-
-def _is_special(path: Path) -> bool:
-    """Whether a path is neither a file nor free: /dev/null must not be replaced by a file of that name."""
-    if path.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    return path.exists() and not path.is_file()
-
-
-@contextmanager
-def _writable(path: str | Path) -> Iterator[None]:
-    """Turn what the system says about a file that cannot be written into one clear message."""
-    try:
-        yield
-    except (OSError, pa.ArrowException) as problem:
-        if isinstance(problem, BrokenPipeError):
-            raise
-        number = getattr(problem, "errno", None) or _errno_in(str(problem))
-        reason = UNWRITABLE.get(number or 0) or getattr(problem, "strerror", None) or type(problem).__name__
-        raise FileError(f"{path}: cannot be written: {reason}; nothing was left there") from None
-
-
-def _errno_in(message: str) -> int | None:
-    """Arrow says errors of the system as text: `[errno 28] No space left on device`."""
-    found = re.search(r"\[errno (\d+)\]", message)
-    return int(found[1]) if found else None
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def check_output(path: str | Path) -> None:
-    """Before any work: raise if nothing could be written under this name."""
+    """Before any work: raise if no table could be written under this name."""
     _format_of(path)
     check_place(path)
-
-
-def check_place(path: str | Path) -> None:
-    """The same for a file of any format."""
-    if str(path) == STDOUT:
-        return
-    path = Path(path)
-    with _writable(path):
-        if _is_special(path):
-            return
-        if not path.parent.exists():
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-        if not path.parent.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
-        if not os.access(path.parent, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def write(data: Dataset, path: str | Path, dialect: Dialect | None = None) -> None:
@@ -181,7 +87,7 @@ def is_csv(path: str | Path) -> bool:
 def destination(path: str | Path) -> Iterator[Any]:
     """`atomic`, and what is written is packed if the name says so."""
     _, compression = _format_of(path)
-    with atomic(path, large=compression is None) as file:
+    with atomic(path, large=compression is None) as file, _errors_of_the_system():
         if compression is None:
             yield file
         else:
@@ -191,6 +97,18 @@ def destination(path: str | Path) -> Iterator[Any]:
                 pa.CompressedOutputStream(pa.PythonFile(second, "w"), compression) as packed,
             ):
                 yield packed
+
+
+@contextmanager
+def _errors_of_the_system() -> Iterator[None]:
+    """Arrow says some errors of the system as text, `[errno 28] No space left on device`: raise them as the system does."""
+    try:
+        yield
+    except (OSError, pa.ArrowException) as problem:
+        if getattr(problem, "errno", None):
+            raise
+        found = re.search(r"\[errno (\d+)\]", str(problem))
+        raise OSError(int(found[1]) if found else 0, type(problem).__name__) from None
 
 
 Writer = Callable[[Any, Iterator[Dataset], Dialect], None]

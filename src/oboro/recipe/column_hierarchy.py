@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from oboro.io.output import atomic
+from oboro.system.atomic_file import atomic
 from oboro.table.dataset import Column
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy, HierarchySpec, LevelPreview, propose

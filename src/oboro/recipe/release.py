@@ -17,8 +17,9 @@ from pyarrow import csv
 
 from oboro.errors import InputError
 from oboro.io.files import Source
-from oboro.io.output import atomic, write
+from oboro.io.output import write
 from oboro.io.untouched_columns import Rows
+from oboro.system.atomic_file import atomic
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oboro.errors import UsageError
-from oboro.io.output import atomic, write, write_blocks
+from oboro.io.output import write, write_blocks
 from oboro.recipe.recipe import Progress, Recipe
 from oboro.recipe.release import Release
 from oboro.samples.people_table import hierarchy_csv, people, people_hierarchies, people_recipe
 from oboro.samples.purchases_table import purchases, purchases_hierarchies, purchases_recipe
+from oboro.system.atomic_file import atomic
 from oboro.table.dataset import Dataset
 
 __all__ = ["Demonstration", "demonstrate", "write_sample"]

@@ -6,15 +6,13 @@ HTML that opens without a network, a few lines for the terminal, and a small vie
 
 from __future__ import annotations
 
-import os
-import secrets
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
 from oboro.attacks.few_attributes import UniqueByFew
-from oboro.errors import FileError, UsageError
+from oboro.errors import UsageError
 from oboro.report.facts import (
     AttackFacts,
     Checklist,
@@ -24,6 +22,7 @@ from oboro.report.facts import (
     TableFacts,
     UniquenessFacts,
 )
+from oboro.system.atomic_file import atomic
 
 __all__ = ["LANGUAGES", "Report"]
 
@@ -112,7 +111,8 @@ class Report(Facts):
 
         html = render(self if lang is None else self.in_language(lang))
         if path is not None:
-            _write(Path(path), html, 0o666 if self.public else 0o600)
+            with atomic(path, private=not self.public) as file:
+                file.write(html.encode())
         return html
 
     def summary(self) -> str:
@@ -125,16 +125,3 @@ class Report(Facts):
         from oboro.report.page.html import render_compact
 
         return render_compact(self)
-
-
-def _write(path: Path, text: str, mode: int) -> None:
-    """All of it appears under the name at once, or nothing does."""
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as file:
-            file.write(text)
-        part.replace(path)
-    except OSError as error:
-        raise FileError(f"{path}: cannot write the report: {error.strerror or type(error).__name__}") from None
-    finally:
-        part.unlink(missing_ok=True)

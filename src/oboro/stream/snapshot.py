@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import zipfile
 from collections.abc import Mapping
 from datetime import date, datetime
@@ -14,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from oboro.errors import FileError
+from oboro.system.atomic_file import atomic
 
-__all__ = ["from_json", "read_snapshot", "replace_file", "to_json", "write_snapshot"]
+__all__ = ["from_json", "read_snapshot", "to_json", "write_snapshot"]
 
 META = "meta"
 
@@ -51,27 +51,8 @@ def write_snapshot(path: Path, meta: Mapping[str, Any], arrays: Mapping[str, np.
     buffer = io.BytesIO()
     text = np.frombuffer(to_json(dict(meta)).encode(), dtype=np.uint8)
     np.savez(buffer, allow_pickle=False, **{META: text}, **dict(arrays))
-    replace_file(path, buffer.getvalue())
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Put a file in its place at once, and make sure that it stays there when the machine fails."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with open(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    with atomic(path, private=True, lasting=True) as file:
+        file.write(buffer.getbuffer())
 
 
 def read_snapshot(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -9,7 +9,6 @@ written as far as it is missing. A torn last entry fails its checksum and counts
 
 from __future__ import annotations
 
-import fcntl
 import os
 import struct
 import zlib
@@ -22,6 +21,7 @@ from typing import BinaryIO
 import numpy as np
 
 from oboro.errors import FileError
+from oboro.system.private_file import FileLock, open_private
 
 __all__ = ["Batch", "Folder"]
 
@@ -72,11 +72,9 @@ class Folder:
         self.path = path
         self.fsync = fsync
         path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(self._lock)
+            self._lock = FileLock(path / "lock")
+        except BlockingIOError:
             raise FileError(
                 f"{path}: another stream is using this state; give each stream a folder of its own"
             ) from None
@@ -143,11 +141,11 @@ class Folder:
         """Let others use the folder."""
         if self._log:
             self._log.close()
-        os.close(self._lock)
+        self._lock.release()
 
 
 def _opened(path: Path, flags: int) -> FileIO:
-    return FileIO(os.open(path, flags, 0o600), "r+")
+    return FileIO(open_private(path, flags), "r+")
 
 
 def _read(file: BinaryIO) -> Batch | int | None:

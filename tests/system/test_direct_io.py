@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oboro.io import direct_io
-from oboro.io.direct_io import Uncached
-from oboro.io.output import atomic
+from oboro.system import direct_io
+from oboro.system.atomic_file import atomic
+from oboro.system.direct_io import Uncached
 
 
 def create(path: Path) -> Uncached:

@@ -1,0 +1,43 @@
+"""Files that only their owner may read, and files that only one process may hold."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["FileLock", "open_private"]
+
+BINARY: int = getattr(os, "O_BINARY", 0)  # Windows would turn line ends into its own
+
+
+def open_private(path: str | Path, flags: int) -> int:
+    """The system's number of a file, opened for bytes; if it is new, nobody but its owner may read it."""
+    return os.open(path, flags | BINARY, 0o600)
+
+
+class FileLock:
+    """A file that one process holds at a time; the system lets go of it when that process ends, however it ends."""
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
+        try:
+            _take(self._descriptor)
+        except OSError:
+            os.close(self._descriptor)
+            raise BlockingIOError(f"{path} is held by another process") from None
+
+    def release(self) -> None:
+        """Let others have it."""
+        os.close(self._descriptor)
+
+
+def _take(descriptor: int) -> None:
+    """Lock an open file, or raise `OSError` at once."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    else:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
