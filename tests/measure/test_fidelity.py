@@ -18,7 +18,7 @@ from oboro.measure.statistics.features import side_by_side, translated
 from oboro.measure.statistics.fidelity import fidelity
 from oboro.measure.statistics.learning import learned, propensity_error
 from oboro.table.dataset import Column, Dataset
-from oboro.table.labels.released_values import Meaning
+from oboro.table.labels.recoded_column import RecodedColumn
 
 
 def values(measures: list[Measure]) -> dict[tuple[str, str | None], float | None]:
@@ -178,20 +178,22 @@ def test_jensen_shannon_equals_scipy(counts: list[tuple[int, int]]) -> None:
 
 def test_divergences_of_a_column() -> None:
     before, after = Column.of([1, 1, 2, 3, None]), Column.of([1, 2, 2, 3, None])
-    found = values(divergences("x", Meaning.of(before, after, None, None)))
+    found = values(divergences("x", RecodedColumn.of(before, after, None, None)))
     p, q = np.array([2.5, 1.5, 1.5]) / 5.5, np.array([1.5, 2.5, 1.5]) / 5.5
     assert found["kl_histogram", "x"] == pytest.approx(float((p * np.log(p / q)).sum()))
     assert found["jensen_shannon", "x"] == pytest.approx(jensenshannon([2, 1, 1], [1, 2, 1], base=2) ** 2)
-    words = divergences("x", Meaning.of(Column.of(["a", "b"]), Column.of(["b", "b"]), None, None))
+    words = divergences("x", RecodedColumn.of(Column.of(["a", "b"]), Column.of(["b", "b"]), None, None))
     assert values(words)["jensen_shannon", "x"] == pytest.approx(jensenshannon([1, 1], [0, 2], base=2) ** 2)
-    nothing = divergences("x", Meaning.of(Column.of([1.0]), Column.of([1.0]).take(np.array([], int)), None, None))
+    nothing = divergences("x", RecodedColumn.of(Column.of([1.0]), Column.of([1.0]).take(np.array([], int)), None, None))
     assert [measure.value for measure in nothing] == [None, None]
 
 
 def test_many_numbers_are_binned() -> None:
     rng = np.random.default_rng(0)
     numbers = rng.random(5000)
-    same = divergences("x", Meaning.of(Column.of(numbers.tolist()), Column.of((numbers + 1e-7).tolist()), None, None))
+    same = divergences(
+        "x", RecodedColumn.of(Column.of(numbers.tolist()), Column.of((numbers + 1e-7).tolist()), None, None)
+    )
     assert all(measure.value == pytest.approx(0, abs=1e-3) for measure in same)
 
 

@@ -19,7 +19,7 @@ from oboro.measure.metrics import Measure
 from oboro.measure.utility import utility
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
-from oboro.table.labels.released_values import positions
+from oboro.table.labels.recoded_column import positions
 
 
 def measured(original: Dataset, released: Dataset, **options: Any) -> dict[tuple[str, str | None], Measure]:

@@ -18,7 +18,7 @@ from oboro.measure.utility import utility
 from oboro.report.build import build
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import HierarchySpec
-from oboro.table.labels.released_values import Meaning
+from oboro.table.labels.recoded_column import RecodedColumn
 
 TREE = {"north": {"hill": ["a", "b"], "lake": ["c", "d"]}, "south": {"sea": ["e", "f"], "moor": ["g"]}}
 UNDER = {"hill": "ab", "lake": "cd", "north": "abcd", "sea": "ef", "moor": "g", "south": "efg", "*": "abcdefg"}
@@ -189,7 +189,7 @@ def test_divergences_of_numbers_leave_missing_and_suppressed_ones_out(first: lis
     first = [None if value == "*" else value for value in first] + [1, 2]
     second = [*second, 3, 2]
     column = Column.of([None if value is None else str(value) for value in second])
-    found = {one.name: one.value for one in divergences("x", Meaning.of(Column.of(first), column, None, None))}
+    found = {one.name: one.value for one in divergences("x", RecodedColumn.of(Column.of(first), column, None, None))}
     sides = [[float(v) for v in side if v not in (None, "*")] for side in (first, second)]
     bins = sorted({*sides[0], *sides[1]})
     p, q = ([side.count(value) / len(side) for value in bins] for side in sides)

@@ -19,7 +19,7 @@ from oboro.attacks.row_pairing import correspond
 from oboro.errors import UsageError
 from oboro.recipe.comparable import comparable, renaming
 from oboro.table.dataset import Column, Dataset
-from oboro.table.labels.implied_hierarchy import implied
+from oboro.table.labels.implied_hierarchy import implied_hierarchy
 
 RUN = CliRunner()
 AGES = list(range(20, 60))
@@ -104,7 +104,7 @@ def test_every_notation_gives_the_same_figures(name: str, label: Callable[[int],
 def test_sets_prefixes_and_masks_of_categories() -> None:
     original = Column.of(ZIPS * 4)
     for label in (lambda z: z[:3] + "**", lambda z: z[:3], lambda z: z[:3] + "xx" if z == "none" else z[:3] + "**"):
-        found = implied("zip", original, Column.of([label(z) for z in ZIPS * 4]), None)
+        found = implied_hierarchy("zip", original, Column.of([label(z) for z in ZIPS * 4]), None)
         assert found is not None
         assert [len(level.labels) for level in found.levels] == [5, 3, 1]
         share = dict(zip(found.levels[1].labels.to_pylist(), found.levels[1].share.tolist(), strict=True))
@@ -120,7 +120,7 @@ def test_labels_that_overlap_show_no_hierarchy_and_are_understood_all_the_same(t
     found = evaluate(before, after, "--quasi", "age")
     assert not any("labels" in one for one in found["warnings"])
     originals, released = Dataset.of({"age": [a for a, *_ in PEOPLE]}), Dataset.of({"age": labels})
-    assert implied("age", originals["age"], released["age"], slice(None)) is None
+    assert implied_hierarchy("age", originals["age"], released["age"], slice(None)) is None
 
 
 def test_labels_that_nothing_explains_are_a_warning(tmp_path: Path) -> None:

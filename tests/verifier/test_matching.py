@@ -10,7 +10,7 @@ from tests.naive.concealment import possible_pairs
 
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import HierarchySpec
-from oboro.table.labels.possible_values import Reach, reach
+from oboro.table.labels.possible_values import PossibleValues, possible_values
 from oboro.verifier.concealment_model import KConcealment
 from oboro.verifier.matching import Relation, correspondence, relation
 from oboro.verifier.table_check import Promise
@@ -24,7 +24,7 @@ graphs = st.sampled_from([1, 2, 3, 4, 5, 6, 7, 7, 7]).flatmap(
 
 def any_relation(fits: list[list[bool]]) -> Relation:
     """Any relation at all, as one attribute: each original a rank of its own, each record a set of ranks."""
-    one = Reach.of(np.arange(len(fits[0])), len(fits[0]), [np.flatnonzero(row) for row in fits])
+    one = PossibleValues.of(np.arange(len(fits[0])), len(fits[0]), [np.flatnonzero(row) for row in fits])
     return Relation.of([one], [np.arange(len(fits))], len(fits))
 
 
@@ -139,9 +139,9 @@ def test_labels_of_a_hierarchy_reach_their_leaves() -> None:
     column = Column.of([21, 25, 38, 41])
     tree = HierarchySpec.model_validate({"intervals": [10, 40]}).build("age", column, None)  # type: ignore[arg-type]
     label = tree.generalize(column, 1).decode().to_pylist()[0]
-    one = reach(column, Column.of([label]), tree)
+    one = possible_values(column, Column.of([label]), tree)
     assert (one.low.tolist(), one.high.tolist()) == ([0], [1])
-    assert reach(column, Column.of([label])).low.tolist() != [0] or "–" in label
+    assert possible_values(column, Column.of([label])).low.tolist() != [0] or "–" in label
 
 
 def test_whoever_was_left_out_may_be_any_record() -> None:

@@ -99,7 +99,7 @@ def _hierarchies(recipe: Path | None, everybody: Any, released: Any, quasi: list
     """What the labels mean to the population: as the recipe says, or without one as they say themselves (`20-29`, `130**`)."""
     from oboro.errors import UsageError
     from oboro.recipe.recipe import Recipe
-    from oboro.table.labels.implied_hierarchy import implied
+    from oboro.table.labels.implied_hierarchy import implied_hierarchy
     from oboro.table.schema import Schema
 
     if everybody is None:
@@ -108,7 +108,7 @@ def _hierarchies(recipe: Path | None, everybody: Any, released: Any, quasi: list
         return None
     known = [name for name in quasi if name in everybody and name in released]
     if recipe is None:
-        shown = {name: implied(name, everybody[name], released[name], None) for name in known}
+        shown = {name: implied_hierarchy(name, everybody[name], released[name], None) for name in known}
         return {name: one for name, one in shown.items() if one is not None}
     schema = Schema(Recipe.load(recipe).attributes, recipe.parent)
     return {name: schema.hierarchy(name, everybody[name]) for name in known}

@@ -14,7 +14,7 @@ from oboro.attacks.described_people import People, tables
 from oboro.table.dataset import Dataset
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.labels.released_values import Rows
+from oboro.table.row_origins import Rows
 from oboro.table.value_counts import clean
 
 __all__ = ["Classes", "View"]

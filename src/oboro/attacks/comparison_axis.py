@@ -17,8 +17,11 @@ import pyarrow.compute as pc
 from oboro.attacks.kernels import FITS, NUMBER, SPAN
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.labels.possible_values import reach
-from oboro.table.labels.released_values import Meaning, Rows, is_star, plain_numbers, text_array
+from oboro.table.hierarchy.levels import text_array
+from oboro.table.labels.possible_values import possible_values
+from oboro.table.labels.recoded_column import RecodedColumn
+from oboro.table.labels.starred_values import is_star, plain_numbers
+from oboro.table.row_origins import Rows
 from oboro.table.value_counts import Tally
 from oboro.table.values import Kind
 
@@ -64,13 +67,13 @@ def axis(original: Column, released: Column, hierarchy: Hierarchy | None, rows: 
 
     O(both dictionaries), with a logarithm where values are put in order; O(rows) where labels are explained by `rows`.
     """
-    meaning = Meaning.of(original, released, hierarchy, rows)
-    strange = ~meaning.known & ~meaning.stars
+    recoded = RecodedColumn.of(original, released, hierarchy, rows)
+    strange = ~recoded.known & ~recoded.stars
     small = len(original.values) * len(released.values) <= LARGEST_TABLE
-    codes = _codes(meaning.original) and (not strange.any() or (small and meaning.numbers is None))
-    if (numbers := plain_numbers(meaning.original)) is not None and not codes:
-        return _ranges(numbers, meaning) if meaning.numbers is None else _points(*meaning.numbers, meaning)
-    return _sets(meaning) if strange.any() and small else _spans(meaning)
+    codes = _codes(recoded.original) and (not strange.any() or (small and recoded.numbers is None))
+    if (numbers := plain_numbers(recoded.original)) is not None and not codes:
+        return _ranges(numbers, recoded) if recoded.numbers is None else _points(*recoded.numbers, recoded)
+    return _sets(recoded) if strange.any() and small else _spans(recoded)
 
 
 def _codes(column: Column) -> bool:
@@ -86,15 +89,15 @@ def _scaled(numbers: np.ndarray) -> tuple[float, float]:
     return low, high - low or 1.0
 
 
-def _points(before: np.ndarray, after: np.ndarray, meaning: Meaning) -> Axis:
+def _points(before: np.ndarray, after: np.ndarray, recoded: RecodedColumn) -> Axis:
     """Numbers that are numbers in the release too; where each was rounded to one, that stands for all it was made of."""
     low, width = _scaled(before)
     places, line = (before - low) / width, (after - low) / width
     first, last = line.copy(), line.copy()
     fewer = after.size < before.size
-    if fewer and meaning.behind is not None and np.unique(meaning.behind.codes).size == meaning.behind.codes.size:
-        _from_behind(meaning.behind, places, ~np.isnan(line), first, last)
-    ends = np.where(meaning.stars, -np.inf, first), np.where(meaning.stars, np.inf, last)
+    if fewer and recoded.behind is not None and np.unique(recoded.behind.codes).size == recoded.behind.codes.size:
+        _from_behind(recoded.behind, places, ~np.isnan(line), first, last)
+    ends = np.where(recoded.stars, -np.inf, first), np.where(recoded.stars, np.inf, last)
     return Axis(NUMBER, places, *ends, scale=(low, width))
 
 
@@ -106,25 +109,25 @@ def _from_behind(behind: Tally, places: np.ndarray, asked: np.ndarray, first: np
     last[several] = np.fmax.reduceat(under, starts)[several]
 
 
-def _ranges(numbers: np.ndarray, meaning: Meaning) -> Axis:
-    """Numbers that were generalized: a label reaches from the least to the greatest number under it."""
+def _ranges(numbers: np.ndarray, recoded: RecodedColumn) -> Axis:
+    """Numbers that were generalized: a label possible from the least to the greatest number under it."""
     low, width = _scaled(numbers)
     line = (numbers - low) / width
-    first, last = _ends(meaning, line, NOBODY)
-    strange = np.flatnonzero(~meaning.known & ~meaning.stars)
+    first, last = _ends(recoded, line, NOBODY)
+    strange = np.flatnonzero(~recoded.known & ~recoded.stars)
     if strange.size:
-        labels = Column(meaning.released.values.take(pa.array(strange)), np.arange(strange.size))
-        first[strange], last[strange] = _understood(meaning.original, labels, np.unique(line[~np.isnan(line)]))
+        labels = Column(recoded.released.values.take(pa.array(strange)), np.arange(strange.size))
+        first[strange], last[strange] = _understood(recoded.original, labels, np.unique(line[~np.isnan(line)]))
         nobody = first == NOBODY[0]
-        if nobody.any() and meaning.behind is not None:
-            _from_behind(meaning.behind, line, nobody, first, last)
-    ends = np.where(meaning.stars, -np.inf, first), np.where(meaning.stars, np.inf, last)
+        if nobody.any() and recoded.behind is not None:
+            _from_behind(recoded.behind, line, nobody, first, last)
+    ends = np.where(recoded.stars, -np.inf, first), np.where(recoded.stars, np.inf, last)
     return Axis(NUMBER, line, *ends, scale=(low, width))
 
 
 def _understood(original: Column, labels: Column, line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What labels that no hierarchy has say of themselves (`31–38`); the last rank is the missing value."""
-    found = reach(original, labels)
+    found = possible_values(original, labels)
     ends = np.append(line, np.nan)
     first, last = (ends[np.clip(side, 0, line.size)] for side in (found.low, found.high))
     last = np.where(np.isnan(last) & ~np.isnan(first), line[-1], last)
@@ -132,23 +135,23 @@ def _understood(original: Column, labels: Column, line: np.ndarray) -> tuple[np.
     return np.where(nobody, NOBODY[0], first), np.where(nobody, NOBODY[1], last)
 
 
-def _spans(meaning: Meaning) -> Axis:
-    """Categories in the order of their hierarchy, where every label reaches from one rank to another."""
-    values = len(meaning.original.values)
-    order = np.lexsort([level.table for level in meaning.levels[1:]]) if len(meaning.levels) > 1 else np.arange(values)
+def _spans(recoded: RecodedColumn) -> Axis:
+    """Categories in the order of their hierarchy, where every label possible from one rank to another."""
+    values = len(recoded.original.values)
+    order = np.lexsort([level.table for level in recoded.levels[1:]]) if len(recoded.levels) > 1 else np.arange(values)
     ranks = np.empty(values)
     ranks[order] = np.arange(values)
-    first, last = _ends(meaning, ranks, (-3.0, -4.0))
-    first[meaning.stars], last[meaning.stars] = -1.0, values - 1.0  # also a value that nobody of the original has
+    first, last = _ends(recoded, ranks, (-3.0, -4.0))
+    first[recoded.stars], last[recoded.stars] = -1.0, values - 1.0  # also a value that nobody of the original has
     return Axis(SPAN, ranks, first, last)
 
 
-def _ends(meaning: Meaning, places: np.ndarray, nobody: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
+def _ends(recoded: RecodedColumn, places: np.ndarray, nobody: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
     """For each released entry the least and the greatest place under it, on the lowest level that has it; NaN: missing."""
-    level, label = meaning.place
+    level, label = recoded.place
     out = np.full(level.size, nobody[0]), np.full(level.size, nobody[1])
-    for number, one in enumerate(meaning.levels):
-        here = np.flatnonzero((level == number) & ~meaning.stars)
+    for number, one in enumerate(recoded.levels):
+        here = np.flatnonzero((level == number) & ~recoded.stars)
         if not here.size:
             continue
         for side, ufunc, start in zip(out, (np.fmin, np.fmax), (np.inf, -np.inf), strict=True):
@@ -158,10 +161,10 @@ def _ends(meaning: Meaning, places: np.ndarray, nobody: tuple[float, float]) -> 
     return out
 
 
-def _sets(meaning: Meaning) -> Axis:
+def _sets(recoded: RecodedColumn) -> Axis:
     """Categories among which sets are released: a table says which value fits which entry."""
-    original, released = meaning.original, meaning.released
-    found = reach(original, released, meaning.hierarchy)
+    original, released = recoded.original, recoded.released
+    found = possible_values(original, released, recoded.hierarchy)
     ranks = np.empty(len(original.values), np.int64)
     ranks[original.codes] = found.ranks
     width = int(ranks.max(initial=-1)) + 1
@@ -171,11 +174,11 @@ def _sets(meaning: Meaning) -> Axis:
         words = found.bits[found.row[entry] + np.arange(width) // 64]
         fits[:, entry] &= (words >> (np.arange(width) % 64).astype(np.uint64)) & np.uint64(1) != 0
     nobody = ~fits.any(axis=0)
-    if nobody.any() and meaning.behind is not None:
-        several = nobody & (meaning.behind.distinct > 1)
-        label = np.repeat(np.arange(several.size), meaning.behind.distinct)
+    if nobody.any() and recoded.behind is not None:
+        several = nobody & (recoded.behind.distinct > 1)
+        label = np.repeat(np.arange(several.size), recoded.behind.distinct)
         edge = several[label]
-        fits[ranks[meaning.behind.codes[edge]], label[edge]] = True
+        fits[ranks[recoded.behind.codes[edge]], label[edge]] = True
     size = np.maximum(1, fits.sum(axis=0))
     fits = np.vstack([fits, is_star(released)[None, :]])  # one more rank: a value that the original does not have
     return Axis(FITS, ranks.astype(np.float64), 1.0 / size, 1.0 / size, fits.astype(np.uint8))

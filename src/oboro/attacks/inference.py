@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from oboro.attacks.attacker_view import Classes
 from oboro.attacks.rates import Rate
 from oboro.table.dataset import Column
-from oboro.table.labels.released_values import is_star, plain_numbers, text_array
+from oboro.table.hierarchy.levels import text_array
+from oboro.table.labels.starred_values import is_star, plain_numbers
 from oboro.table.value_counts import tally
 
 __all__ = ["Categories", "Numbers", "guess_by"]

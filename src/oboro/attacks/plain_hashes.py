@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from oboro.attacks.rates import Attack, Rate
 from oboro.table.dataset import Column, Dataset
-from oboro.table.labels.released_values import text_array
+from oboro.table.hierarchy.levels import text_array
 
 __all__ = ["guess_hashes"]
 

@@ -13,7 +13,7 @@ from oboro.attacks.described_people import People
 from oboro.errors import ColumnError, listing
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.labels.released_values import same_rows
+from oboro.table.row_origins import same_rows
 
 __all__ = ["OWN", "Scene", "prepare"]
 

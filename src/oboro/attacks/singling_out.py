@@ -16,7 +16,7 @@ from oboro.attacks.described_people import Described, People
 from oboro.attacks.kernels import NUMBER
 from oboro.attacks.rates import Attack, Rate
 from oboro.attacks.scenario import Scene
-from oboro.table.labels.released_values import is_star
+from oboro.table.labels.starred_values import is_star
 
 __all__ = ["singling_out"]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from oboro.table.dataset import Column, Dataset
-from oboro.table.labels.released_values import text_array
+from oboro.table.hierarchy.levels import text_array
 from oboro.table.unread import Unread
 
 __all__ = ["changed_cells"]

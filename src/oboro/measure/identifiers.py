@@ -16,8 +16,9 @@ import pyarrow.compute as pc
 
 from oboro.measure.identifier_forms import NAMES, RESTRICTED_ZIPS, matches, words_of
 from oboro.table.dataset import Column, Dataset
-from oboro.table.labels.notation import span
-from oboro.table.labels.released_values import is_star, plain_numbers, text_array, without_star
+from oboro.table.hierarchy.levels import text_array
+from oboro.table.labels.notation import label_range
+from oboro.table.labels.starred_values import is_star, plain_numbers, without_star
 from oboro.table.unread import Unread
 from oboro.table.values import Kind, kind_of
 
@@ -128,7 +129,7 @@ def _ages(column: Column) -> dict[str, int]:
     numbers = plain_numbers(column)
     if numbers is None:
         labels = {
-            place: span(text)
+            place: label_range(text)
             for place, text in enumerate(column.texts)
             if text is not None and any(map(str.isdigit, text))
         }

@@ -17,7 +17,9 @@ from oboro.measure.metrics import Measure
 from oboro.measure.statistics.resemblance import resemblance
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.labels.released_values import Meaning, is_star, same_rows
+from oboro.table.labels.recoded_column import RecodedColumn
+from oboro.table.labels.starred_values import is_star
+from oboro.table.row_origins import same_rows
 from oboro.verifier.classes import class_sizes
 
 __all__ = ["suppressed_records", "utility"]
@@ -50,15 +52,15 @@ def utility(
     note = UNPAIRED if rows is None else ASSUMED if released.origin is None else ""
     known = hierarchies or {}
     shared = [name for name in released if name in original]
-    meanings = {name: Meaning.of(original[name], released[name], known.get(name), rows) for name in shared}
+    recodings = {name: RecodedColumn.of(original[name], released[name], known.get(name), rows) for name in shared}
     measures = [_records_released(original, released)]
     if quasi:
-        ours = {name: meanings[name] for name in quasi}
+        ours = {name: recodings[name] for name in quasi}
         measures += _suppression(released, quasi) + intensity(ours) + certainty_penalty(ours, note)
         counted = class_sizes(released, quasi) if sizes is None else sizes
         measures += _classes(original, released, quasi, counted, k) + entropy_loss(ours, note)
-    measures += squared_error(meanings, note)
-    return measures + [measure for name in shared for measure in resemblance(name, meanings[name])]
+    measures += squared_error(recodings, note)
+    return measures + [measure for name in shared for measure in resemblance(name, recodings[name])]
 
 
 def _require(original: Dataset, released: Dataset, quasi: Sequence[str], k: int) -> None:

@@ -18,8 +18,9 @@ from oboro.errors import UsageError, listing
 from oboro.recipe.release import bound_hierarchies
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.labels.implied_hierarchy import implied
-from oboro.table.labels.released_values import Rows, without_star
+from oboro.table.labels.implied_hierarchy import implied_hierarchy
+from oboro.table.labels.starred_values import without_star
+from oboro.table.row_origins import Rows
 from oboro.table.schema import Schema
 from oboro.table.values import STAR, kind_of
 
@@ -76,7 +77,7 @@ def explained(original: Dataset, released: Dataset, schema: Schema, rows: Rows |
     for name in (name for name in released if name in original):
         given = schema.attributes.get(name)
         if given is None or given.hierarchy is None:
-            shown = implied(name, original[name], released[name], rows)
+            shown = implied_hierarchy(name, original[name], released[name], rows)
             found.update({} if shown is None else {name: shown})
     schema = replace(schema, remaining=found)
     trees = bound_hierarchies(original, schema)

@@ -18,7 +18,7 @@ from oboro.recipe.starter import guess
 from oboro.recipe.stream_promise import verified
 from oboro.report import Report
 from oboro.table.dataset import Dataset
-from oboro.table.labels.released_values import same_rows
+from oboro.table.row_origins import same_rows
 from oboro.table.schema import Attribute, Role, Schema
 from oboro.verifier.verdict import Verification
 

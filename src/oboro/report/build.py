@@ -30,7 +30,7 @@ from oboro.report.sections.findings import title
 from oboro.report.usefulness import pair_facts, usefulness
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.labels.released_values import is_star
+from oboro.table.labels.starred_values import is_star
 from oboro.table.unread import Unread
 from oboro.text import few, percent
 from oboro.verifier.classes import class_sizes

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.hierarchy.levels import text_array
-from oboro.table.labels.released_values import positions
+from oboro.table.labels.recoded_column import positions
 from oboro.table.values import STAR, Kind, kind_of, numbers_of
 
 __all__ = ["MISSING", "OTHER", "SPECIAL", "SUPPRESSED", "Bar", "Distribution", "compare"]

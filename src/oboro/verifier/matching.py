@@ -22,7 +22,7 @@ from oboro.errors import InputError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.labels.possible_values import Reach, reach
+from oboro.table.labels.possible_values import PossibleValues, possible_values
 from oboro.verifier import kernels
 
 __all__ = ["Correspondence", "Relation", "correspondence", "relation"]
@@ -41,12 +41,12 @@ class Relation:
     heads: np.ndarray
 
     @staticmethod
-    def of(reaches: Sequence[Reach], codes: Sequence[np.ndarray], rows: int) -> Relation:
-        """From one `Reach` per attribute and the released codes; `rows` released records. O(kinds² · attributes) at
+    def of(possible: Sequence[PossibleValues], codes: Sequence[np.ndarray], rows: int) -> Relation:
+        """From one `PossibleValues` per attribute and the released codes; `rows` released records. O(kinds² · attributes) at
         worst, usually far less: the most telling attribute cuts the candidates."""
-        originals = Groups.of([_column(one.ranks, one.width) for one in reaches], reaches[0].ranks.size)
+        originals = Groups.of([_column(one.ranks, one.width) for one in possible], possible[0].ranks.size)
         released = Groups.of([_column(one, int(one.max(initial=0)) + 1) for one in codes], rows)
-        return _fitting(reaches, codes, originals, released)
+        return _fitting(possible, codes, originals, released)
 
     @property
     def tails(self) -> np.ndarray:
@@ -115,28 +115,32 @@ def relation(
     original: Dataset, released: Dataset, quasi: Sequence[str], hierarchies: Mapping[str, Hierarchy] | None = None
 ) -> Relation:
     """What fits what, read from the two tables."""
-    reaches = [reach(original[name], released[name], (hierarchies or {}).get(name)) for name in quasi]
-    if not reaches:  # nothing is known of anybody
+    possible = [possible_values(original[name], released[name], (hierarchies or {}).get(name)) for name in quasi]
+    if not possible:  # nothing is known of anybody
         everything = np.zeros(original.rows, dtype=np.int64)
-        return Relation.of([Reach.of(everything, 1, [(0, 0)])], [np.zeros(released.rows, np.int64)], released.rows)
-    return Relation.of(reaches, [released[name].codes for name in quasi], released.rows)
+        return Relation.of(
+            [PossibleValues.of(everything, 1, [(0, 0)])], [np.zeros(released.rows, np.int64)], released.rows
+        )
+    return Relation.of(possible, [released[name].codes for name in quasi], released.rows)
 
 
 def _column(codes: np.ndarray, width: int) -> Column:
     return Column(pa.nulls(width), codes.astype(np.uint32))
 
 
-def _fitting(reaches: Sequence[Reach], codes: Sequence[np.ndarray], originals: Groups, released: Groups) -> Relation:
+def _fitting(
+    possible: Sequence[PossibleValues], codes: Sequence[np.ndarray], originals: Groups, released: Groups
+) -> Relation:
     people, records = _firsts(originals), _firsts(released)
     low, high, row = (
-        np.stack([getattr(one, part)[code[records]] for one, code in zip(reaches, codes, strict=True)], axis=1)
+        np.stack([getattr(one, part)[code[records]] for one, code in zip(possible, codes, strict=True)], axis=1)
         for part in ("low", "high", "row")
     )
-    offsets = np.append(0, np.cumsum([one.bits.size for one in reaches]))[:-1]
+    offsets = np.append(0, np.cumsum([one.bits.size for one in possible]))[:-1]
     row = np.where(row >= 0, row + offsets, -1)
-    bits = np.concatenate([one.bits for one in reaches])
-    ranks = np.stack([one.ranks[people] for one in reaches], axis=1)
-    widths = np.array([max(1, one.width) for one in reaches])
+    bits = np.concatenate([one.bits for one in possible])
+    ranks = np.stack([one.ranks[people] for one in possible], axis=1)
+    widths = np.array([max(1, one.width) for one in possible])
     telling = int(((high - low + 1) / widths).mean(axis=0).argmin()) if len(records) else 0
     order = np.argsort(ranks[:, telling], kind="stable")
     line = ranks[order, telling]

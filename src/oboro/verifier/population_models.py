@@ -24,7 +24,7 @@ from oboro.errors import ColumnError, listing
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
-from oboro.table.labels.released_values import text_array
+from oboro.table.hierarchy.levels import text_array
 from oboro.table.value_counts import clean
 from oboro.table.values import STAR
 from oboro.text import Message

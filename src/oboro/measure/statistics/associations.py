@@ -14,7 +14,7 @@ import numpy as np
 
 from oboro.measure.metrics import Measure, Z
 from oboro.table.dataset import Column, Dataset
-from oboro.table.labels.released_values import is_star, plain_numbers
+from oboro.table.labels.starred_values import is_star, plain_numbers
 
 __all__ = ["Associations", "Pairs", "associations", "pairs"]
 

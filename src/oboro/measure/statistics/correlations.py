@@ -8,7 +8,7 @@ import numpy as np
 
 from oboro.measure.metrics import Measure, mean_error
 from oboro.table.dataset import Dataset
-from oboro.table.labels.released_values import plain_numbers
+from oboro.table.labels.starred_values import plain_numbers
 
 __all__ = ["correlation_difference", "correlations"]
 

@@ -22,7 +22,8 @@ from oboro.errors import InputError
 from oboro.measure.metrics import Measure, mean_error
 from oboro.measure.statistics.blas_threads import few_threads
 from oboro.table.dataset import Dataset
-from oboro.table.labels.released_values import Meaning, source_rows
+from oboro.table.labels.recoded_column import RecodedColumn
+from oboro.table.row_origins import source_rows
 
 __all__ = ["DensityRatio", "Divergence", "density_ratio", "divergence", "kullback_leibler"]
 
@@ -127,10 +128,10 @@ def _points(original: Dataset, released: Dataset, columns: Sequence[str]) -> tup
     rows = source_rows(original, released)
     sides: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
     for name in columns:
-        meaning = Meaning.of(original[name], released[name], None, rows)
-        if meaning.numbers is None:
+        recoded = RecodedColumn.of(original[name], released[name], None, rows)
+        if recoded.numbers is None:
             return None
-        for side, numbers, column in zip(sides, meaning.numbers, (meaning.original, meaning.released), strict=True):
+        for side, numbers, column in zip(sides, recoded.numbers, (recoded.original, recoded.released), strict=True):
             side.append(numbers[column.codes])
     before, after = (np.column_stack(side) for side in sides)
     return before[~np.isnan(before).any(axis=1)], after[~np.isnan(after).any(axis=1)]

@@ -10,16 +10,16 @@ import numpy as np
 
 from oboro.measure.metrics import Measure
 from oboro.measure.statistics.resemblance import aligned
-from oboro.table.labels.released_values import Meaning
+from oboro.table.labels.recoded_column import RecodedColumn
 
 __all__ = ["divergences", "histogram_divergence", "jensen_shannon"]
 
 BINS = 50
 
 
-def divergences(name: str, meaning: Meaning) -> list[Measure]:
+def divergences(name: str, recoded: RecodedColumn) -> list[Measure]:
     """Kullback–Leibler over a histogram, and Jensen–Shannon."""
-    counts = _counts(meaning)
+    counts = _counts(recoded)
     empty = counts is None
     spread = None if counts is None else histogram_divergence(*counts)
     between = None if counts is None else jensen_shannon(*counts)
@@ -69,16 +69,16 @@ def jensen_shannon(first: np.ndarray, second: np.ndarray) -> float:
     return float(sum(part.sum() for part in parts) / 2)
 
 
-def _counts(meaning: Meaning) -> tuple[np.ndarray, np.ndarray] | None:
+def _counts(recoded: RecodedColumn) -> tuple[np.ndarray, np.ndarray] | None:
     """Both columns counted over the same bins."""
-    original, released = meaning.original, meaning.released
+    original, released = recoded.original, recoded.released
     if not len(original) or not len(released):
         return None
-    if meaning.hierarchy is not None and meaning.known.all():
-        return original.counts, meaning.leaves()
-    if meaning.numbers is None:
+    if recoded.hierarchy is not None and recoded.known.all():
+        return original.counts, recoded.leaves()
+    if recoded.numbers is None:
         return aligned(original, released)
-    return _binned(*meaning.numbers, original.counts, released.counts)
+    return _binned(*recoded.numbers, original.counts, released.counts)
 
 
 def _binned(

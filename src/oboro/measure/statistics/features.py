@@ -10,7 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oboro.table.dataset import Column, Dataset
-from oboro.table.labels.released_values import Meaning, source_rows, text_array
+from oboro.table.hierarchy.levels import text_array
+from oboro.table.labels.recoded_column import RecodedColumn
+from oboro.table.row_origins import source_rows
 
 __all__ = ["Features", "side_by_side", "translated"]
 
@@ -46,10 +48,10 @@ def _features(
     original: Dataset,
     released: Dataset,
     columns: Sequence[str],
-    coded: Callable[[Meaning], Pair],
+    coded: Callable[[RecodedColumn], Pair],
     rows: np.ndarray | None,
 ) -> Features:
-    pairs = [Meaning.of(original[name], released[name], None, rows) for name in columns]
+    pairs = [RecodedColumn.of(original[name], released[name], None, rows) for name in columns]
     numbers = [coded(pair) if pair.numbers is None else pair.numbers for pair in pairs]
     before = [of[0][pair.original.codes] for of, pair in zip(numbers, pairs, strict=True)]
     after = [of[1][pair.released.codes] for of, pair in zip(numbers, pairs, strict=True)]
@@ -58,33 +60,33 @@ def _features(
     )
 
 
-def _same_text(meaning: Meaning) -> Pair:
-    columns = (meaning.original, meaning.released)
+def _same_text(recoded: RecodedColumn) -> Pair:
+    columns = (recoded.original, recoded.released)
     union = pa.concat_arrays([text_array(column.values) for column in columns]).dictionary_encode(
         null_encoding="encode"
     )
     label = union.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     weight = np.bincount(label, weights=np.concatenate([column.counts for column in columns]))
     codes = _by_frequency(weight)[label]
-    cut = len(meaning.original.values)
-    return _with_gaps(codes[:cut], meaning.original), _with_gaps(codes[cut:], meaning.released)
+    cut = len(recoded.original.values)
+    return _with_gaps(codes[:cut], recoded.original), _with_gaps(codes[cut:], recoded.released)
 
 
-def _usual_label(meaning: Meaning) -> Pair:
-    codes = _with_gaps(_by_frequency(meaning.released.counts), meaning.released)
-    label = _label_of(meaning)
+def _usual_label(recoded: RecodedColumn) -> Pair:
+    codes = _with_gaps(_by_frequency(recoded.released.counts), recoded.released)
+    label = _label_of(recoded)
     return np.where(label < 0, np.nan, codes[np.maximum(label, 0)]), codes
 
 
-def _label_of(meaning: Meaning) -> np.ndarray:
+def _label_of(recoded: RecodedColumn) -> np.ndarray:
     """For each original entry the released code that most of its records have, −1 where there is none."""
-    behind = meaning.behind
+    behind = recoded.behind
     if behind is None:
-        found = pc.index_in(text_array(meaning.original.values), value_set=text_array(meaning.released.values))
+        found = pc.index_in(text_array(recoded.original.values), value_set=text_array(recoded.released.values))
         return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
     label = np.repeat(np.arange(len(behind.starts) - 1), np.diff(behind.starts))
     order = np.lexsort((-label, behind.counts, behind.codes))  # the last of each original code has the most records
-    out = np.full(len(meaning.original.values), -1)
+    out = np.full(len(recoded.original.values), -1)
     out[behind.codes[order]] = label[order]
     return out
 

@@ -18,7 +18,9 @@ from oboro.measure.statistics.divergence import divergences
 from oboro.measure.statistics.learning import learned, propensity_error
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.labels.released_values import Meaning, Rows, plain_numbers, same_rows
+from oboro.table.labels.recoded_column import RecodedColumn
+from oboro.table.labels.starred_values import plain_numbers
+from oboro.table.row_origins import Rows, same_rows
 
 __all__ = ["fidelity"]
 
@@ -55,7 +57,7 @@ def fidelity(
     each = [
         one
         for name in names
-        for one in divergences(name, Meaning.of(original[name], released[name], known.get(name), None))
+        for one in divergences(name, RecodedColumn.of(original[name], released[name], known.get(name), None))
     ]
     rng = np.random.default_rng(seed)
     chosen = _chosen(names, target)

@@ -16,7 +16,9 @@ from oboro.measure.metrics import Measure, mean_error
 from oboro.measure.statistics.blas_threads import few_threads
 from oboro.measure.statistics.features import Features, side_by_side, translated
 from oboro.table.dataset import Column, Dataset
-from oboro.table.labels.released_values import plain_numbers, source_rows, text_array
+from oboro.table.hierarchy.levels import text_array
+from oboro.table.labels.starred_values import plain_numbers
+from oboro.table.row_origins import source_rows
 
 __all__ = ["learned", "load", "propensity_error"]
 

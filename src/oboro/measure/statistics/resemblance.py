@@ -12,7 +12,9 @@ import pyarrow as pa
 
 from oboro.measure.metrics import Measure
 from oboro.table.dataset import Column
-from oboro.table.labels.released_values import Meaning, plain_numbers, text_array
+from oboro.table.hierarchy.levels import text_array
+from oboro.table.labels.recoded_column import RecodedColumn
+from oboro.table.labels.starred_values import plain_numbers
 
 __all__ = ["aligned", "kolmogorov_smirnov", "resemblance", "total_variation", "wasserstein"]
 
@@ -21,24 +23,24 @@ AS_CATEGORIES = "labels without a hierarchy are compared as categories"
 ONLY_NUMBERS = "missing and suppressed values are left out"
 
 
-def resemblance(name: str, meaning: Meaning) -> list[Measure]:
+def resemblance(name: str, recoded: RecodedColumn) -> list[Measure]:
     """The distances that fit the column."""
-    original, released = meaning.original, meaning.released
+    original, released = recoded.original, recoded.released
     if not len(original) or not len(released):
         return [_total_variation(name, None, "one of the tables has no records")]
-    if meaning.hierarchy is not None and meaning.known.all():
-        return _spread(name, meaning)
-    if meaning.numbers is not None:
-        before, after = meaning.numbers
+    if recoded.hierarchy is not None and recoded.known.all():
+        return _spread(name, recoded)
+    if recoded.numbers is not None:
+        before, after = recoded.numbers
         return _numeric(name, (before, original.counts), (after, released.counts), ONLY_NUMBERS)
-    note = AS_CATEGORIES if (meaning.place[0] != 0).any() else ""
+    note = AS_CATEGORIES if (recoded.place[0] != 0).any() else ""
     return [_total_variation(name, total_variation(*aligned(original, released)), note)]
 
 
-def _spread(name: str, meaning: Meaning) -> list[Measure]:
+def _spread(name: str, recoded: RecodedColumn) -> list[Measure]:
     """The distances after spreading every label over the values under it."""
-    original, leaves = meaning.original, meaning.leaves()
-    note = SPREAD if (meaning.place[0] > 0).any() else ""
+    original, leaves = recoded.original, recoded.leaves()
+    note = SPREAD if (recoded.place[0] > 0).any() else ""
     numbers = plain_numbers(original)
     if numbers is None:
         return [_total_variation(name, total_variation(original.counts, leaves), note)]

@@ -1,8 +1,7 @@
-"""The hierarchy that a recoded column shows: which original values each released label stands for.
+"""The hierarchy of a column, rebuilt from its released labels: for releases of other tools, whose hierarchies nobody has.
 
-For releases of other tools, whose hierarchies nobody has. A label says it by itself (`[20, 30[`, `130**`), or, where it is
-known which record came from which, the values that became it do. A column that was not recoded alike everywhere (`20-35`
-here, `25-40` there) shows no hierarchy.
+A label says by itself which values it stands for (`[20, 30[`, `130**`), or, where it is known which record came from which,
+the values that became it do. A column that was not recoded alike everywhere (`20-35` here, `25-40` there) shows no hierarchy.
 """
 
 from __future__ import annotations
@@ -12,44 +11,46 @@ import pyarrow as pa
 
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.hierarchy.levels import Level
-from oboro.table.labels.possible_values import reach
-from oboro.table.labels.released_values import Meaning, Rows, plain_numbers, text_array
+from oboro.table.hierarchy.levels import Level, text_array
+from oboro.table.labels.possible_values import possible_values
+from oboro.table.labels.recoded_column import RecodedColumn
+from oboro.table.labels.starred_values import plain_numbers
+from oboro.table.row_origins import Rows
 from oboro.table.values import STAR
 
-__all__ = ["implied"]
+__all__ = ["implied_hierarchy"]
 
 MOST_LABELS = 10_000  # of a column with more there is no reading what each one stands for
 
 
-def implied(name: str, original: Column, released: Column, rows: Rows | None) -> Hierarchy | None:
+def implied_hierarchy(name: str, original: Column, released: Column, rows: Rows | None) -> Hierarchy | None:
     """The original values, the released labels over them, `*`; None where labels overlap, or values were only kept or moved.
 
     `rows`: for each released row the original one, if known. O(labels · values) at worst.
     """
     if len(released.values) > MOST_LABELS:
         return None
-    meaning = Meaning.of(original, released, None, rows)
-    labels = np.flatnonzero((meaning.released.counts > 0) & ~meaning.stars)
-    new = labels[~meaning.known[labels]]
-    if not new.size or meaning.numbers is not None:
+    recoded = RecodedColumn.of(original, released, None, rows)
+    labels = np.flatnonzero((recoded.released.counts > 0) & ~recoded.stars)
+    new = labels[~recoded.known[labels]]
+    if not new.size or recoded.numbers is not None:
         return None
-    table = np.full(len(meaning.original.values), -1)
-    for label, values in zip(labels, _stands_for(meaning, labels), strict=True):
+    table = np.full(len(recoded.original.values), -1)
+    for label, values in zip(labels, _stands_for(recoded, labels), strict=True):
         if (table[values] >= 0).any() or not values.size:
             return None
         table[values] = label
-    texts = pa.concat_arrays([text_array(meaning.released.values), pa.array([STAR])])
+    texts = pa.concat_arrays([text_array(recoded.released.values), pa.array([STAR])])
     table[table < 0] = len(texts) - 1  # these are released nowhere
-    level = Level(texts, table, _shares(meaning.original, table, len(texts))).compact()
-    values = meaning.original.values
+    level = Level(texts, table, _shares(recoded.original, table, len(texts))).compact()
+    values = recoded.original.values
     return Hierarchy(name, (Level.ground(values), level, Level.star(len(values))), source="the released labels")
 
 
-def _stands_for(meaning: Meaning, labels: np.ndarray) -> list[np.ndarray]:
+def _stands_for(recoded: RecodedColumn, labels: np.ndarray) -> list[np.ndarray]:
     """The original dictionary entries that each label names; those behind it where it does not say."""
-    originals = Column(meaning.original.values, np.arange(len(meaning.original.values), dtype=np.uint32))
-    found = reach(originals, meaning.released)
+    originals = Column(recoded.original.values, np.arange(len(recoded.original.values), dtype=np.uint32))
+    found = possible_values(originals, recoded.released)
     out = []
     for label in labels:
         named = np.flatnonzero((found.ranks >= found.low[label]) & (found.ranks <= found.high[label]))
@@ -57,8 +58,8 @@ def _stands_for(meaning: Meaning, labels: np.ndarray) -> list[np.ndarray]:
             ranks = found.ranks[named]
             words = found.bits[found.row[label] + ranks // 64]
             named = named[(words >> (ranks % 64).astype(np.uint64)) & np.uint64(1) != 0]
-        if not named.size and meaning.behind is not None:
-            named = meaning.behind.codes[meaning.behind.starts[label] : meaning.behind.starts[label + 1]]
+        if not named.size and recoded.behind is not None:
+            named = recoded.behind.codes[recoded.behind.starts[label] : recoded.behind.starts[label + 1]]
         out.append(named)
     return out
 

@@ -1,4 +1,4 @@
-"""What a label says by itself: ranges, sets and masks, as this and other tools write them.
+"""How labels are written, by this and by other tools: reading the range, the set or the mask that a label names.
 
 - ranges: `20–29`, `20-29`, `20~29`, `20 to 29`, `[20, 30)`, `[20, 30[` (ARX), `(20, 30]` (pandas, R), `20歳以上30歳未満`, `20代`
 - one side only: `<20`, `<=20`, `>60`, `≥60`, `60+`, `60以上`, `60 or more`
@@ -8,12 +8,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Span", "cut_short", "masked", "members", "span"]
+__all__ = ["LabelRange", "beginning_with", "label_range", "listed_values", "masked_values", "set_label", "set_values"]
 
 INFINITE = r"[-+−]?(?:inf(?:inity)?|∞)"
 MOMENT = r"\d{4}[-/]\d{1,2}[-/]\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?)?"
@@ -38,12 +39,13 @@ FORMS = tuple(
 DECADE = re.compile(r"^(\d+)(?:代|s)$")
 OPEN_LEFT, OPEN_RIGHT = ("(", "]", ">", "超"), (")", "[", "<", "未満")
 SEPARATORS = (",", "~", "|", ";", "/", "、", " or ")
+PLAIN = re.compile(r'^[^,{}"\s](?:[^,{}"]*[^,{}"\s])?$')  # needs no quotes in a set
 HIDDEN = re.compile(r"(?:\\\*)+")  # stars, as `re.escape` writes them
 MOST_TRIED = 100_000  # texts that are held against one mask; one that leaves more open says next to nothing
 
 
 @dataclass(frozen=True)
-class Span:
+class LabelRange:
     """From `first` to `last`, as text; None is no end. `after`, `before`: that end itself is not in it."""
 
     first: str | None
@@ -52,21 +54,21 @@ class Span:
     before: bool = False
 
 
-def span(text: str) -> Span | None:
+def label_range(text: str) -> LabelRange | None:
     """The range that a label names.
 
-    >>> span("[20, 30["), span("60+"), span("20代"), span("HS-grad")
-    (Span(first='20', last='30', after=False, before=True), Span(first='60', last=None, after=False, before=False), \
-Span(first='20', last='30', after=False, before=True), None)
+    >>> label_range("[20, 30["), label_range("60+"), label_range("20代"), label_range("HS-grad")
+    (LabelRange(first='20', last='30', after=False, before=True), LabelRange(first='60', last=None, after=False, before=False), \
+LabelRange(first='20', last='30', after=False, before=True), None)
     """
     text = UNITS.sub("", text.strip())
     if decade := DECADE.match(text):
-        return Span(decade[1], str(int(decade[1]) + 10), before=True)
+        return LabelRange(decade[1], str(int(decade[1]) + 10), before=True)
     for form in FORMS:
         if found := form.match(text):
             part = {"left": "", "right": "", **{key: value or "" for key, value in found.groupdict().items()}}
             first, last = _end(part.get("first", "")), _end(part.get("last", ""))
-            return Span(first, last, after=part["left"] in OPEN_LEFT, before=part["right"] in OPEN_RIGHT)
+            return LabelRange(first, last, after=part["left"] in OPEN_LEFT, before=part["right"] in OPEN_RIGHT)
     return None
 
 
@@ -74,10 +76,10 @@ def _end(text: str) -> str | None:
     return None if not text or re.fullmatch(INFINITE, text, re.IGNORECASE) else text.replace("−", "-")
 
 
-def members(text: str) -> Iterator[tuple[list[str], bool]]:
+def listed_values(text: str) -> Iterator[tuple[list[str], bool]]:
     """The values that a label may list, and whether brackets say that it is a list: without them it may be a value itself.
 
-    >>> list(members("['F', 'M']")), next(members("F~M"))
+    >>> list(listed_values("['F', 'M']")), next(listed_values("F~M"))
     ([(['F', 'M'], True)], (['F', 'M'], False))
     """
     if len(text) > 2 and text[0] + text[-1] in ("{}", "[]", "()"):
@@ -88,10 +90,10 @@ def members(text: str) -> Iterator[tuple[list[str], bool]]:
             yield [part.strip() for part in text.split(mark)], False
 
 
-def masked(text: str, known: Sequence[str]) -> list[int]:
+def masked_values(text: str, known: Sequence[str]) -> list[int]:
     """Which of the `known` texts, in order, a label with hidden characters may be: as long as it, or of any length if none is.
 
-    >>> masked("13*", ["130", "131", "13205", "140"]), masked("13*", ["13205", "140"])
+    >>> masked_values("13*", ["130", "131", "13205", "140"]), masked_values("13*", ["13205", "140"])
     ([0, 1], [0])
     """
     text = text.replace("＊", "*")
@@ -106,10 +108,10 @@ def masked(text: str, known: Sequence[str]) -> list[int]:
     return []
 
 
-def cut_short(text: str, known: Sequence[str]) -> range:
+def beginning_with(text: str, known: Sequence[str]) -> range:
     """Which of the `known` texts, in order, begin with a label that holds a digit (a code, a date); none for words.
 
-    >>> cut_short("130", ["13053", "13068", "14850"]), cut_short("M", ["Male", "Married"])
+    >>> beginning_with("130", ["13053", "13068", "14850"]), beginning_with("M", ["Male", "Married"])
     (range(0, 2), range(0, 0))
     """
     return range(*_starting(text, known)) if any(letter.isdigit() for letter in text) else range(0)
@@ -118,3 +120,33 @@ def cut_short(text: str, known: Sequence[str]) -> range:
 def _starting(head: str, known: Sequence[str]) -> tuple[int, int]:
     first = bisect_left(known, head)
     return first, bisect_left(known, head + chr(0x10FFFF), first) if head else len(known)
+
+
+def set_label(texts: Iterable[str]) -> str:
+    """A set of values in words; what could be misread stands in quotes.
+
+    >>> set_label(["M", "F"]), set_label(["a, b", "c"])
+    ('{F, M}', '{"a, b", c}')
+    """
+    words = (text if PLAIN.match(text) else json.dumps(text, ensure_ascii=False) for text in sorted(texts))
+    return "{" + ", ".join(words) + "}"
+
+
+def set_values(inner: str) -> list[str] | None:
+    """The values that a set names, or None where it is no set as `set_label` writes it."""
+    names, decoder, at = [], json.JSONDecoder(), 0
+    while True:
+        if inner.startswith('"', at):
+            try:
+                name, at = decoder.raw_decode(inner, at)
+            except json.JSONDecodeError:
+                return None
+        else:
+            end = inner.find(", ", at)
+            name, at = inner[at : end if end >= 0 else len(inner)], end if end >= 0 else len(inner)
+        names.append(name)
+        if at == len(inner):
+            return names
+        if not inner.startswith(", ", at):
+            return None
+        at += 2

@@ -1,15 +1,16 @@
-"""What a released value may stand for, value by value: the generic relation behind any non-homogeneous release.
+"""Which original values fit each released value, told by the label alone and never by which record came from which.
+
+That is the relation between people and records that any release leaves open, a non-homogeneous one too.
 
 - `*` may be anything, a missing value included.
 - A text that is also an original value is that value and nothing else.
 - A label of the column's hierarchy is any leaf under it.
-- `31–38`, `[10, 20[`, `<20`, `35+`, `{F, M}`, `130**` and what else `labels` understands is one of the values that it names.
+- `31–38`, `[10, 20[`, `<20`, `35+`, `{F, M}`, `130**` and what else `notation` understands is one of the values that it names.
 - Everything else fits nobody: a label that is not understood must not pass for a secret that is kept.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,19 +22,25 @@ import pyarrow as pa
 from oboro.errors import ColumnError
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.labels.notation import Span, cut_short, masked, members, span
-from oboro.table.labels.released_values import is_star
+from oboro.table.labels.notation import (
+    LabelRange,
+    beginning_with,
+    label_range,
+    listed_values,
+    masked_values,
+    set_values,
+)
+from oboro.table.labels.starred_values import is_star
 from oboro.table.values import Kind, numbers_of
 
-__all__ = ["Reach", "reach", "set_label"]
+__all__ = ["PossibleValues", "possible_values"]
 
 END_NUMBER = re.compile(r"^[-+]?\d")
 ONE_NUMBER = re.compile(r"^[-+]?\d+(\.\d+)?$")
-PLAIN = re.compile(r'^[^,{}"\s](?:[^,{}"]*[^,{}"\s])?$')
 
 
 @dataclass(frozen=True, eq=False)
-class Reach:
+class PossibleValues:
     """One attribute: originals have ranks; each released dictionary entry reaches the ranks from `low` to `high`, of
     which only those with a bit where `row` says so (−1: all of them). `low > high` reaches nobody."""
 
@@ -49,7 +56,7 @@ class Reach:
         return int(self.ranks.max(initial=-1)) + 1
 
     @staticmethod
-    def of(ranks: np.ndarray, width: int, reached: Iterable[tuple[int, int] | np.ndarray]) -> Reach:
+    def of(ranks: np.ndarray, width: int, reached: Iterable[tuple[int, int] | np.ndarray]) -> PossibleValues:
         """From one (lowest, highest) pair or one array of ranks for each released entry: any relation at all."""
         words, used = -(-max(1, width) // 64), 0
         ends, row, bits = [], [], [np.zeros(0, dtype=np.uint64)]
@@ -61,7 +68,7 @@ class Reach:
                 bits.append(table)
                 used += words
         low, high = np.array(ends, dtype=np.int32).reshape(-1, 2).T
-        return Reach(ranks.astype(np.int32), low, high, np.array(row, dtype=np.int64), np.concatenate(bits))
+        return PossibleValues(ranks.astype(np.int32), low, high, np.array(row, dtype=np.int64), np.concatenate(bits))
 
 
 def _ends(ranks: np.ndarray) -> tuple[int, int]:
@@ -78,7 +85,7 @@ def _some(ranks: np.ndarray, words: int) -> np.ndarray | None:
     return table
 
 
-def reach(original: Column, released: Column, hierarchy: Hierarchy | None = None) -> Reach:
+def possible_values(original: Column, released: Column, hierarchy: Hierarchy | None = None) -> PossibleValues:
     """What the released values of one column may stand for among its original ones. O(both dictionaries · log)."""
     order = _Order(original)
     tree = _leaves(original, hierarchy, order.rank) if hierarchy is not None else {}
@@ -93,7 +100,7 @@ def reach(original: Column, released: Column, hierarchy: Hierarchy | None = None
             found.append(tree[text])
         else:
             found.append(order.between(text))
-    return Reach.of(order.rank[original.codes], order.width, found)
+    return PossibleValues.of(order.rank[original.codes], order.width, found)
 
 
 class _Order:
@@ -129,10 +136,10 @@ class _Order:
         if text is None:
             return nobody
         if self.numbers is not None and self.kind in (Kind.INTEGER, Kind.NUMBER) and ONE_NUMBER.match(text):
-            return self._ranks(Span(text, text))  # the same number, written otherwise: 25.0
+            return self._ranks(LabelRange(text, text))  # the same number, written otherwise: 25.0
         if len(places := self._hidden(text)):
             return self._sorted[1][np.array(places, dtype=np.int64)]
-        if self.numbers is not None and (named := span(text)) is not None:
+        if self.numbers is not None and (named := label_range(text)) is not None:
             return self._ranks(named)
         for names, surely in self._sets(text):
             found = [self.by_text[one] for one in names if one in self.by_text]
@@ -143,15 +150,15 @@ class _Order:
     def _hidden(self, text: str) -> Sequence[int]:
         """The values, by their places in order, of which a part is hidden or cut off: a mask, a shorter code, a month."""
         if "*" in text or "＊" in text:
-            return masked(text, self._sorted[0])
-        return () if self.kind in (Kind.INTEGER, Kind.NUMBER) else cut_short(text, self._sorted[0])
+            return masked_values(text, self._sorted[0])
+        return () if self.kind in (Kind.INTEGER, Kind.NUMBER) else beginning_with(text, self._sorted[0])
 
     def _sets(self, text: str) -> Iterator[tuple[list[str], bool]]:
-        if text.startswith("{") and text.endswith("}") and (names := _named(text[1:-1])):
+        if text.startswith("{") and text.endswith("}") and (names := set_values(text[1:-1])):
             yield names, True
-        yield from members(text)
+        yield from listed_values(text)
 
-    def _ranks(self, named: Span) -> tuple[int, int]:
+    def _ranks(self, named: LabelRange) -> tuple[int, int]:
         assert self.numbers is not None
         low = -np.inf if named.first is None else self._place(named.first, last=named.after)
         high = np.inf if named.last is None else self._place(named.last, last=not named.before)
@@ -194,33 +201,3 @@ def _leaves(original: Column, hierarchy: Hierarchy, rank: np.ndarray) -> dict[st
         for label, part in zip(labels, parts, strict=True):
             out.setdefault(label, part)
     return out
-
-
-def set_label(texts: Iterable[str]) -> str:
-    """A set of values in words; what could be misread stands in quotes.
-
-    >>> set_label(["M", "F"]), set_label(["a, b", "c"])
-    ('{F, M}', '{"a, b", c}')
-    """
-    words = (text if PLAIN.match(text) else json.dumps(text, ensure_ascii=False) for text in sorted(texts))
-    return "{" + ", ".join(words) + "}"
-
-
-def _named(inner: str) -> list[str] | None:
-    """The values that a set names, or None where it is no set as `set_label` writes it."""
-    names, decoder, at = [], json.JSONDecoder(), 0
-    while True:
-        if inner.startswith('"', at):
-            try:
-                name, at = decoder.raw_decode(inner, at)
-            except json.JSONDecodeError:
-                return None
-        else:
-            end = inner.find(", ", at)
-            name, at = inner[at : end if end >= 0 else len(inner)], end if end >= 0 else len(inner)
-        names.append(name)
-        if at == len(inner):
-            return names
-        if not inner.startswith(", ", at):
-            return None
-        at += 2

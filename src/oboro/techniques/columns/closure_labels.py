@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from oboro.decide.local.records import Ordered, Tree
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.labels.possible_values import set_label
+from oboro.table.labels.notation import set_label
 from oboro.table.values import STAR, Kind
 
 __all__ = ["ancestors", "ranges", "sets"]

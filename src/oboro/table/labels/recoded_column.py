@@ -1,10 +1,9 @@
-"""What a released value may stand for among the original values of its column.
+"""One column before and after: on which level of the hierarchy each released value stands, and how much of the domain it covers.
 
-- `*` stands for everything.
-- A label of the column's hierarchy stands for the leaves under it.
-- A plain value, or a label that no hierarchy explains, stands for the original values behind it, if it is known which
-  released record was made from which original one; otherwise a plain value stands for itself and a label is not
-  explained.
+- `*` covers everything.
+- A label of the column's hierarchy covers the leaves under it.
+- A plain value, or a label that no hierarchy explains, covers the original values behind it, if it is known which
+  released record was made from which original one; otherwise a plain value covers itself and a label is not explained.
 """
 
 from __future__ import annotations
@@ -16,47 +15,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.table.dataset import Column, Dataset
+from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, Level
 from oboro.table.hierarchy.levels import text_array
+from oboro.table.labels.starred_values import is_star, plain_numbers, without_star
+from oboro.table.row_origins import Rows
 from oboro.table.value_counts import Tally, clean, tally
-from oboro.table.values import STAR, Kind, kind_of, numbers_of
+from oboro.table.values import Kind, kind_of
 
-__all__ = [
-    "Meaning",
-    "Rows",
-    "is_star",
-    "plain_numbers",
-    "positions",
-    "same_rows",
-    "source_rows",
-    "text_array",
-    "without_star",
-]
-
-
-def source_rows(original: Dataset, released: Dataset) -> np.ndarray | None:
-    """For each released row the original row that it came from, or None where nothing is known.
-
-    A table that forgot (it was read from a file) is taken to be in the same order if it has as many rows.
-    """
-    if released.origin is None and released.rows != original.rows:
-        return None
-    rows = released.origin_rows
-    return None if rows.size and (rows.min() < 0 or rows.max() >= original.rows) else rows
-
-
-def same_rows(original: Dataset, released: Dataset) -> Rows | None:
-    """The same, without a number for each row where nothing moved."""
-    unmoved = released.origin is None and released.rows == original.rows
-    return slice(None) if unmoved else source_rows(original, released)
-
-
-Rows = np.ndarray | slice
+__all__ = ["RecodedColumn", "positions"]
 
 
 @dataclass(frozen=True, eq=False)
-class Meaning:
+class RecodedColumn:
     """One column before and after. Everything here is per dictionary entry of the released column, never per row."""
 
     original: Column
@@ -65,12 +36,12 @@ class Meaning:
     rows: Rows | None  # for each released row the original one
 
     @staticmethod
-    def of(original: Column, released: Column, hierarchy: Hierarchy | None, rows: Rows | None) -> Meaning:
+    def of(original: Column, released: Column, hierarchy: Hierarchy | None, rows: Rows | None) -> RecodedColumn:
         """Bind the hierarchy to the original column, unless it is."""
         original, released = clean(original), clean(released)
         if hierarchy is not None and not hierarchy.levels[0].labels.equals(original.values):
             hierarchy = hierarchy.bind(original)
-        return Meaning(original, released, hierarchy, rows)
+        return RecodedColumn(original, released, hierarchy, rows)
 
     @cached_property
     def behind(self) -> Tally | None:
@@ -199,12 +170,6 @@ def positions(asked: pa.Array, among: pa.Array) -> np.ndarray:
     return out
 
 
-def is_star(column: Column) -> np.ndarray:
-    """Which dictionary entries are `*`."""
-    found = pc.fill_null(pc.equal(text_array(column.values), STAR), False)
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
-
-
 def _spread(behind: Tally, original: Column) -> np.ndarray:
     """How much of the domain lies behind each entry: the range of numbers, or the number of different categories."""
     starts = behind.starts[:-1]
@@ -216,16 +181,3 @@ def _spread(behind: Tally, original: Column) -> np.ndarray:
     high = np.maximum.reduceat(np.where(np.isnan(values), -np.inf, values), starts)
     low = np.minimum.reduceat(np.where(np.isnan(values), np.inf, values), starts)
     return np.asarray(np.where(high >= low, high - low, 0.0) / (width or 1.0))
-
-
-def plain_numbers(column: Column) -> np.ndarray | None:
-    """The dictionary as numbers, NaN where it is missing or `*`; None if it holds text, or nothing else at all."""
-    starred = bool(is_star(column).any())
-    values = without_star(column.values) if starred else column.values
-    kind = kind_of(values) if starred else column.kind  # which is remembered
-    return numbers_of(values) if kind.numeric and values.null_count < len(values) else None
-
-
-def without_star(values: pa.Array) -> pa.Array:
-    """A dictionary with `*` as missing."""
-    return pc.if_else(pc.equal(values, STAR), None, values) if pa.types.is_string(values.type) else values

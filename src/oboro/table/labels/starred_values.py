@@ -1,0 +1,32 @@
+"""Released columns in which some values are suppressed: where `*` stands, and the numbers beside it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oboro.table.dataset import Column
+from oboro.table.hierarchy.levels import text_array
+from oboro.table.values import STAR, kind_of, numbers_of
+
+__all__ = ["is_star", "plain_numbers", "without_star"]
+
+
+def is_star(column: Column) -> np.ndarray:
+    """Which dictionary entries are `*`."""
+    found = pc.fill_null(pc.equal(text_array(column.values), STAR), False)
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def plain_numbers(column: Column) -> np.ndarray | None:
+    """The dictionary as numbers, NaN where it is missing or `*`; None if it holds text, or nothing else at all."""
+    starred = bool(is_star(column).any())
+    values = without_star(column.values) if starred else column.values
+    kind = kind_of(values) if starred else column.kind  # which is remembered
+    return numbers_of(values) if kind.numeric and values.null_count < len(values) else None
+
+
+def without_star(values: pa.Array) -> pa.Array:
+    """A dictionary with `*` as missing."""
+    return pc.if_else(pc.equal(values, STAR), None, values) if pa.types.is_string(values.type) else values
