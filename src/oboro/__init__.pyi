@@ -1,0 +1,38 @@
+# The public names, and the rooms they live in: the only list. Type checkers read it here, and __init__.py loads by it.
+# One line a name: from ROOM import NAME as NAME
+
+from oboro import errors as errors
+from oboro import stream as stream
+from oboro.attacks import attack as attack
+from oboro.decide.outliers import Outliers as Outliers
+from oboro.decide.outliers import special_uniques as special_uniques
+from oboro.io.files import read as read
+from oboro.measure.reconstruction import reconstruct as reconstruct
+from oboro.measure.retention_replacement import pk_evidence as pk_evidence
+from oboro.measure.risk import risk as risk
+from oboro.measure.statistics.fidelity import fidelity as fidelity
+from oboro.recipe.recipe import Recipe as Recipe
+from oboro.recipe.release import Release as Release
+from oboro.table.dataset import Dataset as Dataset
+from oboro.techniques.drop import DropColumns as DropColumns
+from oboro.techniques.drop import DropRecords as DropRecords
+from oboro.techniques.generalize import Generalize as Generalize
+from oboro.techniques.k_anonymize import KAnonymize as KAnonymize
+from oboro.techniques.k_conceal import KConceal as KConceal
+from oboro.techniques.local_recode import LocalRecode as LocalRecode
+from oboro.techniques.microaggregate import Microaggregate as Microaggregate
+from oboro.techniques.noise import Noise as Noise
+from oboro.techniques.partition_univariate import PartitionUnivariate as PartitionUnivariate
+from oboro.techniques.pk_anonymize import PkAnonymize as PkAnonymize
+from oboro.techniques.pseudonymize import Pseudonymize as Pseudonymize
+from oboro.techniques.round import Round as Round
+from oboro.techniques.sample import Sample as Sample
+from oboro.techniques.sort import Shuffle as Shuffle
+from oboro.techniques.sort import Sort as Sort
+from oboro.techniques.swap import Swap as Swap
+from oboro.techniques.synthesize import Synthesize as Synthesize
+from oboro.techniques.top_code import BottomCode as BottomCode
+from oboro.techniques.top_code import TopCode as TopCode
+from oboro.verifier.table_check import verify as verify
+
+__version__: str
