@@ -1,10 +1,14 @@
-"""What every test shares: how property tests run, and where real data may be found."""
+"""What every test shares: how property tests run, where real data may be found, one thread, a browser."""
 
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import pyarrow.csv as csv
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -15,14 +19,58 @@ settings.load_profile("oboro")
 ROOT = Path(__file__).parent.parent
 
 
-def _data_folder() -> Path:
-    return Path(os.environ.get("OBORO_DATA") or ROOT.parent / "shared" / "data")
+# Real data ------------------------------------------------------------------------------------------------------------
+
+
+def _data_folder(name: str) -> Path:
+    folder = Path(os.environ.get("OBORO_DATA") or ROOT.parent / "shared" / "data") / name
+    if not folder.exists():
+        pytest.skip(f"no real data: set OBORO_DATA to a folder with {name}/")
+    return folder
 
 
 @pytest.fixture(scope="session")
 def arx_adult() -> Path:
     """The folder with ARX's Adult excerpt and its hierarchies."""
-    folder = _data_folder() / "arx-adult"
-    if not folder.exists():
-        pytest.skip("no real data: set OBORO_DATA to a folder with arx-adult/")
-    return folder
+    return _data_folder("arx-adult")
+
+
+@pytest.fixture(scope="session")
+def arx_table(arx_adult: Path) -> Any:
+    """ARX's Adult excerpt."""
+    from oboro.table.dataset import Dataset
+
+    return Dataset.from_arrow(csv.read_csv(arx_adult / "adult.csv", parse_options=csv.ParseOptions(delimiter=";")))
+
+
+@pytest.fixture(scope="session")
+def adult_folder() -> Path:
+    """The folder with the two files of UCI's Adult."""
+    return _data_folder("adult")
+
+
+# The machine ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """For small tables, where threads would mostly wait for each other."""
+    import numba
+
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    yield
+    numba.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A real browser, started once."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="no browser tests: playwright is not installed")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no browser tests: install chromium (Debian: apt-get install chromium)")
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield started
+        started.close()

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from typer.testing import CliRunner
+from tests.command_line import call
 
 from oboro.app.cli import app
 from oboro.errors import UsageError
@@ -42,35 +42,42 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def oboro(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "oboro.app.cli", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
-
-
 ANONYMIZE = ("anonymize", "people.csv", "--recipe", "recipe.yaml", "--output", "out.csv")
 
 
 def test_anonymize_verify_evaluate(folder: Path) -> None:
-    done = oboro(*ANONYMIZE, "--report", "report.html", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == ""
+    done = call(*ANONYMIZE, "--report", "report.html", cwd=folder)
+    assert done.code == 0, done.err
+    assert done.out == ""
     assert (folder / "out.csv").read_text().splitlines()[:2] == ["age,disease", "30–39,flu"]
     assert "<html" in (folder / "report.html").read_text()
-    held = oboro("verify", "out.csv", "--quasi", "age", "--k", 3, cwd=folder)
-    assert held.returncode == 0, held.stderr
-    broken = oboro("verify", "out.csv", "--quasi", "age,disease", "--k", 3, "--json", cwd=folder)
-    assert broken.returncode == 1
-    assert json.loads(broken.stdout)["holds"] is False
-    measured = oboro("evaluate", "people.csv", "out.csv", "--recipe", "recipe.yaml", "--json", cwd=folder)
-    assert measured.returncode == 0, measured.stderr
-    assert json.loads(measured.stdout)
+    held = call("verify", "out.csv", "--quasi", "age", "--k", 3, cwd=folder)
+    assert held.code == 0, held.err
+    broken = call("verify", "out.csv", "--quasi", "age,disease", "--k", 3, "--json", cwd=folder)
+    assert broken.code == 1
+    assert json.loads(broken.out)["holds"] is False
+    measured = call("evaluate", "people.csv", "out.csv", "--recipe", "recipe.yaml", "--json", cwd=folder)
+    assert measured.code == 0, measured.err
+    assert json.loads(measured.out)
 
 
 def test_explain_touches_nothing(folder: Path) -> None:
-    done = oboro("anonymize", "nowhere.csv", "--recipe", "recipe.yaml", "--explain", cwd=folder)
-    assert done.returncode == 0, done.stderr
-    assert "k_anonymize" in done.stdout
+    done = call("anonymize", "nowhere.csv", "--recipe", "recipe.yaml", "--explain", cwd=folder)
+    assert done.code == 0, done.err
+    assert "k_anonymize" in done.out
     assert not (folder / "out.csv").exists()
+
+
+@pytest.mark.parametrize(("k", "code"), [("3", 0), ("7", 1), ("three", 2)])
+def test_the_exit_code_of_a_process(folder: Path, k: str, code: int) -> None:
+    (folder / "recipe.yaml").write_text(RECIPE.replace("k: 3", f"k: {k}"))
+    command = [sys.executable, "-m", "oboro.app.cli", *ANONYMIZE]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert done.stdout == ""
+    assert done.stderr
+    assert "Traceback" not in done.stderr
+    assert (folder / "out.csv").exists() == (code == 0)
 
 
 @pytest.mark.parametrize(
@@ -93,13 +100,13 @@ def test_bad_input_is_one_clear_message(folder: Path, file: str, content: bytes 
     if content is not None:
         (folder / file).write_bytes(content)
     (folder / "out.csv").write_text("the release of last month")
-    done = oboro(*ANONYMIZE, cwd=folder)
-    assert done.returncode == 2
-    assert expected in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
+    done = call(*ANONYMIZE, cwd=folder)
+    assert done.code == 2
+    assert expected in done.err
+    assert "Traceback" not in done.err
+    assert done.out == ""
     for name in PEOPLE["name"][1:]:
-        assert name not in done.stderr, "raw data in the message"
+        assert name not in done.err, "raw data in the message"
     assert (folder / "out.csv").read_text() == "the release of last month"
     assert sorted(p.name for p in folder.iterdir()) == sorted(
         {"out.csv", "people.csv", "recipe.yaml"} - ({file} if content is None else set())
@@ -108,17 +115,17 @@ def test_bad_input_is_one_clear_message(folder: Path, file: str, content: bytes 
 
 def test_a_promise_that_cannot_be_kept_is_exit_code_1(folder: Path) -> None:
     (folder / "recipe.yaml").write_text(RECIPE.replace("k: 3", "k: 7"))
-    done = oboro(*ANONYMIZE, cwd=folder)
-    assert done.returncode == 1
+    done = call(*ANONYMIZE, cwd=folder)
+    assert done.code == 1
     assert not (folder / "out.csv").exists()
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in done.err
 
 
 @pytest.mark.parametrize("output", ["/dev/full/out.csv", "missing/folder/out.csv", "out.docx"])
 def test_an_output_that_cannot_be_written(folder: Path, output: str) -> None:
-    done = oboro("anonymize", "people.csv", "--recipe", "recipe.yaml", "--output", output, cwd=folder)
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
+    done = call("anonymize", "people.csv", "--recipe", "recipe.yaml", "--output", output, cwd=folder)
+    assert done.code == 2
+    assert "Traceback" not in done.err
     assert sorted(p.name for p in folder.iterdir()) == ["people.csv", "recipe.yaml"]
 
 
@@ -141,37 +148,38 @@ def test_an_interrupt_in_the_middle_leaves_nothing(tmp_path: Path, number: signa
     assert sorted(p.name for p in tmp_path.iterdir()) == ["people.csv", "recipe.yaml"]
 
 
-def run(*arguments: str) -> str:
-    result = CliRunner().invoke(app, list(arguments), catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    return result.stdout
+def printed(*words: object) -> str:
+    """What a command that succeeds prints to stdout."""
+    done = call(*words)
+    assert done.code == 0, done.err
+    return done.out
 
 
 def test_every_command_has_help_with_an_example() -> None:
     commands = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
     assert set(commands) >= {"demo", "init", "anonymize", "verify", "evaluate", "hierarchy", "synth"}
     for name in commands:
-        assert f"oboro {name}" in run(name, "--help"), f"{name} shows no example"
+        assert f"oboro {name}" in printed(name, "--help"), f"{name} shows no example"
 
 
 def test_init_writes_a_recipe_that_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    text = run("init", "people.csv")
+    text = printed("init", "people.csv")
     guessed = {name: spec["role"] for name, spec in yaml.safe_load(text)["attributes"].items()}
     assert guessed == {"name": "identifier", "age": "quasi", "disease": "sensitive"}
     (folder / "starter.yaml").write_text(text)
-    done = oboro("anonymize", "people.csv", "--recipe", "starter.yaml", "--output", "out.csv", cwd=folder)
-    assert done.returncode == 0, done.stderr
+    done = call("anonymize", "people.csv", "--recipe", "starter.yaml", "--output", "out.csv", cwd=folder)
+    assert done.code == 0, done.err
 
 
 def test_hierarchy_previews_and_saves(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    shown = run("hierarchy", "people.csv", "age", "--spec", "{intervals: [10, 20]}", "--output", "age.csv")
+    shown = printed("hierarchy", "people.csv", "age", "--spec", "{intervals: [10, 20]}", "--output", "age.csv")
     assert "30–39" in shown
     assert "31;30–39;20–39;*" in (folder / "age.csv").read_text().splitlines()
-    levels = json.loads(run("hierarchy", "people.csv", "age", "--spec", "{csv: age.csv}", "--json"))["levels"]
+    levels = json.loads(printed("hierarchy", "people.csv", "age", "--spec", "{csv: age.csv}", "--json"))["levels"]
     assert [level["labels"] for level in levels] == [6, 2, 2, 1]
-    assert json.loads(run("hierarchy", "people.csv", "age", "--json"))["proposed"]
+    assert json.loads(printed("hierarchy", "people.csv", "age", "--json"))["proposed"]
 
 
 def test_bench_lists_the_benchmarks() -> None:
@@ -189,15 +197,15 @@ def test_bench_lists_the_benchmarks() -> None:
 
 
 def test_schema_is_json() -> None:
-    assert "k_anonymize" in json.dumps(json.loads(run("schema")))
+    assert "k_anonymize" in json.dumps(json.loads(printed("schema")))
 
 
 @pytest.mark.parametrize("kind", ["people", "purchases"])
 def test_synth_makes_a_table_whose_recipe_runs(tmp_path: Path, kind: str) -> None:
     rows = {"people": 2000, "purchases": 60_000}[kind]
-    made = oboro("synth", kind, "--rows", rows, "--columns", 8, "--output", "made.csv", cwd=tmp_path)
-    assert made.returncode == 0, made.stderr
-    done = oboro(
+    made = call("synth", kind, "--rows", rows, "--columns", 8, "--output", "made.csv", cwd=tmp_path)
+    assert made.code == 0, made.err
+    done = call(
         "anonymize",
         "made.csv",
         "--recipe",
@@ -208,15 +216,15 @@ def test_synth_makes_a_table_whose_recipe_runs(tmp_path: Path, kind: str) -> Non
         "r.html",
         cwd=tmp_path,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
 
 
 def test_demo_leaves_everything_where_it_says(tmp_path: Path) -> None:
-    done = oboro("demo", "--rows", 1000, "--output", "here", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = call("demo", "--rows", 1000, "--output", "here", cwd=tmp_path)
+    assert done.code == 0, done.err
     for name in ("people.csv", "recipe.yaml", "released.csv", "report.html"):
         assert (tmp_path / "here" / name).stat().st_size > 0
-        assert f"here/{name}" in done.stdout
+        assert f"here/{name}" in done.out
     released = pd.read_csv(tmp_path / "here" / "released.csv", dtype=str, keep_default_na=False)
     assert released.groupby(["birthdate", "sex", "address", "job"]).size().min() >= 5
     assert "name" not in released

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,6 +17,8 @@ from oboro.attacks.described_people import Described
 from oboro.attacks.inference import Categories, Numbers, guess_by
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 AGES = [21, 27, 34, 38, 45, None]
 JOBS = ["cook", "judge", "nurse", None]
@@ -35,15 +36,6 @@ ENDS = {  # where a label of ages lies
 }  # fmt: skip
 Person = tuple[int | None, str | None]
 Label = tuple[str | None, str | None]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    """Small tables: threads would mostly wait for each other."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    yield
-    numba.set_num_threads(before)
 
 
 people = st.lists(st.tuples(st.sampled_from(AGES), st.sampled_from(JOBS)), min_size=1, max_size=14)

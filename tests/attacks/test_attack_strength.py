@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 
@@ -17,17 +16,10 @@ from oboro.attacks.attack import USUAL
 from oboro.attacks.row_pairing import correspond
 from oboro.table.dataset import Dataset
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 QUASI, SECRETS = ["age", "born", "zip", "sex"], ["illness"]
 Columns = dict[str, list[Any]]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    """Small tables: threads would mostly wait for each other."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    yield
-    numba.set_num_threads(before)
 
 
 def people(rows: int, seed: int) -> Columns:

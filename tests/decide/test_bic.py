@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +15,6 @@ from oboro.decide.local.bic import PATIENCE, bic, cells
 from oboro.decide.local.records import Ordered
 from oboro.errors import InputError
 from oboro.table.dataset import Column
-
-DATA = Path(os.environ.get("OBORO_DATA") or Path(__file__).parents[3] / "shared" / "data")
 
 
 def attributes_of(columns):
@@ -127,20 +123,17 @@ def test_missing_numbers_are_a_place_of_their_own():
     assert len(bic(attributes_of([[None] * 5]), 2)) == 1
 
 
-def adult():
+def numbers_of_adult(folder):
     rows = []
     for name in ("adult.data", "adult.test"):
-        path = DATA / "adult" / name
-        if not path.exists():
-            pytest.skip("no real data: set OBORO_DATA to a folder with adult/")
-        split = (line.split(", ") for line in path.read_text().splitlines())
+        split = (line.split(", ") for line in (folder / name).read_text().splitlines())
         rows.append(np.array([[float(r[0]), float(r[4]), float(r[12])] for r in split if len(r) == 15]))
     return rows
 
 
 @pytest.mark.parametrize(("k", "mean", "mean_halves"), [(25, 115, 46)])
-def test_ahead_of_median_mondrian_in_group_size_and_in_held_out_likelihood(k, mean, mean_halves):
-    train, test = adult()
+def test_ahead_of_median_mondrian_in_group_size_and_in_held_out_likelihood(k, mean, mean_halves, adult_folder):
+    train, test = numbers_of_adult(adult_folder)
     low, high = train.min(axis=0), train.max(axis=0)
     attributes = attributes_of(train.T.tolist())
     scores = []

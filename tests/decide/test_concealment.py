@@ -497,12 +497,9 @@ def test_too_few_people_and_the_warning() -> None:
 # Real data ------------------------------------------------------------------------------------------------------------
 
 
-def test_adult_1000_costs_what_independent_solvers_found(arx_adult: Path) -> None:
+def test_adult_1000_costs_what_independent_solvers_found(adult_folder: Path) -> None:
     """1388 / 6818 / 11053 at k = 2 / 5 / 7, by a min-cost flow solver of others on the same 1,000 records."""
-    folder = arx_adult.parent / "adult"
-    if not folder.exists():
-        pytest.skip("no real data: set OBORO_DATA to a folder with adult/")
-    people = People.of(sample(adult(folder)).columns)
+    people = People.of(sample(adult(adult_folder)).columns)
     assert [round(exact(people, k).cost(people)) for k in (2, 5, 7)] == [1388, 6818, 11053]
     tour = people.cost(Plan(2, "tsp").design(people, np.random.default_rng(0)).matchings)
     assert tour == pytest.approx(1683.76, rel=0.03)  # the paper's, on 1,000 others

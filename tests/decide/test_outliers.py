@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from datetime import date, timedelta
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -231,19 +229,11 @@ def test_max_size_and_attributes_of_special_records_have_an_effect() -> None:
         special_uniques(data, ["a"], max_size=0)
 
 
-def test_special_records_of_a_real_table() -> None:
-    folder = Path(os.environ.get("OBORO_DATA", Path(__file__).parents[3] / "shared" / "data"))
-    if not (folder / "arx-adult" / "adult.csv").exists():
-        pytest.skip("the Adult excerpt of ARX is not at OBORO_DATA")
-    import pyarrow.csv
-
-    table = pyarrow.csv.read_csv(
-        folder / "arx-adult" / "adult.csv", parse_options=pyarrow.csv.ParseOptions(delimiter=";")
-    )
-    data = Dataset.from_arrow(table)
+def test_special_records_of_a_real_table(arx_table: Dataset) -> None:
+    data = arx_table
     quasi = [name for name in data if name not in ("occupation", "salary-class")]
     result = special_uniques(data, quasi, max_size=2)
-    counted = table.select(quasi).to_pandas()
+    counted = data.select(quasi).to_arrow().to_pandas()
     for names, rows in result.sets.items():
         sizes = counted.groupby(list(names))[names[0]].transform("size").to_numpy()
         alone = sizes == 1

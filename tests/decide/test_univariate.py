@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from itertools import combinations, pairwise
 from math import comb, lgamma, log
@@ -287,13 +286,9 @@ TABLE_3 = {
 
 
 @pytest.fixture(scope="module")
-def ages() -> tuple[np.ndarray, np.ndarray]:
-    folder = Path(os.environ.get("OBORO_DATA") or Path(__file__).parents[3] / "shared" / "data") / "adult"
-    if not folder.exists():
-        pytest.skip("no real data: set OBORO_DATA to a folder with adult/adult.data and adult/adult.test")
-    rows = [
-        line.split(",") for name in ("adult.data", "adult.test") for line in (folder / name).read_text().splitlines()
-    ]
+def ages(adult_folder: Path) -> tuple[np.ndarray, np.ndarray]:
+    lines = [line for name in ("adult.data", "adult.test") for line in (adult_folder / name).read_text().splitlines()]
+    rows = [line.split(",") for line in lines]
     return np.unique([float(row[0]) for row in rows if len(row) == 15], return_counts=True)
 
 

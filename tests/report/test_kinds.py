@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.report.test_browser import DRAWN, browser  # noqa: F401  (a fixture)
+from tests.report.test_browser import DRAWN
 from tests.report.test_report import Page
 
 import oboro
@@ -180,7 +180,7 @@ VERSIONS += [(kind, "public", ("en", "ja")[place % 4 // 2]) for place, kind in e
 
 
 @pytest.mark.parametrize(("kind", "who", "lang"), VERSIONS)
-def test_it_reads_well_everywhere(browser: Any, tmp_path: Path, kind: str, who: str, lang: str) -> None:  # noqa: F811
+def test_it_reads_well_everywhere(browser: Any, tmp_path: Path, kind: str, who: str, lang: str) -> None:
     path = tmp_path / "page.html"
     path.write_text(page(kind, who, lang)[0], encoding="utf-8")
     said: list[str] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import os
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +19,8 @@ from oboro.verifier.stream_check import Pairing, candidates, verify_stream
 
 
 @pytest.fixture(scope="module")
-def adult() -> list[dict[str, Any]]:
-    folder = Path(os.environ.get("OBORO_DATA") or Path(__file__).parents[3] / "shared" / "data") / "adult"
-    if not folder.exists():
-        pytest.skip("no real data: set OBORO_DATA to a folder with adult/")
-    return _adult(folder)
+def adult(adult_folder: Path) -> list[dict[str, Any]]:
+    return _adult(adult_folder)
 
 
 # Suppressed cells on all 48,842 records, missing values included, at k = 3 and 5: for `count` the exact optimum under the

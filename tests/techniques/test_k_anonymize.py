@@ -318,36 +318,29 @@ ARX_OPTIMA = {
 }
 
 
-@pytest.fixture(scope="module")
-def adult(arx_adult):
-    return Dataset.from_arrow(
-        pyarrow.csv.read_csv(arx_adult / "adult.csv", parse_options=pyarrow.csv.ParseOptions(delimiter=";"))
-    )
-
-
 def adult_roles(quasi):
     roles = {name: {"role": "quasi", "hierarchy": {"csv": f"adult_hierarchy_{name}.csv"}} for name in quasi}
     return {**{"occupation": {"role": "sensitive"}}, **roles}
 
 
 @pytest.mark.parametrize("suppress", ARX_OPTIMA)
-def test_arx_finds_the_same_optimum(adult, arx_adult, suppress):
+def test_arx_finds_the_same_optimum(arx_table, arx_adult, suppress):
     levels, suppressed, loss = ARX_OPTIMA[suppress]
-    outcome = run(KAnonymize(k=5, suppress=suppress, loss="arx"), adult, adult_roles(ARX_ORDER), arx_adult)
+    outcome = run(KAnonymize(k=5, suppress=suppress, loss="arx"), arx_table, adult_roles(ARX_ORDER), arx_adult)
     assert [chosen["level"] for chosen in outcome.facts["levels"].values()] == levels
     assert outcome.facts["suppressed"]["records"] == suppressed
     assert outcome.facts["loss"]["value"] == pytest.approx(loss, abs=5e-6)
 
 
 @pytest.mark.parametrize("suppress", ARX_OPTIMA)
-def test_the_optimum_of_adult_is_the_same_whatever_is_asked_beside_it(adult, arx_adult, suppress):
+def test_the_optimum_of_adult_is_the_same_whatever_is_asked_beside_it(arx_table, arx_adult, suppress):
     """All minimal nodes first: afterwards the view was too narrow for finer nodes once. All nodes: see the benchmark."""
-    columns = tuple(adult[name] for name in ARX_ORDER)
+    columns = tuple(arx_table[name] for name in ARX_ORDER)
     specs = [HierarchySpec(csv=f"adult_hierarchy_{name}.csv") for name in ARX_ORDER]
     levels = tuple(s.build(n, c, arx_adult) for s, n, c in zip(specs, ARX_ORDER, columns, strict=True))
     for k in (2, 5, 10):
         loss = loss_of("arx", columns, levels, [1.0] * 8, k)
-        problem = Problem(columns, levels, k, int(suppress * adult.rows), (), loss)
+        problem = Problem(columns, levels, k, int(suppress * arx_table.rows), (), loss)
         both = [search(problem, minimal=minimal) for minimal in (False, True)]
         assert both[0].best == both[1].best == NodeChecker.of(problem).check(both[0].best.levels)
         if k == 5:
@@ -355,9 +348,9 @@ def test_the_optimum_of_adult_is_the_same_whatever_is_asked_beside_it(adult, arx
 
 
 @pytest.mark.parametrize("k", [2, 5, 10])
-def test_adult_is_verified(adult, arx_adult, k):
-    quasi = [name for name in adult if name != "occupation"]
-    outcome = run(KAnonymize(k=k, suppress=0.02), adult, adult_roles(quasi), arx_adult)
+def test_adult_is_verified(arx_table, arx_adult, k):
+    quasi = [name for name in arx_table if name != "occupation"]
+    outcome = run(KAnonymize(k=k, suppress=0.02), arx_table, adult_roles(quasi), arx_adult)
     assert verify(outcome.data, quasi=quasi, k=k).holds
     facts = outcome.facts
     assert facts["suppressed"]["records"] <= 603
