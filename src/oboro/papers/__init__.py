@@ -10,6 +10,8 @@ from typing import Any
 
 from oboro.errors import UsageError, listing
 from oboro.papers.figures import Row, printed, record
+from oboro.papers.pictures import check_altair
+from oboro.system.atomic_file import atomic
 
 __all__ = ["BENCHES", "Bench", "Row", "run"]
 
@@ -57,12 +59,15 @@ def run(
     module = importlib.import_module(BENCHES[name].module)
     if full and (quick or not getattr(module, "FULL", ())):
         raise UsageError(f"--full: {'it cannot be quick too' if quick else f'{name} has no more than it shows anyway'}")
+    if output is not None and hasattr(module, "pictures"):
+        check_altair()
     more = {"full": True} if full else {}
     rows: list[Row] = module.rows(quick=quick, progress=progress or (lambda stage: None), **more)
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
-        content = record(name, rows, quick=quick, full=full)
-        (output / f"{name}.json").write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        content = json.dumps(record(name, rows, quick=quick, full=full), ensure_ascii=False, indent=1)
+        with atomic(output / f"{name}.json") as file:
+            file.write(f"{content}\n".encode())
         if hasattr(module, "pictures"):
             module.pictures(rows, output)
     if as_json:

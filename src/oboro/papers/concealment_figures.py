@@ -8,12 +8,12 @@ from typing import Any
 import altair as alt
 import numpy as np
 import pyarrow as pa
-import vl_convert
 
 from oboro.decide.concealment.design import Design
 from oboro.decide.concealment.people import People
 from oboro.papers.concealment_bench import adult, designs, flow, in_degrees, sample
 from oboro.papers.figures import data_folder
+from oboro.papers.pictures import save
 from oboro.table.dataset import Dataset
 
 __all__ = ["draw", "histogram", "plane"]
@@ -36,14 +36,7 @@ def draw(folder: Path) -> list[Path]:
         "concealment_plane": alt.concat(*maps, columns=3),
         "concealment_distances": alt.hconcat(*spread),
     }
-    written = []
-    for name, chart in charts.items():
-        written.append(folder / f"{name}.png")
-        written[-1].write_bytes(vl_convert.vegalite_to_png(chart.to_dict(), scale=1.5))
-    written.append(folder / "concealment.html")
-    page = alt.vconcat(*charts.values()).to_dict()
-    written[-1].write_text(vl_convert.vegalite_to_html(page, bundle=True), encoding="utf-8")
-    return written
+    return save(folder, charts, alt.vconcat(*charts.values()), "concealment")
 
 
 def plane(data: Dataset, design: Design | None, title: str) -> Any:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
-import vl_convert
 
 from oboro.papers.figures import Row
+from oboro.papers.pictures import save
 
 __all__ = ["draw"]
 
@@ -27,11 +27,8 @@ def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
     if not points:
         return []
     wide = [alt.hconcat(*(_lines(points, metric, k) for k in sorted({p["k"] for p in points}))) for metric in TITLES]
-    chart = alt.vconcat(*wide).to_dict()
-    png, page = folder / "delay_free-figure5.png", folder / "delay_free.html"
-    png.write_bytes(vl_convert.vegalite_to_png(chart, scale=1.5))
-    page.write_text(vl_convert.vegalite_to_html(chart, bundle=True), encoding="utf-8")
-    return [png, page]
+    chart = alt.vconcat(*wide)
+    return save(folder, {"delay_free-figure5": chart}, chart, "delay_free")
 
 
 def _lines(points: Sequence[dict[str, Any]], metric: str, k: str) -> Any:

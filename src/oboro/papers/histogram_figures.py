@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import altair as alt
 import numpy as np
 
 from oboro.decide.intervals.univariate import Method, univariate
 from oboro.papers.figures import Row
 from oboro.papers.histogram_bench import METHODS, MIXTURES, SEED
+from oboro.papers.pictures import save
 
 __all__ = ["draw"]
 
@@ -22,37 +24,24 @@ RELEASES = {"mean": "means (Figure 2)", "uniform": "uniform draws (Figure 3)", "
 
 def draw(found: list[Row], folder: Path) -> list[Path]:
     """Write one PNG per figure and one HTML file that loads nothing; returns the files."""
-    import altair as alt
-    import vl_convert
-
     figures = {
-        "figure1": _intervals(),
-        "figure2": _losses(found, ["mean"]),
-        "figure3": _losses(found, ["uniform", "linear"]),
+        "histogram-figure1": _intervals(),
+        "histogram-figure2": _losses(found, ["mean"]),
+        "histogram-figure3": _losses(found, ["uniform", "linear"]),
     }
     drawn = {name: figure for name, figure in figures.items() if figure is not None}
-    files = []
-    for name, figure in drawn.items():
-        files.append(folder / f"histogram-{name}.png")
-        files[-1].write_bytes(vl_convert.vegalite_to_png(figure.to_dict(), scale=1.5))
     page = alt.vconcat(*drawn.values()).resolve_scale(color="independent")
-    files.append(folder / "histogram.html")
-    files[-1].write_text(vl_convert.vegalite_to_html(page.to_dict(), bundle=True), encoding="utf-8")
-    return files
+    return save(folder, drawn, page, "histogram")
 
 
 def _intervals() -> Any:
     """Figure 1: the intervals of one data set as bars, the true density as a line."""
-    import altair as alt
-
     values = MIXTURES["c"].draw(1000, np.random.default_rng(SEED))
     panels = [_panel(values, method, k) for method in METHODS for k in (5, 50)]
     return alt.concat(*panels, columns=2, title=f"Intervals over the density, n = 1,000 (heights above {TOP} are cut)")
 
 
 def _panel(values: np.ndarray, method: Method, k: int) -> Any:
-    import altair as alt
-
     found = univariate(values, np.ones(values.size, dtype=np.int64), k=k, method=method)
     height = np.minimum(found.sizes / values.size / np.diff(found.edges), TOP)
     bars = _records(left=found.edges[:-1], right=found.edges[1:], density=height, zero=np.zeros(height.size))
@@ -74,8 +63,6 @@ def _records(**columns: np.ndarray) -> list[dict[str, float]]:
 
 def _losses(found: list[Row], releases: list[str]) -> Any:
     """Figures 2 and 3: the estimated divergence against k, one panel for each data set and way to publish."""
-    import altair as alt
-
     colour = alt.Color("method:N", title=None, scale=alt.Scale(domain=list(NAMES.values()), range=list(COLOURS)))
     panels = []
     for release in releases:

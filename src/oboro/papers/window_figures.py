@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
-import vl_convert
 
 from oboro.papers.figures import Row
+from oboro.papers.pictures import save
 from oboro.papers.window_bench import SPLITS, flow, region_sizes
 from oboro.stream import Window
 
@@ -28,14 +28,8 @@ def draw(found: Sequence[Row], folder: Path) -> list[Path]:
         "window-time-loss": _time_and_loss(found),
         "window-trips": trips(),
     }
-    written = []
-    for name, chart in charts.items():
-        written.append(folder / f"{name}.png")
-        written[-1].write_bytes(vl_convert.vegalite_to_png(chart.to_dict(), scale=1.5))
-    written.append(folder / "window.html")
-    page = alt.vconcat(*charts.values()).resolve_scale(color="independent").to_dict()
-    written[-1].write_text(vl_convert.vegalite_to_html(page, bundle=True), encoding="utf-8")
-    return written
+    page = alt.vconcat(*charts.values()).resolve_scale(color="independent")
+    return save(folder, charts, page, "window")
 
 
 def _sizes(n: int, methods: dict[str, str], first: int | None = None) -> list[dict[str, Any]]:

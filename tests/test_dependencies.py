@@ -1,0 +1,91 @@
+"""What the code imports is what pyproject.toml declares, and the lock files hold what both need."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Iterable
+from functools import cache
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from oboro import papers
+from oboro.errors import UsageError
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PART_OF = {"pydantic-core": "pydantic"}  # a package and the one that is made of it and pins it
+YOURS = {"pandas", "polars"}  # imported only where the user's own frame is one of theirs
+TOOLS = {  # what is run, or imported by something else
+    *("import-linter", "mypy", "pandas-stubs", "pytest-xdist", "ruff", "types-pyyaml", "uv"),
+    *("densratio", "playwright"),  # asked for with pytest.importorskip
+    "openpyxl",  # pandas writes Excel files with it
+}
+
+
+def plain(requirement: str) -> str:
+    return re.split(r"[^\w.-]", requirement, maxsplit=1)[0].lower().replace("_", "-")
+
+
+def declared(*extras: str) -> set[str]:
+    wanted = [] if extras else PROJECT["dependencies"]
+    return {
+        plain(one) for one in [*wanted, *(one for extra in extras for one in PROJECT["optional-dependencies"][extra])]
+    }
+
+
+@cache
+def packages() -> dict[str, str]:
+    return {module: plain(names[0]) for module, names in packages_distributions().items()}
+
+
+def imported(paths: Iterable[Path]) -> set[str]:
+    """The packages that some files import, wherever in the file."""
+    nodes = [node for path in paths for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    modules = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    modules |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
+    tops = {module.split(".")[0] for module in modules} - sys.stdlib_module_names - {"oboro", "tests"}
+    found = {packages().get(top, plain(top)) for top in tops}
+    return {PART_OF.get(name, name) for name in found}
+
+
+def files(room: str = "") -> set[Path]:
+    return set((ROOT / "src" / "oboro" / room).rglob("*.py"))
+
+
+def test_what_the_code_imports_is_declared() -> None:
+    assert imported(files() - files("papers")) - YOURS <= declared()
+    assert imported(files("papers")) <= declared() | declared("bench")
+
+
+def test_what_is_declared_is_imported() -> None:
+    assert declared() <= imported(files() - files("papers"))
+    assert declared("bench") - TOOLS <= imported(files("papers"))
+
+
+def test_what_the_tests_import_is_declared() -> None:
+    tests = {*(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")}
+    assert imported(tests) <= declared() | declared("dev")
+    assert declared("dev") - TOOLS <= imported(tests | files("papers"))
+
+
+@pytest.mark.parametrize(
+    ("lock", "extras"), [("requirements.lock", ["build"]), ("requirements-dev.lock", ["build", "dev"])]
+)
+def test_the_lock_files_hold_what_is_declared(lock: str, extras: list[str]) -> None:
+    text = (ROOT / lock).read_text(encoding="utf-8")
+    asked = re.findall(
+        r"^([\w.-]+)==(?:.*\n)(?:    --hash.*\n)+    # via(?: oboro|\n    #   oboro)", text, re.MULTILINE
+    )
+    assert {plain(name) for name in asked} == declared() | declared(*extras)
+
+
+def test_benchmarks_without_altair_say_so_before_any_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(papers.pictures, "find_spec", lambda name: None)
+    with pytest.raises(UsageError, match=r"altair.*oboro\[bench\]"):
+        papers.run("histogram", quick=True, output=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
