@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oboro.attacks import Attack, Rate, attack
-from oboro.attacks.attacker_view import Classes, View
-from oboro.attacks.described_people import Described
-from oboro.attacks.inference import Categories, Numbers, guess_by
+from oboro.attacks.attacker_view import AttackerView, ReleasedClasses
+from oboro.attacks.inference import CategoryGuesser, NumberGuesser, guess_by
+from oboro.attacks.known_people import Descriptions
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 
@@ -117,10 +117,10 @@ def test_whether_one_person_fits_is_what_is_counted_of_all(
 ) -> None:
     """`each` is the plain twin of the kernel: person by person it adds up to the same."""
     persons, labels, owners = release
-    view = View.of(*tables(persons, labels, owners), ["age", "job"])
+    view = AttackerView.of(*tables(persons, labels, owners), ["age", "job"])
     used = np.random.default_rng(seed).random((len(labels), 2)) < 0.7
     used[:, 0] |= ~used[:, 1]  # a description says something
-    described = Described(*view.records(np.arange(len(labels))), used)
+    described = Descriptions(*view.records(np.arange(len(labels))), used)
     each = [view.people.each(np.full(len(labels), i), described) for i in range(len(persons))]
     for i, person in enumerate(persons):
         assert each[i].tolist() == [
@@ -132,9 +132,9 @@ def test_whether_one_person_fits_is_what_is_counted_of_all(
 # Guessing -------------------------------------------------------------------------------------------------------------
 
 
-def classes_of(labels: Sequence[int]) -> Classes:
+def classes_of(labels: Sequence[int]) -> ReleasedClasses:
     table = Dataset.of({"x": list(labels)})
-    return View.of(table, table, ["x"]).classes()
+    return AttackerView.of(table, table, ["x"]).classes()
 
 
 secrets = st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["flu", "gout", "cold", "*", None])), min_size=1)
@@ -152,7 +152,7 @@ def test_categories_are_guessed_by_the_most_frequent_value(rows: list[tuple[int,
     before = Column.of(["flu", "gout", "cold", None])
     after = Column.of(values).tidy()
     guesser = guess_by(before, after, classes_of(labels))
-    assert isinstance(guesser, Categories)
+    assert isinstance(guesser, CategoryGuesser)
     classes = Groups.of([Column.of(labels)], len(rows)).labels.astype(np.int64)
     everybody, own = np.arange(len(rows)), after.texts
     for without in (False, True):
@@ -177,7 +177,7 @@ def test_numbers_are_guessed_by_the_lower_median(rows: list[tuple[int, Any]]) ->
     labels, values = [row[0] for row in rows], [row[1] for row in rows]
     after = Column.of([value if value in (None, "*") else str(value) for value in values])
     guesser = guess_by(Column.of(list(range(100))), after, classes_of(labels))
-    assert isinstance(guesser, Numbers)
+    assert isinstance(guesser, NumberGuesser)
     classes = Groups.of([Column.of(labels)], len(rows)).labels.astype(np.int64)
     everybody = np.arange(len(rows))
     for without in (False, True):

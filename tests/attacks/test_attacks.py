@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from oboro.attacks import Attack, Rate, attack
 from oboro.attacks.attack import _pick
-from oboro.attacks.attacker_view import View
-from oboro.attacks.described_people import Described
+from oboro.attacks.attacker_view import AttackerView
 from oboro.attacks.kernels import FITS, _cost
+from oboro.attacks.known_people import Descriptions
 from oboro.attacks.row_pairing import correspond
 from oboro.attacks.scenario import OWN, prepare
 from oboro.errors import ColumnError, UsageError
@@ -151,11 +151,11 @@ def test_who_fits_a_description_is_what_its_words_say(
         {n: Column.of([*(row[i] for row in labels), *RELEASED[n]]) for i, n in enumerate(("age", "job"))},
         len(labels) + 8,
     )
-    view = View.of(original, released, ["age", "job"])
+    view = AttackerView.of(original, released, ["age", "job"])
     low, high, entries = view.records(np.arange(len(labels)))
-    described = Described(low, high, entries, np.ones(low.shape, bool))
+    described = Descriptions(low, high, entries, np.ones(low.shape, bool))
     found = view.people.fitting(described)
-    with patch.multiple("oboro.attacks.described_people", FIRST=3, AT_ONCE=2):  # a few people at a time find the same
+    with patch.multiple("oboro.attacks.known_people", FIRST=3, AT_ONCE=2):  # a few people at a time find the same
         np.testing.assert_array_equal(view.people.fitting(described), found)
     for count, (age, job) in zip(found, labels, strict=True):
         fits = [a in LIKES["age"][age] and j in LIKES["job"][job] for a, j in persons]
@@ -166,7 +166,7 @@ def test_who_fits_a_description_is_what_its_words_say(
 @given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abc")), min_size=2, max_size=25), st.booleans())
 def test_the_nearest_class_has_the_least_distance(rows: list[tuple[int, str]], leave_out: bool) -> None:
     original = Dataset.of({"x": [*(x for x, _ in rows), 0, 9], "c": [*(c for _, c in rows), "a", "b"]})
-    view = View.of(original, original, ["x", "c"])
+    view = AttackerView.of(original, original, ["x", "c"])
     classes = view.classes()
     labels = classes.groups.labels
     own = labels.astype(np.int64) if leave_out else np.full(original.rows, -1)
@@ -195,7 +195,7 @@ def test_whole_blocks_of_classes_are_passed_over_without_missing_the_nearest(
     names = ["age", "job", "town"]
     original = Dataset({n: Column.of([row[i] for row in rows]) for i, n in enumerate(names)}, len(rows))
     released = Dataset({n: Column.of([row[i] for row in labels]) for i, n in enumerate(names)}, len(labels))
-    view = View.of(original, released, names)
+    view = AttackerView.of(original, released, names)
     classes = view.classes()
     places = view.people.at(np.arange(len(rows)), np.arange(3))
     found = view.nearest(places, classes, np.full(len(rows), -1), np.random.default_rng(0))
@@ -203,10 +203,10 @@ def test_whole_blocks_of_classes_are_passed_over_without_missing_the_nearest(
     for person, place in enumerate(places):
         costs = [
             sum(
-                (1 - low[r, j] if axis.fits[int(place[j]), entries[r, j]] else 1.0)
-                if axis.kind == FITS
-                else _cost.py_func(axis.kind, place[j], low[r, j], high[r, j])
-                for j, axis in enumerate(view.axes)
+                (1 - low[r, j] if comparison.fits[int(place[j]), entries[r, j]] else 1.0)
+                if comparison.kind == FITS
+                else _cost.py_func(comparison.kind, place[j], low[r, j], high[r, j])
+                for j, comparison in enumerate(view.comparisons)
             )
             for r in range(len(labels))
         ]
@@ -219,7 +219,7 @@ def test_a_guess_among_equals_is_fair() -> None:
     original = Dataset.of({"x": [0, 10] * 2000})
     released = Dataset.of({"x": [0, 0, 0, 10]})
     middle = Dataset.of({"x": [5] * 4000})
-    view = View.of(original, released, ["x"])
+    view = AttackerView.of(original, released, ["x"])
     classes = view.classes()
     places = view.others(middle).at(np.arange(4000), np.arange(1))
     found = view.nearest(places, classes, np.full(4000, -1), np.random.default_rng(1))
@@ -230,7 +230,7 @@ def test_a_guess_among_equals_is_fair() -> None:
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=40), st.integers(0, 99))
 def test_members_of_classes_are_found_by_number(labels: list[int], seed: int) -> None:
     table = Dataset.of({"x": labels})
-    classes = View.of(table, table, ["x"]).classes()
+    classes = AttackerView.of(table, table, ["x"]).classes()
     rng = np.random.default_rng(seed)
     chosen = rng.integers(len(classes), size=12)
     number = (rng.random(12) * classes.groups.sizes[chosen]).astype(np.int64)
@@ -241,9 +241,9 @@ def test_members_of_classes_are_found_by_number(labels: list[int], seed: int) ->
 
 def test_a_pick_is_fair_and_never_ones_own() -> None:
     table = Dataset.of({"x": [0, 0, 0, 1]})
-    scene = prepare(table, table, ["x"], [], None, None, True, 10, np.random.default_rng(0))
+    scenario = prepare(table, table, ["x"], [], None, None, True, 10, np.random.default_rng(0))
     for own in range(3):
-        picked = _pick(scene, scene.classes, np.zeros(3000, np.int64), np.full(3000, own))
+        picked = _pick(scenario, scenario.classes, np.zeros(3000, np.int64), np.full(3000, own))
         shares = np.bincount(picked, minlength=4) / 3000
         assert shares[own] == shares[3] == 0
         assert shares[[row for row in range(3) if row != own]] == pytest.approx([0.5, 0.5], abs=0.04)
@@ -271,9 +271,9 @@ def test_labels_of_a_hierarchy_reach_what_stands_under_them_however_large(
     tree = HierarchySpec.model_validate({"tree": TREE}).build("x", original["x"])
     for largest in (0, 1000):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("oboro.attacks.comparison_axis.LARGEST_TABLE", largest)
-            view = View.of(original, released, ["x"], {"x": tree})
-        described = Described(*view.records(np.arange(len(labels))), np.ones((len(labels), 1), bool))
+            patch.setattr("oboro.attacks.column_comparison.LARGEST_TABLE", largest)
+            view = AttackerView.of(original, released, ["x"], {"x": tree})
+        described = Descriptions(*view.records(np.arange(len(labels))), np.ones((len(labels), 1), bool))
         found = view.people.fitting(described)
         expected = [min(3, sum(person in UNDER[label] for person in persons)) for label in labels]
         assert found.tolist() == expected
@@ -281,11 +281,11 @@ def test_labels_of_a_hierarchy_reach_what_stands_under_them_however_large(
 
 def test_of_columns_that_are_not_used_nothing_counts() -> None:
     data = people(300)
-    view = View.of(data, data, ["age", "zip", "sex"])
+    view = AttackerView.of(data, data, ["age", "zip", "sex"])
     rows = np.random.default_rng(0).integers(300, size=60)
     used = np.random.default_rng(1).random((60, 3)) < 0.5
     used[:, 2] |= ~used.any(axis=1)
-    found = view.people.fitting(Described(*view.records(rows), used))
+    found = view.people.fitting(Descriptions(*view.records(rows), used))
     texts = [data[name].decode().to_pylist() for name in ("age", "zip", "sex")]
     for row, use, count in zip(rows, used, found, strict=True):
         fits = [all(texts[j][i] == texts[j][row] for j in np.flatnonzero(use)) for i in range(300)]

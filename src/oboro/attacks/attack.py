@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from oboro.attacks.attacker_view import Classes, View
+from oboro.attacks.attacker_view import AttackerView, ReleasedClasses
 from oboro.attacks.inference import guess_by
 from oboro.attacks.plain_hashes import guess_hashes
 from oboro.attacks.rates import Attack, Rate
 from oboro.attacks.row_order import count_rows
-from oboro.attacks.scenario import MOST_COLUMNS, OWN, Scene, prepare
+from oboro.attacks.scenario import MOST_COLUMNS, OWN, AttackScenario, prepare
 from oboro.attacks.singling_out import singling_out
 from oboro.errors import ColumnError, UsageError, listing
 from oboro.table.dataset import Dataset
@@ -66,13 +66,13 @@ def attack(
     hashed = guess_hashes(before, after, attempts, rng)
     if not quasi and not others:
         return hashed
-    scene = prepare(before, after, quasi, others, hierarchies, outside, paired, attempts, rng)
-    said, every = scene.understood(quasi), scene.understood(scene.view.names)
-    found = singling_out(scene, said, "quasi") if said else []
+    scenario = prepare(before, after, quasi, others, hierarchies, outside, paired, attempts, rng)
+    said, every = scenario.understood(quasi), scenario.understood(scenario.view.names)
+    found = singling_out(scenario, said, "quasi") if said else []
     if len(every) > len(said):
-        found += singling_out(scene, every, "any")
-    found += _by_what_is_known(scene, quasi, sensitive) if quasi else []
-    return found + hashed + count_rows(before, after, scene.owners, attempts, rng)
+        found += singling_out(scenario, every, "any")
+    found += _by_what_is_known(scenario, quasi, sensitive) if quasi else []
+    return found + hashed + count_rows(before, after, scenario.owners, attempts, rng)
 
 
 def _others(before: Dataset, after: Dataset, quasi: Sequence[str], sensitive: Sequence[str]) -> list[str]:
@@ -84,15 +84,15 @@ def _others(before: Dataset, after: Dataset, quasi: Sequence[str], sensitive: Se
     return [*secret, *(name for name in rest if name in telling)]
 
 
-def _by_what_is_known(scene: Scene, quasi: Sequence[str], sensitive: Sequence[str]) -> list[Attack]:
+def _by_what_is_known(scenario: AttackScenario, quasi: Sequence[str], sensitive: Sequence[str]) -> list[Attack]:
     """Linkability, inference and record linkage: whoever knows the quasi-identifiers looks for the nearest record."""
     found = []
-    known = _Neighbours.of(scene, list(quasi), scene.classes)
+    known = _Neighbours.of(scenario, list(quasi), scenario.classes)
     if len(quasi) > 1:
-        found.append(_linkability(scene, *_halves(scene.view.original, quasi)))
-    found += [_inference(scene, known, name) for name in sensitive]
-    if scene.owners is not None:
-        found.append(_record_linkage(scene, known))
+        found.append(_linkability(scenario, *_halves(scenario.view.original, quasi)))
+    found += [_inference(scenario, known, name) for name in sensitive]
+    if scenario.owners is not None:
+        found.append(_record_linkage(scenario, known))
     return found
 
 
@@ -111,8 +111,8 @@ def _require(original: Dataset, released: Dataset, names: Sequence[str], attempt
 class _Neighbours:
     """For each person attacked the class of released records most like them; for the control the same."""
 
-    view: View
-    classes: Classes
+    view: AttackerView
+    classes: ReleasedClasses
     people: np.ndarray  # original rows that are attacked
     own: np.ndarray  # their released rows, −1 where not known
     found: np.ndarray  # classes
@@ -121,40 +121,40 @@ class _Neighbours:
     control_is: str
 
     @staticmethod
-    def of(scene: Scene, names: Sequence[str], classes: Classes | None = None) -> _Neighbours:
-        view, at = scene.view.select(names), scene.view.at(names)
-        classes = scene.alike(names) if classes is None else classes
-        people = scene.targets if scene.owners is None else scene.owners[scene.targets]
-        own = np.full(people.size, -1) if scene.owners is None else scene.targets
+    def of(scenario: AttackScenario, names: Sequence[str], classes: ReleasedClasses | None = None) -> _Neighbours:
+        view, at = scenario.view.select(names), scenario.view.at(names)
+        classes = scenario.alike(names) if classes is None else classes
+        people = scenario.targets if scenario.owners is None else scenario.owners[scenario.targets]
+        own = np.full(people.size, -1) if scenario.owners is None else scenario.targets
         nobody = np.full(people.size, -1)
-        places = scene.view.people.at(people, at)
-        found = view.nearest(places, classes, nobody, scene.rng)
+        places = scenario.view.people.at(people, at)
+        found = view.nearest(places, classes, nobody, scenario.rng)
         there = _Neighbours(view, classes, people, own, found, None, None, "")
-        if scene.outside is not None:
-            rows = scene.control_rows
-            nearest = view.nearest(scene.outside.at(rows, at), classes, np.full(rows.size, -1), scene.rng)
-            return replace(there, control_people=rows, control=nearest, control_is=scene.outside_is)
-        if scene.owners is not None:
-            without = view.nearest(places, classes, classes.groups.labels[own].astype(np.int64), scene.rng)
+        if scenario.outside is not None:
+            rows = scenario.control_rows
+            nearest = view.nearest(scenario.outside.at(rows, at), classes, np.full(rows.size, -1), scenario.rng)
+            return replace(there, control_people=rows, control=nearest, control_is=scenario.outside_is)
+        if scenario.owners is not None:
+            without = view.nearest(places, classes, classes.groups.labels[own].astype(np.int64), scenario.rng)
             return replace(there, control=without, control_is=OWN)
         return there
 
 
-def _record_linkage(scene: Scene, known: _Neighbours) -> Attack:
+def _record_linkage(scenario: AttackScenario, known: _Neighbours) -> Attack:
     """Take the nearest record; of several one by chance. The control is a guess among all records."""
-    picked = _pick(scene, known.classes, known.found, np.full(known.found.size, -1))
-    by_chance = scene.rng.integers(scene.view.released.rows, size=known.own.size)
+    picked = _pick(scenario, known.classes, known.found, np.full(known.found.size, -1))
+    by_chance = scenario.rng.integers(scenario.view.released.rows, size=known.own.size)
     found, control = (Rate(int((guess == known.own).sum()), known.own.size) for guess in (picked, by_chance))
     return Attack(
-        "record_linkage", "linkability", RECORD, known.view.names, found, control, CHANCE, note=scene.linking_note
+        "record_linkage", "linkability", RECORD, known.view.names, found, control, CHANCE, note=scenario.linking_note
     )
 
 
-def _pick(scene: Scene, classes: Classes, chosen: np.ndarray, without: np.ndarray) -> np.ndarray:
+def _pick(scenario: AttackScenario, classes: ReleasedClasses, chosen: np.ndarray, without: np.ndarray) -> np.ndarray:
     """One released row of each chosen class, by chance, never the row `without`; −1 where there is no class."""
     labels, sizes = classes.groups.labels, classes.groups.sizes[chosen]
     mine = (without >= 0) & (labels[np.maximum(without, 0)] == chosen)
-    number = (scene.rng.random(chosen.size) * (sizes - mine)).astype(np.int64)
+    number = (scenario.rng.random(chosen.size) * (sizes - mine)).astype(np.int64)
     picked, last = classes.members(np.tile(np.maximum(chosen, 0), 2), np.concatenate([number, sizes - 1])).reshape(
         2, -1
     )
@@ -176,14 +176,14 @@ def _halves(data: Dataset, names: Sequence[str]) -> tuple[list[str], list[str]]:
     return halves
 
 
-def _linkability(scene: Scene, first: Sequence[str], second: Sequence[str]) -> Attack:
+def _linkability(scenario: AttackScenario, first: Sequence[str], second: Sequence[str]) -> Attack:
     """Both halves of what is known look for their record; they are linked if they find the same."""
-    halves = [_Neighbours.of(scene, half) for half in (first, second)]
-    nobody = np.full(scene.targets.size, -1)
-    found = _linked(*(_pick(scene, half.classes, half.found, nobody) for half in halves))
-    control, is_ = _control_linked(scene, halves[0], halves[1])
+    halves = [_Neighbours.of(scenario, half) for half in (first, second)]
+    nobody = np.full(scenario.targets.size, -1)
+    found = _linked(*(_pick(scenario, half.classes, half.found, nobody) for half in halves))
+    control, is_ = _control_linked(scenario, halves[0], halves[1])
     note = "; ".join(
-        filter(None, [HALVES.format(first=" + ".join(first), second=" + ".join(second)), scene.linking_note])
+        filter(None, [HALVES.format(first=" + ".join(first), second=" + ".join(second)), scenario.linking_note])
     )
     return Attack("linkability", "linkability", LINK, (*first, *second), found, control, is_, note=note)
 
@@ -191,13 +191,13 @@ def _linkability(scene: Scene, first: Sequence[str], second: Sequence[str]) -> A
 HALVES = "one half: {first}; the other: {second}"
 
 
-def _control_linked(scene: Scene, first: _Neighbours, second: _Neighbours) -> tuple[Rate, str]:
+def _control_linked(scenario: AttackScenario, first: _Neighbours, second: _Neighbours) -> tuple[Rate, str]:
     if first.control is None or second.control is None:
-        draws = scene.rng.integers(scene.view.released.rows, size=(2, first.people.size))
+        draws = scenario.rng.integers(scenario.view.released.rows, size=(2, first.people.size))
         return _linked(draws[0], draws[1]), CHANCE
     without = first.own if first.control_people is None else np.full(first.control.size, -1)
     pairs = ((first.classes, first.control), (second.classes, second.control))
-    return _linked(*(_pick(scene, classes, found, without) for classes, found in pairs)), first.control_is
+    return _linked(*(_pick(scenario, classes, found, without) for classes, found in pairs)), first.control_is
 
 
 def _linked(one: np.ndarray, other: np.ndarray) -> Rate:
@@ -207,17 +207,17 @@ def _linked(one: np.ndarray, other: np.ndarray) -> Rate:
 # Inference ------------------------------------------------------------------------------------------------------------
 
 
-def _inference(scene: Scene, known: _Neighbours, secret: str) -> Attack:
+def _inference(scenario: AttackScenario, known: _Neighbours, secret: str) -> Attack:
     """Guess the secret of each person as the most frequent (numbers: the median) in the class most like them."""
-    before, after = scene.view.original[secret], scene.view.released[secret]
+    before, after = scenario.view.original[secret], scenario.view.released[secret]
     guesser = guess_by(before, after, known.classes)
     truth = guesser.truth(before, known.people)
     found = guesser.right(guesser.guess(known.found, np.full(known.found.size, -1)), truth)
     usual = guesser.right(guesser.usual(truth.size), truth)
     if known.control is None:
         control, is_ = usual, USUAL
-    elif known.control_people is not None and scene.outside_table is not None:
-        theirs = guesser.truth(scene.outside_table[secret], known.control_people)
+    elif known.control_people is not None and scenario.outside_table is not None:
+        theirs = guesser.truth(scenario.outside_table[secret], known.control_people)
         guesses = guesser.guess(known.control, np.full(known.control.size, -1))
         control, is_ = guesser.right(guesses, theirs), known.control_is
     else:
@@ -234,5 +234,5 @@ def _inference(scene: Scene, known: _Neighbours, secret: str) -> Attack:
         control,
         is_,
         secret=secret,
-        note=scene.note,
+        note=scenario.note,
     )

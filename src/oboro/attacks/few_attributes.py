@@ -8,9 +8,9 @@ from itertools import combinations
 
 import numpy as np
 
-from oboro.attacks.comparison_axis import Axis
-from oboro.attacks.described_people import Described, People
+from oboro.attacks.column_comparison import ColumnComparison
 from oboro.attacks.kernels import SPAN
+from oboro.attacks.known_people import Descriptions, KnownPeople
 from oboro.attacks.rates import Rate
 from oboro.table.dataset import Dataset
 from oboro.table.special_uniques import special_uniques
@@ -103,13 +103,15 @@ def _drawn(table: Dataset, names: Sequence[str], rng: np.random.Generator) -> _F
     single = np.column_stack([column.counts[column.codes[rows]] == 1 for column in columns.values()])
     codes = np.column_stack([column.codes[rows] for column in columns.values()]).astype(np.float64)
     places = [np.arange(len(column.values), dtype=np.float64) for column in columns.values()]
-    people = People.of([Axis(SPAN, at, at, at) for at in places], Dataset(columns, table.rows), names, places)
+    people = KnownPeople.of(
+        [ColumnComparison(SPAN, at, at, at) for at in places], Dataset(columns, table.rows), names, places
+    )
     pairs = list(combinations(range(len(names)), 2))
     used = np.zeros((len(pairs), rows.size, len(names)), bool)
     for one, pair in zip(used, pairs, strict=True):
         one[:, pair] = True
     said = np.tile(codes, (len(pairs), 1))
-    described = Described(said, said, said.astype(np.int32), used.reshape(said.shape))
+    described = Descriptions(said, said, said.astype(np.int32), used.reshape(said.shape))
     alone = people.fitting(described).reshape(len(pairs), rows.size) == 1
     parts: dict[tuple[str, ...], np.ndarray] = {(name,): single[:, j] for j, name in enumerate(names)}
     parts |= {

@@ -11,34 +11,34 @@ from typing import ClassVar
 import numpy as np
 import pyarrow.compute as pc
 
-from oboro.attacks.attacker_view import Classes
+from oboro.attacks.attacker_view import ReleasedClasses
 from oboro.attacks.rates import Rate
 from oboro.table.dataset import Column
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.labels.starred_values import is_star, plain_numbers
 from oboro.table.value_counts import tally
 
-__all__ = ["Categories", "Numbers", "guess_by"]
+__all__ = ["CategoryGuesser", "NumberGuesser", "guess_by"]
 
 NONE = -2  # no guess
 FEW_VALUES = 20
 TOLERANCE = 0.05
 
 
-def guess_by(before: Column, after: Column, classes: Classes) -> Numbers | Categories:
+def guess_by(before: Column, after: Column, classes: ReleasedClasses) -> NumberGuesser | CategoryGuesser:
     """The way of guessing that fits a column."""
     numbers = plain_numbers(before), plain_numbers(after)
     if numbers[0] is not None and numbers[1] is not None and len(before.values) > FEW_VALUES:
-        return Numbers(numbers[1], after, classes)
-    return Categories(before, after, classes)
+        return NumberGuesser(numbers[1], after, classes)
+    return CategoryGuesser(before, after, classes)
 
 
-class Categories:
+class CategoryGuesser:
     """The most frequent value of each class, and the next for when one's own record is left out."""
 
     numeric: ClassVar[bool] = False
 
-    def __init__(self, before: Column, after: Column, classes: Classes) -> None:
+    def __init__(self, before: Column, after: Column, classes: ReleasedClasses) -> None:
         after = after.tidy()
         stars = is_star(after)
         self.values, self.codes, self.labels = before.values, after.codes, classes.groups.labels
@@ -79,12 +79,12 @@ class Categories:
         return Rate(int((guess == truth).sum()), int(truth.size))
 
 
-class Numbers:
+class NumberGuesser:
     """The lower median of each class, without one's own record if asked; missing is the greatest. O(rows · log rows)."""
 
     numeric: ClassVar[bool] = True
 
-    def __init__(self, numbers: np.ndarray, after: Column, classes: Classes) -> None:
+    def __init__(self, numbers: np.ndarray, after: Column, classes: ReleasedClasses) -> None:
         self.labels, self.codes = classes.groups.labels, after.codes
         stars = is_star(after)
         self.known = ~stars  # by entry

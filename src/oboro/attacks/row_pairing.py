@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from oboro.attacks.attacker_view import View
-from oboro.attacks.comparison_axis import Axis
+from oboro.attacks.attacker_view import AttackerView
+from oboro.attacks.column_comparison import ColumnComparison
 from oboro.attacks.kernels import FITS, NUMBER
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
@@ -33,17 +33,17 @@ def correspond(
     rng = np.random.default_rng(0)
     rows = np.sort(rng.choice(original.rows, min(LOOKED_AT, original.rows), replace=False))
     both = original.take(rows), released.take(rows)
-    view = View.of(*both, [name for name in names if name in original and name in released], hierarchies)
+    view = AttackerView.of(*both, [name for name in names if name in original and name in released], hierarchies)
     other = rng.permutation(rows.size)
     scores = []
-    for name, axis in zip(view.names, view.axes, strict=True):
-        places, codes = axis.places[view.original[name].codes], view.released[name].codes
+    for name, comparison in zip(view.names, view.comparisons, strict=True):
+        places, codes = comparison.places[view.original[name].codes], view.released[name].codes
         values = view.original[name].codes
-        fit = [float(_fits(axis, side, codes).mean()) for side in (places, places[other])]
+        fit = [float(_fits(comparison, side, codes).mean()) for side in (places, places[other])]
         follow = [_follows(side, codes) for side in (values, values[other])]
         scores += [(here - there) / (1 - there) for here, there in (fit, follow) if there < TELLING]
-        if axis.kind == NUMBER:
-            near, far = (_distance(axis, side, codes) for side in (places, places[other]))
+        if comparison.kind == NUMBER:
+            near, far = (_distance(comparison, side, codes) for side in (places, places[other]))
             scores.append(1 - near / far if far > 0 else 0.0)
     return max(scores, default=1.0) >= ENOUGH
 
@@ -55,17 +55,17 @@ def _follows(values: np.ndarray, codes: np.ndarray) -> float:
     return float(np.maximum.reduceat(counts, starts).sum() / codes.size) if codes.size else 1.0
 
 
-def _distance(axis: Axis, places: np.ndarray, codes: np.ndarray) -> float:
+def _distance(comparison: ColumnComparison, places: np.ndarray, codes: np.ndarray) -> float:
     """The mean distance to the middle of what was released; where either is missing or `*` it tells nothing."""
     with np.errstate(invalid="ignore"):  # from −∞ to ∞
-        gaps = np.abs(places - (axis.low[codes] + axis.high[codes]) / 2)
+        gaps = np.abs(places - (comparison.low[codes] + comparison.high[codes]) / 2)
     known = gaps[np.isfinite(gaps)]
     return float(known.mean()) if known.size else 0.0
 
 
-def _fits(axis: Axis, places: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    if axis.kind == FITS:
-        return np.asarray(axis.fits[places.astype(np.int64), codes] != 0)
-    low, high = axis.low[codes], axis.high[codes]
+def _fits(comparison: ColumnComparison, places: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    if comparison.kind == FITS:
+        return np.asarray(comparison.fits[places.astype(np.int64), codes] != 0)
+    low, high = comparison.low[codes], comparison.high[codes]
     within = (low <= places + 1e-9) & (places - 1e-9 <= high)
     return np.asarray(within | np.isneginf(low) | (np.isnan(places) & np.isnan(low)))

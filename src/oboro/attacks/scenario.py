@@ -8,14 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
-from oboro.attacks.attacker_view import Classes, View
-from oboro.attacks.described_people import People
+from oboro.attacks.attacker_view import AttackerView, ReleasedClasses
+from oboro.attacks.known_people import KnownPeople
 from oboro.errors import ColumnError, listing
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.row_origins import same_rows
 
-__all__ = ["OWN", "Scene", "prepare"]
+__all__ = ["OWN", "AttackScenario", "prepare"]
 
 MOST_CLASSES = 200_000  # of more, those of as many random records are searched for the nearest one
 BUDGET = 200_000_000  # cells looked at by one search for the nearest records: a fraction of a second
@@ -30,11 +30,11 @@ LEFT_OUT = "{count} people of the original table of whom no record was released"
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class AttackScenario:
     """Both tables as an attacker sees them. Released record i is that of person `owners[i]`, if that is known."""
 
-    view: View
-    classes: Classes
+    view: AttackerView
+    classes: ReleasedClasses
     """The released records by their quasi-identifiers; of very many classes a part, those of the targets among them."""
     owners: np.ndarray | None
     targets: np.ndarray
@@ -43,7 +43,7 @@ class Scene:
     """Released rows whose classes are searched where there are too many; None: all are, however many."""
     gone: np.ndarray | None
     """Which people of the original have no record in the release; None where it is not known, or nobody is gone."""
-    outside: People | None
+    outside: KnownPeople | None
     outside_table: Dataset | None
     outside_is: str
     attempts: int
@@ -58,7 +58,7 @@ class Scene:
         return "; ".join(filter(None, [self.note, EASIER if len(self.classes) < len(self.classes.groups) else ""]))
 
     @cached_property
-    def inside(self) -> People:
+    def inside(self) -> KnownPeople:
         """People who are in the release (all, where it is not known)."""
         return self.view.people if self.gone is None else self.view.people.take(np.flatnonzero(~self.gone))
 
@@ -72,7 +72,7 @@ class Scene:
         count = 0 if self.outside is None else len(self.outside)
         return self.rng.permutation(count)[: self.targets.size]
 
-    def alike(self, names: Sequence[str]) -> Classes:
+    def alike(self, names: Sequence[str]) -> ReleasedClasses:
         """The released records by some columns."""
         return self.view.select(names).classes(self.searched, MOST_CLASSES)
 
@@ -91,11 +91,11 @@ def prepare(
     paired: bool,
     attempts: int,
     rng: np.random.Generator,
-) -> Scene:
+) -> AttackScenario:
     """Find the control group, and what part of the release is searched for the nearest record."""
     owners = _owners(original, released) if paired else None
     names = list(dict.fromkeys([*quasi, *others]))
-    view = View.of(original, released, names, hierarchies, owners, quasi)
+    view = AttackerView.of(original, released, names, hierarchies, owners, quasi)
     gone = _gone(original, released, owners)
     outside, table, is_ = _outside(view, gone, control)
     asked = view.select(list(quasi) or names[:1])  # without quasi-identifiers nobody asks for the nearest
@@ -110,7 +110,9 @@ def prepare(
     strange = _strange(view, quasi)
     part = SAMPLED.format(part=f"{len(classes):,}", whole=f"{len(classes.groups):,}")
     note = "; ".join(filter(None, [strange, part if len(classes) < len(classes.groups) else ""]))
-    return Scene(view, classes, owners, targets, searched, gone, outside, table, is_, attempts, rng, strange, note)
+    return AttackScenario(
+        view, classes, owners, targets, searched, gone, outside, table, is_, attempts, rng, strange, note
+    )
 
 
 SAMPLED = "the nearest records are looked for in {part} of {whole} classes, each person's own among them"
@@ -120,16 +122,16 @@ EASIER = "among fewer records each is easier to link, so that the rate of the wh
 STRANGE = "labels that are not understood fit nobody, so that attacks look weaker than they are: {columns}"
 
 
-def _strange(view: View, quasi: Sequence[str]) -> str:
+def _strange(view: AttackerView, quasi: Sequence[str]) -> str:
     """Which columns hold labels that nothing explains, and in how many of the released records."""
     parts = {name: _strange_part(view, name) for name in quasi}
     found = [f"{name} ({part:.2%})" for name, part in parts.items() if part]
     return STRANGE.format(columns=", ".join(found)) if found else ""
 
 
-def _strange_part(view: View, name: str) -> float:
+def _strange_part(view: AttackerView, name: str) -> float:
     counts = view.released[name].counts
-    return float(counts[view.axes[view.names.index(name)].nobody].sum() / max(1, counts.sum()))
+    return float(counts[view.comparisons[view.names.index(name)].nobody].sum() / max(1, counts.sum()))
 
 
 def _owners(original: Dataset, released: Dataset) -> np.ndarray | None:
@@ -145,7 +147,9 @@ def _gone(original: Dataset, released: Dataset, owners: np.ndarray | None) -> np
     return out if out.any() else None
 
 
-def _outside(view: View, gone: np.ndarray | None, control: Dataset | None) -> tuple[People | None, Dataset | None, str]:
+def _outside(
+    view: AttackerView, gone: np.ndarray | None, control: Dataset | None
+) -> tuple[KnownPeople | None, Dataset | None, str]:
     if control is not None:
         if lacking := [name for name in view.names if name not in control]:
             raise ColumnError(f"control: the control group has no column {listing(lacking)}; it has {listing(control)}")

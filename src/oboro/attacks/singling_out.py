@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from oboro.attacks.attacker_view import View
-from oboro.attacks.described_people import Described, People
+from oboro.attacks.attacker_view import AttackerView
 from oboro.attacks.kernels import NUMBER
+from oboro.attacks.known_people import Descriptions, KnownPeople
 from oboro.attacks.rates import Attack, Rate
-from oboro.attacks.scenario import Scene
+from oboro.attacks.scenario import AttackScenario
 from oboro.table.labels.starred_values import is_star
 
 __all__ = ["singling_out"]
@@ -30,27 +30,27 @@ MIXED = "as many descriptions put together from the values of different released
 DRAWN = "as many descriptions by another value of the same column, of numbers the next one"
 
 
-def singling_out(scene: Scene, names: Sequence[str], scope: str) -> list[Attack]:
+def singling_out(scenario: AttackScenario, names: Sequence[str], scope: str) -> list[Attack]:
     """The three attacks over some columns; those that make no guess at all are reported with nothing tried."""
-    view = scene.view.select(names)
+    view = scenario.view.select(names)
     several = len(names) if scope == "quasi" else min(SEVERAL, len(names))
-    made = [("univariate", ONE, *_univariate(scene, names))]
-    made.append(("multivariate", MANY, *_multivariate(scene, names, several, tails=False)))
-    if any(axis.kind == NUMBER for axis in view.axes):
-        made.append(("tails", TAILS, *_multivariate(scene, names, several, tails=True)))
+    made = [("univariate", ONE, *_univariate(scenario, names))]
+    made.append(("multivariate", MANY, *_multivariate(scenario, names, several, tails=False)))
+    if any(comparison.kind == NUMBER for comparison in view.comparisons):
+        made.append(("tails", TAILS, *_multivariate(scenario, names, several, tails=True)))
     out = []
     for kind, meaning, described, rows in made:
-        described = described.among(scene.view.at(names), len(scene.view.names))
-        counts = scene.inside.fitting(described)
+        described = described.among(scenario.view.at(names), len(scenario.view.names))
+        counts = scenario.inside.fitting(described)
         found = _ones(counts)
-        control, is_, note = _control(scene, kind, described, rows, counts)
-        said = "; ".join(filter(None, [scene.strange, note]))
+        control, is_, note = _control(scenario, kind, described, rows, counts)
+        said = "; ".join(filter(None, [scenario.strange, note]))
         name = f"singling_out_{kind}_{scope}"
         out.append(Attack(name, QUESTION, meaning, tuple(names), found, control, is_, note=said))
     return out
 
 
-def _alone(people: People, described: Described) -> Rate:
+def _alone(people: KnownPeople, described: Descriptions) -> Rate:
     """How many descriptions fit exactly one of all these people."""
     return _ones(people.fitting(described))
 
@@ -63,71 +63,77 @@ def _ones(counts: np.ndarray) -> Rate:
 
 
 def _control(
-    scene: Scene, kind: str, described: Described, rows: np.ndarray, counts: np.ndarray
+    scenario: AttackScenario, kind: str, described: Descriptions, rows: np.ndarray, counts: np.ndarray
 ) -> tuple[Rate, str, str]:
     """How often descriptions are right that no record of the person has helped with, what they were, and a note."""
-    if scene.owners is not None:
-        theirs = scene.view.people.each(scene.owners[rows], described)
+    if scenario.owners is not None:
+        theirs = scenario.view.people.each(scenario.owners[rows], described)
         return _ones(counts - theirs), OTHERS, ""
-    if scene.outside is not None:
-        return _outsiders(scene, scene.outside, described, _ones(counts))
+    if scenario.outside is not None:
+        return _outsiders(scenario, scenario.outside, described, _ones(counts))
     if kind == "univariate":
-        return _alone(scene.inside, _other_values(scene, described)), DRAWN, ""
-    return _alone(scene.inside, _mixed(described, scene.rng)), MIXED, ""
+        return _alone(scenario.inside, _other_values(scenario, described)), DRAWN, ""
+    return _alone(scenario.inside, _mixed(described, scenario.rng)), MIXED, ""
 
 
-def _outsiders(scene: Scene, outside: People, described: Described, found: Rate) -> tuple[Rate, str, str]:
+def _outsiders(
+    scenario: AttackScenario, outside: KnownPeople, described: Descriptions, found: Rate
+) -> tuple[Rate, str, str]:
     """The same descriptions among as many outsiders as there are people inside.
 
     In a smaller group more or fewer descriptions fit exactly one, by chance alone. If there are not enough outsiders, their
     rate is multiplied by how much higher the rate inside is among all than among as few; `tried` is then so many guesses
     as have the same error.
     """
-    count = min(len(scene.inside), len(outside))
-    there = _alone(_some(outside, count, scene.rng), described)
-    if count == len(scene.inside):
-        return there, scene.outside_is, ""
-    here = _alone(_some(scene.inside, count, scene.rng), described)
+    count = min(len(scenario.inside), len(outside))
+    there = _alone(_some(outside, count, scenario.rng), described)
+    if count == len(scenario.inside):
+        return there, scenario.outside_is, ""
+    here = _alone(_some(scenario.inside, count, scenario.rng), described)
     note = FEWER.format(count=f"{count:,}")
     share = min(1.0, (found.share or 0.0) * there.right / max(1, here.right))
     if not share:
-        return Rate(0, found.tried), scene.outside_is, note
+        return Rate(0, found.tried), scenario.outside_is, note
     tried = min(float(found.tried), 1 / (1 / there.right + 1 / max(1, here.right)) / share)
-    return Rate(round(share * tried), round(tried)), scene.outside_is, note
+    return Rate(round(share * tried), round(tried)), scenario.outside_is, note
 
 
 FEWER = "the control group has only {count} people; its rate of singling out is scaled to as many as were released"
 
 
-def _some(people: People, count: int, rng: np.random.Generator) -> People:
+def _some(people: KnownPeople, count: int, rng: np.random.Generator) -> KnownPeople:
     return people if count == len(people) else people.take(rng.choice(len(people), count, replace=False))
 
 
 # Descriptions ---------------------------------------------------------------------------------------------------------
 
 
-def _univariate(scene: Scene, names: Sequence[str]) -> tuple[Described, np.ndarray]:
+def _univariate(scenario: AttackScenario, names: Sequence[str]) -> tuple[Descriptions, np.ndarray]:
     """Every value that one released record has, and both ends of every column of numbers; drawn if there are many.
 
     With one record that each was made of.
     """
-    view = scene.view.select(names)
+    view = scenario.view.select(names)
     parts: list[np.ndarray] = []
-    for j, (name, axis) in enumerate(zip(names, view.axes, strict=True)):
+    for j, (name, comparison) in enumerate(zip(names, view.comparisons, strict=True)):
         single = np.flatnonzero((view.released[name].counts == 1) & ~is_star(view.released[name]))
-        single = single[~np.isinf(axis.low[single])]
-        parts.append(np.column_stack([np.full(single.size, j), axis.low[single], axis.high[single], single]))
-        real = np.flatnonzero(np.isfinite(axis.low) & np.isfinite(axis.high))
-        if axis.kind == NUMBER and real.size:
+        single = single[~np.isinf(comparison.low[single])]
+        parts.append(
+            np.column_stack([np.full(single.size, j), comparison.low[single], comparison.high[single], single])
+        )
+        real = np.flatnonzero(np.isfinite(comparison.low) & np.isfinite(comparison.high))
+        if comparison.kind == NUMBER and real.size:
             # The lowest label may be a range: whoever lies in or below it. Its own lower end is not known to outsiders.
-            first, last = real[axis.low[real].argmin()], real[axis.high[real].argmax()]
-            parts.append(np.array([[j, -np.inf, axis.high[first], first], [j, axis.low[last], np.inf, last]]))
+            first, last = real[comparison.low[real].argmin()], real[comparison.high[real].argmax()]
+            parts.append(
+                np.array([[j, -np.inf, comparison.high[first], first], [j, comparison.low[last], np.inf, last]])
+            )
     every = np.concatenate(parts)
-    chosen = every[scene.draw(len(every), scene.attempts)]
+    chosen = every[scenario.draw(len(every), scenario.attempts)]
     return _each(chosen, len(names)), _rows(view, chosen)
 
 
-def _rows(view: View, parts: np.ndarray) -> np.ndarray:
+def _rows(view: AttackerView, parts: np.ndarray) -> np.ndarray:
     """A released record that has the entry of each description. O(records) for each column."""
     out = np.zeros(len(parts), np.int64)
     for j in np.unique(parts[:, 0]).astype(np.int64):
@@ -141,27 +147,27 @@ def _rows(view: View, parts: np.ndarray) -> np.ndarray:
     return out
 
 
-def _each(parts: np.ndarray, columns: int) -> Described:
+def _each(parts: np.ndarray, columns: int) -> Descriptions:
     """Descriptions by one column: column, low, high, entry."""
     shape = (len(parts), columns)
     out = np.zeros(shape), np.zeros(shape), np.zeros(shape, np.int32), np.zeros(shape, bool)
     at = np.arange(len(parts)), parts[:, 0].astype(np.int64)
     out[0][at], out[1][at], out[2][at], out[3][at] = parts[:, 1], parts[:, 2], parts[:, 3], True
-    return Described(*out)
+    return Descriptions(*out)
 
 
-def _other_values(scene: Scene, described: Described) -> Described:
+def _other_values(scenario: AttackScenario, described: Descriptions) -> Descriptions:
     """Descriptions by one value each, with another value: of numbers the next that somebody could have, else any."""
     low, high, entries = described.low.copy(), described.high.copy(), described.entries.copy()
-    for j, (name, axis) in enumerate(zip(scene.view.names, scene.view.axes, strict=True)):
+    for j, (name, comparison) in enumerate(zip(scenario.view.names, scenario.view.comparisons, strict=True)):
         mine = np.flatnonzero(described.used[:, j])
-        if axis.kind == NUMBER:
+        if comparison.kind == NUMBER:
             for side in (low, high):
-                side[mine, j] = _next(np.unique(axis.places[~np.isnan(axis.places)]), side[mine, j])
+                side[mine, j] = _next(np.unique(comparison.places[~np.isnan(comparison.places)]), side[mine, j])
         else:
-            other = scene.rng.integers(len(scene.view.released[name].values), size=mine.size)
-            low[mine, j], high[mine, j], entries[mine, j] = axis.low[other], axis.high[other], other
-    return Described(low, high, entries, described.used)
+            other = scenario.rng.integers(len(scenario.view.released[name].values), size=mine.size)
+            low[mine, j], high[mine, j], entries[mine, j] = comparison.low[other], comparison.high[other], other
+    return Descriptions(low, high, entries, described.used)
 
 
 def _next(places: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -177,29 +183,31 @@ def _next(places: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.where(np.abs(near - moved) < step / 1000, near, moved)
 
 
-def _multivariate(scene: Scene, names: Sequence[str], several: int, *, tails: bool) -> tuple[Described, np.ndarray]:
+def _multivariate(
+    scenario: AttackScenario, names: Sequence[str], several: int, *, tails: bool
+) -> tuple[Descriptions, np.ndarray]:
     """What some released records say in `several` columns drawn for each, and which records those are."""
-    view = scene.view.select(names)
-    rows = scene.draw(view.released.rows, scene.attempts)
+    view = scenario.view.select(names)
+    rows = scenario.draw(view.released.rows, scenario.attempts)
     low, high, entries = view.records(rows)
-    order = scene.rng.random((rows.size, len(names))).argsort(axis=1)
+    order = scenario.rng.random((rows.size, len(names))).argsort(axis=1)
     used = order < several
     if tails:
-        for j, axis in enumerate(view.axes):
-            if axis.kind == NUMBER:
+        for j, comparison in enumerate(view.comparisons):
+            if comparison.kind == NUMBER:
                 known = low[np.isfinite(low[:, j]), j]
                 middle = float(np.median(known)) if known.size else 0.0
                 above = low[:, j] > middle
                 plain = np.isfinite(low[:, j]) & np.isfinite(high[:, j])
                 low[:, j] = np.where(plain & ~above, -np.inf, low[:, j])
                 high[:, j] = np.where(plain & above, np.inf, high[:, j])
-    return Described(low, high, entries, used), rows
+    return Descriptions(low, high, entries, used), rows
 
 
-def _mixed(described: Described, rng: np.random.Generator) -> Described:
+def _mixed(described: Descriptions, rng: np.random.Generator) -> Descriptions:
     """The same values in each column, each from another record."""
     low, high, entries = described.low.copy(), described.high.copy(), described.entries.copy()
     for j in range(low.shape[1]):
         order = rng.permutation(len(low))
         low[:, j], high[:, j], entries[:, j] = low[order, j], high[order, j], entries[order, j]
-    return Described(low, high, entries, described.used)
+    return Descriptions(low, high, entries, described.used)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.attacks.comparison_axis import axis
+from oboro.attacks.column_comparison import compare_columns
 from oboro.errors import UsageError, listing
 from oboro.recipe.release import bound_hierarchies
 from oboro.table.dataset import Column, Dataset
@@ -87,7 +87,7 @@ def explained(original: Dataset, released: Dataset, schema: Schema, rows: Rows |
     unclear = [
         name
         for name in schema.quasi
-        if name in released and axis(original[name], released[name], trees.get(name), rows).nobody.any()
+        if name in released and compare_columns(original[name], released[name], trees.get(name), rows).nobody.any()
     ]
     said = ((LACKING, lacking if added else []), (IMPLIED, list(found)), (UNCLEAR, unclear))
     notes = [text.format(columns=", ".join(names), added=", ".join(added)) for text, names in said if names]

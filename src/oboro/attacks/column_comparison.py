@@ -25,7 +25,7 @@ from oboro.table.row_origins import Rows
 from oboro.table.value_counts import Tally
 from oboro.table.values import Kind
 
-__all__ = ["Axis", "axis"]
+__all__ = ["ColumnComparison", "compare_columns"]
 
 LARGEST_TABLE = 20_000_000  # bytes of "fits or not" for one column with sets of values
 LEAST_DIGITS = 5
@@ -33,7 +33,7 @@ NOBODY = (9.0, 9.0)  # a range far from everybody: places lie between 0 and 1
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
+class ColumnComparison:
     """One column: a place for each original entry, a range (or a set) for each released entry."""
 
     kind: int
@@ -62,7 +62,9 @@ class Axis:
         return np.asarray(np.where(index < 0, unknown, self.places[np.maximum(index, 0)]))
 
 
-def axis(original: Column, released: Column, hierarchy: Hierarchy | None, rows: Rows | None = None) -> Axis:
+def compare_columns(
+    original: Column, released: Column, hierarchy: Hierarchy | None, rows: Rows | None = None
+) -> ColumnComparison:
     """How the values of one column are compared; `rows`: from which original row each released one came, if known.
 
     O(both dictionaries), with a logarithm where values are put in order; O(rows) where labels are explained by `rows`.
@@ -89,7 +91,7 @@ def _scaled(numbers: np.ndarray) -> tuple[float, float]:
     return low, high - low or 1.0
 
 
-def _points(before: np.ndarray, after: np.ndarray, recoded: RecodedColumn) -> Axis:
+def _points(before: np.ndarray, after: np.ndarray, recoded: RecodedColumn) -> ColumnComparison:
     """Numbers that are numbers in the release too; where each was rounded to one, that stands for all it was made of."""
     low, width = _scaled(before)
     places, line = (before - low) / width, (after - low) / width
@@ -98,7 +100,7 @@ def _points(before: np.ndarray, after: np.ndarray, recoded: RecodedColumn) -> Ax
     if fewer and recoded.behind is not None and np.unique(recoded.behind.codes).size == recoded.behind.codes.size:
         _from_behind(recoded.behind, places, ~np.isnan(line), first, last)
     ends = np.where(recoded.stars, -np.inf, first), np.where(recoded.stars, np.inf, last)
-    return Axis(NUMBER, places, *ends, scale=(low, width))
+    return ColumnComparison(NUMBER, places, *ends, scale=(low, width))
 
 
 def _from_behind(behind: Tally, places: np.ndarray, asked: np.ndarray, first: np.ndarray, last: np.ndarray) -> None:
@@ -109,7 +111,7 @@ def _from_behind(behind: Tally, places: np.ndarray, asked: np.ndarray, first: np
     last[several] = np.fmax.reduceat(under, starts)[several]
 
 
-def _ranges(numbers: np.ndarray, recoded: RecodedColumn) -> Axis:
+def _ranges(numbers: np.ndarray, recoded: RecodedColumn) -> ColumnComparison:
     """Numbers that were generalized: a label possible from the least to the greatest number under it."""
     low, width = _scaled(numbers)
     line = (numbers - low) / width
@@ -122,7 +124,7 @@ def _ranges(numbers: np.ndarray, recoded: RecodedColumn) -> Axis:
         if nobody.any() and recoded.behind is not None:
             _from_behind(recoded.behind, line, nobody, first, last)
     ends = np.where(recoded.stars, -np.inf, first), np.where(recoded.stars, np.inf, last)
-    return Axis(NUMBER, line, *ends, scale=(low, width))
+    return ColumnComparison(NUMBER, line, *ends, scale=(low, width))
 
 
 def _understood(original: Column, labels: Column, line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -135,7 +137,7 @@ def _understood(original: Column, labels: Column, line: np.ndarray) -> tuple[np.
     return np.where(nobody, NOBODY[0], first), np.where(nobody, NOBODY[1], last)
 
 
-def _spans(recoded: RecodedColumn) -> Axis:
+def _spans(recoded: RecodedColumn) -> ColumnComparison:
     """Categories in the order of their hierarchy, where every label possible from one rank to another."""
     values = len(recoded.original.values)
     order = np.lexsort([level.table for level in recoded.levels[1:]]) if len(recoded.levels) > 1 else np.arange(values)
@@ -143,7 +145,7 @@ def _spans(recoded: RecodedColumn) -> Axis:
     ranks[order] = np.arange(values)
     first, last = _ends(recoded, ranks, (-3.0, -4.0))
     first[recoded.stars], last[recoded.stars] = -1.0, values - 1.0  # also a value that nobody of the original has
-    return Axis(SPAN, ranks, first, last)
+    return ColumnComparison(SPAN, ranks, first, last)
 
 
 def _ends(recoded: RecodedColumn, places: np.ndarray, nobody: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
@@ -161,7 +163,7 @@ def _ends(recoded: RecodedColumn, places: np.ndarray, nobody: tuple[float, float
     return out
 
 
-def _sets(recoded: RecodedColumn) -> Axis:
+def _sets(recoded: RecodedColumn) -> ColumnComparison:
     """Categories among which sets are released: a table says which value fits which entry."""
     original, released = recoded.original, recoded.released
     found = possible_values(original, released, recoded.hierarchy)
@@ -181,4 +183,4 @@ def _sets(recoded: RecodedColumn) -> Axis:
         fits[ranks[recoded.behind.codes[edge]], label[edge]] = True
     size = np.maximum(1, fits.sum(axis=0))
     fits = np.vstack([fits, is_star(released)[None, :]])  # one more rank: a value that the original does not have
-    return Axis(FITS, ranks.astype(np.float64), 1.0 / size, 1.0 / size, fits.astype(np.uint8))
+    return ColumnComparison(FITS, ranks.astype(np.float64), 1.0 / size, 1.0 / size, fits.astype(np.uint8))

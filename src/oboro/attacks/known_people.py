@@ -1,4 +1,4 @@
-"""The people that descriptions are held against: all of them, whatever the size of the table.
+"""The people whom an attacker knows, and how many of them fit a description: all are asked, whatever the size of the table.
 
 Whether exactly one person fits a description cannot be told from a part of the table: who is alone there may have
 doubles elsewhere. So nobody is left out; but only those are looked at who fit the rarest word of the description.
@@ -13,19 +13,19 @@ from functools import cached_property
 import numpy as np
 
 from oboro.attacks import kernels
-from oboro.attacks.comparison_axis import Axis
+from oboro.attacks.column_comparison import ColumnComparison
 from oboro.kernels.grouping import occurrences
 from oboro.table.dataset import Dataset
 from oboro.table.large_arrays import memory
 
-__all__ = ["Described", "People", "tables"]
+__all__ = ["Descriptions", "KnownPeople", "tables"]
 
 AT_ONCE = 2000  # descriptions that people pass by: lists for every place grow with their square
 FIRST = 65_536  # people after whom the descriptions that three of them fit are taken off the lists; then after 4 times as many
 
 
 @dataclass(frozen=True, eq=False)
-class Described:
+class Descriptions:
     """Descriptions × columns: a range or an entry for each, and which columns a description uses."""
 
     low: np.ndarray
@@ -36,7 +36,7 @@ class Described:
     def __len__(self) -> int:
         return len(self.low)
 
-    def distinct(self) -> tuple[Described, np.ndarray]:
+    def distinct(self) -> tuple[Descriptions, np.ndarray]:
         """Each description once, and which of them each one is: of few categories many are drawn again and again."""
         columns = [np.where(self.used, side, side.dtype.type(0)) for side in (self.low, self.high, self.entries)]
         rows = np.hstack([np.ascontiguousarray(one).view(np.uint8) for one in (*columns, self.used)])
@@ -44,39 +44,41 @@ class Described:
         _, first, which = np.unique(whole, return_index=True, return_inverse=True)
         return self.take(first), which
 
-    def take(self, rows: np.ndarray) -> Described:
+    def take(self, rows: np.ndarray) -> Descriptions:
         """Some of them."""
-        return Described(self.low[rows], self.high[rows], self.entries[rows], self.used[rows])
+        return Descriptions(self.low[rows], self.high[rows], self.entries[rows], self.used[rows])
 
-    def among(self, columns: np.ndarray, width: int) -> Described:
+    def among(self, columns: np.ndarray, width: int) -> Descriptions:
         """The same as descriptions over `width` columns, of which these are `columns`."""
         shape = (len(self), width)
         out = [np.zeros(shape, side.dtype) for side in (self.low, self.high, self.entries, self.used)]
         for wide, side in zip(out, (self.low, self.high, self.entries, self.used), strict=True):
             wide[:, columns] = side
-        return Described(*out)
+        return Descriptions(*out)
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class KnownPeople:
     """Some columns of people as codes, and the place that each code stands for. 4 bytes for each cell."""
 
-    axes: tuple[Axis, ...]
+    comparisons: tuple[ColumnComparison, ...]
     codes: np.ndarray  # columns × people
     places: tuple[np.ndarray, ...]
 
     @staticmethod
-    def of(axes: Sequence[Axis], table: Dataset, names: Sequence[str], places: Sequence[np.ndarray]) -> People:
+    def of(
+        comparisons: Sequence[ColumnComparison], table: Dataset, names: Sequence[str], places: Sequence[np.ndarray]
+    ) -> KnownPeople:
         """The people of a table. O(people · columns)."""
         codes = memory(len(names) * table.rows, np.uint32).reshape(len(names), table.rows)
         for row, name in zip(codes, names, strict=True):
             row[:] = table[name].codes
-        return People(tuple(axes), codes, tuple(places))
+        return KnownPeople(tuple(comparisons), codes, tuple(places))
 
     def __len__(self) -> int:
         return int(self.codes.shape[1])
 
-    def take(self, rows: np.ndarray) -> People:
+    def take(self, rows: np.ndarray) -> KnownPeople:
         """Some of them."""
         return replace(self, codes=self.codes[:, rows])
 
@@ -88,15 +90,18 @@ class People:
     def _lines(self) -> tuple[_Line, ...]:
         return tuple(_Line.of(place, codes) for place, codes in zip(self.places, self.codes, strict=True))
 
-    def fitting(self, described: Described) -> np.ndarray:
+    def fitting(self, described: Descriptions) -> np.ndarray:
         """How many people fit each description, 3 for more. O(people) for each column that is the rarest of one."""
         once, which = described.distinct()
-        slices = [line.slices(axis, once, j) for j, (line, axis) in enumerate(zip(self._lines, self.axes, strict=True))]
+        slices = [
+            line.slices(comparison, once, j)
+            for j, (line, comparison) in enumerate(zip(self._lines, self.comparisons, strict=True))
+        ]
         counts = np.column_stack(
             [line.starts[last] - line.starts[first] for line, (first, last) in zip(self._lines, slices, strict=True)]
         )
         out = np.minimum(np.where(once.used, counts, len(self)).min(axis=1), kernels.MANY)
-        plain = np.array([axis.kind != kernels.FITS for axis in self.axes])
+        plain = np.array([comparison.kind != kernels.FITS for comparison in self.comparisons])
         asked = np.flatnonzero((once.used.sum(axis=1) > 1) | ~(once.used & plain).any(axis=1))
         rarest = self._rarest(np.where(once.used, counts, len(self) + 1)[asked])
         for column in np.unique(rarest):
@@ -106,13 +111,13 @@ class People:
                 out[rows] = self._counted(once.take(rows), int(column), first[rows], last[rows])
         return np.asarray(out[which])
 
-    def each(self, rows: np.ndarray, described: Described) -> np.ndarray:
+    def each(self, rows: np.ndarray, described: Descriptions) -> np.ndarray:
         """Whether the n-th of these people fits the n-th description. O(people · columns)."""
         out = np.ones(rows.size, bool)
-        for j, axis in enumerate(self.axes):
+        for j, comparison in enumerate(self.comparisons):
             place, low, high = self.places[j][self.codes[j, rows]], described.low[:, j], described.high[:, j]
-            if axis.kind == kernels.FITS:
-                fit = axis.fits[place.astype(np.int64), described.entries[:, j]] != 0
+            if comparison.kind == kernels.FITS:
+                fit = comparison.fits[place.astype(np.int64), described.entries[:, j]] != 0
             else:
                 anything = np.isneginf(low) & np.isposinf(high)
                 fit = anything | ((low <= place) & (place <= high)) | (np.isnan(low) & np.isnan(place))
@@ -126,11 +131,11 @@ class People:
             return np.full(len(fitting), column)
         return np.asarray(fitting.argmin(axis=1))
 
-    def _counted(self, described: Described, lead: int, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+    def _counted(self, described: Descriptions, lead: int, first: np.ndarray, last: np.ndarray) -> np.ndarray:
         """Everybody passes once by those descriptions that their place in column `lead` may fit, until three people fit each."""
         starts = np.append(0, np.cumsum([place.size for place in self.places]))[:-1].astype(np.int64)
-        kinds, places = np.array([one.kind for one in self.axes], np.int64), np.concatenate(self.places)
-        words = described.low, described.high, described.entries, described.used, *tables(self.axes)
+        kinds, places = np.array([one.kind for one in self.comparisons], np.int64), np.concatenate(self.places)
+        words = described.low, described.high, described.entries, described.used, *tables(self.comparisons)
         out = np.zeros(len(described), np.int64)
         done, some = 0, FIRST
         while done < len(self) and (out < kernels.MANY).any():
@@ -159,11 +164,11 @@ def _listed(
     return np.searchsorted(bounds, ranks, "right"), heads, listed[np.argsort(segment, kind="stable")]
 
 
-def tables(axes: Sequence[Axis]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def tables(comparisons: Sequence[ColumnComparison]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """All tables of sets in one, where each starts, and how wide it is."""
-    offsets = np.append(0, np.cumsum([one.fits.size for one in axes]))[:-1].astype(np.int64)
-    fits = np.concatenate([one.fits.ravel() for one in axes] or [np.empty(0, np.uint8)])
-    return fits, offsets, np.array([one.fits.shape[1] for one in axes], np.int64)
+    offsets = np.append(0, np.cumsum([one.fits.size for one in comparisons]))[:-1].astype(np.int64)
+    fits = np.concatenate([one.fits.ravel() for one in comparisons] or [np.empty(0, np.uint8)])
+    return fits, offsets, np.array([one.fits.shape[1] for one in comparisons], np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,11 +188,13 @@ class _Line:
         occurrences(codes, counts)
         return _Line(ranks, places[by], np.append(0, np.cumsum(counts[by])))
 
-    def slices(self, axis: Axis, described: Described, column: int) -> tuple[np.ndarray, np.ndarray]:
+    def slices(
+        self, comparison: ColumnComparison, described: Descriptions, column: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         """From which rank to which (not included) places may fit what descriptions say of this column."""
         low, high = described.low[:, column], described.high[:, column]
-        if axis.kind == kernels.FITS:
-            fits = axis.fits[:, described.entries[:, column]] != 0
+        if comparison.kind == kernels.FITS:
+            fits = comparison.fits[:, described.entries[:, column]] != 0
             low = np.where(fits.any(axis=0), fits.argmax(axis=0), 1.0)
             high = np.where(fits.any(axis=0), len(fits) - 1.0 - fits[::-1].argmax(axis=0), 0.0)
         known = int(np.count_nonzero(~np.isnan(self.places)))
