@@ -25,7 +25,7 @@ from oboro.io import files as files_module
 from oboro.io.csv import blocks
 from oboro.io.csv.copy_through import Splice
 from oboro.io.csv.kernels import splicing
-from oboro.io.files import read
+from oboro.io.files import column_names, read
 from oboro.io.parquet import encode
 from oboro.io.untouched_columns import through
 from oboro.recipe.recipe import Recipe
@@ -58,6 +58,11 @@ def recipe(*steps: dict[str, Any]) -> Recipe:
     return Recipe(attributes=ATTRIBUTES, unnamed="other", steps=list(steps), seed=3)
 
 
+def held_by(plan: Recipe, source: Path, **options: Any) -> set[str]:
+    """The columns of a file that a recipe must hold."""
+    return set(plan.reads(column_names(source, **options) or ()))
+
+
 def both_ways(source: Path, output: str, plan: Recipe, **options: Any) -> tuple[bytes, bytes]:
     """What is written when everything is held, and when only what the recipe touches is."""
     held = source.with_name(f"held.{output}")
@@ -66,10 +71,10 @@ def both_ways(source: Path, output: str, plan: Recipe, **options: Any) -> tuple[
         plan.run(read(source, **options)).write(held)
     except OboroError as error:
         with pytest.raises(type(error)) as same:
-            plan.run(read(source, needed=plan.reads, **options)).write(passed)
+            plan.run(read(source, held=held_by(plan, source, **options), **options)).write(passed)
         assert str(same.value) == str(error)
         return b"", b""
-    plan.run(read(source, needed=plan.reads, **options)).write(passed)
+    plan.run(read(source, held=held_by(plan, source, **options), **options)).write(passed)
     return held.read_bytes(), passed.read_bytes()
 
 
@@ -115,13 +120,13 @@ def test_the_same_bytes_as_if_all_columns_were_held(
 def test_only_what_a_step_touches_is_held(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("name,age,sex,note,zip,extra\nAnn,21,F,x,1,y\n")
     plan = recipe({"drop_columns": {"attributes": ["name"]}}, {"round": {"attribute": "zip", "base": 5}})
-    source = read(tmp_path / "in.csv", needed=plan.reads)
+    source = read(tmp_path / "in.csv", held=held_by(plan, tmp_path / "in.csv"))
     assert unread(source.data) == ["name", "note", "extra"]
     release = plan.run(source)
     assert unread(release.frame.data) == ["note", "extra"]
     assert release.data.to_pydict() == {"age": ["21"], "sex": ["F"], "note": ["x"], "zip": ["0"], "extra": ["y"]}
     everything = recipe({"shuffle": {}})
-    assert not unread(read(tmp_path / "in.csv", needed=everything.reads).data)
+    assert not unread(read(tmp_path / "in.csv", held=held_by(everything, tmp_path / "in.csv")).data)
 
 
 @pytest.mark.parametrize("technique", list(checks.subjects()), ids=lambda one: f"{one.step} {one!r}"[:60])
@@ -240,7 +245,7 @@ def test_a_bad_byte_in_a_column_that_is_not_read(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_bytes((",".join(NAMES) + "\né,20,F,a,b,c\n").encode() + b'x,21,M,"q\xffz",b,c\n')
     with pytest.raises(FileError, match=r"column 'note', row 2: b'q\\xffz' is not UTF-8"):
-        read(source, encoding="utf-8", needed=recipe().reads)
+        read(source, encoding="utf-8", held=held_by(recipe(), source, encoding="utf-8"))
 
 
 @pytest.mark.parametrize("line", ["x,21,M,a,b", "x,21,M,a,b,c,d", 'x,21,M,"a"b,b,c', 'x,21,M,"a,b,c', "x,21,M,a\0,b,c"])
@@ -249,7 +254,7 @@ def test_every_record_is_checked(tmp_path: Path, line: str) -> None:
     source.write_text(",".join(NAMES) + f"\nx,20,F,a,b,c\n{line}\n")
     both_ways(source, "csv", recipe())
     with pytest.raises(FileError, match="line 3"):
-        read(source, needed=recipe().reads)
+        read(source, held=held_by(recipe(), source))
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -272,7 +277,7 @@ def test_text_that_is_not_what_was_marked_is_an_error(tmp_path: Path) -> None:
     """Even if the file's size and time say nothing, records are counted and fields are found again."""
     source = tmp_path / "in.csv"
     source.write_text(",".join(NAMES) + "\nx,20,F,a,b,c\ny,30,M,d,e,f\n")
-    held = read(source, needed=recipe().reads)
+    held = read(source, held=held_by(recipe(), source))
     assert held.rest is not None
     for text in (
         "x,20,F,a,b,c\ny,30,M,d,e;f\n",
@@ -292,7 +297,7 @@ def test_more_records_than_were_marked_are_never_looked_up(tmp_path: Path) -> No
     source = tmp_path / "in.csv"
     text = "age,note\n" + "20,aaaaaaaa\n30,bbbbbbbb\n" * 40
     source.write_text(text)
-    held = read(source, needed=recipe().reads)
+    held = read(source, held=held_by(recipe(), source))
     source.write_text("age,note\n" + "9,\n" * 320)
     object.__setattr__(held.rest, "stamp", type(held.rest.stamp).of(source))  # type: ignore[union-attr]
     spliced = Splice(held.data, held.rest, held.dialect)  # type: ignore[arg-type]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,7 @@ from oboro.io.untouched_columns import CsvRest, ParquetRest, Rest, Rows, Stamp, 
 from oboro.table.dataset import Dataset
 from oboro.table.unread import Unread, unread
 
-__all__ = ["Source", "read"]
-
-Needed = Callable[[Sequence[str]], Collection[str]]
-"""Which of a file's columns must be held in memory."""
+__all__ = ["Source", "column_names", "read", "read_data"]
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,7 @@ def read(
     path: str | Path,
     *,
     columns: Sequence[str] | None = None,
-    needed: Needed | None = None,
+    held: Collection[str] | None = None,
     delimiter: str | None = None,
     quote: str | None = None,
     encoding: str | None = None,
@@ -82,42 +79,70 @@ def read(
 ) -> Source:
     """Read and encode a table: CSV (packed or not), Parquet, Feather / Arrow, Excel; `-` is CSV on standard input.
 
-    What is not given is found out: CSV's `delimiter`, `quote` and `encoding`. `columns` reads only these. `needed` is asked which
-    of the file's columns must be held: of CSV and Parquet files the others are checked but stay in the file, to be read when the
+    What is not given is found out: CSV's `delimiter`, `quote` and `encoding`. `columns` reads only these. With `held`,
+    only these are held in memory: of CSV and Parquet files the others are checked but stay in the file, to be read when the
     table is written, and `progress` is told rows instead of bytes. `header=False` says that the first line is data already
     (columns are then named `column1` …), `None` guesses. `sheet` is for Excel.
     """
-    needed = needed if columns is None and regular(path) else None
+    held = held if columns is None and regular(path) else None
     if (reader := binary_reader(path)) is not None:
-        if reader is read_parquet and needed is not None:
-            return _parquet(str(path), needed, progress)
+        if reader is read_parquet and held is not None:
+            return _parquet(str(path), held, progress)
         return Source(reader(str(path), columns, sheet), str(path))
     options = {"delimiter": delimiter, "quote": quote, "header": header}
     with open_stream(path, encoding) as stream:
         try:
-            return _csv(stream, options, columns, needed, progress)
+            return _csv(stream, options, columns, held, progress)
         except NotUnicode:
             # A file whose first part is plain ASCII may turn out to be Japanese later on.
             if encoding or not stream.ascii_so_far or str(path) == STDIN:
                 raise
     with open_stream(path, "cp932") as stream:
-        return _csv(stream, options, columns, needed, progress)
+        return _csv(stream, options, columns, held, progress)
+
+
+def read_data(path: str | Path) -> Dataset:
+    """The table in a file, without how it was written."""
+    return read(path).data
+
+
+def column_names(
+    path: str | Path,
+    *,
+    delimiter: str | None = None,
+    quote: str | None = None,
+    encoding: str | None = None,
+    header: bool | None = True,
+    sheet: str | None = None,
+) -> list[str] | None:
+    """The columns of a CSV or Parquet file, before it is read; None of one that is read at once, all of it.
+
+    That is Feather, Excel, and what cannot be read twice: standard input and pipes.
+    """
+    if not regular(path):
+        return None
+    reader = binary_reader(path)
+    if reader is read_parquet:
+        with readable(path):
+            return list(schema_of(str(path)).names)
+    if reader is not None:
+        return None
+    with open_stream(path, encoding) as stream:
+        return _headed(stream, {"delimiter": delimiter, "quote": quote, "header": header})[1]
 
 
 def _csv(
     stream: Stream,
     options: dict[str, Any],
     columns: Sequence[str] | None,
-    needed: Needed | None,
+    held: Collection[str] | None,
     progress: Progress | None,
 ) -> Source:
-    sample = stream.sample()
-    dialect = replace(dialect_of(sample, **options), encoding=stream.encoding)
-    names = names_of(stream.path, first_record(stream.path, sample, dialect), dialect)
-    if needed is not None:
-        stamp, held = Stamp.of(stream.path), _held(names, needed)
-        data, rest = parse_some(stream, dialect, names, held, stamp, progress)
-        return Source(data, stream.path, dialect, rest if len(held) < len(names) else None)
+    dialect, names = _headed(stream, options)
+    if held is not None:
+        stamp, kept = Stamp.of(stream.path), [name for name in names if name in held]
+        data, rest = parse_some(stream, dialect, names, kept, stamp, progress)
+        return Source(data, stream.path, dialect, rest if len(kept) < len(names) else None)
     wanted = list(names if columns is None else columns)
     unknown = [name for name in wanted if name not in names]
     if unknown:
@@ -127,17 +152,19 @@ def _csv(
     return Source(parse(stream, dialect, names, wanted, progress), stream.path, dialect)
 
 
-def _parquet(path: str, needed: Needed, progress: Progress | None) -> Source:
+def _headed(stream: Stream, options: dict[str, Any]) -> tuple[Dialect, list[str]]:
+    """How a CSV file is written, and the names of its columns."""
+    sample = stream.sample()
+    dialect = replace(dialect_of(sample, **options), encoding=stream.encoding)
+    return dialect, names_of(stream.path, first_record(stream.path, sample, dialect), dialect)
+
+
+def _parquet(path: str, held: Collection[str], progress: Progress | None) -> Source:
     with readable(path):
         stamp = Stamp.of(path)
         names = schema_of(path).names
-        held = _held(names, needed)
-        data = encode(path, held, progress)
+        kept = [name for name in names if name in held]
+        data = encode(path, kept, progress)
     columns = {name: data[name] if name in data else Unread(data.rows) for name in names}
-    rest = ParquetRest(path, tuple(names), data.rows, stamp) if len(held) < len(names) else None
+    rest = ParquetRest(path, tuple(names), data.rows, stamp) if len(kept) < len(names) else None
     return Source(replace(data, columns=columns), path, rest=rest)
-
-
-def _held(names: Sequence[str], needed: Needed) -> list[str]:
-    wanted = set(needed(names))
-    return [name for name in names if name in wanted]

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from oboro.errors import UsageError
 from oboro.io.output import write, write_blocks
-from oboro.recipe.recipe import Progress, Recipe
+from oboro.recipe.recipe import Recipe
 from oboro.recipe.release import Release
 from oboro.samples.people_table import hierarchy_csv, people, people_hierarchies, people_recipe
 from oboro.samples.purchases_table import purchases, purchases_hierarchies, purchases_recipe
 from oboro.system.atomic_file import atomic
 from oboro.table.dataset import Dataset
+from oboro.text.progress import Progress, silent
 
 __all__ = ["Demonstration", "demonstrate", "write_sample"]
 
@@ -33,7 +34,7 @@ class Demonstration:
 
 def demonstrate(folder: Path, *, rows: int = 20_000, seed: int = 42, progress: Progress | None = None) -> Demonstration:
     """Make up people, anonymize them by a recipe, verify, report; everything is left in `folder`."""
-    say: Progress = progress or (lambda stage, done=0, total=None: None)
+    say: Progress = progress or silent
     started = time.perf_counter()
     folder.mkdir(parents=True, exist_ok=True)
     say("making up people")

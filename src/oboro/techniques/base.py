@@ -10,10 +10,12 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from oboro.errors import PromiseError, UsageError
+from oboro.errors import UsageError
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.schema import Attribute, Schema
+from oboro.text.progress import silent
+from oboro.verifier.promise_check import verify_promises
 from oboro.verifier.table_check import Promise
 
 __all__ = ["Outcome", "Technique", "Work"]
@@ -25,10 +27,6 @@ def _no_files(path: Path) -> Dataset:
     raise UsageError(f"{path}: only a recipe reads files; give the table itself")
 
 
-def _silent(stage: str) -> None:
-    pass
-
-
 @dataclass(frozen=True)
 class Work:
     """What a step is given: the table as it is now, what its columns are, and its own stream of random numbers."""
@@ -38,7 +36,7 @@ class Work:
     rng: np.random.Generator
     read: Callable[[Path], Dataset] = _no_files
     """Reads another table that a step names (a population); a recipe gives it."""
-    say: Callable[[str], None] = _silent
+    say: Callable[[str], None] = silent
     """Told how far the step is, now and then."""
 
 
@@ -92,7 +90,7 @@ class Technique(BaseModel):
         """Apply this one technique to a pandas, polars or pyarrow frame; the same kind comes back, the frame is not changed.
 
         `attributes` maps columns to roles and hierarchies as in a recipe; columns that are not named count as `other`. What the
-        technique promises is verified on the result before it is returned.
+        technique promises is verified on the result before it is returned, as in a recipe.
         """
         source = Frame.read(frame)
         given = {name: Attribute.model_validate(value) for name, value in (attributes or {}).items()}
@@ -101,7 +99,7 @@ class Technique(BaseModel):
         outcome = self.run(Work(source.data, schema, np.random.default_rng(seed)))
         released = replace(source, data=outcome.data)
         written = released.write()
-        _verify(self.step, outcome.promises, written)
+        verify_promises(Frame.read(written).data, outcome.promises, [self.step])
         return written  # type: ignore[no-any-return]
 
 
@@ -116,14 +114,3 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from _texts(inner)
-
-
-def _verify(step: str, promises: tuple[Promise, ...], written: object) -> None:
-    """Read the release as anybody else would and check every promise on it."""
-    if not promises:
-        return
-    data = Frame.read(written).data
-    for promise in promises:
-        verification = promise.verify(data)
-        if not verification.holds:
-            raise PromiseError(f"{step}: {verification.sentence()}")

@@ -1,0 +1,169 @@
+"""A recipe on a table: read it, do every step, verify every promise on the result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oboro.errors import ColumnError, HierarchyError, RecipeError, listing
+from oboro.io.files import Source, column_names, read, read_data
+from oboro.measure.changed_cells import changed_cells
+from oboro.recipe.release import Release, StepRecord
+from oboro.table.dataset import Dataset
+from oboro.table.frames import Frame
+from oboro.table.hierarchy import Hierarchy
+from oboro.table.schema import Attribute, Role, Schema
+from oboro.techniques.base import Technique, Work
+from oboro.text.progress import Progress, silent
+from oboro.verifier.promise_check import verify_promises
+from oboro.verifier.table_check import Promise
+
+if TYPE_CHECKING:
+    from oboro.recipe.recipe import Recipe
+
+__all__ = ["run"]
+
+
+def run(
+    recipe: Recipe, source: Any, *, progress: Progress | None = None, reading: Mapping[str, Any] | None = None
+) -> Release:
+    """Apply a recipe to a frame or a file; see `Recipe.run`."""
+    say: Progress = progress or silent
+    frame, origin, coming = _opened(recipe, source, progress, reading or {})
+    data, given = _admitted(recipe, frame.data)
+    given = replace(given, coming=coming)
+    _check_identifiers(recipe, given)
+    _check_hierarchies(recipe, data, given)
+    table = _Table(data, given)
+    for step, seed in zip(recipe.steps, _seeds(recipe), strict=True):
+        say(step.step)
+        table.take(step, seed, say)
+    leaking = [name for name in table.schema.named(Role.IDENTIFIER) if name in table.data]
+    if leaking:
+        raise RecipeError(_leak(leaking))
+    say("verifying")
+    verification = verify_promises(table.data, table.promises, [record.name for record in table.records])
+    return Release(
+        frame=replace(frame, data=table.data),
+        original=frame.data,
+        schema=table.schema,
+        given=given,
+        steps=tuple(table.records),
+        verification=verification,
+        recipe_text=recipe.to_yaml(),
+        source=origin,
+    )
+
+
+@dataclass
+class _Table:
+    """The table between two steps, and what the steps so far did and promised."""
+
+    data: Dataset
+    schema: Schema
+    records: list[StepRecord] = field(default_factory=list)
+    promises: list[Promise] = field(default_factory=list)
+
+    def take(self, step: Technique, seed: np.random.SeedSequence, say: Progress) -> None:
+        """Do one step."""
+        started = time.perf_counter()
+        plan = step.explain(self.schema)
+        before, outcome = self.data, step.run(Work(self.data, self.schema, np.random.default_rng(seed), read_data, say))
+        seconds = time.perf_counter() - started
+        self.data, self.schema = outcome.data, outcome.schema
+        stayed = self.data.origin is before.origin and self.data.rows == before.rows
+        changed = changed_cells(before, self.data) if step.changes_values or stayed else {}
+        rows = (before.rows, self.data.rows)
+        self.records.append(StepRecord(step.step, plan, dict(outcome.facts), seconds, *rows, changed))
+        self.promises += outcome.promises
+
+
+def _seeds(recipe: Recipe) -> Iterator[np.random.SeedSequence]:
+    """Each step has random numbers of its own, so that changing one step does not change the others' draws."""
+    return iter(np.random.SeedSequence(recipe.seed).spawn(len(recipe.steps)))
+
+
+# The table as it comes ------------------------------------------------------------------------------------------------
+
+Coming = dict[str, "Future[Hierarchy | None]"]
+
+
+def _opened(
+    recipe: Recipe, source: Any, progress: Progress | None, reading: Mapping[str, Any]
+) -> tuple[Frame, Source | None, Coming]:
+    """The table, its file if it came from one, and the hierarchies that are being read meanwhile."""
+    if isinstance(source, Source):
+        return Frame.read(source.data), source, {}
+    if not isinstance(source, str | Path):
+        return Frame.read(source), None, {}
+    counted = None
+    if progress is not None:
+        progress("reading")
+        counted = partial(progress, "reading")
+    coming = _hierarchies_coming(recipe)
+    names = column_names(source, **reading)
+    found = read(source, held=None if names is None else recipe.reads(names), progress=counted, **reading)
+    return Frame.read(found.data), found, coming
+
+
+def _hierarchies_coming(recipe: Recipe) -> Coming:
+    """Hierarchy files, read by another thread while this one reads the table."""
+    specs = {name: one.hierarchy for name, one in recipe.attributes.items() if one.hierarchy and one.hierarchy.csv}
+    pool = ThreadPoolExecutor(1)
+    coming = {name: pool.submit(spec.whole, name, recipe.folder) for name, spec in specs.items()}
+    pool.shutdown(wait=False)
+    return coming
+
+
+def _admitted(recipe: Recipe, data: Dataset) -> tuple[Dataset, Schema]:
+    """The table with the columns that the recipe knows, and its schema."""
+    unknown = [name for name in recipe.attributes if name not in data]
+    if unknown:
+        raise ColumnError(
+            f"the recipe names {listing(unknown)}, which the table does not have; it has {listing(data, most=30)}"
+        )
+    unnamed = [name for name in data if name not in recipe.attributes]
+    if unnamed and recipe.unnamed == "error":
+        raise ColumnError(
+            f"the recipe does not say what {listing(unnamed)} is; name every column under `attributes:`, "
+            "or set `unnamed: drop` or `unnamed: other`"
+        )
+    if recipe.unnamed == "drop":
+        data = data.select([name for name in data if name in recipe.attributes])
+    return data, Schema({name: recipe.attributes.get(name, Attribute()) for name in data}, recipe.folder)
+
+
+# Checks before any work -----------------------------------------------------------------------------------------------
+
+
+def _check_identifiers(recipe: Recipe, schema: Schema) -> None:
+    """Every identifier is dropped or pseudonymized by some step."""
+    handled = {name for step in recipe.steps for name in step.removes_identity}
+    open_ = [name for name in schema.named(Role.IDENTIFIER) if name not in handled]
+    if open_:
+        raise RecipeError(_leak(open_))
+
+
+def _leak(names: list[str]) -> str:
+    return (
+        f"identifier {listing(names)} would be released; add a step that drops or pseudonymizes it, "
+        f"for example `- drop_columns: {{attributes: [{names[0]}]}}`"
+    )
+
+
+def _check_hierarchies(recipe: Recipe, data: Dataset, schema: Schema) -> None:
+    """Every hierarchy can be read and fits the column, unless an earlier step may still mend the column."""
+    for name in schema.quasi:
+        try:
+            schema.hierarchy(name, data[name])
+        except HierarchyError:
+            first = next((i for i, step in enumerate(recipe.steps) if step.uses_hierarchies), None)
+            if first is None or not any(step.changes_values for step in recipe.steps[:first]):
+                raise

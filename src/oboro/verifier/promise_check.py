@@ -1,0 +1,50 @@
+"""Every promise of every step, verified on the released table as whoever receives it reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from oboro.errors import PromiseError, listing
+from oboro.table.dataset import Dataset
+from oboro.verifier.table_check import Promise
+from oboro.verifier.verdict import Verdict, Verification
+
+__all__ = ["verify_promises"]
+
+
+def verify_promises(data: Dataset, promises: Sequence[Promise], steps: Sequence[str]) -> Verification:
+    """Verify what `steps`, done in this order, promised; raise a `PromiseError` where a promise does not hold."""
+    several = len({frozenset(promise.quasi) for promise in promises}) > 1
+    verdicts: list[Verdict] = []
+    for promise in promises:
+        found = _kept(data, promise, steps)
+        over = [name for name in promise.quasi if name in data] if several else []
+        verdicts += [one.naming(over) for one in found.verdicts]
+    quasi = dict.fromkeys(name for promise in promises for name in promise.quasi if name in data)
+    return Verification.of(verdicts, list(quasi))
+
+
+def _kept(data: Dataset, promise: Promise, steps: Sequence[str]) -> Verification:
+    """The verification of one promise on the table as released, if it holds there and on every other reading."""
+    results = [promise.verify(reading) for reading in _readings(data, promise)]
+    for result in results:
+        if not result.holds:
+            raise PromiseError(f"{promise.step}: {result.sentence()}{_blame(promise, steps)}")
+    return results[0]
+
+
+def _readings(data: Dataset, promise: Promise) -> Iterator[Dataset]:
+    """What a promise speaks of, as released and, where it differs, as read back from CSV: there, empty text is missing."""
+    names = {*promise.quasi, *(getattr(model, "sensitive", None) for model in promise.models)}
+    tidy = {name: column.tidy() for name, column in data.columns.items() if name in names}
+    yield replace(data, columns=tidy)
+    blank = {name: column for name, column in tidy.items() if column.missing >= 0 and "" in column.texts}
+    if blank:
+        merged = {name: column.where(column.codes == column.texts.index(""), None) for name, column in blank.items()}
+        yield replace(data, columns={**tidy, **merged})
+
+
+def _blame(promise: Promise, steps: Sequence[str]) -> str:
+    later = steps[steps.index(promise.step) + 1 :] if promise.step in steps else ()
+    return f" A later step must have broken it: {listing(later)}." if later else ""

@@ -1,0 +1,49 @@
+"""Every promise is checked on the table as released and as read back from CSV, whichever door it goes through."""
+
+from __future__ import annotations
+
+import pytest
+
+from oboro import KAnonymize, Recipe
+from oboro.errors import PromiseError
+from oboro.table.dataset import Dataset
+from oboro.verifier.models import DistinctLDiversity, KAnonymity
+from oboro.verifier.promise_check import verify_promises
+from oboro.verifier.table_check import Promise
+
+# In CSV empty text and a missing value are the same: there, everybody has one and the same disease.
+TABLE = {"sex": ["F", "F", "M", "M"], "disease": ["", None, "", None]}
+ATTRIBUTES = {"sex": {"role": "quasi"}, "disease": {"role": "sensitive"}}
+STEP = KAnonymize(k=2, l_diversity={"disease": 2})
+
+
+def test_a_technique_and_a_recipe_refuse_the_same_table() -> None:
+    with pytest.raises(PromiseError) as alone:
+        STEP.apply(TABLE, attributes=ATTRIBUTES, seed=1)
+    with pytest.raises(PromiseError) as planned:
+        Recipe(attributes=ATTRIBUTES, steps=[STEP], seed=1).run(TABLE)
+    assert str(alone.value) == str(planned.value)
+    assert "k_anonymize: distinct 2-diversity of disease is broken" in str(alone.value)
+
+
+def test_they_accept_it_where_nothing_merges() -> None:
+    other = {**TABLE, "disease": ["flu", None, "", "cold"]}
+    assert STEP.apply(other, attributes=ATTRIBUTES, seed=1) == other
+    assert Recipe(attributes=ATTRIBUTES, steps=[STEP], seed=1).run(other).data == other
+
+
+def test_later_steps_are_blamed() -> None:
+    promise = Promise("k_anonymize", ("sex",), (KAnonymity(k=3), DistinctLDiversity(sensitive="disease", l=2)))
+    with pytest.raises(PromiseError, match=r"A later step must have broken it: 'swap'\."):
+        verify_promises(Dataset.of(TABLE), [promise], ["sort", "k_anonymize", "swap"])
+    with pytest.raises(PromiseError) as last:
+        verify_promises(Dataset.of(TABLE), [promise], ["sort", "k_anonymize"])
+    assert "later step" not in str(last.value)
+
+
+def test_verdicts_name_their_columns_where_promises_are_over_different_ones() -> None:
+    one = Promise("k_anonymize", ("sex",), (KAnonymity(k=2),))
+    other = Promise("k_anonymize", ("disease",), (KAnonymity(k=2),))
+    apart = verify_promises(Dataset.of(TABLE), [one, other], ["k_anonymize", "k_anonymize"])
+    assert [verdict.over for verdict in apart.verdicts] == [("sex",), ("disease",)]
+    assert [verdict.over for verdict in verify_promises(Dataset.of(TABLE), [one], ["k_anonymize"]).verdicts] == [()]
