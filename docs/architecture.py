@@ -44,6 +44,7 @@ ROOMS = {  # its colour and what it holds
     "table": ("data", "roles, values, columns, hierarchies, labels"),
     "kernels": ("ground", "compiled loops that several rooms share"),
     "text": ("ground", "messages, in English and Japanese"),
+    "system": ("ground", "the one door to the operating system"),
     "errors": ("ground", "what can go wrong"),
 }
 
