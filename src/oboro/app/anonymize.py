@@ -43,16 +43,20 @@ def anonymize(
     recipe: RecipeFile,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where the released table goes; the ending chooses the format."),
+        typer.Option(
+            "--output", "-o", help="The released table. Its ending chooses the format (.csv, .parquet, .arrow …)."
+        ),
     ] = None,
     report: ReportFile = None,
     public_report: PublicReport = None,
     lang: Lang = "en",
     truth: Annotated[
         Path | None,
-        typer.Option(help="Also write which original row each released record is: as secret as the original."),
+        typer.Option(
+            help="Also write the original row number of each released record. Keep this file as safe as the original."
+        ),
     ] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Say what would be done, and do nothing.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Print the plan in words, and do nothing.")] = False,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     header: Header = True,

@@ -13,20 +13,20 @@ __all__ = ["bench"]
 
 
 def bench(
-    name: Annotated[str | None, typer.Argument(help="The benchmark, for example histogram; --list shows all.")] = None,
-    names: Annotated[bool, typer.Option("--list", help="List the benchmarks, and do nothing.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="A smaller part of the same work, within a minute.")] = False,
+    name: Annotated[str | None, typer.Argument(help="The benchmark, for example histogram. --list shows all.")] = None,
+    names: Annotated[bool, typer.Option("--list", help="List the benchmarks and stop.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Run a smaller part, within a minute.")] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="Also what needs gigabytes of memory (lattice: 100M rows).")
+        bool, typer.Option("--full", help="Also run the parts that need gigabytes of memory (lattice: 100M rows).")
     ] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A folder for the figures as JSON and the pictures.")
+        Path | None, typer.Option("--output", "-o", help="A folder for the figures (JSON) and the pictures.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Reproduce a paper's table on this machine, our figures beside the paper's.
+    """Reproduce a paper's tables on this machine and show our figures beside the paper's.
 
-    Real data comes from the folder in OBORO_DATA; without it, that part is left out.
+    Real data is read from the folder in OBORO_DATA. Without it, only the synthetic parts run.
 
     Example: `oboro bench histogram --quick`
     """

@@ -25,11 +25,11 @@ FILES = {
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write to.")] = Path("oboro-demo"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the results.")] = Path("oboro-demo"),
     rows: Annotated[int, typer.Option(min=100, max=1_000_000, help="How many people to make up.")] = 20_000,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed makes other people.")] = 42,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the made-up people.")] = 42,
 ) -> None:
-    """Make up a table of people, anonymize it, verify it and write a report: nothing to prepare.
+    """Try it: make up a table of people, anonymize it, verify it and write a report.
 
     Example: `oboro demo --rows 20000`
     """

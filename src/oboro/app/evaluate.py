@@ -33,34 +33,43 @@ def evaluate(
     original: Data,
     released: Data,
     recipe: Annotated[
-        Path | None, typer.Option("--recipe", "-r", help="The recipe, for roles and hierarchies.")
+        Path | None,
+        typer.Option("--recipe", "-r", help="The recipe: it gives roles and hierarchies. Its steps are not run."),
     ] = None,
-    quasi: Annotated[str | None, typer.Option(help="Without a recipe: the quasi-identifiers, with commas.")] = None,
-    sensitive: Annotated[str | None, typer.Option(help="Without a recipe: the sensitive columns.")] = None,
-    identifier: Annotated[str | None, typer.Option(help="Without a recipe: the columns that name people.")] = None,
+    quasi: Annotated[
+        str | None, typer.Option(help="Without a recipe: the quasi-identifiers, separated by commas.")
+    ] = None,
+    sensitive: Annotated[
+        str | None, typer.Option(help="Without a recipe: the sensitive columns, separated by commas.")
+    ] = None,
+    identifier: Annotated[
+        str | None, typer.Option(help="Without a recipe: the columns that identify people directly.")
+    ] = None,
     report: ReportFile = None,
     public_report: PublicReport = None,
     lang: Lang = "en",
     fraction: Fraction = 1.0,
     control: Annotated[
-        Path | None, typer.Option(help="People who are in neither table: the control group of the attacks.")
+        Path | None, typer.Option(help="A control group for the attacks: people who are in neither table.")
     ] = None,
     target: Annotated[
-        str | None, typer.Option(help="A column that models trained on the release and on the original predict.")
+        str | None,
+        typer.Option(help="A column to predict: compares models trained on the release and on the original."),
     ] = None,
-    attempts: Annotated[int, typer.Option(min=0, help="Guesses of each attack; 0: no attack is run.")] = 2000,
+    attempts: Annotated[int, typer.Option(min=0, help="How many guesses each attack makes; 0 runs no attacks.")] = 2000,
     unpaired: Annotated[
-        bool, typer.Option("--unpaired", help="The rows of the release stand in another order.")
+        bool, typer.Option("--unpaired", help="The released rows are in a different order than the original ones.")
     ] = False,
     rename: Annotated[
-        str | None, typer.Option(help="Released columns that have another name in the original: Age=age,ZIP=zip.")
+        str | None, typer.Option(help="Columns that were renamed, released=original: Age=age,ZIP=zip.")
     ] = None,
     truth: Annotated[
         Path | None,
-        typer.Option(help="A table whose first column says which original row each released record is, from 1."),
+        typer.Option(help="A table whose first column gives the original row number (from 1) of each released record."),
     ] = None,
     stream_metrics: Annotated[
-        Path | None, typer.Option(help="What `oboro stream --json` printed, one line each, for the timelines.")
+        Path | None,
+        typer.Option(help="The metrics that `oboro stream --json` printed; the report draws them over time."),
     ] = None,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
@@ -68,9 +77,9 @@ def evaluate(
     sheet: Sheet = None,
     as_json: AsJson = False,
 ) -> None:
-    """Attack a release, measure the risk that is left in it and what it lost, whoever made it.
+    """Attack a release made by any tool; measure its remaining risk and its loss of utility.
 
-    Roles come from the recipe (its steps are not run), from the options, or are guessed, which the report then says.
+    Roles come from the recipe or from the options. Without both they are guessed, and the report says so.
 
     Example: `oboro evaluate people.csv released.csv --quasi age,sex,zip --sensitive disease --report report.html`
     """

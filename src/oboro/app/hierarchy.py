@@ -28,12 +28,15 @@ __all__ = ["hierarchy"]
 
 def hierarchy(
     data: Data,
-    column: Annotated[str, typer.Argument(help="The column.")],
+    column: Annotated[str, typer.Argument(help="The name of the column.")],
     spec: Annotated[
-        str | None, typer.Option(help="What stands after `hierarchy:` in a recipe, for example '{intervals: [5, 10]}'.")
+        str | None,
+        typer.Option(
+            help="The hierarchy as a recipe writes it after `hierarchy:`, for example '{intervals: [5, 10]}'."
+        ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Also save it as an ARX-style CSV file.")
+        Path | None, typer.Option("--output", "-o", help="Also save the hierarchy as a CSV file in ARX's format.")
     ] = None,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
@@ -41,7 +44,7 @@ def hierarchy(
     sheet: Sheet = None,
     as_json: AsJson = False,
 ) -> None:
-    """Build, check and preview the hierarchy of one column, level by level. Without --spec, one is proposed.
+    """Check and preview the hierarchy of a column, level by level. Without --spec, one is proposed.
 
     Example: `oboro hierarchy people.csv age --spec '{intervals: [5, 10, 20]}'`
     """

@@ -14,7 +14,7 @@ def init(
     header: Header = True,
     sheet: Sheet = None,
 ) -> None:
-    """Print a starter recipe for a table: guessed roles, proposed hierarchies, comments that explain.
+    """Print a starter recipe for a table, with guessed roles, proposed hierarchies and comments.
 
     Example: `oboro init people.csv > recipe.yaml`
     """

@@ -24,25 +24,28 @@ __all__ = [
     "warn_if_cold",
 ]  # fmt: skip
 
-Data = Annotated[Path, typer.Argument(help="CSV, Parquet, Feather/Arrow or Excel file (also .csv.gz, .csv.zst).")]
+Data = Annotated[Path, typer.Argument(help="A CSV, Parquet, Arrow/Feather or Excel file (also .csv.gz, .csv.zst).")]
 RecipeFile = Annotated[Path, typer.Option("--recipe", "-r", help="The recipe (YAML or JSON).")]
 ReportFile = Annotated[
     Path | None,
-    typer.Option("--report", help="Also write a report for the owner: one HTML file that only you may read."),
+    typer.Option("--report", help="Also write the owner's report: one HTML file, readable by you only."),
 ]
 PublicReport = Annotated[
     Path | None,
-    typer.Option("--public-report", help="Also write a report without anything that helps to undo the processing."),
+    typer.Option(
+        "--public-report",
+        help="Also write a report for the public: nothing in it helps to undo the anonymization.",
+    ),
 ]
-Lang = Annotated[str, typer.Option(help="Language of the reports: en or ja.")]
+Lang = Annotated[str, typer.Option(help="The language of the reports: en or ja.")]
 Fraction = Annotated[
-    float, typer.Option(help="The part of the population that the table holds (population uniqueness).")
+    float, typer.Option(help="The sampling fraction: the share of the population that the table holds.")
 ]
-Encoding = Annotated[str | None, typer.Option(help="Encoding of CSV input; found out if not given.")]
-Delimiter = Annotated[str | None, typer.Option(help="Delimiter of CSV input; found out if not given.")]
-Header = Annotated[bool, typer.Option(help="Whether the first line of CSV input names the columns.")]
-Sheet = Annotated[str | None, typer.Option(help="Sheet of Excel input; the first if not given.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON for programs.")]
+Encoding = Annotated[str | None, typer.Option(help="The encoding of CSV input. Default: detected.")]
+Delimiter = Annotated[str | None, typer.Option(help="The delimiter of CSV input. Default: detected.")]
+Header = Annotated[bool, typer.Option(help="Whether the first line of CSV input holds the column names.")]
+Sheet = Annotated[str | None, typer.Option(help="The sheet of Excel input. Default: the first.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 @contextmanager

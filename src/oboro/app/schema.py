@@ -12,9 +12,9 @@ __all__ = ["schema"]
 
 
 def schema(
-    what: Annotated[str, typer.Argument(help="recipe, or report (what --json prints).")] = "recipe",
+    what: Annotated[str, typer.Argument(help="recipe, or report (the output of --json).")] = "recipe",
 ) -> None:
-    """Print the JSON Schema of recipes, for editors that check and complete YAML, or of reports.
+    """Print the JSON Schema of recipes (for editors) or of reports.
 
     Example: `oboro schema > recipe.schema.json`
     """

@@ -19,43 +19,67 @@ __all__ = ["stream"]
 def stream(
     recipe: Annotated[Path, typer.Option("--recipe", "-r", help="The recipe (YAML or JSON).")],
     source: Annotated[
-        str, typer.Option("--from", help="-, a file, tcp://HOST:PORT, unix:///PATH, tcp-listen://…")
+        str,
+        typer.Option(
+            "--from",
+            help="Where records come from: - (standard input), a file, tcp://HOST:PORT, unix:///PATH, tcp-listen://…",
+        ),
     ] = "-",
-    target: Annotated[str, typer.Option("--to", help="The same, for what is released.")] = "-",
-    state: Annotated[Path | None, typer.Option(help="A folder that keeps the state; it survives kill -9.")] = None,
+    target: Annotated[str, typer.Option("--to", help="Where released records go, in the same forms.")] = "-",
+    state: Annotated[
+        Path | None, typer.Option(help="A folder for the state. After a crash, the stream continues from it.")
+    ] = None,
     dead_letters: Annotated[
         str | None,
-        typer.Option(help="A file for lines that are no records, and why; without it: stderr, reasons only."),
+        typer.Option(help="A file for rejected lines, each with its reason. Without it, only reasons go to stderr."),
     ] = None,
-    mode: Annotated[str, typer.Option(help="swap, count, paper, sequential, fixed, or window.")] = "swap",
-    window: Annotated[int | None, typer.Option(help="Mode window: how many records are held at most (10,000).")] = None,
-    max_delay: Annotated[float | None, typer.Option(help="Mode window: seconds that a record waits at most.")] = None,
+    mode: Annotated[
+        str, typer.Option(help="How to decide: swap, count, paper, sequential or fixed (without delay), or window.")
+    ] = "swap",
+    window: Annotated[
+        int | None, typer.Option(help="Mode window: the most records held at a time (10,000 if not given).")
+    ] = None,
+    max_delay: Annotated[
+        float | None, typer.Option(help="Mode window: the longest that a record waits, in seconds.")
+    ] = None,
     categories: Annotated[
-        str | None, typer.Option(help="Mode window: attributes that are no numbers, with commas between.")
+        str | None, typer.Option(help="Mode window: attributes that are categories, separated by commas.")
     ] = None,
-    index: Annotated[str | None, typer.Option(help="Mode window: auto, exhaustive, fdh or fdhq.")] = None,
-    group: Annotated[str | None, typer.Option(help="Mode window: grow or paper.")] = None,
+    index: Annotated[
+        str | None, typer.Option(help="Mode window: the nearest-neighbour index: auto, exhaustive, fdh or fdhq.")
+    ] = None,
+    group: Annotated[str | None, typer.Option(help="Mode window: how groups are formed: grow or paper.")] = None,
     person: Annotated[
-        str | None, typer.Option(help="The field that says whose record it is: k people, not k records.")
+        str | None,
+        typer.Option(help="The field that identifies the person of a record; k then counts people, not records."),
     ] = None,
-    horizon: Annotated[int | None, typer.Option(help="How many of the last records protect a new one.")] = None,
-    horizon_seconds: Annotated[float | None, typer.Option(help="How many of the last seconds do.")] = None,
+    horizon: Annotated[int | None, typer.Option(help="Only the latest records count towards k: how many.")] = None,
+    horizon_seconds: Annotated[
+        float | None, typer.Option(help="Only the latest records count towards k: those of how many seconds.")
+    ] = None,
     form: Annotated[
-        str | None, typer.Option("--format", help="ndjson or csv; by the file's name if not given.")
+        str | None, typer.Option("--format", help="The input format: ndjson or csv. Default: by the name of the file.")
     ] = None,
     output_form: Annotated[
-        str | None, typer.Option("--output-format", help="ndjson or csv; as the input if not given.")
+        str | None, typer.Option("--output-format", help="The output format: ndjson or csv. Default: as the input.")
     ] = None,
     resume: Annotated[
-        str | None, typer.Option(help="After a restart: replay (the input starts over) or continue (it goes on).")
+        str | None,
+        typer.Option(help="After a restart: replay (the input is sent again from its start) or continue (it is not)."),
     ] = None,
-    longest_line: Annotated[int, typer.Option(min=1, help="Longer lines are dead letters, in bytes.")] = 1 << 20,
-    fsync: Annotated[bool, typer.Option("--fsync", help="Wait for the disk before anything is written.")] = False,
+    longest_line: Annotated[int, typer.Option(min=1, help="Reject lines longer than this many bytes.")] = 1 << 20,
+    fsync: Annotated[
+        bool,
+        typer.Option(
+            "--fsync", help="Save the state to disk before each output; slower, but survives a power failure."
+        ),
+    ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print metrics as JSON on stderr, a line every half second and at the end.")
+        bool,
+        typer.Option("--json", help="Print metrics to stderr as JSON: one line every half second and one at the end."),
     ] = False,
 ) -> None:
-    """Anonymize records as they come: each line in, its anonymized version out at once.
+    """Anonymize a stream record by record: each line in, its anonymized version out.
 
     Example: `oboro stream --recipe recipe.yaml --state state < people.ndjson > released.ndjson`
     """

@@ -14,33 +14,52 @@ __all__ = ["verify"]
 
 def verify(
     released: Data,
-    quasi: Annotated[str, typer.Option(help="The quasi-identifiers, with commas.")],
-    k: Annotated[int | None, typer.Option(help="k-anonymity: every combination occurs at least k times.")] = None,
+    quasi: Annotated[str, typer.Option(help="The quasi-identifiers, separated by commas.")],
+    k: Annotated[
+        int | None, typer.Option(help="k-anonymity: each equivalence class must hold at least k records.")
+    ] = None,
     sensitive: Annotated[str | None, typer.Option(help="The sensitive column, for --l, --t and --alpha.")] = None,
-    l: Annotated[float | None, typer.Option("--l", help="l-diversity of the sensitive column in every class.")] = None,  # noqa: E741
-    l_kind: Annotated[str, typer.Option(help="distinct, entropy or recursive (then also --c).")] = "distinct",
-    c: Annotated[float | None, typer.Option("--c", help="The c of recursive (c, l)-diversity.")] = None,
-    t: Annotated[float | None, typer.Option("--t", help="t-closeness of the sensitive column.")] = None,
+    l: Annotated[
+        float | None,
+        typer.Option("--l", help="l-diversity: each class must hold at least l well-represented sensitive values."),
+    ] = None,  # noqa: E741
+    l_kind: Annotated[
+        str, typer.Option(help="The kind of l-diversity: distinct, entropy or recursive (recursive needs --c).")
+    ] = "distinct",
+    c: Annotated[float | None, typer.Option("--c", help="The constant c of recursive (c, l)-diversity.")] = None,
+    t: Annotated[
+        float | None, typer.Option("--t", help="t-closeness: each class may differ from the whole table by at most t.")
+    ] = None,
     distance: Annotated[
-        str, typer.Option(help="The distance of t-closeness: equal, ordered or hierarchical.")
+        str, typer.Option(help="How t-closeness compares values: equal, ordered or hierarchical.")
     ] = "equal",
     hierarchy: Annotated[
-        Path | None, typer.Option(help="Hierarchy file of the sensitive column, for --distance hierarchical.")
+        Path | None, typer.Option(help="The hierarchy file of the sensitive column (for --distance hierarchical).")
     ] = None,
     alpha: Annotated[
-        float | None, typer.Option(help="(α,k): no sensitive value is more frequent than α in a class.")
+        float | None, typer.Option(help="(α,k)-anonymity: no sensitive value may have a share above α in a class.")
     ] = None,
-    maximum_risk: Annotated[float | None, typer.Option(help="1 / the smallest class is at most this.")] = None,
-    average_risk: Annotated[float | None, typer.Option(help="Classes / records are at most this.")] = None,
+    maximum_risk: Annotated[
+        float | None,
+        typer.Option(help="The highest re-identification risk allowed for any record (1 / size of its class)."),
+    ] = None,
+    average_risk: Annotated[
+        float | None, typer.Option(help="The highest average re-identification risk allowed (classes / records).")
+    ] = None,
     population: Annotated[
-        Path | None, typer.Option(help="A table of everybody, not generalized, for --k-map and --presence.")
+        Path | None,
+        typer.Option(help="The population that the table was drawn from, not generalized (for --k-map, --presence)."),
     ] = None,
-    k_map: Annotated[int | None, typer.Option(help="Like every class look at least so many of the population.")] = None,
+    k_map: Annotated[
+        int | None, typer.Option(help="k-map: each class must match at least this many people in the population.")
+    ] = None,
     presence: Annotated[
-        str | None, typer.Option(help="δ-presence: the least and the greatest part of them in the table: 0.1,0.6.")
+        str | None,
+        typer.Option(help="δ-presence: the lowest and highest share of matching people in the table, such as 0.1,0.6."),
     ] = None,
     recipe: Annotated[
-        Path | None, typer.Option(help="The recipe whose hierarchies explain the labels to the population.")
+        Path | None,
+        typer.Option(help="The recipe whose hierarchies relate released labels to the population's values."),
     ] = None,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
@@ -48,7 +67,7 @@ def verify(
     sheet: Sheet = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a released table alone, whoever made it. Exit code 0: every promise holds; 1: one is broken.
+    """Verify privacy models on a released table, made by any tool. Exit code 0: all hold; 1: one is broken.
 
     Example: `oboro verify released.csv --quasi age,sex,zip --k 5 --sensitive disease --l 2`
     """
