@@ -19,10 +19,10 @@ def verify(
         int | None, typer.Option(help="k-anonymity: each equivalence class must hold at least k records.")
     ] = None,
     sensitive: Annotated[str | None, typer.Option(help="The sensitive column, for --l, --t and --alpha.")] = None,
-    l: Annotated[
+    l: Annotated[  # noqa: E741
         float | None,
         typer.Option("--l", help="l-diversity: each class must hold at least l well-represented sensitive values."),
-    ] = None,  # noqa: E741
+    ] = None,
     l_kind: Annotated[
         str, typer.Option(help="The kind of l-diversity: distinct, entropy or recursive (recursive needs --c).")
     ] = "distinct",
