@@ -54,9 +54,8 @@ class ReleasedClasses:
             )
             for end in ("low", "high")
         )
-        return ReleasedClasses(
-            groups, words[order], numbers[order], lead, starts, low, high, np.concatenate(present), bases
-        )
+        entries = np.concatenate(present).astype(np.int32)  # one type, so that the kernel is compiled once
+        return ReleasedClasses(groups, words[order], numbers[order], lead, starts, low, high, entries, bases)
 
     def __len__(self) -> int:
         return int(self.order.size)

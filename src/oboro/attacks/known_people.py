@@ -80,7 +80,7 @@ class KnownPeople:
 
     def take(self, rows: np.ndarray) -> KnownPeople:
         """Some of them."""
-        return replace(self, codes=self.codes[:, rows])
+        return replace(self, codes=np.take(self.codes, rows, axis=1))
 
     def at(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Places of some people, people × some columns."""

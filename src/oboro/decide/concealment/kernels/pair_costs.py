@@ -100,6 +100,58 @@ def priced(
             out[arc] = np.int64(np.rint(between(places, caps, i, heads[arc]) * scale))
 
 
+@kernel(inner=True)
+def _lowered(receiver: np.ndarray, slack: int, scale: float, margin: float, out: np.ndarray) -> None:
+    """What a receiver and the slack are worth, in single precision and not too little."""
+    for j in range(receiver.size):
+        out[j] = np.float32((receiver[j] + slack) / scale) + np.float32(margin)
+
+
+@kernel(inner=True)
+def _underpriced(
+    places: np.ndarray,
+    caps: np.ndarray,
+    exact: np.ndarray,
+    exact_caps: np.ndarray,
+    scale: float,
+    asked: np.ndarray,
+    home: int,
+    sender: np.ndarray,
+    receiver: np.ndarray,
+    starts: np.ndarray,
+    heads: np.ndarray,
+    slack: int,
+    low: np.ndarray,
+    found: np.ndarray,
+    gains: np.ndarray,
+) -> None:
+    """What `underpriced` finds for the n-th `HOME` senders. Compiled by itself it takes a fifth of the time."""
+    people, most = places.shape[1], found.shape[1]
+    distances = np.empty(BLOCK, dtype=np.float32)
+    start, stop = home * HOME, min(asked.size, (home + 1) * HOME)
+    for a in range(start, stop):
+        found[a], gains[a] = -1, -slack
+    for block in range(-(-people // BLOCK)):
+        first, last = block * BLOCK, min(people, (block + 1) * BLOCK)
+        for a in range(start, stop):
+            i = asked[a]
+            _block(places, caps, i, first, last, distances)
+            mine = np.float32(sender[i] / scale)
+            any_ = False
+            for p in range(last - first):
+                any_ |= distances[p] - low[first + p] < mine
+            if not any_:
+                continue
+            for p in range(last - first):
+                j = first + p
+                if distances[p] - low[j] >= mine or i == j:
+                    continue
+                cost = np.int64(np.rint(between(exact, exact_caps, i, j) * scale))
+                gain = sender[i] + receiver[j] - cost
+                if gain > gains[a, most - 1] and not _holds(heads, starts[i], starts[i + 1], j):
+                    _keep(gain, j, gains[a], found[a])
+
+
 @kernel(parallel=True)
 def underpriced(
     places: np.ndarray,
@@ -124,34 +176,12 @@ def underpriced(
     ascending; `margin` is more than single precision can err. Where not all fit, the ones that gain most stay; an empty
     place holds −slack, so that in any case every pair that gains more than the last place is there.
     """
-    people, most = places.shape[1], found.shape[1]
-    blocks = -(-people // BLOCK)
-    homes = -(-asked.size // HOME)
-    low = ((receiver + slack) / scale).astype(np.float32) + np.float32(margin)
-    for home in prange(homes):
-        distances = np.empty(BLOCK, dtype=np.float32)
-        start, stop = home * HOME, min(asked.size, (home + 1) * HOME)
-        for a in range(start, stop):
-            found[a], gains[a] = -1, -slack
-        for block in range(blocks):
-            first, last = block * BLOCK, min(people, (block + 1) * BLOCK)
-            for a in range(start, stop):
-                i = asked[a]
-                _block(places, caps, i, first, last, distances)
-                mine = np.float32(sender[i] / scale)
-                any_ = False
-                for p in range(last - first):
-                    any_ |= distances[p] - low[first + p] < mine
-                if not any_:
-                    continue
-                for p in range(last - first):
-                    j = first + p
-                    if distances[p] - low[j] >= mine or i == j:
-                        continue
-                    cost = np.int64(np.rint(between(exact, exact_caps, i, j) * scale))
-                    gain = sender[i] + receiver[j] - cost
-                    if gain > gains[a, most - 1] and not _holds(heads, starts[i], starts[i + 1], j):
-                        _keep(gain, j, gains[a], found[a])
+    low = np.empty(receiver.size, dtype=np.float32)
+    _lowered(receiver, slack, scale, margin, low)
+    for home in prange(-(-asked.size // HOME)):
+        _underpriced(
+            places, caps, exact, exact_caps, scale, asked, np.int64(home), sender, receiver, starts, heads, slack, low, found, gains
+        )  # fmt: skip
 
 
 @kernel(parallel=True)
