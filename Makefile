@@ -13,7 +13,8 @@ help:  ## show this list
 demo: $(VENV)/.runtime  ## anonymize a made-up table, verify it and write a report: nothing to prepare
 	@$(BIN)/oboro demo
 
-test: lint types layers unit  ## everything that must hold before a change lands
+test: lint layers  ## everything that must hold before a change lands
+	@$(MAKE) --no-print-directory --jobs=2 types unit
 
 lint: $(VENV)/.dev  ## style
 	$(BIN)/ruff check $(SOURCES)
@@ -32,7 +33,7 @@ browser:  # the report is looked at in a real browser; without one those tests a
 	  || echo "No chromium here: the browser tests of the report are skipped" >&2
 
 unit: $(VENV)/.dev browser  ## tests, property tests and the examples in the documentation
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup --no-loadscope-reorder
 
 bench: $(VENV)/.dev  ## reading and encoding a wide CSV, next to polars in the same run
 	$(BIN)/python benchmarks/read_csv.py

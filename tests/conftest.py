@@ -74,3 +74,37 @@ def browser() -> Iterator[Any]:
         started = running.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield started
         started.close()
+
+
+# Two processes --------------------------------------------------------------------------------------------------------
+
+# Tests that need the same kernels run in the same process, one group after the other: each kernel is compiled once. The
+# longest to compile come first, each group in the order of its files; a file that is named nowhere is a group by itself.
+GROUPS = {
+    "stream": ("papers/test_bench_delay_free", "stream/test_stream_api", "stream/test_stream_promise", "stream/test_stream_runner"),
+    "report": ("app/", "test_docs", "recipe/", "samples/"),
+    "window": ("papers/test_bench_window", "stream/test_window", "stream/test_stream_report", "decide/test_neighbours"),
+    "local": ("papers/test_bench_local", "techniques/test_local_recode", "decide/test_bic", "decide/test_vmdav",
+              "techniques/test_microaggregate"),
+    "concealment": ("decide/test_concealment", "verifier/test_matching"),
+    "lattice": ("decide/test_lattice", "papers/test_bench_lattice", "techniques/test_k_anonymize", "techniques/test_properties"),
+    "attacks": ("attacks/",),
+    "pages": ("report/test_browser", "report/test_kinds", "report/test_language"),
+}  # fmt: skip
+
+
+def _group(path: Path) -> tuple[int, str]:
+    """The place and the name of a file's group."""
+    inside = path.relative_to(ROOT).as_posix()
+    for place, (name, starts) in enumerate(GROUPS.items()):
+        if inside.startswith(tuple(f"tests/{start}" for start in starts)):
+            return place, name
+    return len(GROUPS), "examples" if inside.startswith("src/") else inside
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests in order and say which belong together; `--dist loadgroup` keeps to that."""
+    items.sort(key=lambda item: _group(item.path))
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(_group(item.path)[1]))
