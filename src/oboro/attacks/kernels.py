@@ -134,7 +134,8 @@ def nearest(
     looked = 0
     for t in numba.prange(places.shape[0]):
         out[t], seen = _nearest(
-            kinds, np.int64(t), places, words, order, lead, starts, low, high, entries, bases, fits, offsets, widths, sizes, own, keys
+            kinds, np.int64(t), places, words, order, lead, starts, low, high, entries, bases, fits, offsets, widths,
+            sizes, own, keys,
         )  # fmt: skip
         looked += seen
     return looked
