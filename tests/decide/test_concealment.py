@@ -488,7 +488,8 @@ def test_too_few_people_and_the_warning() -> None:
     schema = Schema({name: Attribute.model_validate(role) for name, role in QUASI.items()})
     leaking = KConceal(k=2, truth="identity")
     assert "Warning" in leaking.explain(schema)
-    assert "warning" in leaking.run(Work(Dataset.of(ALICE), schema, np.random.default_rng(0))).facts
+    (warning,) = leaking.run(Work(Dataset.of(ALICE), schema, np.random.default_rng(0))).warnings
+    assert warning.id == "technique.k_conceal.leak"
     assert "Warning" not in KConceal(k=2).explain(schema)
     with pytest.raises(UsageError, match="no quasi-identifier"):
         KConceal(k=2).explain(Schema({}))

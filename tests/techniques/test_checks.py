@@ -26,7 +26,7 @@ class Forgetful(Technique):
     step: ClassVar[str] = "forgetful"
     calls: ClassVar[int] = 0
 
-    def explain(self, schema: Schema) -> str:
+    def plan(self, schema: Schema) -> str:
         return "Does something else every time it is called."
 
     def run(self, work: Work) -> Outcome:

@@ -221,7 +221,7 @@ def test_a_time_limit_is_kept_and_said():
     assert outcome.promises[0].verify(outcome.data).holds
     loss = outcome.facts["loss"]
     assert (loss["exact"], outcome.facts["minimal"]) == (False, None)
-    assert "time limit" in outcome.facts["warning"]
+    assert "time limit" in str(outcome.warnings[0])
     assert loss["bound"] <= run(KAnonymize(k=2, suppress=0.5), PEOPLE, ROLES).facts["loss"]["value"] < loss["value"]
 
 
@@ -237,7 +237,7 @@ def test_more_choices_than_can_be_listed_are_climbed_and_said():
     outcome = KAnonymize(k=3, suppress=0.1).run(work)
     assert outcome.promises[0].verify(outcome.data).holds
     assert 0 < outcome.facts["loss"]["bound"] <= outcome.facts["loss"]["value"] < 1
-    assert f"too many choices of levels ({3**16})" in outcome.facts["warning"]
+    assert f"too many choices of levels ({3**16})" in str(outcome.warnings[0])
     assert "k_anonymize: choices of levels: " in told[0]
 
 

@@ -20,10 +20,11 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.schema import Schema
 from oboro.techniques import kernels
 from oboro.techniques.base import Work
-from oboro.techniques.columns.numeric import differing, narrowed, places, quoted, written
+from oboro.techniques.columns.numeric import differing, narrowed, places, written
 from oboro.techniques.noise import Bounds, Noise, reflect
 from oboro.techniques.round import Round
 from oboro.techniques.swap import Swap
+from oboro.text import quoted
 
 
 def run(technique, data: Dataset, seed: int = 0):

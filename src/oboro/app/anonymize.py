@@ -88,8 +88,8 @@ def anonymize(
         if truth is not None:
             release.write_truth(truth)
     for step in release.steps:
-        if "warning" in step.facts:
-            print(f"oboro: warning: {step.name}: {step.facts['warning']}", file=sys.stderr)
+        for warning in step.warnings:
+            print(f"oboro: warning: {step.name}: {warning}", file=sys.stderr)
     if as_json:
         print_json(release.with_files(output).as_dict())
     elif report is not None or public_report is not None:

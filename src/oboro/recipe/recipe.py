@@ -23,6 +23,7 @@ from oboro.recipe.run import run
 from oboro.table.schema import Attribute, Role, Schema
 from oboro.techniques import TECHNIQUES
 from oboro.techniques.base import Technique
+from oboro.text import Message
 from oboro.text.progress import Progress
 
 if TYPE_CHECKING:
@@ -126,20 +127,28 @@ class Recipe(BaseModel):
         """What it says of the columns."""
         return Schema(self.attributes, self._folder)
 
-    def explain(self) -> str:
+    def explain(self, lang: str = "en") -> str:
         """What each step will do, in plain words, before any row is touched."""
+        return self.plan().say(lang)
+
+    def plan(self) -> Message:
+        """The same as a message: the columns, the steps, and what is verified afterwards."""
         schema = self.schema_given
-        lines = ["What is known of the columns:"]
-        lines += [f"  {role.value:<10} {', '.join(names)}" for role in Role if (names := schema.named(role))]
-        lines.append(f"  Columns that the recipe does not name: {_UNNAMED[self.unnamed]}.")
-        lines.append("What will be done:" if self.steps else "Nothing will be done to the rows.")
-        lines += [f"  {number}. {step.step}: {step.explain(schema)}" for number, step in enumerate(self.steps, 1)]
-        lines.append(
-            "Then every promise made above is verified on the result; if one does not hold, nothing is written."
-        )
-        chance = f"repeatable with seed {self.seed}" if self.seed is not None else "new each time (no seed is set)"
-        lines.append(f"Random choices are {chance}.")
-        return "\n".join(lines)
+        said = [Message("recipe.columns")]
+        said += [
+            Message("recipe.role", role=role.value, columns=", ".join(names))
+            for role in Role
+            if (names := schema.named(role))
+        ]
+        said.append(Message("recipe.unnamed", unnamed=self.unnamed))
+        said.append(Message("recipe.steps" if self.steps else "recipe.no_steps"))
+        said += [
+            Message("recipe.step", number=number, step=step.step, plan=step.plan(schema))
+            for number, step in enumerate(self.steps, 1)
+        ]
+        said.append(Message("recipe.promises"))
+        said.append(Message("recipe.not_seeded") if self.seed is None else Message("recipe.seeded", seed=self.seed))
+        return Message("recipe.plan", said=said)
 
     def run(
         self, source: Any, *, progress: Progress | None = None, reading: Mapping[str, Any] | None = None
@@ -170,6 +179,3 @@ class Recipe(BaseModel):
         schema.require(before, (name for name in self.attributes if name in after), "the original table")
         paired = before.rows == after.rows and not any(step.moves_records for step in self.steps)
         return measure(before, after, schema, recipe_text=self.to_yaml(), paired=paired)
-
-
-_UNNAMED = {"error": "are an error", "drop": "are dropped", "other": "are released as they are"}

@@ -24,6 +24,8 @@ from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.schema import Role, Schema
+from oboro.table.traits import Traits
+from oboro.text import Message, Words, known, say
 from oboro.verifier.table_check import Verification
 
 if TYPE_CHECKING:
@@ -45,12 +47,14 @@ class StepRecord:
     """What one step did."""
 
     name: str
-    plan: str
+    plan: Words  # what it said that it would do
     facts: Mapping[str, Any]
     seconds: float
     rows_before: int
     rows_after: int
     changed: Mapping[str, int] | None = None  # cells that hold another value than before, by column
+    warnings: tuple[Message, ...] = ()
+    traits: Traits | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """For reports."""
@@ -62,6 +66,8 @@ class StepRecord:
             "rows_before": self.rows_before,
             "rows_after": self.rows_after,
             "changed": None if self.changed is None else dict(self.changed),
+            "warnings": list(self.warnings),
+            "traits": None if self.traits is None else dict(vars(self.traits)),
         }
 
 
@@ -131,13 +137,14 @@ class Release:
         people = {f"population {path}": self.given.folder / path for path in named}
         return {**table, **hierarchy_files(self.given), **people}
 
-    def explain(self) -> str:
+    def explain(self, lang: str = "en") -> str:
         """What was done, step by step, what it changed, and what was verified."""
         lines = []
         for number, step in enumerate(self.steps, 1):
-            lines.append(f"{number}. {step.name}: {step.plan}")
-            lines += [line for key, value in step.facts.items() for line in _said(key, value)]
-        lines.append(self.verification.sentence())
+            lines.append(f"{number}. {step.name}: {say(step.plan, lang)}")
+            lines += [f"     {Message('fact.warning').say(lang)}: {one.say(lang)}" for one in step.warnings]
+            lines += [line for key, value in step.facts.items() for line in _said(key, value, lang)]
+        lines.append(self.verification.sentence(lang))
         return "\n".join(lines)
 
     @property
@@ -229,9 +236,9 @@ def hierarchy_files(schema: Schema) -> dict[str, Path]:
     return {f"hierarchy of {name}": schema.folder / one for name, one in named.items() if isinstance(one, str)}
 
 
-def _said(key: str, value: Any) -> list[str]:
-    """One fact in words; a list of comparable ones (runners-up) one below the other."""
-    name = key.replace("_", " ")
+def _said(key: str, value: Any, lang: str) -> list[str]:
+    """One fact in words; a list of comparable ones (runners-up) one below the other. Names without words are technical."""
+    name = Message(f"fact.{key}").say(lang) if known(f"fact.{key}") else key.replace("_", " ")
     if isinstance(value, list) and value and isinstance(value[0], Mapping):
         return [f"     {name}:", *(f"       {_short(one)}" for one in value)]
     return [f"     {name}: {_short(value)}"]

@@ -12,17 +12,12 @@ from oboro.stream import DelayFree, Window
 from oboro.stream.runner.runner import Plan, Runner
 from oboro.table.dataset import Column
 from oboro.table.schema import Role, Schema
+from oboro.techniques import TECHNIQUES
 from oboro.techniques.pseudonymize import Pseudonymize
 
 __all__ = ["diversity", "goal", "pseudonyms", "run_stream", "settings"]
 
-POSSIBLE = ("drop_columns", "pseudonymize", "k_anonymize")
-ORDER = "records come out in the order in which they came"
-LADDER = "give the attribute a hierarchy instead"
-ALL = "every record that goes in comes out"
 UNDERSTOOD = {"k", "l_diversity", "suppress", "loss", "search", "recoding", "minimal", "time_limit"}
-IMPOSSIBLE = {"sort": ORDER, "shuffle": ORDER, "sample": ALL, "drop_records": ALL}
-IMPOSSIBLE |= dict.fromkeys(("generalize", "top_code", "bottom_code", "round"), LADDER)
 
 
 def settings(recipe: Recipe, folder: Path, options: dict[str, Any]) -> DelayFree | Window:
@@ -76,9 +71,9 @@ def goal(recipe: Recipe) -> Any:
     """The one step that says what is promised; a step that a stream cannot do is an error that says why."""
     goals = [step for step in recipe.steps if step.step == "k_anonymize"]
     for step in recipe.steps:
-        if step.step not in POSSIBLE:
-            reason = IMPOSSIBLE.get(step.step, "it looks at the whole table")
-            raise RecipeError(f"{step.step}: a stream cannot do this: {reason}; it can do {', '.join(POSSIBLE)}")
+        if step.not_in_stream is not None:
+            possible = ", ".join(name for name, one in TECHNIQUES.items() if one.not_in_stream is None)
+            raise RecipeError(f"{step.step}: a stream cannot do this: {step.not_in_stream}; it can do {possible}")
     if len(goals) != 1:
         raise RecipeError(f"a stream takes exactly one k_anonymize step; the recipe has {len(goals)}")
     return goals[0]

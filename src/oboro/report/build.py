@@ -352,11 +352,7 @@ def _warnings(
     passed = [name for name, column in released.columns.items() if isinstance(column, Unread)]
     if passed:
         said.append(PASSED.format(columns=few(passed)))
-    said += [
-        STEP.format(step=step["name"], said=step["facts"]["warning"])
-        for step in steps
-        if step.get("facts", {}).get("warning")
-    ]
+    said += [STEP.format(step=step["name"], said=warning) for step in steps for warning in step.get("warnings", ())]
     told = [one for one in findings if one.kind in KINDS and not one.named]
     said += [LOOKS.format(column=one.column, kind=KINDS[one.kind], count=f"{one.records:,}") for one in told]
     beaten = [one for one in attacks if one.better_than_control and not one.allowed]

@@ -74,7 +74,9 @@ def public(report: Report) -> Report:
             "utility": [_rounded(one) for one in report.utility if one["column"] is None],
             "pairs": None,
             "columns": [_column(one) for one in report.columns if one.role != "dropped"],
-            "steps": [{"name": step["name"], "plan": "", "facts": {}} for step in report.steps],
+            "steps": [
+                {"name": step["name"], "plan": "", "facts": {}, "traits": step.get("traits")} for step in report.steps
+            ],
             "recipe": "",
             "seeded": None,
             "files": {

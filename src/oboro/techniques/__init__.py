@@ -1,7 +1,13 @@
-"""What is published: one class per technique, all with `apply` and `explain`."""
+"""What is published: one class per technique, all with `apply` and `explain`.
+
+`TECHNIQUES` is the table of all that a recipe knows; a new one is one more line in it. `register` adds one from outside.
+"""
 
 from __future__ import annotations
 
+from typing import TypeVar
+
+from oboro.errors import UsageError
 from oboro.techniques.base import Technique
 from oboro.techniques.drop import DropColumns, DropRecords
 from oboro.techniques.generalize import Generalize
@@ -20,7 +26,7 @@ from oboro.techniques.swap import Swap
 from oboro.techniques.synthesize import Synthesize
 from oboro.techniques.top_code import BottomCode, TopCode
 
-__all__ = ["TECHNIQUES", "Technique"]
+__all__ = ["TECHNIQUES", "Technique", "register"]
 
 TECHNIQUES: dict[str, type[Technique]] = {
     technique.step: technique
@@ -46,3 +52,16 @@ TECHNIQUES: dict[str, type[Technique]] = {
         Synthesize,
     )
 }
+
+T = TypeVar("T", bound=type[Technique])
+
+
+def register(technique: T) -> T:
+    """Make a technique of your own known to recipes, by the name in its `step`; also as a decorator.
+
+    CONTRIBUTING.md shows one from beginning to end.
+    """
+    if TECHNIQUES.get(technique.step, technique) is not technique:
+        raise UsageError(f"{technique.step}: there is a technique of this name already; take another")
+    TECHNIQUES[technique.step] = technique
+    return technique

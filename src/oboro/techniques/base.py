@@ -14,6 +14,8 @@ from oboro.errors import UsageError
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.schema import Attribute, Schema
+from oboro.table.traits import Opinion, Traits
+from oboro.text import Message, Words, say
 from oboro.text.progress import silent
 from oboro.verifier.promise_check import verify_promises
 from oboro.verifier.table_check import Promise
@@ -42,19 +44,21 @@ class Work:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a step leaves: the table, the schema, facts for the report (counts and parameters), and what it promises."""
+    """What a step leaves: the table, the schema, facts for the report (counts and parameters), what it promises, and what
+    its reader should be warned of."""
 
     data: Dataset
     schema: Schema
     facts: Mapping[str, Any] = field(default_factory=dict)
     promises: tuple[Promise, ...] = ()
+    warnings: tuple[Message, ...] = ()
 
 
 class Technique(BaseModel):
     """One anonymization technique. Parameters are declared once, checked at the door and never changed.
 
-    Subclasses give `step` (their name in a recipe), `run` and `explain`, and say in their docstring what is *Given*, what the
-    technique *Promises* and what it is *Checked by*.
+    Subclasses give `step` (their name in a recipe), `run`, `plan` and `examples`, say by class variables what they are, and in
+    their docstring what is *Given*, what the technique *Promises* and what it is *Checked by*.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
@@ -63,6 +67,33 @@ class Technique(BaseModel):
     uses_hierarchies: ClassVar[bool] = False
     moves_records: ClassVar[bool] = False  # True: afterwards the n-th record may be another person's
     changes_values: ClassVar[bool] = True  # False: only order or whole columns change, so a column keeps its values
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = ()  # parameters for the common checks
+    not_in_stream: ClassVar[Message | None] = Message(
+        "technique.stream.whole_table"
+    )  # why so; None: a stream can do it
+
+    # What a report asks; `oboro.table.traits.Traits` says what each means.
+    iso: ClassVar[Words] = Message("technique.default.iso")
+    random: ClassVar[bool] = False
+    coarser: ClassVar[bool] = False
+    reorders: ClassVar[bool] = False
+    by_construction: ClassVar[Words | None] = None
+    bounds_linkage: ClassVar[bool] = False
+    opinion: ClassVar[Opinion | None] = None
+
+    @property
+    def traits(self) -> Traits:
+        """What a report asks of a step; a technique whose traits depend on its parameters says them here."""
+        return Traits(
+            iso=self.iso,
+            random=self.random,
+            coarser=self.coarser,
+            reorders=self.reorders,
+            moves_records=self.moves_records,
+            by_construction=self.by_construction,
+            bounds_linkage=self.bounds_linkage,
+            opinion=self.opinion,
+        )
 
     @property
     def removes_identity(self) -> tuple[str, ...]:
@@ -82,9 +113,13 @@ class Technique(BaseModel):
         """Do it."""
         raise NotImplementedError
 
-    def explain(self, schema: Schema) -> str:
-        """Say in one or two plain sentences what will be done, before any row is touched."""
+    def plan(self, schema: Schema) -> Words:
+        """What will be done, before any row is touched: a message, or plain text that is the same in every language."""
         raise NotImplementedError
+
+    def explain(self, schema: Schema, lang: str = "en") -> str:
+        """Say in one or two plain sentences what will be done, in one language."""
+        return str(say(self.plan(schema), lang))
 
     def apply(self, frame: T, *, attributes: Mapping[str, Any] | None = None, seed: int | None = None) -> T:
         """Apply this one technique to a pandas, polars or pyarrow frame; the same kind comes back, the frame is not changed.

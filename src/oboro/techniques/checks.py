@@ -1,7 +1,7 @@
 """Common checks that any technique must pass. They find their subjects by themselves: every technique of a recipe.
 
-A new technique needs one line in `EXAMPLES`; `check` then tries it on an ordinary table and on awkward ones (missing values,
-a single row, no row at all). A failed check is an `AssertionError` that says which.
+A technique names example parameters in `examples`; `check` then tries it on an ordinary table and on awkward ones (missing
+values, a single row, no row at all). A failed check is an `AssertionError` that says which.
 """
 
 from __future__ import annotations
@@ -17,52 +17,9 @@ from oboro.table.dataset import Dataset
 from oboro.table.schema import Attribute, Schema
 from oboro.techniques import TECHNIQUES
 from oboro.techniques.base import Outcome, Technique, Work
+from oboro.text import LANGUAGES, say
 
-__all__ = ["CHECKS", "EXAMPLES", "check", "subjects", "tables"]
-
-EXAMPLES: dict[str, list[dict[str, Any]]] = {
-    "sort": [{"by": "age"}, {"by": ["-zip", "name"]}],
-    "shuffle": [{}, {"attributes": ["disease"]}],
-    "pseudonymize": [{"attribute": "name", "method": "random"}, {"attribute": "name", "method": "number"}],
-    "drop_columns": [{"attributes": ["name"]}],
-    "drop_records": [{"where": {"age": {"above": 60}}}, {"rarer_than": {"attributes": ["zip"], "count": 3}}],
-    "generalize": [{"attribute": "age", "level": 1}, {"levels": {"zip": 2, "sex": 1}}],
-    "top_code": [{"attribute": "age", "at": 60}, {"attribute": "income", "percentile": 90}],
-    "bottom_code": [{"attribute": "age", "at": 30}],
-    "sample": [{"fraction": 0.5}, {"count": 1}],
-    "microaggregate": [
-        {"attributes": ["age", "income"], "k": 3},
-        {"attributes": ["age"], "k": 2, "method": "fixed", "aggregate": "median"},
-        {"attributes": ["age", "income"], "k": 3, "method": "vmdav", "gamma": 1.1},
-    ],
-    "round": [{"attribute": "income", "base": 1000}, {"attribute": "age", "base": 5, "method": "random"}],
-    "swap": [
-        {"attribute": "income", "method": "rank", "window": 20},
-        {"attribute": "disease", "method": "random", "within": ["sex"]},
-    ],
-    "noise": [
-        {"attribute": "income", "relative": 0.1},
-        {"attributes": ["age", "income"], "correlated": True, "relative": 0.2},
-    ],
-    "k_anonymize": [{"k": 2, "suppress": 0.2}, {"k": 2, "l_diversity": {"disease": 2}}],
-    "local_recode": [
-        {"k": 2},
-        {"k": 3, "method": "top_down", "l_diversity": {"disease": 2}},
-        {"k": 3, "method": "relaxed_mondrian", "t_closeness": {"disease": 0.4}, "publish": "hierarchy"},
-        {"k": 3, "method": "bic", "quasi": ["age", "income"], "publish": "mean"},
-    ],
-    "k_conceal": [{"k": 2}, {"k": 3, "objective": "ncp", "effort": 50, "publish": "hierarchy"}],
-    "pk_anonymize": [{"k": 2, "attributes": ["sex", "zip"]}],
-    "partition_univariate": [
-        {"attribute": "age", "k": 3, "missing": "join"},
-        {"attributes": ["age", "income"], "k": 2, "method": "hansen", "publish": "interval"},
-        {"attribute": "income", "k": 5, "publish": "linear"},
-    ],
-    "synthesize": [
-        {"attribute": "income", "k": 5},
-        {"attribute": "age", "k": 3, "density": "uniform", "method": "hist_aic", "missing": "join"},
-    ],
-}
+__all__ = ["CHECKS", "check", "subjects", "tables"]
 
 SCHEMA = Schema(
     {
@@ -79,8 +36,8 @@ SCHEMA = Schema(
 def subjects() -> Iterator[Technique]:
     """Every technique that a recipe knows, with each of its example parameters."""
     for step, technique in TECHNIQUES.items():
-        assert step in EXAMPLES, f"{step}: add example parameters to oboro.techniques.checks.EXAMPLES"
-        yield from (technique.model_validate(parameters) for parameters in EXAMPLES[step])
+        assert technique.examples, f"{step}: name example parameters in {technique.__name__}.examples"
+        yield from (technique.model_validate(parameters) for parameters in technique.examples)
 
 
 def tables() -> dict[str, Dataset]:
@@ -131,6 +88,9 @@ def _explains_itself(technique: Technique, data: Dataset, schema: Schema) -> Non
     words = technique.explain(schema)
     assert len(words.split()) >= 4, f"explain says only {words!r}"
     assert words == technique.explain(schema)
+    for lang in LANGUAGES:
+        assert technique.explain(schema, lang), f"explain says nothing in {lang}"
+        assert say(technique.traits.iso, lang)
 
 
 def _parameters_are_data(technique: Technique, data: Dataset, schema: Schema) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from oboro.table.groups import Groups
 from oboro.table.schema import Schema
 from oboro.techniques.base import Outcome, Technique, Work
 from oboro.techniques.columns.conditions import Condition
+from oboro.text import Message, Words
 
 __all__ = ["DropColumns", "DropRecords", "RarerThan"]
 
@@ -30,6 +31,9 @@ class DropColumns(Technique):
     """
 
     step: ClassVar[str] = "drop_columns"
+    iso: ClassVar[Words] = Message("technique.drop_columns.iso")
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"attributes": ["name"]},)
+    not_in_stream: ClassVar[Message | None] = None
     changes_values: ClassVar[bool] = False
 
     attributes: tuple[str, ...] = Field(min_length=1)
@@ -54,9 +58,9 @@ class DropColumns(Technique):
             )
         return Outcome(work.data.select(kept), work.schema.without(self.attributes), {"dropped": list(self.attributes)})
 
-    def explain(self, schema: Schema) -> str:
+    def plan(self, schema: Schema) -> Words:
         """Which."""
-        return f"Leave out the column{'s' * (len(self.attributes) > 1)} {listing(self.attributes, most=30)}."
+        return Message("technique.drop_columns.plan", columns=self.attributes, count=len(self.attributes))
 
 
 class RarerThan(BaseModel):
@@ -84,6 +88,13 @@ class DropRecords(Technique):
     """
 
     step: ClassVar[str] = "drop_records"
+    iso: ClassVar[Words] = Message("technique.drop_records.iso")
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"where": {"age": {"above": 60}}},
+        {"rarer_than": {"attributes": ["zip"], "count": 3}},
+    )
+    coarser: ClassVar[bool] = True
+    not_in_stream: ClassVar[Message | None] = Message("technique.stream.every_record")
     moves_records: ClassVar[bool] = True
 
     where: dict[str, Condition] | None = Field(None, min_length=1)
@@ -127,12 +138,12 @@ class DropRecords(Technique):
             picked &= condition.holds(data[name], name)[data[name].codes]
         return picked
 
-    def explain(self, schema: Schema) -> str:
+    def plan(self, schema: Schema) -> Words:
         """By what they are picked."""
         if self.outliers is not None:
-            return f"Leave out the records that stand out. {self.outliers.explain()}"
+            return Message("technique.drop_records.plan_outliers", criterion=self.outliers.plan())
         if self.rarer_than is not None:
-            names, count = listing(self.rarer_than.attributes, most=30), self.rarer_than.count
-            return f"Leave out the records whose combination of {names} is shared by fewer than {count} records."
-        conditions = (self.where or {}).items()
-        return f"Leave out the records where {' and '.join(one.words(name) for name, one in conditions)}."
+            rare = self.rarer_than
+            return Message("technique.drop_records.plan_rare", columns=rare.attributes, count=rare.count)
+        conditions = [part for name, one in (self.where or {}).items() for part in one.plan(name)]
+        return Message("technique.drop_records.plan_where", conditions=conditions)

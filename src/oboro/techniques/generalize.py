@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
@@ -9,6 +10,7 @@ from pydantic import Field, model_validator
 from oboro.errors import UsageError
 from oboro.table.schema import Schema
 from oboro.techniques.base import Outcome, Technique, Work
+from oboro.text import Message, Words
 
 __all__ = ["Generalize"]
 
@@ -30,6 +32,13 @@ class Generalize(Technique):
     """
 
     step: ClassVar[str] = "generalize"
+    iso: ClassVar[Words] = Message("technique.generalize.iso")
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"attribute": "age", "level": 1},
+        {"levels": {"zip": 2, "sex": 1}},
+    )
+    coarser: ClassVar[bool] = True
+    not_in_stream: ClassVar[Message | None] = Message("technique.stream.hierarchy")
     uses_hierarchies: ClassVar[bool] = True
 
     attribute: str | None = None
@@ -72,17 +81,19 @@ class Generalize(Technique):
             schema = schema.with_remaining(name, hierarchy.above(level))
         return Outcome(data, schema, facts)
 
-    def explain(self, schema: Schema) -> str:
+    def plan(self, schema: Schema) -> Words:
         """Which columns, to which level, by which hierarchy."""
-        return f"Replace values by coarser ones: {'; '.join(self._words(schema, name) for name in self._levels)}."
+        columns = [
+            Message("technique.generalize.column", column=name, level=level, how=_how(schema, name))
+            for name, level in self._levels.items()
+        ]
+        return Message("technique.generalize.plan", columns=columns)
 
-    def _words(self, schema: Schema, name: str) -> str:
-        attribute = schema.attributes.get(name)
-        spec = attribute.hierarchy if attribute is not None else None
-        if name in schema.remaining:
-            how = "on top of the level it already has"
-        else:
-            how = (
-                f"by its hierarchy: {spec.explain()}" if spec is not None else "which has no hierarchy: level 1 is `*`"
-            )
-        return f"{name!r} goes to level {self._levels[name]} ({how})"
+
+def _how(schema: Schema, name: str) -> Message:
+    attribute = schema.attributes.get(name)
+    if name in schema.remaining:
+        return Message("technique.generalize.on_top")
+    if attribute is None or attribute.hierarchy is None:
+        return Message("technique.generalize.no_hierarchy")
+    return Message("technique.generalize.by_hierarchy", hierarchy=attribute.hierarchy.plan())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -19,14 +20,16 @@ from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.search import SearchResult, Strategy, checker_for, search
 from oboro.decide.lattice.sliced_check import SlicedChecker
 from oboro.errors import PromiseError, UsageError, listing
-from oboro.table.dataset import Column, Dataset
+from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.schema import Schema
+from oboro.table.traits import Opinion
 from oboro.table.values import STAR
 from oboro.techniques.base import Outcome, Technique, Work
 from oboro.techniques.demands.chosen_levels import mixed, progress, runner_up, warning
 from oboro.techniques.demands.models_asked import Alpha, Closeness, Demand, Diversity, Presence
 from oboro.techniques.demands.population_table import Crowd, PopulationTable
+from oboro.text import Message, Words
 from oboro.verifier.models import KAnonymity, Model
 from oboro.verifier.population_models import DeltaPresence, KMap
 from oboro.verifier.risk_limits import AverageRisk, MaximumRisk
@@ -66,6 +69,14 @@ class KAnonymize(Technique):
     """
 
     step: ClassVar[str] = "k_anonymize"
+    iso: ClassVar[Words] = Message("technique.k_anonymize.iso")
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"k": 2, "suppress": 0.2},
+        {"k": 2, "l_diversity": {"disease": 2}},
+    )
+    coarser: ClassVar[bool] = True
+    opinion: ClassVar[Opinion | None] = "aggregation"
+    not_in_stream: ClassVar[Message | None] = None
     uses_hierarchies: ClassVar[bool] = True
 
     k: int = Field(ge=1)
@@ -138,27 +149,29 @@ class KAnonymize(Technique):
         rules = tuple(demand.rule(name, data[name], trees.get(name)) for name, demand in demands)
         problem = self._problem(columns, schema, hierarchies, rules, crowd)
         run = self._run_local if self.recoding == "local" else self._run_global
-        released, schema, facts = run(work, problem, hierarchies)
-        return Outcome(released, schema, facts, (promise,))
+        return replace(run(work, problem, hierarchies), promises=(promise,))
 
-    def explain(self, schema: Schema) -> str:
+    def plan(self, schema: Schema) -> Words:
         """What is demanded, of which columns, at what price."""
-        demands = [f"at least {self.k} records look alike"]
-        demands += [demand.words(name) for name, demand in self._demands(schema)]
-        demands += self._words()
-        some = f"at most {self.suppress:.4g} of the records may be suppressed (`*`)"
-        how, best = "each to one level", f"Among all levels that do, take those with the least loss ({self.loss})"
-        if self.levels is not None:
-            how, best = "each to the level given", "Nothing is searched"
+        demands = [Message("technique.demand.alike", k=self.k)]
+        demands += [demand.plan(name) for name, demand in self._demands(schema)]
+        demands += self._limits_told()
+        limit = Message("technique.k_anonymize.no_suppression")
+        if self.suppress:
+            limit = Message("technique.k_anonymize.suppress", share=self.suppress)
+        how, best = self._search_told()
+        columns = schema.chosen(self.quasi, self.step)
+        return Message("technique.k_anonymize.plan", columns=columns, how=how, demands=demands, limit=limit, best=best)
+
+    def _search_told(self) -> tuple[Message, Message]:
+        """How each column is generalized, and which choice of levels is taken."""
         if self.recoding == "local":
-            how, best = (
-                "each class as little as it can",
-                f"Go from the finest levels to the coarsest by their loss ({self.loss})",
-            )
-        return (
-            f"Generalize {listing(schema.chosen(self.quasi, self.step), most=30)}, {how}, so that in every class "
-            f"{', '.join(demands)}; {some if self.suppress else 'no record is suppressed'}. {best}."
-        )
+            best = Message("technique.k_anonymize.finest_first", loss=self.loss)
+            return Message("technique.k_anonymize.by_class"), best
+        if self.levels is not None:
+            return Message("technique.k_anonymize.given_levels"), Message("technique.k_anonymize.no_search")
+        best = Message("technique.k_anonymize.least_loss", loss=self.loss)
+        return Message("technique.k_anonymize.one_level"), best
 
     def _demands(self, schema: Schema) -> list[tuple[str, Demand]]:
         """Every demand beyond k with its sensitive column."""
@@ -187,18 +200,17 @@ class KAnonymize(Technique):
                 models.append(DeltaPresence(low=self.presence.min, high=self.presence.max, **everybody))
         return models
 
-    def _words(self) -> list[str]:
-        words = []
+    def _limits_told(self) -> list[Message]:
+        told = []
         if self.maximum_risk is not None:
-            words.append(f"nobody is recognised with a probability above {self.maximum_risk:.4g}")
+            told.append(Message("technique.demand.maximum_risk", risk=self.maximum_risk))
         if self.average_risk is not None:
-            words.append(f"on average nobody is recognised with a probability above {self.average_risk:.4g}")
+            told.append(Message("technique.demand.average_risk", risk=self.average_risk))
         if self.k_map is not None:
-            words.append(f"at least {self.k_map} people of the population look like it")
+            told.append(Message("technique.demand.k_map", k=self.k_map))
         if self.presence is not None:
-            low, high = self.presence.min, self.presence.max
-            words.append(f"of the people who look like it a part from {low:.4g} to {high:.4g} is in the table")
-        return words
+            told.append(Message("technique.demand.presence", low=self.presence.min, high=self.presence.max))
+        return told
 
     def _problem(
         self,
@@ -239,9 +251,7 @@ class KAnonymize(Technique):
             )
         return most
 
-    def _run_global(
-        self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy]
-    ) -> tuple[Dataset, Schema, dict[str, Any]]:
+    def _run_global(self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy]) -> Outcome:
         data, schema, checker = work.data, work.schema, checker_for(problem)
         found = self._search(problem, checker, list(hierarchies), work.say)
         if found.best is None and found.stopped == "time":
@@ -267,7 +277,9 @@ class KAnonymize(Technique):
         for (name, hierarchy), level in zip(hierarchies.items(), levels, strict=True):
             if level > 0:
                 schema = schema.with_remaining(name, hierarchy.above(level))
-        return data.with_columns(columns), schema, self._facts(problem, found, list(hierarchies))
+        facts = self._facts(problem, found, list(hierarchies))
+        told = () if found.stopped is None else (warning(found),)
+        return Outcome(data.with_columns(columns), schema, facts, warnings=told)
 
     def _search(
         self, problem: Problem, checker: NodeChecker | SlicedChecker, names: list[str], say: Callable[[str], None]
@@ -296,9 +308,7 @@ class KAnonymize(Technique):
             raise UsageError(f"{self.step}: the level of {listing(high)} is above the top of its hierarchy")
         return levels
 
-    def _run_local(
-        self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy]
-    ) -> tuple[Dataset, Schema, dict[str, Any]]:
+    def _run_local(self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy]) -> Outcome:
         data, schema = work.data, work.schema
         recoded = recode(problem) if problem.k <= problem.rows else None
         if recoded is None:
@@ -307,7 +317,7 @@ class KAnonymize(Technique):
         for a, (name, hierarchy) in enumerate(hierarchies.items()):
             columns[name] = mixed(data[name], hierarchy, recoded, a)
             schema = schema.with_remaining(name, HierarchySpec().build(name, columns[name]))
-        return data.with_columns(columns), schema, self._local_facts(problem, recoded, list(hierarchies))
+        return Outcome(data.with_columns(columns), schema, self._local_facts(problem, recoded, list(hierarchies)))
 
     def _why_not(self, problem: Problem, suppressed: int, satisfying: bool, names: list[str]) -> str:
         """No node can be released: say how far away the coarsest one is, and the ways out."""
@@ -334,7 +344,7 @@ class KAnonymize(Technique):
         gone = best.suppressed + best.extra
         lattice = {"nodes": found.size, "evaluated": found.evaluated, "tagged": found.tagged, "skipped": found.skipped}
         return {
-            **({} if found.stopped is None else {"warning": warning(found)}),
+            **({} if found.stopped is None else {"stopped": found.stopped}),
             "k": self.k,
             "recoding": "global",
             "levels": {name: {"level": level, "of": height} for name, level, height in chosen},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -17,23 +17,13 @@ from oboro.table.hierarchy import Hierarchy
 from oboro.table.schema import Schema
 from oboro.techniques.base import Outcome, Technique, Work
 from oboro.techniques.columns.closure_labels import ancestors, ranges, sets
-from oboro.techniques.columns.numeric import quoted
+from oboro.text import Message, Words
 from oboro.verifier.concealment_model import KConcealment
 from oboro.verifier.table_check import Promise
 
 __all__ = ["KConceal"]
 
-HOW = {
-    "exact": "at the least possible cost",
-    "greedy": "greedily, the nearest first",
-    "lottery": "by the cheapest of many random matchings",
-    "tsp": "along short round trips",
-}
-LEAK = (
-    "the true person is the centre of its own record: someone who knows everybody's quasi-identifiers and guesses the "
-    "middle one of those who fit is right two times as often as 1/k or more (68, 54 and 37 percent at k = 3, 5 and 7 on "
-    "1,000 Adult records), and someone who runs the method again in 88 percent or more; use truth: drawn"
-)
+LEAK = Message("technique.k_conceal.leak")
 
 
 class KConceal(Technique):
@@ -62,6 +52,13 @@ class KConceal(Technique):
     """
 
     step: ClassVar[str] = "k_conceal"
+    iso: ClassVar[Words] = Message("technique.k_conceal.iso")
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"k": 2},
+        {"k": 3, "objective": "ncp", "effort": 50, "publish": "hierarchy"},
+    )
+    coarser: ClassVar[bool] = True
+    reorders: ClassVar[bool] = True
     uses_hierarchies: ClassVar[bool] = True
     moves_records: ClassVar[bool] = True
 
@@ -101,33 +98,29 @@ class KConceal(Technique):
         trees = self._trees(originals, schema)
         promise = Promise(self.step, tuple(names), (KConcealment(k=self.k, originals=originals, hierarchies=trees),))
         facts: dict[str, Any] = {"method": self.method, "k": self.k, "objective": self.objective, "truth": self.truth}
-        if self.truth == "identity":
-            facts["warning"] = LEAK
+        warnings = (LEAK,) if self.truth == "identity" else ()
         if data.rows == 0:
-            return Outcome(data, schema, facts, (promise,))
+            return Outcome(data, schema, facts, (promise,), warnings)
         design = self._design(originals, schema, work.rng, facts)
         order = work.rng.permutation(data.rows)
         members = design.members[order]
         owners = members[:, work.rng.integers(design.k) if self.truth == "drawn" else 0]
         columns = {name: self._published(name, originals[name], trees, members, schema) for name in names}
-        return Outcome(data.take(owners).with_columns(columns), schema, facts, (promise,))
+        return Outcome(data.take(owners).with_columns(columns), schema, facts, (promise,), warnings)
 
-    def explain(self, schema: Schema) -> str:
+    def plan(self, schema: Schema) -> Words:
         """Who hides among whom, what is said of them, and whose record it is."""
         method, _, inside = self.method.partition("+")
-        how = HOW[method] + (" inside clusters of near people" if inside else "")
-        lost = "distance" if self.objective == "cost" else "information lost"
-        say = "a range or a set" if self.publish == "sets" else "a range, a set or the lowest common label"
-        whose = (
-            "Chance decides which of the k people a record belongs to."
+        return Message(
+            "technique.k_conceal.plan",
+            k=self.k,
+            columns=schema.chosen(self.quasi, self.step),
+            publish=self.publish,
+            how=Message("technique.k_conceal.clustered" if inside else "technique.k_conceal.whole", how=method),
+            objective=self.objective,
+            whose=Message("technique.k_conceal.drawn")
             if self.truth == "drawn"
-            else f"Warning: {LEAK}."
-        )
-        columns = quoted(schema.chosen(self.quasi, self.step))
-        return (
-            f"Build one record around each person that says only what {self.k} people have in common in "
-            f"{columns} ({say}), so that everybody is one of the {self.k} of exactly {self.k} records; "
-            f"chosen {how}, measured by {lost}. {whose} Rows come in random order, other columns stay with their person."
+            else Message("technique.k_conceal.warning", leak=LEAK),
         )
 
     def _trees(self, originals: Dataset, schema: Schema) -> dict[str, Hierarchy]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -21,24 +21,19 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.schema import Schema
+from oboro.table.traits import Opinion
 from oboro.table.values import STAR, Kind
 from oboro.techniques.base import Outcome, Technique, Work
 from oboro.techniques.columns import group_values
-from oboro.techniques.columns.numeric import places, quoted, written
+from oboro.techniques.columns.numeric import places, written
 from oboro.techniques.demands.models_asked import Closeness, Demand, Diversity
+from oboro.text import Message, Words
 from oboro.verifier.models import KAnonymity
 from oboro.verifier.table_check import Promise
 
 __all__ = ["LocalRecode"]
 
 Method = Literal["mondrian", "relaxed_mondrian", "top_down", "bic"]
-
-HOW = {
-    "mondrian": "halved along the widest attribute, equal numbers together (Mondrian, strict)",
-    "relaxed_mondrian": "halved along the widest attribute, equal numbers divided where needed (Mondrian, relaxed)",
-    "top_down": "split around two records far apart (top-down, Xu et al.)",
-    "bic": "cut where the density of the records changes (likelihood and BIC)",
-}
 
 
 class LocalRecode(Technique):
@@ -64,6 +59,15 @@ class LocalRecode(Technique):
     """
 
     step: ClassVar[str] = "local_recode"
+    iso: ClassVar[Words] = Message("technique.local_recode.iso")
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"k": 2},
+        {"k": 3, "method": "top_down", "l_diversity": {"disease": 2}},
+        {"k": 3, "method": "relaxed_mondrian", "t_closeness": {"disease": 0.4}, "publish": "hierarchy"},
+        {"k": 3, "method": "bic", "quasi": ["age", "income"], "publish": "mean"},
+    )
+    coarser: ClassVar[bool] = True
+    opinion: ClassVar[Opinion | None] = "aggregation"
     uses_hierarchies: ClassVar[bool] = True
 
     k: int = Field(ge=1)
@@ -104,15 +108,18 @@ class LocalRecode(Technique):
         released = {name: self._published(name, data[name], one, groups) for name, one in attributes.items()}
         return Outcome(data.with_columns(released), schema, self._facts(attributes, groups), (promise,))
 
-    def explain(self, schema: Schema) -> str:
+    def plan(self, schema: Schema) -> Words:
         """Who stands together, what they say, and what that promises."""
-        say = {"ranges": "its range", "hierarchy": "a label of its hierarchy", "mean": "its mean"}[self.publish]
         names = schema.chosen(self.quasi, self.step)
-        more = "".join(f"; {demand.words(name)}" for name, demand in self._demands(names))
-        return (
-            f"Groups of {self.k} or more records that are similar in {quoted(names)}, {HOW[self.method]}. Each "
-            f"group says only what its members have in common: of a number {say}, of a category the lowest common "
-            f"label{more}."
+        common = [Message("technique.local_recode.common_label")]
+        common += [demand.plan(name) for name, demand in self._demands(names)]
+        return Message(
+            "technique.local_recode.plan",
+            k=self.k,
+            columns=names,
+            method=self.method,
+            number=self.publish,
+            common=common,
         )
 
     def _demands(self, quasi: list[str]) -> list[tuple[str, Demand]]:

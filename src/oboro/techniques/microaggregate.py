@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -15,9 +15,11 @@ from oboro.errors import ColumnError
 from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 from oboro.table.schema import Schema
+from oboro.table.traits import Opinion
 from oboro.techniques.base import Outcome, Work
 from oboro.techniques.columns import group_values
-from oboro.techniques.columns.numeric import OnColumns, differing, places, quoted, written
+from oboro.techniques.columns.numeric import OnColumns, differing, places, written
+from oboro.text import Message, Words, quoted
 from oboro.verifier.models import KAnonymity
 from oboro.verifier.table_check import Promise
 
@@ -51,6 +53,14 @@ class Microaggregate(OnColumns):
     """
 
     step: ClassVar[str] = "microaggregate"
+    iso: ClassVar[Words] = Message("technique.microaggregate.iso")
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"attributes": ["age", "income"], "k": 3},
+        {"attributes": ["age"], "k": 2, "method": "fixed", "aggregate": "median"},
+        {"attributes": ["age", "income"], "k": 3, "method": "vmdav", "gamma": 1.1},
+    )
+    coarser: ClassVar[bool] = True
+    opinion: ClassVar[Opinion | None] = "aggregation"
 
     k: int = Field(ge=2)
     """The least number of records in a group."""
@@ -90,22 +100,24 @@ class Microaggregate(OnColumns):
         facts = {"method": self.method, "k": self.k, **_sizes(groups), "changed": changed}
         return Outcome(work.data.with_columns(released), work.schema, facts, self._promises())
 
-    def explain(self, schema: Schema) -> str:
+    def plan(self, schema: Schema) -> Words:
         """Who stands together, what they share, and what that promises."""
-        shares = {self._aggregate(name) for name in self.names}
-        each = "; ".join(f"{name}: {self._aggregate(name)}" for name in self.names)
-        what = f"the {shares.pop()}" if len(shares) == 1 else f"one aggregate a column ({each})"
+        told = {"columns": self.names, "k": self.k, "what": self._what()}
         if self.method != "fixed":
-            return (
-                f"Put each record with {self.k - 1} or more others that are similar in {quoted(self.names)} and "
-                f"replace their values by {what} of the group. Every combination of these columns then occurs "
-                f"{self.k} times or more."
-            )
-        own = ", each on its own" if len(self.names) > 1 else ""
-        return (
-            f"Sort {quoted(self.names)}{own}, cut every {self.k} records and replace the values by {what} of the "
-            f"group. Every value of a column then occurs {self.k} times or more; combinations of columns may not."
-        )
+            return Message("technique.microaggregate.plan", others=self.k - 1, **told)
+        own = Message("technique.microaggregate.own") if len(self.names) > 1 else ""
+        return Message("technique.microaggregate.plan_fixed", own=own, **told)
+
+    def _what(self) -> Message:
+        """Which aggregate a group shares."""
+        shares = {self._aggregate(name) for name in self.names}
+        if len(shares) == 1:
+            return Message("technique.microaggregate.one_aggregate", aggregate=shares.pop())
+        each = [
+            Message("technique.microaggregate.of_column", column=name, aggregate=self._aggregate(name))
+            for name in self.names
+        ]
+        return Message("technique.microaggregate.by_column", each=each)
 
     def _aggregate(self, name: str) -> Aggregate:
         return self.aggregate.get(name, "mean") if isinstance(self.aggregate, dict) else self.aggregate

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -10,15 +11,16 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from oboro.errors import ColumnError, InputError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.schema import Schema
+from oboro.table.traits import Opinion
 from oboro.table.values import Kind
 from oboro.techniques.base import Outcome, Work
 from oboro.techniques.columns.named_values import Value, place
-from oboro.techniques.columns.numeric import DAY, OnColumns, differing, is_date, places, quoted, written
+from oboro.techniques.columns.numeric import DAY, OnColumns, differing, is_date, places, written
+from oboro.text import Message, Words, quoted
 
 __all__ = ["Bounds", "Noise"]
 
 LARGEST = 1e150
-MEANING = "Noise alone promises nothing: it hides exact values, not who is who."
 
 
 class Bounds(BaseModel):
@@ -58,6 +60,13 @@ class Noise(OnColumns):
     """
 
     step: ClassVar[str] = "noise"
+    iso: ClassVar[Words] = Message("technique.noise.iso")
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"attribute": "income", "relative": 0.1},
+        {"attributes": ["age", "income"], "correlated": True, "relative": 0.2},
+    )
+    random: ClassVar[bool] = True
+    opinion: ClassVar[Opinion | None] = "noise"
 
     distribution: Literal["gaussian", "laplace"] = "gaussian"
     """gaussian, or laplace (more small and more very large amounts)."""
@@ -104,23 +113,21 @@ class Noise(OnColumns):
         facts = {"distribution": self.distribution, "changed": changed, "standard_deviation": deviations}
         return Outcome(work.data.with_columns(released), work.schema, facts)
 
-    def explain(self, schema: Schema) -> str:
+    def plan(self, schema: Schema) -> Words:
         """What is added, how much, and what that is not."""
+        more = [Message("technique.noise.correlated")] if self.correlated else []
+        more += [Message("technique.noise.rescaled")] if self.rescale else []
+        more += [Message("technique.noise.bounded")] if self.bounds is not None else []
+        noise = Message("technique.noise.noise", distribution=self.distribution, size=self._size())
+        id = "technique.noise.plan_multiply" if self.multiplicative else "technique.noise.plan_add"
+        return Message(id, columns=self.names, noise=noise, more=Message("technique.noise.more", said=more))
+
+    def _size(self) -> Message:
         if self.scale is not None:
-            size = f"scale {self.scale:.6g}"
-        else:
-            size = f"standard deviation {self.relative:.6g}" + (
-                "" if self.multiplicative else " times the column's own"
-            )
-        noise = f"{self.distribution} noise of {size}"
+            return Message("technique.noise.scale", scale=self.scale)
         if self.multiplicative:
-            act = f"Multiply each value of {quoted(self.names)} by 1 + {noise}"
-        else:
-            act = f"Add {noise} to each value of {quoted(self.names)}"
-        kept = ", correlated as the columns are" if self.correlated else ""
-        back = ", then draw values back so that variances stay" if self.rescale else ""
-        bounds = ", reflected at the bounds" if self.bounds is not None else ""
-        return f"{act}{kept}{back}{bounds}. Missing values stay; whole numbers and dates stay such. {MEANING}"
+            return Message("technique.noise.relative_multiplied", relative=self.relative)
+        return Message("technique.noise.relative", relative=self.relative)
 
     def _noisy(
         self, before: np.ndarray, columns: list[Column], rng: np.random.Generator

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -12,22 +14,19 @@ from oboro.decide.intervals.univariate import Intervals, Method, univariate
 from oboro.errors import InputError
 from oboro.table.dataset import Column
 from oboro.table.schema import Schema
+from oboro.table.traits import Traits
 from oboro.table.values import Kind
 from oboro.techniques.base import Outcome, Work
 from oboro.techniques.columns.density import Density
 from oboro.techniques.columns.interval_labels import spans
-from oboro.techniques.columns.numeric import OnColumns, differing, places, quoted, written
+from oboro.techniques.columns.numeric import OnColumns, differing, places, written
+from oboro.text import Message, Words
 from oboro.verifier.models import KAnonymity
 from oboro.verifier.table_check import Promise
 
 __all__ = ["PartitionUnivariate"]
 
-METHODS = {
-    "hansen": "the least squared error",
-    "hist_aic": "the best histogram by Akaike's criterion",
-    "hist_bic": "the best histogram by Schwarz's criterion",
-    "hist_nml": "the histogram with the least description length",
-}
+DRAWN = ("uniform", "linear")  # what is published is drawn anew
 
 
 class PartitionUnivariate(OnColumns):
@@ -55,6 +54,13 @@ class PartitionUnivariate(OnColumns):
     """
 
     step: ClassVar[str] = "partition_univariate"
+    iso: ClassVar[Words] = Message("technique.partition_univariate.iso")
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"attribute": "age", "k": 3, "missing": "join"},
+        {"attributes": ["age", "income"], "k": 2, "method": "hansen", "publish": "interval"},
+        {"attribute": "income", "k": 5, "publish": "linear"},
+    )
+    coarser: ClassVar[bool] = True
 
     k: int = Field(ge=2)
     """The least number of records in an interval."""
@@ -87,18 +93,20 @@ class PartitionUnivariate(OnColumns):
         facts |= {"intervals": cut, "changed": changed}
         return Outcome(work.data.with_columns(released), work.schema, facts, self._promises())
 
-    def explain(self, schema: Schema) -> str:
+    def plan(self, schema: Schema) -> Words:
         """How the line is cut, what is published, and what that promises."""
-        own = ", each on its own," if len(self.names) > 1 else ""
-        cut = f"Cut {quoted(self.names)}{own} into intervals of {self.k} records or more with {METHODS[self.method]}"
-        if self.publish in ("mean", "interval"):
-            what = "its interval's mean" if self.publish == "mean" else "its interval"
-            return f"{cut}, and replace each value by {what}. Every value then occurs {self.k} times or more."
-        how = "everywhere alike" if self.publish == "uniform" else "by a density that slopes towards the neighbours"
-        return (
-            f"{cut}, and replace each value by one drawn from its interval, {how}. Every drawn value comes from an "
-            f"interval of {self.k} records or more; the drawn values themselves may be unique."
-        )
+        own = Message("technique.partition_univariate.own") if len(self.names) > 1 else ""
+        drawn = self.publish in DRAWN
+        id = "technique.partition_univariate.plan_drawn" if drawn else "technique.partition_univariate.plan"
+        return Message(id, columns=self.names, own=own, k=self.k, method=self.method, publish=self.publish)
+
+    @property
+    def traits(self) -> Traits:
+        """Drawn values are random, and what is promised of them does not show in the table."""
+        if self.publish not in DRAWN:
+            return super().traits
+        promise = Message("technique.partition_univariate.by_construction")
+        return replace(super().traits, random=True, by_construction=promise)
 
     def _released(self, name: str, column: Column, rng: np.random.Generator) -> tuple[Column, dict[str, Any], int]:
         numbers = places(column, name)
@@ -149,7 +157,7 @@ class PartitionUnivariate(OnColumns):
         return Column.encode(written(numbers, column, name))
 
     def _promises(self) -> tuple[Promise, ...]:
-        if self.publish in ("uniform", "linear"):
+        if self.publish in DRAWN:
             return ()
         return tuple(Promise(self.step, (name,), (KAnonymity(k=self.k),)) for name in self.names)
 

@@ -6,7 +6,7 @@ After Ikarashi, Kikuchi, Chida and Takahashi, "k-anonymous Microdata Release via
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import log
 from typing import Annotated, Any, ClassVar
@@ -19,6 +19,7 @@ from oboro.measure.retention_replacement import Domain, Value
 from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.schema import Schema
 from oboro.techniques.base import Outcome, Technique, Work
+from oboro.text import Message, Words
 
 __all__ = ["PkAnonymize", "anonymity", "budget", "solve"]
 
@@ -49,6 +50,11 @@ class PkAnonymize(Technique):
     """
 
     step: ClassVar[str] = "pk_anonymize"
+    iso: ClassVar[Words] = Message("technique.pk_anonymize.iso")
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"k": 2, "attributes": ["sex", "zip"]},)
+    random: ClassVar[bool] = True
+    by_construction: ClassVar[Words | None] = Message("technique.pk_anonymize.by_construction")
+    bounds_linkage: ClassVar[bool] = True
 
     k: float | None = Field(None, gt=1)
     """Link no record to a person with more than 1/k certainty; the largest rho that keeps this is found."""
@@ -95,30 +101,26 @@ class PkAnonymize(Technique):
         found = solve(self.k, records, sizes, fixed, step=self.step)
         return {name: float(fixed.get(name, found)) for name in sizes}
 
-    def explain(self, schema: Schema) -> str:
+    def plan(self, schema: Schema) -> Words:
         """What will be done, and what must be true for the guarantee to mean something."""
         names = self._names(schema)
-        aim = "the k that follows is reported" if self.k is None else f"k = {self.k:g}"
-        plan = (
-            f"Keep each value of {listing(names, most=30)} with probability rho ({self._rho_words()}), else replace it "
-            "by a uniform draw from its domain: nobody then links a record to a person with more than 1/k certainty, "
-            f"{aim}. This holds by construction, for these attributes only, where the order of the records tells "
-            "nothing (else add the step shuffle); it cannot be verified from the output."
-        )
+        aim = Message("technique.pk_anonymize.k_follows")
+        if self.k is not None:
+            aim = Message("technique.pk_anonymize.aim", k=self.k)
+        said = [Message("technique.pk_anonymize.plan", columns=names, rho=self._rho_told(), aim=aim)]
         if drawn := [name for name in names if name not in self.domain]:
-            plan += (
-                f" The domain of {listing(drawn, most=30)} is the values in the data, so the release shows which "
-                "values occurred; a declared domain that does not depend on the data is safer."
-            )
-        return plan
+            said.append(Message("technique.pk_anonymize.domain_of_data", columns=drawn))
+        return Message("text.sentences", said=said)
 
-    def _rho_words(self) -> str:
-        if isinstance(self.rho, dict):
-            fixed = ", ".join(f"{name} {rho:g}" for name, rho in self.rho.items())
-            return fixed if self.k is None else f"{fixed}; else the largest that reaches k = {self.k:g}"
-        if self.rho is not None:
+    def _rho_told(self) -> Words:
+        if self.rho is None:
+            return Message("technique.pk_anonymize.rho_largest", k=self.k)
+        if not isinstance(self.rho, dict):
             return f"{self.rho:g}"
-        return f"the largest that reaches k = {self.k:g}, the same for all"
+        each = [Message("technique.pk_anonymize.rho_by_column", column=name, rho=rho) for name, rho in self.rho.items()]
+        if self.k is None:
+            return Message("technique.pk_anonymize.rho_listed", each=each)
+        return Message("technique.pk_anonymize.rho_listed_else", each=each, k=self.k)
 
     def _names(self, schema: Schema) -> list[str]:
         names = self.attributes or schema.quasi

@@ -6,7 +6,7 @@ import base64
 import hmac
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import ceil
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -19,7 +19,9 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from oboro.errors import FileError, UsageError, listing
 from oboro.table.dataset import Column
 from oboro.table.schema import Role, Schema
+from oboro.table.traits import Opinion
 from oboro.techniques.base import Outcome, Technique, Work
+from oboro.text import Message, Words
 
 __all__ = ["Pseudonymize"]
 
@@ -65,6 +67,13 @@ class Pseudonymize(Technique):
     model_config = ConfigDict(hide_input_in_errors=True)  # a key that was put where it must not be is not repeated
 
     step: ClassVar[str] = "pseudonymize"
+    iso: ClassVar[Words] = Message("technique.pseudonymize.iso")
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"attribute": "name", "method": "random"},
+        {"attribute": "name", "method": "number"},
+    )
+    opinion: ClassVar[Opinion | None] = "pseudonymisation"
+    not_in_stream: ClassVar[Message | None] = None
 
     attribute: str | None = None
     """The column."""
@@ -222,39 +231,31 @@ class Pseudonymize(Technique):
             )
         return key
 
-    def explain(self, schema: Schema) -> str:
+    def plan(self, schema: Schema) -> Words:
         """How, with whose key, and what still shows."""
-        names = listing(self._names, most=30)
-        plan = f"Replace the values of {names} by pseudonyms, the same value always by the same one: {self._how()}."
-        missing = "Missing values stay missing." if self.missing == "keep" else "Missing values share one pseudonym."
-        after = "How often each value occurs still shows."
+        said = [Message("technique.pseudonymize.plan", columns=self._names, how=self._how(), missing=self.missing)]
         released = [name for name in self._names if name in (*schema.quasi, *schema.sensitive)]
         if released:
-            after += (
-                f" From here on {listing(released)} counts as `other`: steps such as k_anonymize do not look at it any "
-                "more, so make sure that nobody is recognised by how often a pseudonym occurs."
-            )
-        return f"{plan} {missing} {after}"
+            said.append(Message("technique.pseudonymize.other_role", columns=released))
+        return Message("text.sentences", said=said)
 
-    def _how(self) -> str:
+    def _how(self) -> Message:
+        together = self.domain is not None and len(self._names) > 1
+        shared = Message("technique.pseudonymize.shared") if together else ""
         if self.method == "number":
-            return f"numbers from 1 in random order{self._shared()}; {_ONE_RUN}"
-        letters = f"{self._length} letters ({self.alphabet})"
+            return Message("technique.pseudonymize.numbers", shared=shared)
+        letters: dict[str, Any] = {"length": self._length, "alphabet": self.alphabet}
         if self.method == "random":
-            return f"{letters} at random{self._shared()}; {_ONE_RUN}"
-        where = f"in the environment variable {self.key_env}" if self.key_env else f"in the file {self.key_file}"
-        salt = f"the domain {self.domain!r}" if self.domain is not None else "the column's name"
-        return (
-            f"{letters} of a keyed hash (HMAC-SHA-256, salted by {salt}), the key being {where}. Other tables with the "
-            "same key and domain get the same pseudonyms. The key must stay secret: who has it can test a guess, as "
-            "anybody could with a plain hash of values that can be listed (names, phone numbers)"
+            return Message("technique.pseudonymize.random_letters", shared=shared, **letters)
+        salt, where = (
+            Message("technique.pseudonymize.salt_name"),
+            Message("technique.pseudonymize.key_file", path=self.key_file),
         )
-
-    def _shared(self) -> str:
-        return " shared by these columns" if self.domain is not None and len(self._names) > 1 else ""
-
-
-_ONE_RUN = "another run gives others (with a fixed seed the same: then keep the recipe secret)"
+        if self.domain is not None:
+            salt = Message("technique.pseudonymize.salt_domain", domain=self.domain)
+        if self.key_env is not None:
+            where = Message("technique.pseudonymize.key_env", name=self.key_env)
+        return Message("technique.pseudonymize.keyed_letters", salt=salt, where=where, **letters)
 
 
 def _read(path: Path) -> bytes:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,8 @@ from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.schema import Schema
 from oboro.table.values import Kind, from_numbers, numbers_of, typed
 from oboro.techniques.base import Outcome, Work
-from oboro.techniques.columns.numeric import OnColumns, is_text, narrowed, places, quoted
+from oboro.techniques.columns.numeric import OnColumns, is_text, narrowed, places
+from oboro.text import Message, Words
 
 __all__ = ["Round"]
 
@@ -46,6 +47,13 @@ class Round(OnColumns):
     """
 
     step: ClassVar[str] = "round"
+    iso: ClassVar[Words] = Message("technique.round.iso")
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"attribute": "income", "base": 1000},
+        {"attribute": "age", "base": 5, "method": "random"},
+    )
+    coarser: ClassVar[bool] = True
+    not_in_stream: ClassVar[Message | None] = Message("technique.stream.hierarchy")
 
     base: float | None = Field(None, gt=0, allow_inf_nan=False)
     """Round to multiples of this; for dates a number of days."""
@@ -71,19 +79,12 @@ class Round(OnColumns):
             facts[name] = changed
         return Outcome(work.data.with_columns(rounded), work.schema, {"method": self.method, "changed": facts})
 
-    def explain(self, schema: Schema) -> str:
+    def plan(self, schema: Schema) -> Words:
         """To what, and which way."""
-        to = f"a multiple of {self.base:.15g}" if self.base is not None else f"{self.digits} decimal places"
-        way = {
-            "nearest": "the nearest one, the even one of two that are equally near",
-            "down": "the next one below",
-            "up": "the next one above",
-            "random": "the one below or above by chance, so that the expected value stays",
-        }[self.method]
-        return (
-            f"Round {quoted(self.names)} to {to} ({way}; dates in days). "
-            "Missing values stay; rounding alone promises no group size."
-        )
+        to = Message("technique.round.digits", digits=self.digits)
+        if self.base is not None:
+            to = Message("technique.round.multiple", base=self.base)
+        return Message("technique.round.plan", columns=self.names, to=to, way=self.method)
 
     def _base(self) -> Decimal:
         return Decimal(1).scaleb(-self.digits) if self.digits is not None else Decimal(repr(self.base))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import floor
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from oboro.errors import UsageError, listing
+from oboro.errors import UsageError
 from oboro.table.groups import Groups
 from oboro.table.schema import Schema
 from oboro.techniques.base import Outcome, Technique, Work
+from oboro.text import Message, Words
 
 __all__ = ["Sample"]
 
@@ -33,6 +35,9 @@ class Sample(Technique):
     """
 
     step: ClassVar[str] = "sample"
+    iso: ClassVar[Words] = Message("technique.sample.iso")
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"fraction": 0.5}, {"count": 1})
+    not_in_stream: ClassVar[Message | None] = Message("technique.stream.every_record")
     moves_records: ClassVar[bool] = True
     changes_values: ClassVar[bool] = False  # a hierarchy that does not fit must not depend on luck
 
@@ -66,14 +71,16 @@ class Sample(Technique):
             facts |= {"strata": len(strata), "strata_without_records": int((sizes == 0).sum())}
         return Outcome(data.take(kept), work.schema, facts)
 
-    def explain(self, schema: Schema) -> str:
+    def plan(self, schema: Schema) -> Words:
         """How many, and from where."""
-        share = f"{self.count} of the records" if self.count is not None else f"{self.fraction:.4g} of the records"
-        plan = f"Keep {share}, drawn at random without replacement; the others are left out and the order stays."
+        if self.count is not None:
+            drawn = Message("technique.sample.plan_count", count=self.count)
+        else:
+            drawn = Message("technique.sample.plan_fraction", fraction=self.fraction)
         if self.by is None:
-            return plan
-        least = f" (at least {self.minimum}, or all it has)" if self.minimum else ""
-        return f"{plan} Each combination of {listing(self.by, most=30)} gives its proportional share{least}."
+            return drawn
+        least = Message("technique.sample.least", minimum=self.minimum) if self.minimum else ""
+        return Message("text.sentences", said=[drawn, Message("technique.sample.strata", columns=self.by, least=least)])
 
     def _total(self, rows: int) -> int:
         if self.fraction is not None:

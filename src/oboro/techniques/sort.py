@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
+from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from oboro.table.dataset import Column, Dataset, smallest_unsigned
 from oboro.table.schema import Schema
 from oboro.table.values import texts_of, typed
 from oboro.techniques.base import Outcome, Technique, Work
+from oboro.text import Message, Words
 
 __all__ = ["Shuffle", "Sort"]
 
@@ -35,8 +37,12 @@ class Sort(Technique):
     """
 
     step: ClassVar[str] = "sort"
+    iso: ClassVar[Words] = Message("technique.sort.iso")
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"by": "age"}, {"by": ["-zip", "name"]})
+    reorders: ClassVar[bool] = True
     moves_records: ClassVar[bool] = True
     changes_values: ClassVar[bool] = False
+    not_in_stream: ClassVar[Message | None] = Message("technique.stream.order")
 
     by: str | tuple[str, ...] = Field(min_length=1)
     """A column, or several with the most important first; a minus before the name sorts from high to low."""
@@ -71,12 +77,12 @@ class Sort(Technique):
         facts = {"records": work.data.rows, "by": [f"-{name}" if down else name for name, down in keys]}
         return Outcome(work.data.take(order), work.schema, facts)
 
-    def explain(self, schema: Schema) -> str:
+    def plan(self, schema: Schema) -> Words:
         """The keys and their directions."""
-        keys = [
-            f"{name!r} ({'high to low' if down else 'low to high'})" for name, down in self._keys(schema.attributes)
-        ]
-        return f"Sort the records by {', then by '.join(keys)}; missing values come last, and ties keep their order."
+        ids = {False: "technique.sort.ascending", True: "technique.sort.descending"}
+        keys = [Message(ids[down], column=name) for name, down in self._keys(schema.attributes)]
+        together = reduce(lambda first, key: Message("technique.sort.then", first=first, next=key), keys)
+        return Message("technique.sort.plan", keys=together)
 
     def _keys(self, known: Container[str]) -> list[tuple[str, bool]]:
         """Name and whether it descends; a column whose own name starts with a minus is taken at its word."""
@@ -116,8 +122,13 @@ class Shuffle(Technique):
     """
 
     step: ClassVar[str] = "shuffle"
+    iso: ClassVar[Words] = Message("technique.shuffle.iso")
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({}, {"attributes": ["disease"]})
+    random: ClassVar[bool] = True
+    reorders: ClassVar[bool] = True
     moves_records: ClassVar[bool] = True
     changes_values: ClassVar[bool] = False
+    not_in_stream: ClassVar[Message | None] = Message("technique.stream.order")
 
     attributes: tuple[str, ...] | None = Field(None, min_length=1)
     """Shuffle only these columns, together, against the rest. Without it: whole records."""
@@ -135,16 +146,11 @@ class Shuffle(Technique):
         facts: dict[str, Any] = {"records": data.rows, "attributes": list(self.attributes)}
         return Outcome(_rearranged(data, self.attributes, order), work.schema, facts)
 
-    def explain(self, schema: Schema) -> str:
+    def plan(self, schema: Schema) -> Words:
         """Whether records stay whole."""
         if self.attributes is None:
-            return "Put the records in a random order; every record stays whole."
-        names = listing(self.attributes, most=30)
-        return (
-            f"Shuffle the values of {names} among the records, keeping them together. This breaks their link to the "
-            "other columns: they no longer speak of the person in the rest of the record, and every relation between "
-            "them and the other columns is lost."
-        )
+            return Message("technique.shuffle.plan")
+        return Message("technique.shuffle.plan_columns", columns=self.attributes)
 
 
 def _rearranged(data: Dataset, names: tuple[str, ...], order: np.ndarray) -> Dataset:

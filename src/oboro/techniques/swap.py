@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from math import floor
 from typing import Any, ClassVar, Literal, Self
 
@@ -14,7 +15,8 @@ from oboro.table.groups import Groups
 from oboro.table.schema import Schema
 from oboro.techniques import kernels
 from oboro.techniques.base import Outcome, Work
-from oboro.techniques.columns.numeric import OnColumns, quoted
+from oboro.techniques.columns.numeric import OnColumns
+from oboro.text import Message, Words
 
 __all__ = ["Swap"]
 
@@ -40,6 +42,12 @@ class Swap(OnColumns):
     """
 
     step: ClassVar[str] = "swap"
+    iso: ClassVar[Words] = Message("technique.swap.iso")
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"attribute": "income", "method": "rank", "window": 20},
+        {"attribute": "disease", "method": "random", "within": ["sex"]},
+    )
+    random: ClassVar[bool] = True
     changes_values: ClassVar[bool] = False  # values move, none is new
 
     method: Literal["rank", "random"] = "rank"
@@ -84,19 +92,20 @@ class Swap(OnColumns):
             facts |= {"groups": len(groups), "records_alone": int((groups.sizes == 1).sum())}
         return Outcome(data.with_columns(swapped), work.schema, facts)
 
-    def explain(self, schema: Schema) -> str:
+    def plan(self, schema: Schema) -> Words:
         """What is exchanged with whom."""
+        each: Words = ""
+        if len(self.names) > 1:
+            each = Message("technique.swap.together" if self.together else "technique.swap.own")
+        part = "" if self.fraction == 1 else Message("technique.swap.part", fraction=self.fraction)
+        return Message("technique.swap.plan", columns=self.names, part=part, each=each, how=self._how())
+
+    def _how(self) -> Message:
         if self.method == "rank":
-            window = f"{self.window or WINDOW:.4g} % of the records"
-            how = f"with a record whose rank is at most {window} away; missing values stay"
-        else:
-            how = f"by chance among records that agree on {quoted(self.within)}" if self.within else "by chance"
-        of = "" if self.fraction == 1 else f" of {self.fraction:.4g} of the records"
-        each = "" if len(self.names) == 1 else ", all together" if self.together else ", each on its own"
-        return (
-            f"Exchange the values{of} of {quoted(self.names)}{each}, {how}. "
-            "Each column keeps exactly its values; who has which is no longer certain, but no group size is promised."
-        )
+            return Message("technique.swap.rank", window=self.window or WINDOW)
+        if self.within:
+            return Message("technique.swap.random_within", columns=self.within)
+        return Message("technique.swap.random")
 
     def _sources(self, column: Column, name: str, groups: Groups, rng: np.random.Generator) -> np.ndarray:
         """For each row, the row whose value it gets."""

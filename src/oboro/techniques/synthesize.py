@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -11,6 +12,7 @@ from oboro.table.schema import Schema
 from oboro.techniques.base import Outcome, Work
 from oboro.techniques.columns.numeric import OnColumns
 from oboro.techniques.partition_univariate import PartitionUnivariate
+from oboro.text import Message, Words
 
 __all__ = ["Synthesize"]
 
@@ -31,6 +33,13 @@ class Synthesize(OnColumns):
     """
 
     step: ClassVar[str] = "synthesize"
+    iso: ClassVar[Words] = Message("technique.synthesize.iso")
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"attribute": "income", "k": 5},
+        {"attribute": "age", "k": 3, "density": "uniform", "method": "hist_aic", "missing": "join"},
+    )
+    random: ClassVar[bool] = True
+    by_construction: ClassVar[Words | None] = Message("technique.partition_univariate.by_construction")
 
     k: int = Field(ge=2)
     """The least number of records in an interval."""
@@ -47,9 +56,9 @@ class Synthesize(OnColumns):
         """Cut and draw."""
         return self._partition().run(work)
 
-    def explain(self, schema: Schema) -> str:
+    def plan(self, schema: Schema) -> Words:
         """How the line is cut and how values are drawn."""
-        return self._partition().explain(schema)
+        return self._partition().plan(schema)
 
     def _partition(self) -> PartitionUnivariate:
         return PartitionUnivariate(publish=self.density, **self.model_dump(exclude={"density"}))

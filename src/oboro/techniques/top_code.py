@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any, ClassVar, Self
@@ -17,6 +18,7 @@ from oboro.table.schema import Schema
 from oboro.table.values import Kind, from_numbers, texts_of
 from oboro.techniques.base import Outcome, Technique, Work
 from oboro.techniques.columns.named_values import Value, kind_of_value, place, shown
+from oboro.text import Message, Words
 
 __all__ = ["BottomCode", "TopCode"]
 
@@ -27,6 +29,9 @@ class _Code(Technique):
     """What top and bottom coding share: finding the bound, and writing it."""
 
     top: ClassVar[bool]
+    iso: ClassVar[Words] = Message("technique.top_code.iso")
+    coarser: ClassVar[bool] = True
+    not_in_stream: ClassVar[Message | None] = Message("technique.stream.hierarchy")
 
     attribute: str
     """The column; it holds numbers or dates."""
@@ -122,26 +127,21 @@ class _Code(Technique):
                 "give one that does, or a label"
             ) from None
 
-    def explain(self, schema: Schema) -> str:
+    def plan(self, schema: Schema) -> Words:
         """Which values become what."""
-        side, open_ = ("above", "or more") if self.top else ("below", "or less")
-        bound = self._bound_words()
+        told: dict[str, Any] = {"column": self.attribute, "bound": self._bound_told()}
         if self.label is not None:
-            plan = f"Replace every {self.attribute!r} of {bound} {open_} by {self.label!r}; the column becomes text."
-        else:
-            plan = f"Replace every {self.attribute!r} {side} {bound} by that bound."
-        return f"{plan} Missing values and all others stay as they are."
+            id = "technique.top_code.plan_label" if self.top else "technique.bottom_code.plan_label"
+            return Message(id, **told, label=self.label)
+        return Message("technique.top_code.plan" if self.top else "technique.bottom_code.plan", **told)
 
-    def _bound_words(self) -> str:
+    def _bound_told(self) -> Words:
         if self.at is not None:
             return shown(self.at)
         if self.percentile is not None:
-            return (
-                f"its percentile {self.percentile:.10g} (the smallest value that at least {self.percentile:.10g} % of "
-                "the records, missing ones left out, do not exceed)"
-            )
+            return Message("technique.top_code.percentile", percentile=self.percentile)
         assert self.outliers is not None
-        return f"the bound where outliers begin by the method {self.outliers.method}"
+        return Message("technique.top_code.outliers", method=self.outliers.method)
 
 
 class TopCode(_Code):
@@ -161,6 +161,10 @@ class TopCode(_Code):
     """
 
     step: ClassVar[str] = "top_code"
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = (
+        {"attribute": "age", "at": 60},
+        {"attribute": "income", "percentile": 90},
+    )
     top: ClassVar[bool] = True
 
 
@@ -176,6 +180,7 @@ class BottomCode(_Code):
     """
 
     step: ClassVar[str] = "bottom_code"
+    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"attribute": "age", "at": 30},)
     top: ClassVar[bool] = False
 
 

@@ -9,7 +9,20 @@ an id, and are put together at the last moment, in the reader's language. Nothin
 '3-匿名性'
 """
 
-from oboro.text.figures import count, few, number, percent, size
-from oboro.text.message import LANGUAGES, Message, Words, say
+from oboro.text.figures import count, few, number, percent, quoted, size
+from oboro.text.message import LANGUAGES, Message, Words, bring_words, known, say
 
-__all__ = ["LANGUAGES", "Message", "Words", "count", "few", "number", "percent", "say", "size"]
+__all__ = [
+    "LANGUAGES",
+    "Message",
+    "Words",
+    "bring_words",
+    "count",
+    "few",
+    "known",
+    "number",
+    "percent",
+    "quoted",
+    "say",
+    "size",
+]

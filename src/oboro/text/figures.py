@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from unicodedata import east_asian_width
 
-__all__ = ["count", "few", "number", "percent", "size"]
+__all__ = ["count", "few", "number", "percent", "quoted", "size"]
 
 
 def count(value: int | None) -> str:
@@ -55,6 +55,16 @@ def few(names: Sequence[str], width: int = 160) -> str:
     fit = sum(end <= width for end in accumulate(_width(name) + 2 for name in names)) or 1
     more = len(names) - fit
     return ", ".join(names[:fit]) + (f" … (+{more})" if more > 0 else "")
+
+
+def quoted(names: Sequence[str]) -> str:
+    """Column names for a sentence.
+
+    >>> quoted(["age"]), quoted(["age", "income", "born"])
+    ("'age'", "'age', 'income' and 'born'")
+    """
+    first, last = list(names[:-1]), repr(names[-1])
+    return f"{', '.join(map(repr, first))} and {last}" if first else last
 
 
 def _width(text: str) -> int:

@@ -6,19 +6,37 @@ import string
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any
 
-from oboro.errors import UsageError
-from oboro.text.figures import count, few, number, percent, size
+from oboro.errors import UsageError, listing
+from oboro.text.figures import count, few, number, percent, quoted, size
 
-__all__ = ["LANGUAGES", "Message", "Words", "catalogue", "say"]
+__all__ = ["LANGUAGES", "Message", "Words", "bring_words", "catalogue", "known", "say"]
 
 LANGUAGES = ("en", "ja")
 JOINTS = {  # between the parts of a list, by how its place in the template is written
-    "en": {"": ", ", "remarks": "; ", "sentences": " ", "lines": "\n"},
-    "ja": {"": "、", "remarks": "、", "sentences": "", "lines": "\n"},
+    "en": {
+        "": ", ",
+        "remarks": "; ",
+        "sentences": " ",
+        "lines": "\n",
+        "joined": "",
+        "and": " and ",
+        "or": " or ",
+        "then": ", then ",
+    },
+    "ja": {
+        "": "、",
+        "remarks": "、",
+        "sentences": "",
+        "lines": "\n",
+        "joined": "",
+        "and": "、かつ ",
+        "or": "又は",
+        "then": "、次に ",
+    },
 }
 
 
@@ -100,8 +118,28 @@ def catalogue(lang: str, part: str) -> Mapping[str, str]:
     """All messages whose id begins with `part`, by the rest of the id."""
     if lang not in LANGUAGES:
         raise UsageError(f"lang: must be one of {', '.join(LANGUAGES)}; got {lang!r}")
+    if part in _BROUGHT:
+        return _BROUGHT[part][lang]
     text = files("oboro.text").joinpath(lang, f"{part}.toml").read_text(encoding="utf-8")
     return dict(_flat(tomllib.loads(text)))
+
+
+def bring_words(part: str, *, en: Mapping[str, str], ja: Mapping[str, str]) -> None:
+    """Words of somebody else's own, for messages whose id begins with `part`; both languages have the same ids.
+
+    >>> bring_words("blur", en={"plan": "Blur {column}."}, ja={"plan": "{column} をぼかします。"})
+    >>> Message("blur.plan", column="age").say("ja")
+    'age をぼかします。'
+    """
+    if en.keys() != ja.keys():
+        raise UsageError(f"{part}: only one language has {listing(sorted(en.keys() ^ ja.keys()))}; give both")
+    if part not in _BROUGHT and files("oboro.text").joinpath("en", f"{part}.toml").is_file():
+        raise UsageError(f"{part}: these words are oboro's own; take another name")
+    _BROUGHT[part] = {"en": dict(en), "ja": dict(ja)}
+    catalogue.cache_clear()
+
+
+_BROUGHT: dict[str, dict[str, dict[str, str]]] = {}
 
 
 def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
@@ -110,6 +148,12 @@ def _flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str
             yield before + name, inner.strip("\n")
         else:
             yield from _flat(inner, f"{before}{name}.")
+
+
+def known(id: str) -> bool:
+    """Whether there is a message of this id."""
+    part, _, rest = id.partition(".")
+    return rest in catalogue("en", part)
 
 
 def _template(lang: str, id: str) -> str:
@@ -158,8 +202,10 @@ def _form(value: float, forms: str) -> str:
 _KINDS: dict[str, Callable[[Any], str]] = {
     "count": count,
     "few": few,
+    "listing": partial(listing, most=30),
     "number": number,
     "percent": percent,
+    "quoted": quoted,
     "size": size,
 }
 _FORMATTERS = {lang: _Formatter(lang) for lang in LANGUAGES}

@@ -18,6 +18,7 @@ from oboro.decide.outliers import combinations, single_values
 from oboro.errors import ColumnError, UsageError, listing
 from oboro.table.dataset import Column, Dataset
 from oboro.table.special_uniques import special_uniques
+from oboro.text import Message
 
 __all__ = ["Found", "Method", "Outliers"]
 
@@ -137,33 +138,40 @@ class Outliers(BaseModel):
         fences = self._fences(data[attribute], attribute)
         return fences.low, fences.high
 
-    def explain(self) -> str:
+    def explain(self, lang: str = "en") -> str:
         """What will be looked for, in one sentence.
 
         >>> Outliers(method="rare", share=0.01, attributes=["job"]).explain()
         "A record stands out when it holds a value that less than 0.01 of the records hold; looked at: 'job'."
         """
-        where = listing(self.attributes, most=30) if self.attributes else _EVERYWHERE[self.method]
-        return f"A record stands out when {self._criterion()}; looked at: {where}."
+        return self.plan().say(lang)
 
-    def _criterion(self) -> str:
+    def plan(self) -> Message:
+        """What will be looked for, and where."""
+        where = Message(f"outliers.everywhere.{self.method}")
+        if self.attributes is not None:
+            where = Message("outliers.columns", columns=self.attributes)
+        return Message("outliers.plan", criterion=self._criterion(), where=where)
+
+    def _criterion(self) -> Message:
         if self.method == "rare":
             count, share = self._rarity()
-            few = [f"fewer than {count} records"] if count is not None else []
-            few += [f"less than {share:g} of the records"] if share is not None else []
-            return f"it holds a value that {' or '.join(few)} hold"
-        if self.method == "special":
-            return f"a set of at most {self._parameter('max_size'):g} attributes makes it unique"
-        if self.method == "robust_z":
-            return f"a number lies more than {self._parameter('threshold'):g} robust deviations from the median"
-        if self.method == "iqr":
-            return (
-                f"a number lies more than {self._parameter('threshold'):g} interquartile ranges outside the quartiles"
-            )
-        limit = f"in the top {self.share:g}" if self.share else f"above {self._parameter('threshold'):g}"
+            few = [] if count is None else [Message("outliers.fewer_than", count=count)]
+            few += [] if share is None else [Message("outliers.less_than", share=share)]
+            return Message("outliers.rare", few=few)
         if self.method == "isolation":
-            return f"an isolation forest of {self._parameter('trees'):g} trees scores it {limit}"
-        return f"its local outlier factor over {self._parameter('neighbors'):g} neighbours is {limit}"
+            return Message("outliers.isolation", trees=self._parameter("trees"), limit=self._limit())
+        if self.method == "lof":
+            return Message("outliers.lof", neighbors=self._parameter("neighbors"), limit=self._limit())
+        if self.method == "special":
+            return Message("outliers.special", max_size=self._parameter("max_size"))
+        far = "outliers.robust_z" if self.method == "robust_z" else "outliers.iqr"
+        return Message(far, threshold=self._parameter("threshold"))
+
+    def _limit(self) -> Message:
+        if self.share:
+            return Message("outliers.in_the_top", share=self.share)
+        return Message("outliers.above", threshold=self._parameter("threshold"))
 
     def _parameter(self, name: str) -> float:
         """As given, else the method's own default."""
@@ -219,15 +227,6 @@ class Outliers(BaseModel):
             scores = combinations.local_factors(data, names, neighbors=int(self._parameter("neighbors")))
         rows = combinations.highest(scores, self.share) if self.share else scores > self._parameter("threshold")
         return Found(rows, scores, {tuple(names): np.flatnonzero(rows)})
-
-
-_EVERYWHERE = {
-    "robust_z": "every column of numbers or dates",
-    "iqr": "every column of numbers or dates",
-    "rare": "every column of categories",
-    "isolation": "all columns together",
-    "lof": "all columns together",
-}
 
 
 def _special(data: Dataset, names: list[str], max_size: int) -> Found:

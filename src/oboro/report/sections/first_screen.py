@@ -154,7 +154,7 @@ def _chosen(facts: Mapping[str, Any]) -> str:
     following = f"; the next best loses {number(others[0])}" if others and others[0] is not None else ""
     among = (
         f"those of {of} combinations of levels that were looked at,"
-        if facts.get("warning")
+        if facts.get("stopped")
         else f"{of} combinations of levels"
     )
     return f"Of {among} it keeps every promise at the least loss: {loss}{following}."

@@ -109,7 +109,7 @@ def _changed(step: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 SEARCHED_FACTS = ("lattice", "loss", "minimal", "runners_up", "levels", "again")  # told by `solutions`
-TOLD = ("changed", "warning")  # with the cells that the step changed, and before everything else
+TOLD = ("changed", "stopped")  # with the cells that the step changed, and before everything else
 
 
 def _told(facts: Mapping[str, Any]) -> list[tuple[str, str]]:

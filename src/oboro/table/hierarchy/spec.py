@@ -20,6 +20,7 @@ from oboro.table.hierarchy.dates import UNITS, date_levels
 from oboro.table.hierarchy.intervals import edge_levels, width_levels
 from oboro.table.hierarchy.levels import Hierarchy, Level, outside
 from oboro.table.hierarchy.masks import mask_levels
+from oboro.text import Message
 
 __all__ = ["Edges", "HierarchySpec", "Mask"]
 
@@ -236,43 +237,48 @@ class HierarchySpec(BaseModel):
     def _full_mask(self) -> Mask:
         return self.mask if isinstance(self.mask, Mask) else Mask(side=self.mask or "right")
 
-    def explain(self) -> str:
+    def explain(self, lang: str = "en") -> str:
         """The hierarchy in words.
 
         >>> HierarchySpec(intervals=[5, 10], top=80).explain()
         'intervals of 5, then 10; from 80 on as one; then *'
         """
-        words = self._words()
-        return f"{words}; then *" if self.star and (self.intervals or self.dates) else words
+        return self.plan().say(lang)
 
-    def _words(self) -> str:
+    def plan(self) -> Message:
+        """The levels, from the value upwards."""
+        levels = self._levels_told()
+        return Message("hierarchy.star_last", levels=levels) if self.star and (self.intervals or self.dates) else levels
+
+    def _levels_told(self) -> Message:
         if self.csv is not None:
-            return f"levels of the file {self.csv}"
+            return Message("hierarchy.csv", path=self.csv)
         if self.rows is not None:
-            return f"levels of {len(self.rows)} listed rows"
+            return Message("hierarchy.rows", rows=len(self.rows))
+        if isinstance(self.tree, str):
+            return Message("hierarchy.tree_file", path=self.tree)
         if self.tree is not None:
-            return f"a tree in the file {self.tree}, then *" if isinstance(self.tree, str) else "a tree, then *"
+            return Message("hierarchy.tree")
         if self.dates is not None:
-            return ", then ".join(self.dates)
+            return Message("hierarchy.dates", units=self.dates)
         if isinstance(self.intervals, Edges):
-            return "intervals between " + ", then ".join(map(str, self.intervals.edges))
+            return Message("hierarchy.edges", edges=[str(edges) for edges in self.intervals.edges])
         if self.intervals is not None:
-            return self._interval_words(self.intervals)
-        return self._mask_words() if self.mask is not None else "the value or *"
+            return self._intervals_told(self.intervals)
+        return self._mask_told() if self.mask is not None else Message("hierarchy.value")
 
-    def _interval_words(self, widths: list[Number]) -> str:
-        parts = [f"intervals of {', then '.join(map(str, widths))}"]
-        parts += [f"counted from {self.origin}"] if self.origin else []
-        parts += [f"below {self.bottom} as one"] if self.bottom is not None else []
-        parts += [f"from {self.top} on as one"] if self.top is not None else []
-        return "; ".join(parts)
+    def _intervals_told(self, widths: list[Number]) -> Message:
+        parts = [Message("hierarchy.widths", widths=[str(width) for width in widths])]
+        parts += [Message("hierarchy.origin", origin=self.origin)] if self.origin else []
+        parts += [Message("hierarchy.bottom", bottom=self.bottom)] if self.bottom is not None else []
+        parts += [Message("hierarchy.top", top=self.top)] if self.top is not None else []
+        return Message("hierarchy.parts", said=parts)
 
-    def _mask_words(self) -> str:
+    def _mask_told(self) -> Message:
         mask = self._full_mask()
-        many = (
-            f"{', then '.join(map(str, mask.steps))} characters" if mask.steps else "one more character on each level"
-        )
-        return f"{many} hidden from the {mask.side}, then *"
+        if not mask.steps:
+            return Message("hierarchy.mask_each", side=mask.side)
+        return Message("hierarchy.mask_steps", steps=[str(step) for step in mask.steps], side=mask.side)
 
 
 def _is_width(width: object) -> bool:

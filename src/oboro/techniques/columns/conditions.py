@@ -13,14 +13,15 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from oboro.table.dataset import Column
 from oboro.table.values import Kind
 from oboro.techniques.columns.named_values import Value, comparable, kind_of_value, place, shown
+from oboro.text import Message
 
 __all__ = ["Condition"]
 
-_COMPARE: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
-    "above": ("is above", np.greater),
-    "below": ("is below", np.less),
-    "at_least": ("is at least", np.greater_equal),
-    "at_most": ("is at most", np.less_equal),
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "above": np.greater,
+    "below": np.less,
+    "at_least": np.greater_equal,
+    "at_most": np.less_equal,
 }
 
 
@@ -84,7 +85,7 @@ class Condition(BaseModel):
         """For each entry of the column's dictionary, whether the condition holds; `name` is for the error message."""
         given = self._given
         result = np.ones(len(column.values), dtype=bool)
-        for operator, (_, compare) in _COMPARE.items():
+        for operator, compare in _COMPARE.items():
             if operator in given:
                 bound = place(given[operator], column, name)
                 result &= compare(column.numbers(name), bound)
@@ -102,25 +103,23 @@ class Condition(BaseModel):
             result &= _booleans(pc.match_substring_regex(_texts(column), self.matches).fill_null(False))
         return result
 
-    def words(self, name: str) -> str:
-        """The condition as part of a sentence.
+    def plan(self, name: str) -> list[Message]:
+        """What must hold of a column, one by one.
 
-        >>> Condition(above=90, missing=False).words("age")
-        "'age' is above 90 and 'age' is not missing"
+        >>> [str(one) for one in Condition(above=90, missing=False).plan("age")]
+        ["'age' is above 90", "'age' is not missing"]
         """
-        return " and ".join(f"{name!r} {_words(operator, value)}" for operator, value in self._given.items())
+        return [_told(name, operator, value) for operator, value in self._given.items()]
 
 
-def _words(operator: str, value: Any) -> str:
-    if operator in _COMPARE:
-        return f"{_COMPARE[operator][0]} {shown(value)}"
-    if operator in ("equals", "not_equals"):
-        return f"{'is' if operator == 'equals' else 'is not'} {shown(value)}"
-    if operator in ("among", "not_in"):
-        return f"is {'one' if operator == 'among' else 'none'} of {', '.join(map(shown, value))}"
+def _told(name: str, operator: str, value: Any) -> Message:
     if operator == "missing":
-        return "is missing" if value else "is not missing"
-    return f"matches {value!r}"
+        return Message("technique.condition.missing" if value else "technique.condition.present", column=name)
+    if operator in ("among", "not_in"):
+        return Message(f"technique.condition.{operator}", column=name, value=[shown(one) for one in value])
+    return Message(
+        f"technique.condition.{operator}", column=name, value=repr(value) if operator == "matches" else shown(value)
+    )
 
 
 def _among(column: Column, name: str, wanted: Sequence[Value]) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
@@ -15,7 +14,7 @@ from oboro.table.dataset import Column
 from oboro.table.values import Kind, from_numbers
 from oboro.techniques.base import Technique
 
-__all__ = ["DAY", "OnColumns", "differing", "is_date", "is_text", "narrowed", "places", "quoted", "written"]
+__all__ = ["DAY", "OnColumns", "differing", "is_date", "is_text", "narrowed", "places", "written"]
 
 # The calendar of Python and of most files: the years 1 to 9999, in days since 1970.
 FIRST_DAY, LAST_DAY = -719_162.0, 2_932_896.0
@@ -43,16 +42,6 @@ class OnColumns(Technique):
     def names(self) -> tuple[str, ...]:
         """The columns, one or several."""
         return self.attributes or ((self.attribute,) if self.attribute is not None else ())
-
-
-def quoted(names: Sequence[str]) -> str:
-    """Column names for a sentence.
-
-    >>> quoted(["age"]), quoted(["age", "income", "born"])
-    ("'age'", "'age', 'income' and 'born'")
-    """
-    first, last = list(names[:-1]), repr(names[-1])
-    return f"{', '.join(map(repr, first))} and {last}" if first else last
 
 
 def is_text(column: Column) -> bool:

@@ -14,6 +14,7 @@ from oboro.decide.lattice.search_limits import SearchProgress
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.values import STAR, texts_of
+from oboro.text import Message
 
 __all__ = ["mixed", "progress", "runner_up", "warning"]
 
@@ -25,17 +26,17 @@ def progress(step: str, so_far: SearchProgress) -> str:
     return f"{step}: choices of levels: {settled}{best}"
 
 
-def warning(found: SearchResult) -> str:
+def warning(found: SearchResult) -> Message:
     """Why the best node may not be the best of all, and how far that one can be."""
-    why = {
-        "time": "the time limit was reached",
-        "interrupt": "the search was interrupted",
-        "size": f"there are too many choices of levels ({found.size}) to settle them all",
-    }
     assert found.best is not None
-    assert found.stopped is not None
-    bound = "" if found.bound is None else f"; no choice loses less than {found.bound:.6g}"
-    return f"{why[found.stopped]}, so the best choice so far is taken: its loss is {found.best.loss:.6g}{bound}"
+    why = {
+        "time": Message("search.time"),
+        "interrupt": Message("search.interrupt"),
+        "size": Message("search.size", size=found.size),
+    }[found.stopped or "size"]
+    if found.bound is None:
+        return Message("search.best_so_far", why=why, loss=found.best.loss)
+    return Message("search.best_so_far_bounded", why=why, loss=found.best.loss, bound=found.bound)
 
 
 def runner_up(node: Node) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from oboro.decide.class_rules import Rule, alpha_rule, closeness_rule, diversity_rule
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
+from oboro.text import Message
 from oboro.verifier.models import AlphaK, DistinctLDiversity, EntropyLDiversity, Model, RecursiveLDiversity, TCloseness
 
 __all__ = ["Alpha", "Closeness", "Demand", "Diversity", "Presence"]
@@ -32,8 +33,8 @@ class Demand(BaseModel):
         """What the search decides by."""
         raise NotImplementedError
 
-    def words(self, sensitive: str) -> str:
-        """The demand in words."""
+    def plan(self, sensitive: str) -> Message:
+        """What every class must keep."""
         raise NotImplementedError
 
 
@@ -67,13 +68,13 @@ class Diversity(Demand):
         """Distinct, entropy or recursive l-diversity."""
         return diversity_rule(sensitive, column, l=self.l, kind=self.kind, c=self.c or 1.0)
 
-    def words(self, sensitive: str) -> str:
-        """The demand in words."""
+    def plan(self, sensitive: str) -> Message:
+        """How diverse every class must be."""
         if self.kind == "recursive":
-            return f"{sensitive!r} is recursively ({self.c:.4g}, {self.l:.4g})-diverse"
+            return Message("technique.demand.recursive", sensitive=sensitive, c=self.c, l=self.l)
         if self.kind == "entropy":
-            return f"the entropy of {sensitive!r} is at least log {self.l:.4g}"
-        return f"{sensitive!r} takes at least {self.l:.4g} different values"
+            return Message("technique.demand.entropy", sensitive=sensitive, l=self.l)
+        return Message("technique.demand.distinct", sensitive=sensitive, l=self.l)
 
 
 class Closeness(Demand):
@@ -97,9 +98,9 @@ class Closeness(Demand):
         """t-closeness."""
         return closeness_rule(sensitive, column, t=self.t, distance=self.distance, hierarchy=tree)
 
-    def words(self, sensitive: str) -> str:
-        """The demand in words."""
-        return f"{sensitive!r} is spread as in the whole table up to {self.t:.4g} ({self.distance} distance)"
+    def plan(self, sensitive: str) -> Message:
+        """How close every class must be to the whole table."""
+        return Message("technique.demand.closeness", sensitive=sensitive, t=self.t, distance=self.distance)
 
 
 class Presence(BaseModel):
@@ -135,8 +136,8 @@ class Alpha(Demand):
         """(α, k)-anonymity."""
         return alpha_rule(sensitive, column, alpha=self.alpha, value=self.value)
 
-    def words(self, sensitive: str) -> str:
-        """The demand in words."""
+    def plan(self, sensitive: str) -> Message:
+        """How large a part of every class a value may make up."""
         if self.value is None:
-            return f"no value of {sensitive!r} makes up more than {self.alpha:.4g}"
-        return f"the value named makes up no more than {self.alpha:.4g} of {sensitive!r}"
+            return Message("technique.demand.alpha", sensitive=sensitive, alpha=self.alpha)
+        return Message("technique.demand.alpha_of_one", sensitive=sensitive, alpha=self.alpha)
