@@ -15,7 +15,7 @@ import oboro
 from oboro.app.cli import app
 from oboro.errors import UsageError
 from oboro.measure.statistics.fidelity import fidelity
-from oboro.recipe.release import bound_hierarchies
+from oboro.recipe.evidence import bound_hierarchies
 from oboro.report import Report
 from oboro.report.text import language
 

@@ -94,10 +94,8 @@ def anonymize(
         print_json(release.with_files(output).as_dict())
     elif report is not None or public_report is not None:
         print(release.report.in_language(lang).summary(), file=sys.stderr)
-    elif release.frame.data.rows <= MEASURED:
-        print(release.figures.in_language(lang).summary(), file=sys.stderr)
     else:
-        print(release.summary(), file=sys.stderr)
+        print(release.summary(lang=lang, figures=release.frame.data.rows <= MEASURED), file=sys.stderr)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from oboro.table.labels.starred_values import is_star
 from oboro.table.row_origins import same_rows
 from oboro.verifier.classes import class_sizes
 
-__all__ = ["suppressed_records", "utility"]
+__all__ = ["suppressed_records", "suppression", "utility"]
 
 ASSUMED = "rows are taken to be in the order of the original table"
 UNPAIRED = "it is not known which released record was made from which original one"
@@ -56,7 +56,7 @@ def utility(
     measures = [_records_released(original, released)]
     if quasi:
         ours = {name: recodings[name] for name in quasi}
-        measures += _suppression(released, quasi) + intensity(ours) + certainty_penalty(ours, note)
+        measures += suppression(released, quasi) + intensity(ours) + certainty_penalty(ours, note)
         counted = class_sizes(released, quasi) if sizes is None else sizes
         measures += _classes(original, released, quasi, counted, k) + entropy_loss(ours, note)
     measures += squared_error(recodings, note)
@@ -81,7 +81,8 @@ def _records_released(original: Dataset, released: Dataset) -> Measure:
     return Measure("records_released", part, "released records per original record", "higher", high=None)
 
 
-def _suppression(released: Dataset, quasi: Sequence[str]) -> list[Measure]:
+def suppression(released: Dataset, quasi: Sequence[str]) -> list[Measure]:
+    """Suppressed records and cells, over all quasi-identifiers and of each."""
     rows = released.rows
     stars = {name: float(column.counts[is_star(column)].sum()) for name in quasi for column in [released[name]]}
     records = _over(suppressed_records(released, quasi), rows)

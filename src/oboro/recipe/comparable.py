@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from oboro.attacks.column_comparison import compare_columns
 from oboro.errors import UsageError, listing
-from oboro.recipe.release import bound_hierarchies
+from oboro.recipe.evidence import bound_hierarchies
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.implied_hierarchy import implied_hierarchy

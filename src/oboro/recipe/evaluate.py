@@ -12,8 +12,8 @@ from oboro.attacks.row_pairing import correspond
 from oboro.errors import FileError, InputError, UsageError
 from oboro.recipe.comparable import comparable, explained
 from oboro.recipe.concealment_attacks import attacks, owners
+from oboro.recipe.evidence import bound_hierarchies, files_evidence, hierarchy_files, measure
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.release import bound_hierarchies, files_evidence, hierarchy_files, measure
 from oboro.recipe.starter import guess
 from oboro.recipe.stream_promise import verified
 from oboro.report import Report

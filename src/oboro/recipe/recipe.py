@@ -171,7 +171,7 @@ class Recipe(BaseModel):
 
         The n-th released record is compared with the n-th original one, unless the tables differ in length or a step moves records.
         """
-        from oboro.recipe.release import measure
+        from oboro.recipe.evidence import measure
         from oboro.table.frames import Frame
 
         before, after = Frame.read(original).data, Frame.read(released).data

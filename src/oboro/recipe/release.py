@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,15 +13,15 @@ import pyarrow as pa
 import yaml
 from pyarrow import csv
 
-from oboro.errors import InputError
 from oboro.io.files import Source
 from oboro.io.output import write
 from oboro.io.untouched_columns import Rows
+from oboro.recipe.evidence import files_evidence, hierarchy_files, measure
+from oboro.recipe.run_summary import run_summary
 from oboro.system.atomic_file import atomic
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
-from oboro.table.hierarchy import Hierarchy
-from oboro.table.schema import Role, Schema
+from oboro.table.schema import Schema
 from oboro.table.traits import Traits
 from oboro.text import Message, Words, known, say
 from oboro.verifier.table_check import Verification
@@ -31,15 +29,7 @@ from oboro.verifier.table_check import Verification
 if TYPE_CHECKING:
     from oboro.report import Report
 
-__all__ = [
-    "Release",
-    "StepRecord",
-    "bound_hierarchies",
-    "file_evidence",
-    "files_evidence",
-    "hierarchy_files",
-    "measure",
-]
+__all__ = ["Release", "StepRecord"]
 
 
 @dataclass(frozen=True)
@@ -101,14 +91,6 @@ class Release:
     @cached_property
     def report(self) -> Report:
         """Attacks, risk, utility and evidence; made when first asked for."""
-        return self._measured()
-
-    @cached_property
-    def figures(self) -> Report:
-        """The report without attacks and models, for a first look."""
-        return self._measured(attempts=0, statistics=False)
-
-    def _measured(self, **options: Any) -> Report:
         return measure(
             self.original,
             self.frame.data,
@@ -116,7 +98,6 @@ class Release:
             recipe_text=self.recipe_text,
             verification=self.verification,
             steps=[step.as_dict() for step in self.steps],
-            **options,
         )
 
     def with_files(self, output: str | Path) -> Report:
@@ -158,13 +139,12 @@ class Release:
             step[record.name] = {**(step[record.name] or {}), **record.facts.get("again", {})}
         return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=120)
 
-    def summary(self) -> str:
-        """What was released and verified, without measuring risk and loss (the report does, which takes longer)."""
-        before, after = self.original, self.frame.data
-        lines = [self.verification.sentence()]
-        lines.append(f"Rows     {before.rows:,} in, {after.rows:,} out")
-        lines.append(f"Columns  {len(before.columns)} in, {len(after.columns)} out")
-        return "\n".join(lines)
+    def summary(self, *, lang: str = "en", figures: bool = False) -> str:
+        """What was released and verified, in a few lines.
+
+        With `figures` also the risk before and after and the main losses; the report measures more, which takes longer.
+        """
+        return run_summary(self, lang=lang, figures=figures)
 
     def write(self, path: str | Path, *, progress: Rows | None = None) -> None:
         """Write the released table; the name's ending chooses the format. All of it appears at once, or nothing does.
@@ -186,54 +166,6 @@ class Release:
         rows = pa.array(self.frame.data.origin_rows + 1)
         with atomic(path, private=True) as file:
             csv.write_csv(pa.table({"original_row": rows}), file)
-
-
-def measure(original: Dataset, released: Dataset, schema: Schema, **evidence: Any) -> Report:
-    """Risk and utility of a release, with the roles and hierarchies of `schema`."""
-    # Imported here, because it takes half a second to load, and most jobs write no report.
-    from oboro.report import build
-
-    return build(
-        original,
-        released,
-        quasi=[name for name in schema.quasi if name in released],
-        sensitive=[name for name in schema.sensitive if name in released],
-        identifiers=schema.named(Role.IDENTIFIER),
-        hierarchies=bound_hierarchies(original, schema),
-        **evidence,
-    )
-
-
-def bound_hierarchies(original: Dataset, schema: Schema) -> dict[str, Hierarchy]:
-    """The hierarchies that fit the original columns; one that needs an earlier step is left out."""
-    found = {}
-    for name in dict.fromkeys((*schema.quasi, *schema.remaining)):
-        try:
-            found[name] = schema.hierarchy(name, original[name])
-        except InputError:
-            continue
-    return found
-
-
-def file_evidence(path: Path) -> dict[str, Any]:
-    """The name, size and SHA-256 of a file."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"path": path.name, "bytes": path.stat().st_size, "sha256": digest}
-
-
-def files_evidence(paths: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
-    """The same of several files, read at once; what is no file (standard input) leaves none."""
-    known = {role: path for role, path in paths.items() if path.is_file()}
-    with ThreadPoolExecutor() as pool:
-        return dict(zip(known, pool.map(file_evidence, known.values()), strict=True))
-
-
-def hierarchy_files(schema: Schema) -> dict[str, Path]:
-    """The files that hold hierarchies, for evidence."""
-    specs = {name: one.hierarchy for name, one in schema.attributes.items() if one.hierarchy is not None}
-    named = {name: one.csv or one.tree for name, one in specs.items()}
-    return {f"hierarchy of {name}": schema.folder / one for name, one in named.items() if isinstance(one, str)}
 
 
 def _said(key: str, value: Any, lang: str) -> list[str]:

@@ -1,0 +1,67 @@
+"""What a report on a release is made from: roles and hierarchies of its columns, and the files that were read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oboro.errors import InputError
+from oboro.table.dataset import Dataset
+from oboro.table.hierarchy import Hierarchy
+from oboro.table.schema import Role, Schema
+
+if TYPE_CHECKING:
+    from oboro.report import Report
+
+__all__ = ["bound_hierarchies", "file_evidence", "files_evidence", "hierarchy_files", "measure"]
+
+
+def measure(original: Dataset, released: Dataset, schema: Schema, **evidence: Any) -> Report:
+    """Risk and utility of a release, with the roles and hierarchies of `schema`."""
+    # Imported here, because it takes half a second to load, and most jobs write no report.
+    from oboro.report import build
+
+    return build(
+        original,
+        released,
+        quasi=[name for name in schema.quasi if name in released],
+        sensitive=[name for name in schema.sensitive if name in released],
+        identifiers=schema.named(Role.IDENTIFIER),
+        hierarchies=bound_hierarchies(original, schema),
+        **evidence,
+    )
+
+
+def bound_hierarchies(original: Dataset, schema: Schema) -> dict[str, Hierarchy]:
+    """The hierarchies that fit the original columns; one that needs an earlier step is left out."""
+    found = {}
+    for name in dict.fromkeys((*schema.quasi, *schema.remaining)):
+        try:
+            found[name] = schema.hierarchy(name, original[name])
+        except InputError:
+            continue
+    return found
+
+
+def file_evidence(path: Path) -> dict[str, Any]:
+    """The name, size and SHA-256 of a file."""
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"path": path.name, "bytes": path.stat().st_size, "sha256": digest}
+
+
+def files_evidence(paths: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
+    """The same of several files, read at once; what is no file (standard input) leaves none."""
+    known = {role: path for role, path in paths.items() if path.is_file()}
+    with ThreadPoolExecutor() as pool:
+        return dict(zip(known, pool.map(file_evidence, known.values()), strict=True))
+
+
+def hierarchy_files(schema: Schema) -> dict[str, Path]:
+    """The files that hold hierarchies, for evidence."""
+    specs = {name: one.hierarchy for name, one in schema.attributes.items() if one.hierarchy is not None}
+    named = {name: one.csv or one.tree for name, one in specs.items()}
+    return {f"hierarchy of {name}": schema.folder / one for name, one in named.items() if isinstance(one, str)}

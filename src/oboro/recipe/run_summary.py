@@ -1,0 +1,106 @@
+"""A run in a few lines for the terminal: what was verified, rows and columns, and, where asked for, risk and loss.
+
+Nothing of the report is loaded for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from oboro.measure.key_figures import KeyFigures, key_figures
+from oboro.measure.utility import suppressed_records
+from oboro.recipe.evidence import bound_hierarchies
+from oboro.text import Message
+from oboro.text.lines import labelled
+from oboro.verifier.verdict import Verdict
+
+if TYPE_CHECKING:
+    from oboro.recipe.release import Release
+
+__all__ = ["run_summary"]
+
+
+def run_summary(release: Release, *, lang: str = "en", figures: bool = False) -> str:
+    """What came of a run; `figures` also measures risk and loss."""
+    lines = [
+        _headline(release).say(lang),
+        *(f"  ✓ {_named(release, one).sentence(lang)}" for one in release.verification.verdicts),
+    ]
+    lines += [labelled(_said(label), said, lang) for label, said in _table(release)]
+    if figures:
+        lines += [labelled(_said(label), said, lang) for label, said in _figures(release)]
+    return "\n".join(lines)
+
+
+def _said(name: str, /, **values: Any) -> Message:
+    return Message(f"report.summary.{name}", **values)
+
+
+def _headline(release: Release) -> Message:
+    if release.verification.verdicts:
+        return Message("report.verdict.holds")
+    by_method = any(step.traits and step.traits.by_construction for step in release.steps)
+    return Message("report.verdict.by_construction" if by_method else "report.verdict.nothing_promised")
+
+
+def _named(release: Release, verdict: Verdict) -> Verdict:
+    """A verdict that names its columns, also where all promises are over the same."""
+    return verdict if verdict.over else verdict.naming(release.verification.quasi)
+
+
+def _table(release: Release) -> Iterator[tuple[str, Message]]:
+    before, after = release.original, release.frame.data
+    suppressed = suppressed_records(after, _quasi(release))
+    yield "rows", _said("rows_said", before=before.rows, after=after.rows, suppressed=suppressed)
+    dropped = [name for name in before if name not in after]
+    counts = {"before": len(before.columns), "after": len(after.columns)}
+    yield "columns", _said("columns_dropped" if dropped else "columns_said", **counts, dropped=dropped)
+
+
+def _quasi(release: Release) -> list[str]:
+    return [name for name in release.given.quasi if name in release.original and name in release.frame.data]
+
+
+def _figures(release: Release) -> Iterator[tuple[str, Message]]:
+    quasi = _quasi(release)
+    if not quasi:
+        return
+    trees = bound_hierarchies(release.original, release.given)
+    found = key_figures(release.original, release.frame.data, quasi, trees)
+    yield from _risk(release, found, quasi)
+    losses = [_said("measure", title=one.title, value=one.value) for one in found.losses]
+    if losses:
+        yield "loss", _said("loss_said", measures=losses)
+
+
+def _risk(release: Release, found: KeyFigures, quasi: list[str]) -> Iterator[tuple[str, Message]]:
+    """Class sizes say how exposed people are, unless candidates are promised instead, or values are random and nothing is."""
+    least = [int(one.achieved or 0) for one in release.verification.verdicts if one.counts_candidates]
+    if least:
+        yield "risk", _said("candidates", least=min(least))
+    elif release.verification.verdicts or not _randomized(release, quasi):
+        before, after = found.risk_before, found.risk
+        yield (
+            "risk",
+            _said(
+                "risk_said",
+                highest_before=before.prosecutor_max,
+                highest=after.prosecutor_max,
+                mean_before=before.prosecutor_mean,
+                mean=after.prosecutor_mean,
+                uniques_before=before.uniques,
+                uniques=after.uniques,
+            ),
+        )
+
+
+def _randomized(release: Release, quasi: list[str]) -> bool:
+    """Whether the values of a quasi-identifier were drawn, disturbed or moved to other records by chance."""
+    touched = {
+        name
+        for step in release.steps
+        if step.traits and step.traits.random
+        for name in (*(step.changed or ()), *(step.facts.get("attributes") or ()))
+    }
+    return not touched.isdisjoint(quasi)
