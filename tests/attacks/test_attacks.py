@@ -72,7 +72,7 @@ def test_wilson_intervals_are_those_of_the_literature(right: int, tried: int, lo
 
 
 def test_the_risk_is_what_lies_beyond_the_control() -> None:
-    found = Attack("a", "inference", "", (), Rate(600, 1000), Rate(200, 1000), "")
+    found = Attack("a", "inference", (), Rate(600, 1000), Rate(200, 1000), OWN)
     a, c = found.found.middle, found.control.middle
     assert found.risk is not None
     assert found.risk[0] == pytest.approx((a - c) / (1 - c))
@@ -95,13 +95,13 @@ def test_rates_and_risks_are_those_of_anonymeter(
     right: int, tried: int, control: int, expected: tuple[float, ...]
 ) -> None:
     """From `anonymeter.stats.confidence.EvaluationResults` of anonymeter 1.1.0."""
-    found = Attack("a", "inference", "", (), Rate(right, tried), Rate(control, tried), "")
+    found = Attack("a", "inference", (), Rate(right, tried), Rate(control, tried), OWN)
     assert found.risk is not None
     assert (found.found.middle, found.found.error, *found.risk) == pytest.approx(expected, abs=1e-6)
 
 
 def test_few_guesses_say_nothing() -> None:
-    assert Attack("a", "inference", "", (), Rate(2, 2), Rate(0, 2000), "").risk is None
+    assert Attack("a", "inference", (), Rate(2, 2), Rate(0, 2000), OWN).risk is None
 
 
 # Kernels --------------------------------------------------------------------------------------------------------------
@@ -329,7 +329,7 @@ def test_people_who_were_not_released_are_the_control() -> None:
     data = people()
     kept = np.arange(ROWS) % 2 == 0
     found = by_name(attack(data, strong(data).take(kept), quasi=QUASI, sensitive=["illness"]))
-    assert "1,500 people of the original table" in found["inference_illness"].control_is
+    assert "1,500 people of the original table" in str(found["inference_illness"].control_is)
     assert not any(one.better for name, one in found.items() if name != "record_linkage")
     weak = by_name(
         attack(data, data.select(["age", "zip", "sex", "illness"]).take(kept), quasi=QUASI, sensitive=["illness"])
@@ -343,7 +343,7 @@ def test_a_control_group_can_be_given() -> None:
     data, others = people(), people(seed=2)
     weak = data.select([name for name in data if name != "name"])
     found = by_name(attack(data, weak, quasi=QUASI, sensitive=["illness"], control=others))
-    assert found["inference_illness"].control_is.startswith("3,000 people who are not in the table")
+    assert found["inference_illness"].control_is.say().startswith("3,000 people who are not in the table")
     assert found["inference_illness"].better
     with pytest.raises(ColumnError, match="control"):
         attack(data, weak, quasi=QUASI, control=others.select(["age"]))
@@ -406,7 +406,7 @@ def test_a_part_of_the_classes_gives_no_false_alarm(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("oboro.attacks.scenario.MOST_CLASSES", 20)
     data = Dataset.of({"age": [i // 4 for i in range(4000)], "town": [f"T{i // 400}" for i in range(4000)]})
     found = by_name(attack(data, data, quasi=["age", "town"], attempts=1000))["record_linkage"]
-    assert "of 1,000 classes" in found.note
+    assert "of 1,000 equivalence classes" in found.note
     assert found.found.share == pytest.approx(0.25, abs=0.05)
 
 

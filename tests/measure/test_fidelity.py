@@ -270,7 +270,7 @@ def test_a_number_is_predicted_as_a_number() -> None:
     x = rng.normal(size=600)
     original = Dataset.of({"x": x.tolist(), "y": (2 * x + 0.1 * rng.normal(size=600)).tolist()})
     found = learned(original, original, "y", ["x"], rng=rng)
-    assert "R²" in found[0].meaning
+    assert "R²" in str(found[0].meaning)
     assert (found[0].value or 0) > 0.95
 
 

@@ -99,7 +99,7 @@ def test_measures_describe_themselves() -> None:
     found = risk({"x": list("aab")}, quasi=["x"], k=4)
     measures = {measure.name: measure for measure in found.measures()}
     assert measures["prosecutor_max"].value == 1
-    assert measures["prosecutor_above"].meaning.endswith("above 0.25")
+    assert measures["prosecutor_above"].meaning.say().endswith("above 0.25")
     assert all(measure.better == "lower" and measure.high == 1 for measure in measures.values())
     assert json.loads(json.dumps(found.as_dict()))["sizes"][0] == {"low": 1, "high": 1, "groups": 1, "records": 1}
 

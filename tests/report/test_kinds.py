@@ -237,7 +237,7 @@ def test_class_sizes_do_not_apply_to_random_values(kind: str) -> None:
     assert found.randomized == ["age", "town"]
     assert not found.risk_applies
     assert found.uniqueness is found.special is None
-    assert all("does not apply" in one["note"] for one in found.risk_measures)
+    assert all("does not apply" in one.note for one in found.risk_measures)
     said = text(kind)
     assert "drawn, disturbed or moved by chance" in said
     assert "linked by distance" in said

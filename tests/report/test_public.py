@@ -104,7 +104,7 @@ def test_decisions_are_carried_out(release: Release) -> None:
     assert bars
     assert all(bar.before is None for bar in bars)
     assert all(step["facts"] == {} and "changed" not in step for step in public.steps)
-    assert all(one["column"] is None for one in public.utility)
+    assert all(one.column is None for one in public.utility)
     assert [one.key for one in public.checklists] == ["appi", "iso"]
     assert list(public.versions) in (["oboro"], [])
 

@@ -240,7 +240,7 @@ def test_without_quasi_identifiers_there_is_no_risk_to_measure() -> None:
     original, released, _ = tables()
     report = build(original, released, quasi=[])
     assert report.risk is None
-    assert "ncp" not in {one["name"] for one in report.utility}  # that is of quasi-identifiers
+    assert "ncp" not in {one.name for one in report.utility}  # that is of quasi-identifiers
     assert report.table.rows_suppressed == 0
     assert "risk" not in [section.key for section in sections(report)]
     Page(report.to_html())
@@ -265,7 +265,7 @@ def test_a_column_that_the_original_lacks_is_shown_as_new() -> None:
 
 def test_rows_that_do_not_correspond_are_not_compared_one_by_one(report: Report) -> None:
     def entropy(one: Report) -> Any:
-        return next(m["value"] for m in one.utility if m["name"] == "non_uniform_entropy")
+        return next(m.value for m in one.utility if m.name == "non_uniform_entropy")
 
     assert entropy(report) is not None
     assert entropy(make(paired=False)) is None
@@ -301,7 +301,7 @@ def test_the_summary_is_short_and_plain(report: Report) -> None:
     assert "Rows     60 in, 60 out, 6 suppressed" in lines
     assert "Columns  5 in, 4 out (dropped: name)" in lines
     assert any(line.startswith("Risk     highest 50 % → 16.7 %") for line in lines)
-    assert any(line.startswith("Loss     ncp") for line in lines)
+    assert any(line.startswith("Loss     NCP") for line in lines)
     assert any(line.startswith("Attacks  ") for line in lines)
     assert len(lines) <= 9
     assert max(map(len, lines[:6])) < 120

@@ -77,28 +77,28 @@ OVERALL = {
 def test_every_measure_is_there_overall_per_column_and_per_pair(noisy: Report) -> None:
     def of(kind: str) -> set[str]:
         where = {"whole": lambda c: c is None, "pair": lambda c: c and " × " in c}
-        return {one["name"] for one in noisy.utility if where[kind](one["column"])}
+        return {one.name for one in noisy.utility if where[kind](one.column)}
 
     assert of("whole") >= OVERALL
     assert of("pair") == {"association_difference", "correlation_difference"}
-    found = {(one["name"], one["column"]): one for one in noisy.utility}
+    found = {(one.name, one.column): one for one in noisy.utility}
     for name in ("kl_histogram", "jensen_shannon", "kl_density_ratio", "wasserstein", "kolmogorov_smirnov"):
-        assert found[name, "paid"]["value"] is not None
+        assert found[name, "paid"].value is not None
     for one in noisy.utility:
-        assert one["meaning"]
-        assert one["better"] in ("lower", "higher", "neither")
-        assert one["low"] is not None
+        assert str(one.meaning)
+        assert one.better in ("lower", "higher", "neither")
+        assert one.low is not None
 
 
 def test_pseudonyms_are_no_loss_of_statistics(noisy: Report) -> None:
-    assert not [one for one in noisy.utility if one["column"] and "id" in one["column"].split(" × ")]
+    assert not [one for one in noisy.utility if one.column and "id" in one.column.split(" × ")]
 
 
 def test_measures_are_those_of_fidelity(made: Any) -> None:
     names = ["age", "sex", "illness", "paid"]
     trees = bound_hierarchies(made.original, made.given)
     measures = fidelity(made.original, made.dataset, columns=names, hierarchies=trees)
-    found = {(one["name"], one["column"]): one["value"] for one in made.report.utility}
+    found = {(one.name, one.column): one.value for one in made.report.utility}
     for one in measures:
         assert found[one.name, one.column] == pytest.approx(one.value), one.title
 
@@ -109,10 +109,10 @@ def test_the_page_explains_every_measure(noisy: Report, lang: str) -> None:
     text = " ".join(Page(noisy.to_html(lang=lang)).text.split())
     assert language.untranslated == set()
     for one in noisy.utility:
-        if one["column"] is None:
-            assert language.translate(one["title"], lang) in text
-        if one["column"] is None and one["value"] is not None:
-            assert language.translate(one["meaning"], lang)[1:] in text  # its first letter is a capital
+        if one.column is None:
+            assert one.title.say(lang) in text
+        if one.column is None and one.value is not None:
+            assert one.meaning.say(lang)[1:] in text  # its first letter is a capital
     assert "±" in text
 
 
@@ -150,7 +150,7 @@ def test_risks_that_count_classes_do_not_apply_to_a_concealed_release(concealed:
     assert concealed.risk_applies is False
     assert concealed.least_candidates is not None
     assert concealed.least_candidates >= 4
-    assert all("does not apply" in one["note"] for one in concealed.risk_measures)
+    assert all("does not apply" in one.note for one in concealed.risk_measures)
     assert concealed.uniqueness is None
     assert concealed.special is None
     assert concealed.to_public().least_candidates == concealed.least_candidates

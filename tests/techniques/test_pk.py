@@ -308,7 +308,7 @@ def test_evidence_fits_an_honest_release_in_any_order() -> None:
         assert job.fits
         assert number.fits
         assert job.expected == pytest.approx(18_000 * (0.3 + 0.7 / 3))
-        assert "fits rho = 0.3" in job.sentence()
+        assert "fits rho = 0.3" in str(job.sentence())
 
 
 def test_evidence_tells_a_release_that_was_made_otherwise() -> None:
@@ -317,7 +317,7 @@ def test_evidence_tells_a_release_that_was_made_otherwise() -> None:
     (wrong,) = pk_evidence(data, released, rho=0.35, attributes=["job"])
     assert not wrong.fits
     assert wrong.z < -6  # 600 too few expected, with a deviation of 67
-    assert "does NOT fit" in wrong.sentence()
+    assert "does NOT fit" in str(wrong.sentence())
     # The right number unchanged, but everything else became one value: only uniformity tells.
     kept = np.random.default_rng(0).random(data.rows) < 0.3 + 0.7 / 3
     biased = data["job"].codes.copy()

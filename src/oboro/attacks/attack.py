@@ -25,15 +25,12 @@ from oboro.errors import ColumnError, UsageError, listing
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy
+from oboro.text import Message
 
 __all__ = ["attack"]
 
-LINK = "people whose two halves of the quasi-identifiers lead to the same released record"
-INFER = "people whose secret is the usual one among the released records most like them ({form})"
-NUMBERS, CATEGORIES = "a number within 5 % of theirs", "the same value"
-RECORD = "released records that the person whose they are finds as the one most like them"
-CHANCE = "a released record drawn by chance"
-USUAL = "the usual value of the whole release, whoever the person is"
+CHANCE = Message("attack.control.random_record")
+USUAL = Message("attack.control.usual_value")
 
 
 def attack(
@@ -118,7 +115,7 @@ class _Neighbours:
     found: np.ndarray  # classes
     control_people: np.ndarray | None  # rows of the control group
     control: np.ndarray | None
-    control_is: str
+    control_is: Message
 
     @staticmethod
     def of(scenario: AttackScenario, names: Sequence[str], classes: ReleasedClasses | None = None) -> _Neighbours:
@@ -129,7 +126,7 @@ class _Neighbours:
         nobody = np.full(people.size, -1)
         places = scenario.view.people.at(people, at)
         found = view.nearest(places, classes, nobody, scenario.rng)
-        there = _Neighbours(view, classes, people, own, found, None, None, "")
+        there = _Neighbours(view, classes, people, own, found, None, None, CHANCE)
         if scenario.outside is not None:
             rows = scenario.control_rows
             nearest = view.nearest(scenario.outside.at(rows, at), classes, np.full(rows.size, -1), scenario.rng)
@@ -145,9 +142,8 @@ def _record_linkage(scenario: AttackScenario, known: _Neighbours) -> Attack:
     picked = _pick(scenario, known.classes, known.found, np.full(known.found.size, -1))
     by_chance = scenario.rng.integers(scenario.view.released.rows, size=known.own.size)
     found, control = (Rate(int((guess == known.own).sum()), known.own.size) for guess in (picked, by_chance))
-    return Attack(
-        "record_linkage", "linkability", RECORD, known.view.names, found, control, CHANCE, note=scenario.linking_note
-    )
+    names, notes = known.view.names, scenario.linking_notes
+    return Attack("record_linkage", "linkability", names, found, control, CHANCE, notes=notes)
 
 
 def _pick(scenario: AttackScenario, classes: ReleasedClasses, chosen: np.ndarray, without: np.ndarray) -> np.ndarray:
@@ -182,16 +178,12 @@ def _linkability(scenario: AttackScenario, first: Sequence[str], second: Sequenc
     nobody = np.full(scenario.targets.size, -1)
     found = _linked(*(_pick(scenario, half.classes, half.found, nobody) for half in halves))
     control, is_ = _control_linked(scenario, halves[0], halves[1])
-    note = "; ".join(
-        filter(None, [HALVES.format(first=" + ".join(first), second=" + ".join(second)), scenario.linking_note])
-    )
-    return Attack("linkability", "linkability", LINK, (*first, *second), found, control, is_, note=note)
+    halved = Message("attack.note.halves", first=" + ".join(first), second=" + ".join(second))
+    names, notes = (*first, *second), (halved, *scenario.linking_notes)
+    return Attack("linkability", "linkability", names, found, control, is_, notes=notes)
 
 
-HALVES = "one half: {first}; the other: {second}"
-
-
-def _control_linked(scenario: AttackScenario, first: _Neighbours, second: _Neighbours) -> tuple[Rate, str]:
+def _control_linked(scenario: AttackScenario, first: _Neighbours, second: _Neighbours) -> tuple[Rate, Message]:
     if first.control is None or second.control is None:
         draws = scenario.rng.integers(scenario.view.released.rows, size=(2, first.people.size))
         return _linked(draws[0], draws[1]), CHANCE
@@ -224,15 +216,7 @@ def _inference(scenario: AttackScenario, known: _Neighbours, secret: str) -> Att
         # Among the others of a class made to be diverse one's own value is the rarest: worse than knowing nothing.
         others = guesser.right(guesser.guess(known.control, known.own), truth)
         control, is_ = (others, known.control_is) if others.right >= usual.right else (usual, USUAL)
-    meaning = INFER.format(form=NUMBERS if guesser.numeric else CATEGORIES)
-    return Attack(
-        f"inference_{secret}",
-        "inference",
-        meaning,
-        known.view.names,
-        found,
-        control,
-        is_,
-        secret=secret,
-        note=scenario.note,
-    )
+    form = Message("attack.right.number" if guesser.numeric else "attack.right.category")
+    means = Message("attack.inference.meaning", form=form)
+    names = known.view.names
+    return Attack("inference", "inference", names, found, control, is_, secret, scenario.notes, means)

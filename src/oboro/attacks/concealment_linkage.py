@@ -18,6 +18,7 @@ from oboro.measure.metrics import Measure
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
+from oboro.text import Message
 from oboro.verifier.matching import Relation, correspondence, relation
 
 __all__ = ["candidates", "cascade", "linkage", "medoid", "rerun"]
@@ -25,10 +26,6 @@ __all__ = ["candidates", "cascade", "linkage", "medoid", "rerun"]
 Hierarchies = Mapping[str, Hierarchy] | None
 
 CANDIDATES = 400  # of one record that are compared with each other
-MEDOID = "part of the records whose owner is the middle one of the people who fit"
-RERUN = "part of the records whose owner is whom the same method, run again on the originals, puts in the same place"
-CANDIDATES_LEFT = "people that the most exposed record can still be, by all ways to match people and records"
-CASCADE = "part of the other records that have one possible owner left after some people's records were disclosed"
 
 
 def linkage(
@@ -47,8 +44,8 @@ def linkage(
     found = [medoid(original, released, quasi, hierarchies)]
     if again is not None:
         found.append(rerun(original, released, again, quasi))
-    blind = f"a blind guess is right in 1/k = {1 / k:.3g}"
-    return [replace(one, note=blind) for one in found] + [
+    blind = Message("measure.note.blind_guess", share=f"{1 / k:.3g}")
+    return [replace(one, notes=(blind,)) for one in found] + [
         cascade(original, released, quasi, hierarchies, disclosed=count, seed=seed)
         for count in sorted({1, few})
         if count < released.rows
@@ -59,7 +56,7 @@ def candidates(original: Dataset, released: Dataset, quasi: Sequence[str], hiera
     """The least number of people that any released record can be, over all ways to match people and records."""
     found = correspondence(relation(original, released, quasi, hierarchies))
     least = float(found.candidates.min()) if found.possible and released.rows else None
-    return Measure("least_candidates", least, CANDIDATES_LEFT, "higher", high=None)
+    return Measure("least_candidates", least, "higher", high=None)
 
 
 def medoid(original: Dataset, released: Dataset, quasi: Sequence[str], hierarchies: Hierarchies = None) -> Measure:
@@ -77,7 +74,7 @@ def medoid(original: Dataset, released: Dataset, quasi: Sequence[str], hierarchi
         CANDIDATES,
         sums,
     )
-    return Measure("medoid_attack", _hits(found, sums, _owners(original, released)), MEDOID, "lower")
+    return Measure("medoid_attack", _hits(found, sums, _owners(original, released)), "lower")
 
 
 def rerun(original: Dataset, released: Dataset, again: Dataset, quasi: Sequence[str]) -> Measure:
@@ -91,7 +88,7 @@ def rerun(original: Dataset, released: Dataset, again: Dataset, quasi: Sequence[
     label_of[known] = theirs
     right = label_of[owners] == mine
     score = (right / np.maximum(1, alike[mine])).sum() / max(1, released.rows)
-    return Measure("rerun_attack", float(score), RERUN, "lower")
+    return Measure("rerun_attack", float(score), "lower")
 
 
 def cascade(
@@ -113,7 +110,7 @@ def cascade(
     unknown[owners[~rest]] = False
     found = correspondence(relation(original.take(unknown), released.take(rest), quasi, hierarchies))
     certain = float((found.candidates == 1).mean()) if found.possible and rest.any() else None
-    return Measure("cascade_attack", certain, CASCADE, "lower", note=f"{disclosed} disclosed")
+    return Measure("cascade_attack", certain, "lower", notes=(Message("measure.note.disclosed", records=disclosed),))
 
 
 def _owners(original: Dataset, released: Dataset) -> np.ndarray:

@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 from oboro.attacks.rates import Attack, Rate
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy.levels import text_array
+from oboro.text import Message
 
 __all__ = ["guess_hashes"]
 
-MEANING = "original values whose digest without a secret (MD5, SHA-1, SHA-2) stands in a released column"
-NOBODYS = "as many values that nobody has"
+NOBODYS = Message("attack.control.nobodys")
 METHODS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512")
 DIGEST = re.compile(r"^[0-9a-f]{12,128}$", re.IGNORECASE)  # shorter ones would agree by chance
 LETTER = re.compile(r"[a-f]", re.IGNORECASE)
@@ -47,7 +47,7 @@ def guess_hashes(original: Dataset, released: Dataset, attempts: int, rng: np.ra
     control = _found([f"{value}\0" for value in drawn[source]], released[column])
     names = tuple(dict.fromkeys((source, column)))
     found, chance = Rate(right, count), Rate(control, count)
-    return [Attack("plain_hashes", "linkability", MEANING, names, found, chance, NOBODYS)]
+    return [Attack("plain_hashes", "linkability", names, found, chance, NOBODYS)]
 
 
 def _looks_hashed(column: Column) -> bool:

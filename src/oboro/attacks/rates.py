@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import Any
 
+from oboro.text import Message
+
 __all__ = ["Attack", "Rate"]
 
 Z = 1.959963984540054  # 95 %
@@ -59,15 +61,30 @@ class Rate:
 class Attack:
     """One attack: what was tried, how often it was right, and how often the control was."""
 
-    name: str
+    kind: str  # which attack: "linkability"
     question: str  # of WP216: singling out, linkability, inference
-    meaning: str
     columns: tuple[str, ...]
     found: Rate
     control: Rate
-    control_is: str
-    secret: str | None = None
-    note: str = ""
+    control_is: Message
+    secret: str | None = None  # the column that is inferred
+    notes: tuple[Message, ...] = ()
+    means: Message | None = None  # a meaning with values of its own
+
+    @property
+    def name(self) -> str:
+        """The kind, with the column that is inferred."""
+        return f"{self.kind}_{self.secret}" if self.secret else self.kind
+
+    @property
+    def meaning(self) -> Message:
+        """What counts as right."""
+        return self.means or Message(f"attack.{self.kind}.meaning")
+
+    @property
+    def note(self) -> str:
+        """All notes in English, or nothing."""
+        return "; ".join(map(str, self.notes))
 
     @property
     def risk(self) -> tuple[float, float, float] | None:
@@ -90,14 +107,18 @@ class Attack:
         risk = self.risk
         return {
             "name": self.name,
+            "kind": self.kind,
             "question": self.question,
-            "meaning": self.meaning,
+            "meaning": str(self.meaning),
+            "means": None if self.means is None else self.means.as_dict(),
             "columns": list(self.columns),
             "secret": self.secret,
             "attack": self.found.as_dict(),
             "control": self.control.as_dict(),
-            "control_is": self.control_is,
+            "control_is": str(self.control_is),
+            "compared_with": self.control_is.as_dict(),
             "risk": None if risk is None else dict(zip(("value", "low", "high"), risk, strict=True)),
             "better_than_control": self.better,
             "note": self.note,
+            "notes": [note.as_dict() for note in self.notes],
         }

@@ -11,13 +11,11 @@ import pyarrow.compute as pc
 
 from oboro.attacks.rates import Attack, Rate
 from oboro.table.dataset import Column, Dataset
+from oboro.text import Message
 
 __all__ = ["count_rows"]
 
-MEANING = (
-    "people found by counting: originals stand in the order of a column that was dropped, and the release keeps it"
-)
-CHANCE = "a released record drawn by chance"
+CHANCE = Message("attack.control.random_record")
 
 
 def count_rows(
@@ -36,7 +34,7 @@ def count_rows(
     rows = ((people + 0.5) * released.rows / original.rows).astype(np.int64)
     drawn = rng.integers(released.rows, size=people.size)
     found, control = (Rate(int((owners[guess] == people).sum()), int(people.size)) for guess in (rows, drawn))
-    return [Attack("row_order", "linkability", MEANING, (by,), found, control, CHANCE)]
+    return [Attack("row_order", "linkability", (by,), found, control, CHANCE)]
 
 
 def _in_order(column: Column) -> bool:

@@ -14,6 +14,7 @@ from oboro.errors import ColumnError, listing
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.row_origins import same_rows
+from oboro.text import Message
 
 __all__ = ["OWN", "AttackScenario", "prepare"]
 
@@ -24,9 +25,8 @@ FEWEST = 200  # attempts; the 95 % interval of a share is then at most ± 7 poin
 ENOUGH = 200  # people make a control group
 MOST_COLUMNS = 20
 
-OWN = "the same people, each with their own record taken out of the release"
-GIVEN = "{count} people who are not in the table, given as the control group"
-LEFT_OUT = "{count} people of the original table of whom no record was released"
+OWN = Message("attack.control.own_record")
+EASIER = Message("attack.note.easier")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,17 +45,17 @@ class AttackScenario:
     """Which people of the original have no record in the release; None where it is not known, or nobody is gone."""
     outside: KnownPeople | None
     outside_table: Dataset | None
-    outside_is: str
+    outside_is: Message
     attempts: int
     rng: np.random.Generator
-    strange: str
-    """Which labels are not understood, in words."""
-    note: str
+    strange: tuple[Message, ...]
+    """Which labels are not understood, if any."""
+    notes: tuple[Message, ...]
 
     @property
-    def linking_note(self) -> str:
-        """The note on attacks that look for one record; what can be inferred from fewer may be more or less."""
-        return "; ".join(filter(None, [self.note, EASIER if len(self.classes) < len(self.classes.groups) else ""]))
+    def linking_notes(self) -> tuple[Message, ...]:
+        """The notes on attacks that look for one record; what can be inferred from fewer may be more or less."""
+        return (*self.notes, EASIER) if len(self.classes) < len(self.classes.groups) else self.notes
 
     @cached_property
     def inside(self) -> KnownPeople:
@@ -108,25 +108,18 @@ def prepare(
     effort = asked.effort(view.people.at(pilot, view.at(asked.names)), classes, rng)
     targets = np.sort(drawn[: int(np.clip(BUDGET // effort, min(FEWEST, attempts), attempts))])
     strange = _strange(view, quasi)
-    part = SAMPLED.format(part=f"{len(classes):,}", whole=f"{len(classes.groups):,}")
-    note = "; ".join(filter(None, [strange, part if len(classes) < len(classes.groups) else ""]))
+    part = Message("attack.note.sampled", part=len(classes), whole=len(classes.groups))
+    notes = (*strange, part) if len(classes) < len(classes.groups) else strange
     return AttackScenario(
-        view, classes, owners, targets, searched, gone, outside, table, is_, attempts, rng, strange, note
+        view, classes, owners, targets, searched, gone, outside, table, is_, attempts, rng, strange, notes
     )
 
 
-SAMPLED = "the nearest records are looked for in {part} of {whole} classes, each person's own among them"
-EASIER = "among fewer records each is easier to link, so that the rate of the whole table is at most this one, within the interval"
-
-
-STRANGE = "labels that are not understood fit nobody, so that attacks look weaker than they are: {columns}"
-
-
-def _strange(view: AttackerView, quasi: Sequence[str]) -> str:
+def _strange(view: AttackerView, quasi: Sequence[str]) -> tuple[Message, ...]:
     """Which columns hold labels that nothing explains, and in how many of the released records."""
     parts = {name: _strange_part(view, name) for name in quasi}
     found = [f"{name} ({part:.2%})" for name, part in parts.items() if part]
-    return STRANGE.format(columns=", ".join(found)) if found else ""
+    return (Message("attack.note.strange", columns=found),) if found else ()
 
 
 def _strange_part(view: AttackerView, name: str) -> float:
@@ -147,15 +140,16 @@ def _gone(original: Dataset, released: Dataset, owners: np.ndarray | None) -> np
     return out if out.any() else None
 
 
-def _outside(
-    view: AttackerView, gone: np.ndarray | None, control: Dataset | None
-) -> tuple[KnownPeople | None, Dataset | None, str]:
+Outside = tuple[KnownPeople | None, Dataset | None, Message]
+
+
+def _outside(view: AttackerView, gone: np.ndarray | None, control: Dataset | None) -> Outside:
     if control is not None:
         if lacking := [name for name in view.names if name not in control]:
             raise ColumnError(f"control: the control group has no column {listing(lacking)}; it has {listing(control)}")
-        return view.others(control), control, GIVEN.format(count=f"{control.rows:,}")
+        return view.others(control), control, Message("attack.control.given", people=control.rows)
     # A sample leaves out people like those it takes. A few that were dropped are likely to have been unusual.
     if gone is None or gone.sum() < max(ENOUGH, view.released.rows / 2):
-        return None, None, ""
+        return None, None, OWN
     rows = np.flatnonzero(gone)
-    return view.people.take(rows), view.original.take(rows), LEFT_OUT.format(count=f"{rows.size:,}")
+    return view.people.take(rows), view.original.take(rows), Message("attack.control.left_out", people=int(rows.size))

@@ -17,36 +17,33 @@ from oboro.attacks.known_people import Descriptions, KnownPeople
 from oboro.attacks.rates import Attack, Rate
 from oboro.attacks.scenario import AttackScenario
 from oboro.table.labels.starred_values import is_star
+from oboro.text import Message
 
 __all__ = ["singling_out"]
 
 QUESTION = "singling out"
-ONE = "descriptions by one value that is alone in the release, or at its end, which fit exactly one person"
-MANY = "descriptions by what a released record says in several columns, which fit exactly one person"
-TAILS = "the same with numbers described by the side of the median on which they lie"
 SEVERAL = 3  # columns of a description that may use any column
-OTHERS = "the same descriptions among everybody but the person whose record each was made of"
-MIXED = "as many descriptions put together from the values of different released records"
-DRAWN = "as many descriptions by another value of the same column, of numbers the next one"
+OTHERS = Message("attack.control.others")
+MIXED = Message("attack.control.mixed")
+DRAWN = Message("attack.control.other_value")
 
 
 def singling_out(scenario: AttackScenario, names: Sequence[str], scope: str) -> list[Attack]:
     """The three attacks over some columns; those that make no guess at all are reported with nothing tried."""
     view = scenario.view.select(names)
     several = len(names) if scope == "quasi" else min(SEVERAL, len(names))
-    made = [("univariate", ONE, *_univariate(scenario, names))]
-    made.append(("multivariate", MANY, *_multivariate(scenario, names, several, tails=False)))
-    if any(comparison.kind == NUMBER for comparison in view.comparisons):
-        made.append(("tails", TAILS, *_multivariate(scenario, names, several, tails=True)))
+    made = [("univariate", *_univariate(scenario, names))]
+    made.append(("multivariate", *_multivariate(scenario, names, several, tails=False)))
+    if any(axis.kind == NUMBER for axis in view.comparisons):
+        made.append(("tails", *_multivariate(scenario, names, several, tails=True)))
     out = []
-    for kind, meaning, described, rows in made:
+    for kind, described, rows in made:
         described = described.among(scenario.view.at(names), len(scenario.view.names))
         counts = scenario.inside.fitting(described)
         found = _ones(counts)
-        control, is_, note = _control(scenario, kind, described, rows, counts)
-        said = "; ".join(filter(None, [scenario.strange, note]))
+        control, is_, notes = _control(scenario, kind, described, rows, counts)
         name = f"singling_out_{kind}_{scope}"
-        out.append(Attack(name, QUESTION, meaning, tuple(names), found, control, is_, note=said))
+        out.append(Attack(name, QUESTION, tuple(names), found, control, is_, notes=(*scenario.strange, *notes)))
     return out
 
 
@@ -61,24 +58,24 @@ def _ones(counts: np.ndarray) -> Rate:
 
 # Controls -------------------------------------------------------------------------------------------------------------
 
+Control = tuple[Rate, Message, tuple[Message, ...]]
+
 
 def _control(
     scenario: AttackScenario, kind: str, described: Descriptions, rows: np.ndarray, counts: np.ndarray
-) -> tuple[Rate, str, str]:
-    """How often descriptions are right that no record of the person has helped with, what they were, and a note."""
+) -> Control:
+    """How often descriptions are right that no record of the person has helped with, what they were, and notes."""
     if scenario.owners is not None:
         theirs = scenario.view.people.each(scenario.owners[rows], described)
-        return _ones(counts - theirs), OTHERS, ""
+        return _ones(counts - theirs), OTHERS, ()
     if scenario.outside is not None:
         return _outsiders(scenario, scenario.outside, described, _ones(counts))
     if kind == "univariate":
-        return _alone(scenario.inside, _other_values(scenario, described)), DRAWN, ""
-    return _alone(scenario.inside, _mixed(described, scenario.rng)), MIXED, ""
+        return _alone(scenario.inside, _other_values(scenario, described)), DRAWN, ()
+    return _alone(scenario.inside, _mixed(described, scenario.rng)), MIXED, ()
 
 
-def _outsiders(
-    scenario: AttackScenario, outside: KnownPeople, described: Descriptions, found: Rate
-) -> tuple[Rate, str, str]:
+def _outsiders(scenario: AttackScenario, outside: KnownPeople, described: Descriptions, found: Rate) -> Control:
     """The same descriptions among as many outsiders as there are people inside.
 
     In a smaller group more or fewer descriptions fit exactly one, by chance alone. If there are not enough outsiders, their
@@ -88,17 +85,14 @@ def _outsiders(
     count = min(len(scenario.inside), len(outside))
     there = _alone(_some(outside, count, scenario.rng), described)
     if count == len(scenario.inside):
-        return there, scenario.outside_is, ""
+        return there, scenario.outside_is, ()
     here = _alone(_some(scenario.inside, count, scenario.rng), described)
-    note = FEWER.format(count=f"{count:,}")
+    notes = (Message("attack.note.small_control", people=count),)
     share = min(1.0, (found.share or 0.0) * there.right / max(1, here.right))
     if not share:
-        return Rate(0, found.tried), scenario.outside_is, note
+        return Rate(0, found.tried), scenario.outside_is, notes
     tried = min(float(found.tried), 1 / (1 / there.right + 1 / max(1, here.right)) / share)
-    return Rate(round(share * tried), round(tried)), scenario.outside_is, note
-
-
-FEWER = "the control group has only {count} people; its rate of singling out is scaled to as many as were released"
+    return Rate(round(share * tried), round(tried)), scenario.outside_is, notes
 
 
 def _some(people: KnownPeople, count: int, rng: np.random.Generator) -> KnownPeople:

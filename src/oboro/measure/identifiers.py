@@ -21,8 +21,9 @@ from oboro.table.labels.notation import label_range
 from oboro.table.labels.starred_values import is_star, plain_numbers, without_star
 from oboro.table.unread import Unread
 from oboro.table.values import Kind, kind_of
+from oboro.text import Message
 
-__all__ = ["KINDS", "MOST_VALUES", "Finding", "scan", "unseen"]
+__all__ = ["MOST_VALUES", "WARNED", "Finding", "scan", "unseen"]
 
 MOSTLY = 0.9
 MOST_VALUES = 200_000  # of a larger dictionary so many are looked at
@@ -31,26 +32,28 @@ FEWEST_ROWS = 20  # in a smaller table every value may be one record's
 EACH_ITS_OWN = 0.95
 BY_CHANCE = ("account", "vehicle")  # forms that pseudonyms may have too, unless most of the column has them
 FAR = 3.0  # Tukey's outer fence: so many times the middle half's width beyond it
-KINDS = {  # forms that are worth a warning by themselves
-    "email": "e-mail addresses",
-    "phone": "telephone numbers",
-    "ssn": "social security numbers",
-    "url": "web addresses",
-    "ip": "IP addresses",
-    "card": "card numbers",
-    "account": "account numbers",
-    "my_number": "individual numbers (My Number)",
-    "licence": "driving licence numbers",
-    "passport": "passport numbers",
-    "residence_card": "residence card numbers",
-    "pension": "pension numbers",
-    "vehicle": "vehicle numbers",
-    "plate": "license plates",
-    "device": "device addresses",
-    "photo": "names of pictures",
-    "code": "codes of the original, one for each record",
-    "over_89": "ages over 89",
-}
+WARNED = frozenset(  # forms that are worth a warning by themselves
+    {
+        "email",
+        "phone",
+        "ssn",
+        "url",
+        "ip",
+        "card",
+        "account",
+        "my_number",
+        "licence",
+        "passport",
+        "residence_card",
+        "pension",
+        "vehicle",
+        "plate",
+        "device",
+        "photo",
+        "code",
+        "over_89",
+    }
+)
 OLDEST = 90  # ages above 89 are one category (45 CFR 164.514(b)(2)(i)(C))
 
 
@@ -62,6 +65,11 @@ class Finding:
     column: str
     records: int
     named: bool = False
+
+    @property
+    def kind_name(self) -> Message:
+        """What such identifiers are called; there are names for the kinds in `WARNED`."""
+        return Message(f"measure.identifier.{self.kind}")
 
 
 def scan(released: Dataset, original: Dataset | None = None) -> list[Finding]:

@@ -13,13 +13,13 @@ import numpy as np
 from oboro.errors import listing
 from oboro.measure.metrics import Measure
 from oboro.table.labels.recoded_column import RecodedColumn
+from oboro.text import Message
 
 __all__ = ["certainty_penalty", "entropy_loss", "intensity", "squared_error"]
 
-# Generalization -------------------------------------------------------------------------------------------------------
+Notes = tuple[Message, ...]
 
-INTENSITY = "how far values climbed: mean level over the height of the hierarchy (without one: the value 0, * 1)"
-NCP = "normalized certainty penalty: mean part of the column's domain that a released value may stand for"
+# Generalization -------------------------------------------------------------------------------------------------------
 
 
 def intensity(recodings: Mapping[str, RecodedColumn]) -> list[Measure]:
@@ -28,13 +28,13 @@ def intensity(recodings: Mapping[str, RecodedColumn]) -> list[Measure]:
     def score(recoded: RecodedColumn) -> float | None:
         return _mean(np.where(recoded.known, recoded.place[0] / recoded.height, np.nan), recoded)
 
-    return _per_column("generalization_intensity", score, recodings, INTENSITY, "")
+    return _per_column("generalization_intensity", score, recodings, ())
 
 
-def certainty_penalty(recodings: Mapping[str, RecodedColumn], note: str) -> list[Measure]:
+def certainty_penalty(recodings: Mapping[str, RecodedColumn], notes: Notes) -> list[Measure]:
     """NCP (Xu et al. 2006): the mean share of the domain behind a released value; 0 where it is one value, else how many
     of all values, or how much of the range of all numbers."""
-    return _per_column("ncp", lambda recoded: _mean(recoded.share, recoded), recodings, NCP, note)
+    return _per_column("ncp", lambda recoded: _mean(recoded.share, recoded), recodings, notes)
 
 
 def _mean(scores: np.ndarray, recoded: RecodedColumn) -> float | None:
@@ -44,24 +44,20 @@ def _mean(scores: np.ndarray, recoded: RecodedColumn) -> float | None:
 
 
 def _per_column(
-    name: str,
-    score: Callable[[RecodedColumn], float | None],
-    recodings: Mapping[str, RecodedColumn],
-    meaning: str,
-    note: str,
+    name: str, score: Callable[[RecodedColumn], float | None], recodings: Mapping[str, RecodedColumn], notes: Notes
 ) -> list[Measure]:
     """A measure per column, and their mean first."""
     values = {column: score(one) for column, one in recodings.items()}
     return [
-        Measure(name, _mean_known(values.values()), meaning, "lower", note=_left_out(values, note)),
+        Measure(name, _mean_known(values.values()), "lower", notes=_left_out(values, notes)),
         *(
-            Measure(name, value, meaning, "lower", column=column, note=note if value is not None else UNEXPLAINED)
+            Measure(name, value, "lower", column=column, notes=notes if value is not None else UNEXPLAINED)
             for column, value in values.items()
         ),
     ]
 
 
-UNEXPLAINED = "the table has no records, or a released value is neither an original one nor a label of the hierarchy"
+UNEXPLAINED = (Message("measure.note.unexplained"),)
 
 
 def _mean_known(values: Iterable[float | None]) -> float | None:
@@ -69,27 +65,25 @@ def _mean_known(values: Iterable[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def _left_out(values: Mapping[str, float | None], note: str) -> str:
+def _left_out(values: Mapping[str, float | None], notes: Notes) -> Notes:
     gone = [column for column, value in values.items() if value is None]
-    return "; ".join(filter(None, [note, f"without {listing(gone)}" if gone else ""]))
+    return (*notes, Message("measure.note.without", columns=listing(gone))) if gone else notes
 
 
 # Entropy --------------------------------------------------------------------------------------------------------------
 
-ENTROPY = "bits needed to get the original values back, over the bits needed if everything were suppressed"
 
-
-def entropy_loss(recodings: Mapping[str, RecodedColumn], note: str) -> list[Measure]:
+def entropy_loss(recodings: Mapping[str, RecodedColumn], notes: Notes) -> list[Measure]:
     """Non-uniform entropy: −Σ log₂ Pr(original value | released value) (Gionis and Tassa 2009), as a part of its
     maximum."""
     bits = {name: _bits(recoded) for name, recoded in recodings.items()}
     lost, most = sum(pair[0] for pair in bits.values() if pair), sum(pair[1] for pair in bits.values() if pair)
     whole = None if not any(bits.values()) else _ratio(lost, most)
-    left_out = _left_out({name: None if pair is None else 0.0 for name, pair in bits.items()}, note)
+    left_out = _left_out({name: None if pair is None else 0.0 for name, pair in bits.items()}, notes)
     return [
-        Measure("non_uniform_entropy", whole, ENTROPY, "lower", note=left_out),
+        Measure("non_uniform_entropy", whole, "lower", notes=left_out),
         *(
-            Measure("non_uniform_entropy", _ratio(*pair) if pair else None, ENTROPY, "lower", column=name, note=note)
+            Measure("non_uniform_entropy", _ratio(*pair) if pair else None, "lower", column=name, notes=notes)
             for name, pair in bits.items()
         ),
     ]
@@ -115,12 +109,10 @@ def _bits(recoded: RecodedColumn) -> tuple[float, float] | None:
 
 # Squared error --------------------------------------------------------------------------------------------------------
 
-SQUARED = "sum of the squared differences of standardized numbers"
-MEAN_SQUARED = "mean of the squared differences of standardized numbers: SSE / SST, if every record is released"
-AS_MEAN = "a number that is now missing or * counts as the mean; missing originals are left out"
+AS_MEAN = (Message("measure.note.as_mean"), Message("measure.note.missing_originals"))
 
 
-def squared_error(recodings: Mapping[str, RecodedColumn], note: str) -> list[Measure]:
+def squared_error(recodings: Mapping[str, RecodedColumn], notes: Notes) -> list[Measure]:
     """SSE of the columns that are numbers before and after, rows paired; standardized by the original mean and
     deviation."""
     numeric = {name: one.numbers for name, one in recodings.items() if one.numbers is not None}
@@ -128,15 +120,15 @@ def squared_error(recodings: Mapping[str, RecodedColumn], note: str) -> list[Mea
         return []
     errors = {name: _column_error(recodings[name], *pair) for name, pair in numeric.items()}
     done = [error for error in errors.values() if error is not None]
-    said = "; ".join(filter(None, [note, AS_MEAN if done else ""]))
+    said = (*notes, *AS_MEAN) if done else notes
     total = sum(error for error, _ in done) if done else None
     cells = sum(count for _, count in done)
     mean = total / cells if total is not None and cells else None
     return [
-        Measure("sse", total, SQUARED, "lower", high=None, note=said),
-        Measure("mean_squared_error", mean, MEAN_SQUARED, "lower", high=None, note=said),
+        Measure("sse", total, "lower", high=None, notes=said),
+        Measure("mean_squared_error", mean, "lower", high=None, notes=said),
         *(
-            Measure("sse", error and error[0], SQUARED, "lower", high=None, column=name, note=said)
+            Measure("sse", error and error[0], "lower", high=None, column=name, notes=said)
             for name, error in errors.items()
         ),
     ]

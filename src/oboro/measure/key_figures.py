@@ -39,7 +39,7 @@ def key_figures(
     """Measure them over `quasi`, columns that both tables have; `hierarchies` are bound to the original columns."""
     rows = same_rows(original, released)
     recoded = {name: RecodedColumn.of(original[name], released[name], hierarchies.get(name), rows) for name in quasi}
-    found = [*certainty_penalty(recoded, ""), *intensity(recoded), *suppression(released, quasi)]
+    found = [*certainty_penalty(recoded, ()), *intensity(recoded), *suppression(released, quasi)]
     whole = {one.name: one for one in found if one.column is None and one.value is not None}
     before, after = (risk_of(class_sizes(table, quasi), THRESHOLD) for table in (original, released))
     return KeyFigures(before, after, tuple(whole[name] for name in LOSSES if name in whole))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+
+from oboro.text import Message
 
 __all__ = ["Measure", "Z", "mean_error"]
 
@@ -14,27 +16,40 @@ Z = 1.959963984540054  # 95 %
 
 @dataclass(frozen=True)
 class Measure:
-    """One measured number. `value` is None where it could not be measured; `note` says why, or what was assumed."""
+    """One measured number. `value` is None where it could not be measured; `notes` say why, or what was assumed.
+
+    Its title and its meaning are the messages `measure.<name>.title` and `measure.<name>.meaning`.
+    """
 
     name: str  # the same for all columns of one measure: "ncp"
     value: float | None
-    meaning: str
     better: Literal["lower", "higher", "neither"]
     low: float = 0.0
     high: float | None = 1.0  # None: no upper bound
     column: str | None = None  # None: of the whole table
-    note: str = ""
+    notes: tuple[Message, ...] = ()
     error: float | None = None  # of an estimate: half the width of its 95 % interval
+    means: Message | None = None  # a meaning with values of its own, or of one column only
 
     @property
-    def title(self) -> str:
+    def title(self) -> Message:
         """The name for people.
 
-        >>> Measure("suppressed_cells", 0.1, "…", "lower", column="age").title
-        'suppressed cells of age'
+        >>> print(Measure("suppressed_cells", 0.1, "lower", column="age").title)
+        suppressed cells of age
         """
-        words = self.name.replace("_", " ")
-        return f"{words} of {self.column}" if self.column else words
+        title = Message(f"measure.{self.name}.title")
+        return Message("measure.of_column", measure=title, column=self.column) if self.column else title
+
+    @property
+    def meaning(self) -> Message:
+        """What the number says."""
+        return self.means or Message(f"measure.{self.name}.meaning")
+
+    @property
+    def note(self) -> str:
+        """All notes in English, or nothing."""
+        return "; ".join(map(str, self.notes))
 
     def __str__(self) -> str:
         value = "not measured" if self.value is None else f"{self.value:.6g}"
@@ -45,8 +60,22 @@ class Measure:
         return f"{self.title}: {value} [{self.low:g} … {high}{better}]: {self.meaning}{note}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
-        return {**asdict(self), "title": self.title}
+        """Plain data, ready for JSON; texts are English, and ids, values and `notes` are for programs."""
+        return {
+            "name": self.name,
+            "value": self.value,
+            "meaning": str(self.meaning),
+            "meaning_id": self.meaning.id,
+            "means": None if self.means is None else self.means.as_dict(),
+            "better": self.better,
+            "low": self.low,
+            "high": self.high,
+            "column": self.column,
+            "note": self.note,
+            "notes": [note.as_dict() for note in self.notes],
+            "error": self.error,
+            "title": str(self.title),
+        }
 
 
 def mean_error(values: np.ndarray) -> float | None:

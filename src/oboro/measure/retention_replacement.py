@@ -19,6 +19,7 @@ from oboro.errors import ColumnError, UsageError, listing
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.values import texts_of
+from oboro.text import Message
 
 __all__ = ["Domain", "Evidence", "Value", "gather", "pk_evidence", "rates", "spread"]
 
@@ -108,12 +109,17 @@ class Evidence:
         """Chance alone fails either test about once in ten thousand honest releases."""
         return abs(self.z) < 3.9 and self.uniformity > 1e-4
 
-    def sentence(self) -> str:
+    def sentence(self) -> Message:
         """For a report."""
-        verdict = "fits" if self.fits else "does NOT fit"
-        return (
-            f"{self.attribute}: {self.unchanged} of {self.records} values unchanged, {self.expected:.1f} expected "
-            f"(z = {self.z:+.2f}; replacements uniform with p = {self.uniformity:.3g}): {verdict} rho = {self.rho:.6g}"
+        return Message(
+            "measure.retention.fits" if self.fits else "measure.retention.misses",
+            column=self.attribute,
+            unchanged=self.unchanged,
+            records=self.records,
+            expected=f"{self.expected:.1f}",
+            z=f"{self.z:+.2f}",
+            p=f"{self.uniformity:.3g}",
+            rho=f"{self.rho:.6g}",
         )
 
 

@@ -26,6 +26,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.groups import Groups
 from oboro.table.values import texts_of
+from oboro.text import Message
 from oboro.verifier.classes import Classes, class_sizes
 
 __all__ = ["Bin", "Risk", "risk", "risk_of"]
@@ -67,21 +68,26 @@ class Risk:
     def measures(self) -> list[Measure]:
         """The same numbers, each saying what it means."""
         return [
-            Measure(name, getattr(self, name), meaning.format(threshold=f"{self.threshold:.4g}"), "lower")
-            for name, meaning in MEANINGS.items()
+            Measure(
+                name,
+                getattr(self, name),
+                "lower",
+                means=Message(f"measure.{name}.meaning", threshold=f"{self.threshold:.4g}"),
+            )
+            for name in MEASURES
         ]
 
 
-MEANINGS = {
-    "prosecutor_max": "the highest probability to recognise a record whose owner is known to be in the table",
-    "prosecutor_mean": "the mean probability to recognise a record whose owner is known to be in the table",
-    "prosecutor_above": "the part of the records with a prosecutor risk above {threshold}",
-    "journalist_max": "the highest probability to recognise somebody of the population",
-    "journalist_mean": "the mean probability to recognise somebody of the population",
-    "journalist_above": "the part of the records with a journalist risk above {threshold}",
-    "marketer": "the part of all records that a matching with the whole population gets right on average",
-    "unique_share": "the part of the records that stand alone in their class",
-}
+MEASURES = (
+    "prosecutor_max",
+    "prosecutor_mean",
+    "prosecutor_above",
+    "journalist_max",
+    "journalist_mean",
+    "journalist_above",
+    "marketer",
+    "unique_share",
+)
 
 
 def risk(
@@ -133,7 +139,7 @@ def _measure(found: np.ndarray, everybody: np.ndarray, k: int, known: bool, time
     count = np.ones(found.size, np.int64) if times is None else times
     groups, records = int(count.sum()), int((found * count).sum())
     if groups == 0:
-        empty = dict.fromkeys([*MEANINGS])
+        empty = dict.fromkeys(MEASURES)
         return Risk(0, 0, 1 / k, **empty, uniques=0, population_uniques=0 if known else None, sizes=())
     alone = (found == 1) * count
     marketer = float((found / everybody * count).sum() / records)

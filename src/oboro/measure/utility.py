@@ -20,12 +20,13 @@ from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.recoded_column import RecodedColumn
 from oboro.table.labels.starred_values import is_star
 from oboro.table.row_origins import same_rows
+from oboro.text import Message
 from oboro.verifier.classes import class_sizes
 
 __all__ = ["suppressed_records", "suppression", "utility"]
 
-ASSUMED = "rows are taken to be in the order of the original table"
-UNPAIRED = "it is not known which released record was made from which original one"
+ASSUMED = Message("measure.note.same_order")
+UNPAIRED = Message("measure.note.unpaired")
 
 
 def utility(
@@ -49,17 +50,17 @@ def utility(
     """
     _require(original, released, quasi, k)
     rows = same_rows(original, released) if paired else None
-    note = UNPAIRED if rows is None else ASSUMED if released.origin is None else ""
+    notes = (UNPAIRED,) if rows is None else (ASSUMED,) if released.origin is None else ()
     known = hierarchies or {}
     shared = [name for name in released if name in original]
     recodings = {name: RecodedColumn.of(original[name], released[name], known.get(name), rows) for name in shared}
     measures = [_records_released(original, released)]
     if quasi:
         ours = {name: recodings[name] for name in quasi}
-        measures += suppression(released, quasi) + intensity(ours) + certainty_penalty(ours, note)
+        measures += suppression(released, quasi) + intensity(ours) + certainty_penalty(ours, notes)
         counted = class_sizes(released, quasi) if sizes is None else sizes
-        measures += _classes(original, released, quasi, counted, k) + entropy_loss(ours, note)
-    measures += squared_error(recodings, note)
+        measures += _classes(original, released, quasi, counted, k) + entropy_loss(ours, notes)
+    measures += squared_error(recodings, notes)
     return measures + [measure for name in shared for measure in resemblance(name, recodings[name])]
 
 
@@ -78,7 +79,7 @@ def _require(original: Dataset, released: Dataset, quasi: Sequence[str], k: int)
 
 def _records_released(original: Dataset, released: Dataset) -> Measure:
     part = _over(released.rows, original.rows)
-    return Measure("records_released", part, "released records per original record", "higher", high=None)
+    return Measure("records_released", part, "higher", high=None)
 
 
 def suppression(released: Dataset, quasi: Sequence[str]) -> list[Measure]:
@@ -88,13 +89,16 @@ def suppression(released: Dataset, quasi: Sequence[str]) -> list[Measure]:
     records = _over(suppressed_records(released, quasi), rows)
     cells = _over(sum(stars.values()), rows * len(stars))
     return [
-        Measure("suppressed_records", records, "part of the records with * in every quasi-identifier", "lower"),
-        Measure("suppressed_cells", cells, "part of the cells of quasi-identifiers that are *", "lower"),
+        Measure("suppressed_records", records, "lower"),
+        Measure("suppressed_cells", cells, "lower"),
         *(
-            Measure("suppressed_cells", _over(count, rows), "part of the cells that are *", "lower", column=name)
+            Measure("suppressed_cells", _over(count, rows), "lower", column=name, means=SUPPRESSED_IN_COLUMN)
             for name, count in stars.items()
         ),
     ]
+
+
+SUPPRESSED_IN_COLUMN = Message("measure.suppressed_cells.meaning_of_column")
 
 
 def suppressed_records(released: Dataset, quasi: Sequence[str]) -> int:
@@ -128,12 +132,15 @@ def _classes(original: Dataset, released: Dataset, quasi: Sequence[str], sizes: 
         Measure(
             "discernibility",
             float(squares + (suppressed + gone) * whole),
-            "sum over records of how many look alike; a suppressed or dropped record counts as looking like all",
             "lower",
             low=float(whole),
             high=float(whole) ** 2,
         ),
         Measure(
-            "average_class_size", average, f"mean size of the unsuppressed classes over k = {k}", "lower", high=None
+            "average_class_size",
+            average,
+            "lower",
+            high=None,
+            means=Message("measure.average_class_size.meaning", k=k),
         ),
     ]

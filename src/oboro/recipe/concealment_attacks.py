@@ -14,10 +14,11 @@ from oboro.table.dataset import Dataset
 from oboro.table.schema import Schema
 from oboro.techniques.base import Work
 from oboro.techniques.k_conceal import KConceal
+from oboro.text import Message
 
 __all__ = ["attacks", "owners"]
 
-NO_TRUTH = "whether guesses are right can be measured only with the true correspondence: give --truth"
+NO_TRUTH = Message("measure.note.no_truth")
 
 
 def owners(truth: Dataset, original: Dataset, released: Dataset) -> np.ndarray:
@@ -56,7 +57,7 @@ def attacks(
     if step.publish == "hierarchy":
         trees = {name: schema.hierarchy(name, original[name]) for name in quasi}
     if truth is None:
-        return [replace(candidates(original, released, quasi, trees), note=NO_TRUTH)]
+        return [replace(candidates(original, released, quasi, trees), notes=(NO_TRUTH,))]
     owned = replace(released, origin=owners(truth, original, released))
     again = step.model_copy(update={"truth": "identity"}).run(Work(original, schema, np.random.default_rng(0))).data
     return [

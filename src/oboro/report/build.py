@@ -5,18 +5,18 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from math import isfinite
 from typing import Any
 
 import numpy as np
 import scipy.linalg  # noqa: F401  (numba loads it with its first kernel; threads must not load parts of scipy at once)
 import yaml
 
-from oboro.attacks import attack
+from oboro.attacks import Attack, attack
 from oboro.attacks.few_attributes import special
-from oboro.measure.identifiers import KINDS, Finding, scan, unseen
+from oboro.measure.identifiers import WARNED, Finding, scan, unseen
 from oboro.measure.metrics import Measure
 from oboro.measure.population_uniqueness import uniqueness
 from oboro.measure.risk import risk_of
@@ -24,15 +24,23 @@ from oboro.measure.statistics.learning import load
 from oboro.measure.utility import suppressed_records
 from oboro.report.checklists.checklists import Material, checklists
 from oboro.report.distributions import compare
-from oboro.report.facts import AttackFacts, ColumnFacts, TableFacts, UniquenessFacts
+from oboro.report.facts import (
+    AttackFacts,
+    ColumnFacts,
+    RateFacts,
+    RiskInterval,
+    TableFacts,
+    UniquenessFacts,
+    measured,
+    plain,
+)
 from oboro.report.report import Report
-from oboro.report.sections.findings import title
 from oboro.report.usefulness import pair_facts, usefulness
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.starred_values import is_star
 from oboro.table.unread import Unread
-from oboro.text import few, percent
+from oboro.text import Message, few, percent
 from oboro.verifier.classes import class_sizes
 from oboro.verifier.verdict import Verification
 
@@ -141,10 +149,10 @@ def build(
         least_candidates=least,
         randomized=randomized,
         attacks=attacks,
-        linkage=[plain(one.as_dict()) for one in linkage],
+        linkage=[measured(one) for one in linkage],
         uniqueness=_uniqueness(sizes, fraction) if sizes is not None and sizes.size and classes else None,
         special=alone.result(),
-        utility=[plain(one.as_dict()) for one in useful],
+        utility=[measured(one) for one in useful],
         pairs=pair_facts(pair),
         columns=columns.result(),
         steps=done,
@@ -157,19 +165,6 @@ def build(
         stream=[plain(one) for one in stream],
         warnings=_warnings(original, done, found, attacks, paired, released, warnings),
     )
-
-
-def plain(value: Any) -> Any:
-    """The same as JSON knows it: numpy's numbers become Python's, tuples lists, what is not finite null."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple | set | np.ndarray):
-        return [plain(inner) for inner in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    return value if isinstance(value, str | int | bool | None.__class__) else str(value)
 
 
 def _held(data: Dataset) -> Dataset:
@@ -218,12 +213,30 @@ def _attacks(
         paired=paired,
         attempts=attempts,
     )
-    return [AttackFacts.model_validate(one.as_dict()) for one in found]
+    return [_attack(one) for one in found]
+
+
+def _attack(one: Attack) -> AttackFacts:
+    """As a report holds it."""
+    return AttackFacts(
+        name=one.name,
+        kind=one.kind,
+        question=one.question,
+        means=one.means,
+        columns=list(one.columns),
+        secret=one.secret,
+        attack=RateFacts.model_validate(one.found.as_dict()),
+        control=RateFacts.model_validate(one.control.as_dict()),
+        compared_with=one.control_is,
+        risk=None if one.risk is None else RiskInterval(value=one.risk[0], low=one.risk[1], high=one.risk[2]),
+        better_than_control=one.better,
+        notes=list(one.notes),
+    )
 
 
 def _judged(one: AttackFacts, k: int | None) -> AttackFacts:
     """Linking by distance may be right as often as 1/k where k-anonymity holds, or Pk-anonymity by construction."""
-    within = one.name == "record_linkage" and k is not None and one.attack.low <= 1 / k
+    within = one.kind == "record_linkage" and k is not None and one.attack.low <= 1 / k
     return one.model_copy(update={"allowed": within})
 
 
@@ -235,7 +248,7 @@ def _uniqueness(sizes: np.ndarray, fraction: float) -> UniquenessFacts:
     return UniquenessFacts.model_validate(uniqueness(sizes, fraction).as_dict())
 
 
-NOT_CLASSES = "does not apply: in this release rows that look alike are not the people who could be meant"
+NOT_CLASSES = Message("measure.note.not_classes")
 RANDOM = ("noise", "pk_anonymize", "shuffle", "swap", "synthesize")
 
 
@@ -258,9 +271,8 @@ def _least_candidates(verification: Verification | None, linkage: Sequence[Measu
     return None if not found else min((int(one) for one in found if one is not None), default=0)
 
 
-def _risk_measure(measure: Measure, classes: bool) -> dict[str, Any]:
-    facts: dict[str, Any] = plain(measure.as_dict())
-    return facts if classes else {**facts, "note": NOT_CLASSES}
+def _risk_measure(measure: Measure, classes: bool) -> Measure:
+    return measure if classes else replace(measure, notes=(NOT_CLASSES,))
 
 
 # Tables and columns ---------------------------------------------------------------------------------------------------
@@ -353,11 +365,11 @@ def _warnings(
     if passed:
         said.append(PASSED.format(columns=few(passed)))
     said += [STEP.format(step=step["name"], said=warning) for step in steps for warning in step.get("warnings", ())]
-    told = [one for one in findings if one.kind in KINDS and not one.named]
-    said += [LOOKS.format(column=one.column, kind=KINDS[one.kind], count=f"{one.records:,}") for one in told]
+    told = [one for one in findings if one.kind in WARNED and not one.named]
+    said += [LOOKS.format(column=one.column, kind=one.kind_name, count=f"{one.records:,}") for one in told]
     beaten = [one for one in attacks if one.better_than_control and not one.allowed]
     return said + [
-        BEATEN.format(name=title(one), right=percent(one.attack.share), control=percent(one.control.share))
+        BEATEN.format(name=one.title, right=percent(one.attack.share), control=percent(one.control.share))
         for one in beaten
     ]
 

@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import ceil, floor
 from typing import Any
 
+from oboro.measure.metrics import Measure
 from oboro.report.distributions import OTHER, SPECIAL
 from oboro.report.facts import AttackFacts, ColumnFacts, RateFacts, RiskInterval, TableFacts
 from oboro.report.report import Report
@@ -71,7 +73,7 @@ def public(report: Report) -> Report:
             "attacks": [_attack(one) for one in report.attacks],
             "linkage": [],
             "special": None,
-            "utility": [_rounded(one) for one in report.utility if one["column"] is None],
+            "utility": [_rounded(one) for one in report.utility if one.column is None],
             "pairs": None,
             "columns": [_column(one) for one in report.columns if one.role != "dropped"],
             "steps": [
@@ -102,8 +104,7 @@ def _table(table: TableFacts) -> TableFacts:
 
 
 def _attack(one: AttackFacts) -> AttackFacts:
-    named = one.name.split("_")[0] if one.secret else one.name
-    gone: dict[str, Any] = {"name": named, "columns": [], "secret": None, "note": "", "control_is": ""}
+    gone: dict[str, Any] = {"name": one.kind, "columns": [], "secret": None, "notes": [], "compared_with": None}
     risk = one.risk and RiskInterval.model_validate(_percents(one.risk.model_dump()))
     return one.model_copy(update={**gone, "attack": _rate(one.attack), "control": _rate(one.control), "risk": risk})
 
@@ -123,13 +124,11 @@ def _percents(shares: Mapping[str, float]) -> dict[str, float]:
     }
 
 
-def _rounded(measure: Mapping[str, Any]) -> dict[str, Any]:
+def _rounded(measure: Measure) -> Measure:
     """Two significant digits. A note may name columns that were left out, and the bounds of a measure count the rows."""
-    short = {name: None if measure[name] is None else float(f"{measure[name]:.2g}") for name in ("value", "error")}
-    out = {**measure, **short, "note": ""}
-    if out["low"] > 1:
-        out["low"], out["high"] = 0.0, None
-    return out
+    value, error = (None if one is None else float(f"{one:.2g}") for one in (measure.value, measure.error))
+    short = replace(measure, value=value, error=error, notes=())
+    return replace(short, low=0.0, high=None) if short.low > 1 else short
 
 
 def _column(column: ColumnFacts) -> ColumnFacts:

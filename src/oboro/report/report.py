@@ -18,6 +18,7 @@ from oboro.report.facts import (
     Checklist,
     ColumnFacts,
     Facts,
+    MeasureFacts,
     PairFacts,
     TableFacts,
     UniquenessFacts,
@@ -45,7 +46,7 @@ class Report(Facts):
     risk: dict[str, Any] | None
     """None where there is no quasi-identifier."""
     risk_before: dict[str, Any] | None
-    risk_measures: list[dict[str, Any]]
+    risk_measures: list[MeasureFacts]
     """The figures of `risk`, each saying what it means."""
     risk_applies: bool = True
     """Whether `risk`, which counts classes of records that look alike, says how exposed people are: not where k-concealment
@@ -57,13 +58,13 @@ class Report(Facts):
     """Quasi-identifiers whose values were drawn, disturbed or moved to other records by chance."""
     attacks: list[AttackFacts]
     """Attacks that were run against the release."""
-    linkage: list[dict[str, Any]]
+    linkage: list[MeasureFacts]
     """Attacks on a release without groups (k-concealment), each saying what it means."""
     uniqueness: UniquenessFacts | None
     """Who is unique in the population, estimated."""
     special: UniqueByFew | None
     """Records that one or two attributes make unique; None for a table too large to search."""
-    utility: list[dict[str, Any]]
+    utility: list[MeasureFacts]
     pairs: PairFacts | None
     columns: list[ColumnFacts]
     steps: list[dict[str, Any]]

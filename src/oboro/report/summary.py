@@ -6,10 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
 
-from oboro.report.sections.findings import beaten, title
+from oboro.report.sections.attacks import beaten
 from oboro.report.sections.first_screen import headline
 from oboro.report.text.language import translate
-from oboro.text import count, number, percent
+from oboro.text import Message, count, number, percent
 
 if TYPE_CHECKING:
     from oboro.report.report import Report
@@ -24,8 +24,8 @@ def summary(report: Report) -> str:
     """The verdicts and the figures that matter most, in the report's language."""
     say = partial(translate, lang=report.lang)
     verdicts = (report.verification or {}).get("verdicts", [])
-    notes = (say(one["note"]) for one in report.linkage)
-    linked = [f"{say(one['title'])}: {number(one['value'])}" for one in report.linkage]
+    notes = (say(Message("text.remarks", said=list(one.notes))) for one in report.linkage)
+    linked = [f"{say(one.title)}: {number(one.value)}" for one in report.linkage]
     return "\n".join(
         [
             say(headline(report)),
@@ -72,7 +72,7 @@ def _risk(report: Report) -> list[str]:
 def _attacks(report: Report) -> list[str]:
     tried = [one for one in report.attacks if one.risk is not None]
     say = partial(translate, lang=report.lang)
-    better = [say(title(one)) for one in beaten(report)]
+    better = [say(one.title) for one in beaten(report)]
     if not tried:
         return []
     if not better:
@@ -82,6 +82,6 @@ def _attacks(report: Report) -> list[str]:
 
 def _loss(report: Report) -> list[str]:
     say = partial(translate, lang=report.lang)
-    found = {one["name"]: one for one in report.utility if one["column"] is None and one["value"] is not None}
-    words = [f"{say(found[name]['title'])} {percent(found[name]['value'])}" for name in SHOWN if name in found]
+    found = {one.name: one for one in report.utility if one.column is None and one.value is not None}
+    words = [f"{say(found[name].title)} {percent(found[name].value)}" for name in SHOWN if name in found]
     return [f"{', '.join(words)} ({say('0 % is the original')})"] if words else []

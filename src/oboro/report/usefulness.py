@@ -16,6 +16,7 @@ from oboro.measure.utility import utility
 from oboro.report.facts import PairFacts
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
+from oboro.text import Message
 
 __all__ = ["pair_facts", "usefulness"]
 
@@ -61,8 +62,8 @@ def _averages(measures: Sequence[Measure]) -> list[Measure]:
         mine = [one for one in measures if one.name == name and one.value is not None]
         if mine:
             value = sum(one.value or 0.0 for one in mine) / len(mine)
-            meaning = f"mean over all columns: {mine[0].meaning}"
-            out.append(replace(mine[0], value=value, column=None, meaning=meaning, note=""))
+            means = Message("measure.mean_over_columns", meaning=mine[0].meaning)
+            out.append(replace(mine[0], value=value, column=None, means=means, notes=()))
     return out
 
 

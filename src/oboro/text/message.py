@@ -84,7 +84,9 @@ class Message:
 
         shape = core_schema.dict_schema(core_schema.str_schema(), core_schema.any_schema())
         written = core_schema.plain_serializer_function_ser_schema(cls.as_dict, return_schema=shape, when_used="json")
-        return core_schema.no_info_plain_validator_function(cls.read, serialization=written)
+        return core_schema.no_info_plain_validator_function(
+            cls.read, serialization=written, json_schema_input_schema=shape
+        )
 
     @classmethod
     def read(cls, value: Any) -> Message:

@@ -15,6 +15,7 @@ import numpy as np
 from oboro.measure.metrics import Measure, Z
 from oboro.table.dataset import Column, Dataset
 from oboro.table.labels.starred_values import is_star, plain_numbers
+from oboro.text import Message
 
 __all__ = ["Associations", "Pairs", "associations", "pairs"]
 
@@ -22,8 +23,7 @@ CATEGORIES = 12
 MOST_COLUMNS = 12
 MOST_ROWS = 200_000
 PARTS = 20  # of a sample, each left out in turn to see how far the rest would have missed
-MEANING = "mean difference, over pairs of columns, of how strongly they go together (Cramér's V) before and after"
-ONE = "difference of how strongly the two columns go together (Cramér's V) before and after"
+ONE = Message("measure.association_difference.meaning_of_pair")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,13 +64,13 @@ class Pairs:
         gaps = np.abs(self.before - self.after)[upper]
         chance = np.hypot(self.was.errors, self.now.errors)[upper]
         errors = [float(error) if self.sampled else None for error in chance]
-        note = f"of a random {self.sampled:,} rows" if self.sampled else ""
+        notes = (Message("measure.note.sampled", rows=self.sampled),) if self.sampled else ()
         names = [f"{self.columns[i]} × {self.columns[j]}" for i, j in zip(*upper, strict=True)]
         whole = float(chance.mean()) if self.sampled else None
         return [
-            Measure("association_difference", float(gaps.mean()), MEANING, "lower", note=note, error=whole),
+            Measure("association_difference", float(gaps.mean()), "lower", notes=notes, error=whole),
             *(
-                Measure("association_difference", float(gap), ONE, "lower", column=name, note=note, error=error)
+                Measure("association_difference", float(gap), "lower", 0.0, 1.0, name, notes, error, ONE)
                 for name, gap, error in zip(names, gaps, errors, strict=True)
             ),
         ]

@@ -9,38 +9,37 @@ import numpy as np
 from oboro.measure.metrics import Measure, mean_error
 from oboro.table.dataset import Dataset
 from oboro.table.labels.starred_values import plain_numbers
+from oboro.text import Message
 
 __all__ = ["correlation_difference", "correlations"]
 
 
-MEAN = "mean difference of the correlation before and after, over pairs of columns with numbers"
-ONE = "difference of the correlation of the two columns before and after"
+ONE = Message("measure.correlation_difference.meaning_of_pair")
+CONSTANT = Message("measure.note.constant")
 
 
 def correlation_difference(original: Dataset, released: Dataset, columns: Sequence[str]) -> list[Measure]:
     """Differences of Pearson's correlation of columns that hold numbers in both tables: their mean, then pair by pair."""
     numeric = [name for name in columns if all(plain_numbers(side[name]) is not None for side in (original, released))]
     if len(numeric) < 2:
-        return [_gap(np.nan, np.nan, MEAN, note="fewer than two columns of numbers")]
+        return [_gap(np.nan, np.nan, Message("measure.note.few_number_columns"))]
     upper = np.triu_indices(len(numeric), 1)
     before, after = (_correlations(table, numeric)[:, *upper] for table in (original, released))
     gaps = np.abs(before[0] - after[0])
     errors = np.hypot(before[1], after[1])  # that the two tables were drawn together only makes it smaller
     known = ~np.isnan(gaps)
-    note = "" if known.all() else f"{(~known).sum()} of {gaps.size} pairs left out: a column is constant"
+    left_out = Message("measure.note.constant_pairs", left_out=int((~known).sum()), pairs=int(gaps.size))
     pairs = [f"{numeric[i]} × {numeric[j]}" for i, j in zip(*upper, strict=True)]
-    each = [_gap(gap, error, ONE, pair) for gap, error, pair in zip(gaps, errors, pairs, strict=True)]
+    each = [_gap(gap, error, pair=pair) for gap, error, pair in zip(gaps, errors, pairs, strict=True)]
     gap, error = (float(side[known].mean()) if known.any() else np.nan for side in (gaps, errors))
-    return [_gap(gap, error, MEAN, note=note), *each]
+    return [_gap(gap, error, *([] if known.all() else [left_out])), *each]
 
 
-def _gap(value: float, error: float, meaning: str, pair: str | None = None, note: str = "") -> Measure:
+def _gap(value: float, error: float, *notes: Message, pair: str | None = None) -> Measure:
+    means = None if pair is None else ONE
     if np.isnan(value):
-        return Measure("correlation_difference", None, meaning, "lower", 0.0, 2.0, pair, note or CONSTANT)
-    return Measure("correlation_difference", float(value), meaning, "lower", 0.0, 2.0, pair, note, float(error))
-
-
-CONSTANT = "one of the columns is constant"
+        return Measure("correlation_difference", None, "lower", 0.0, 2.0, pair, notes or (CONSTANT,), means=means)
+    return Measure("correlation_difference", float(value), "lower", 0.0, 2.0, pair, notes, float(error), means)
 
 
 def correlations(data: Dataset, columns: Sequence[str]) -> np.ndarray:

@@ -24,6 +24,7 @@ from oboro.measure.statistics.blas_threads import few_threads
 from oboro.table.dataset import Dataset
 from oboro.table.labels.recoded_column import RecodedColumn
 from oboro.table.row_origins import source_rows
+from oboro.text import Message
 
 __all__ = ["DensityRatio", "Divergence", "density_ratio", "divergence", "kullback_leibler"]
 
@@ -109,18 +110,16 @@ def kullback_leibler(
     original: Dataset, released: Dataset, columns: Sequence[str], *, rng: np.random.Generator
 ) -> Measure:
     """KL(original ‖ released) over one or several numeric columns together; records with a gap are left out."""
-    meaning = "Kullback–Leibler divergence of the original from the released, by density ratio (uLSIF), in nats"
     name = columns[0] if len(columns) == 1 else None
-    about = "" if len(columns) == 1 else f"over {', '.join(columns)} together; "
+    about = () if name else (Message("measure.note.together", columns=list(columns)),)
     points = _points(original, released, columns)
     if points is None or min(map(len, points)) < 2:
-        note = f"{about}needs numbers or dates on both sides, two records or more"
-        return Measure("kl_density_ratio", None, meaning, "lower", high=None, column=name, note=note)
+        notes = (*about, Message("measure.note.needs_numbers"))
+        return Measure("kl_density_ratio", None, "lower", high=None, column=name, notes=notes)
     found = divergence(*points, rng=rng)
-    note = (
-        f"{about}an estimate, may fall a little below 0; the ratio is positive at {found.positive:.1%} of the records"
-    )
-    return Measure("kl_density_ratio", found.value, meaning, "lower", 0.0, None, name, note, found.error)
+    positive = Message("measure.note.positive_ratio", share=f"{found.positive:.1%}")
+    notes = (*about, Message("measure.note.estimate"), positive)
+    return Measure("kl_density_ratio", found.value, "lower", 0.0, None, name, notes, found.error)
 
 
 def _points(original: Dataset, released: Dataset, columns: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:

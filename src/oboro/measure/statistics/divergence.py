@@ -11,6 +11,7 @@ import numpy as np
 from oboro.measure.metrics import Measure
 from oboro.measure.statistics.resemblance import aligned
 from oboro.table.labels.recoded_column import RecodedColumn
+from oboro.text import Message
 
 __all__ = ["divergences", "histogram_divergence", "jensen_shannon"]
 
@@ -23,25 +24,11 @@ def divergences(name: str, recoded: RecodedColumn) -> list[Measure]:
     empty = counts is None
     spread = None if counts is None else histogram_divergence(*counts)
     between = None if counts is None else jensen_shannon(*counts)
-    note = "one of the tables has no values" if empty else "half a record is added to every bin, so that none is empty"
+    notes = (Message("measure.note.no_values" if empty else "measure.note.half_a_record"),)
+    means = Message("measure.kl_histogram.meaning", bins=BINS)
     return [
-        Measure(
-            "kl_histogram",
-            spread,
-            f"Kullback–Leibler divergence of the original from the released over at most {BINS} bins, in nats",
-            "lower",
-            high=None,
-            column=name,
-            note=note,
-        ),
-        Measure(
-            "jensen_shannon",
-            between,
-            "divergence of both from their mean, in bits: 0 the same, 1 nothing in common",
-            "lower",
-            column=name,
-            note=note if empty else "",
-        ),
+        Measure("kl_histogram", spread, "lower", high=None, column=name, notes=notes, means=means),
+        Measure("jensen_shannon", between, "lower", column=name, notes=notes if empty else ()),
     ]
 
 

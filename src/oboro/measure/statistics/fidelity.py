@@ -21,6 +21,7 @@ from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.recoded_column import RecodedColumn
 from oboro.table.labels.starred_values import plain_numbers
 from oboro.table.row_origins import Rows, same_rows
+from oboro.text import Message
 
 __all__ = ["fidelity"]
 
@@ -64,8 +65,8 @@ def fidelity(
     before, after, together = _sampled(original.select(chosen), released.select(chosen), rows, most, rng)
     found = _estimated(before, after, chosen, target, together, rng)
     if max(original.rows, released.rows) > most:
-        said = f"of {before.rows:,} original and {after.rows:,} released records drawn at random"
-        found = [replace(one, note="; ".join(filter(None, [one.note, said]))) for one in found]
+        drawn = Message("measure.note.drawn", original=before.rows, released=after.rows)
+        found = [replace(one, notes=(*one.notes, drawn)) for one in found]
     return [*_means(each), *each, *found]
 
 
@@ -89,7 +90,8 @@ def _means(measures: Sequence[Measure]) -> list[Measure]:
         mine = [one for one in measures if one.name == name]
         values = [one.value for one in mine if one.value is not None]
         value = sum(values) / len(values) if values else None
-        out.append(replace(mine[0], value=value, column=None, meaning=f"mean over all columns: {mine[0].meaning}"))
+        means = Message("measure.mean_over_columns", meaning=mine[0].meaning)
+        out.append(replace(mine[0], value=value, column=None, means=means))
     return out
 
 

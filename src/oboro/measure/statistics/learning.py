@@ -19,6 +19,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.labels.starred_values import plain_numbers
 from oboro.table.row_origins import source_rows
+from oboro.text import Message
 
 __all__ = ["learned", "load", "propensity_error"]
 
@@ -41,9 +42,8 @@ def propensity_error(
     The mean squared difference between the predicted probability that a record is a released one and the share of
     released records: 0 if nothing can be told, 0.25 if every record of two equally long tables is recognised.
     """
-    what = "how well a model tells released from original records: 0 not at all, 0.25 always (pMSE)"
     if min(original.rows, released.rows) < 10:
-        return Measure("propensity_mse", None, what, "lower", high=0.25, note="fewer than 10 records")
+        return Measure("propensity_mse", None, "lower", high=0.25, notes=(Message("measure.note.few_records"),))
     both = side_by_side(original, released, columns)
     parts = [_some(matrix, rng) for matrix in (both.original, both.released)]
     matrix = np.concatenate(parts)
@@ -53,7 +53,7 @@ def propensity_error(
     # A model of few records tells them apart by chance too. That part of its predictions goes not with the truth.
     by_chance = abs(float((apart**2 - apart * (truth - truth.mean())).mean()))
     error = by_chance + (mean_error(apart**2) or 0.0)
-    return Measure("propensity_mse", float((apart**2).mean()), what, "lower", high=0.25, error=error)
+    return Measure("propensity_mse", float((apart**2).mean()), "lower", high=0.25, error=error)
 
 
 def learned(
@@ -84,20 +84,20 @@ def learned(
     seed = int(rng.integers(2**31))
     after = task.score(theirs.released[trained], task.after[trained], theirs, task.before[held], held, seed)
     before = task.score(ours.original[kept], task.before[kept], ours, task.before[held], held, seed)
-    what = f"{task.measure} on original records that were held out"
-    note = "" if rows is not None else "records are not paired: held-out ones may have been seen in the release"
+    notes = () if rows is not None else (Message("measure.note.held_out_unpaired"),)
+    score = Message("measure.accuracy" if task.categories else "measure.r_squared")
     shape: dict[str, Any] = {"better": "higher", "column": target, "low": 0.0 if task.categories else -np.inf}
-    sides = (("released", after, note), ("original", before, ""))
+    sides = (("learned_from_released", after, notes), ("learned_from_original", before, ()))
     return [
         Measure(
-            f"learned_from_{side}",
+            name,
             None if found is None else found[0],
-            f"{what}, of a model trained on the {side} table",
-            note=said,
+            notes=said,
             error=None if found is None else found[1],
+            means=Message(f"measure.{name}.meaning", score=score),
             **shape,
         )
-        for side, found, said in sides
+        for name, found, said in sides
     ]
 
 
@@ -107,7 +107,6 @@ class _Task:
     def __init__(self, original: Column, released: Column) -> None:
         numbers = [plain_numbers(column) for column in (original, released)]
         self.categories = numbers[0] is None or numbers[1] is None or len(original.values) <= FEW_VALUES
-        self.measure = "accuracy" if self.categories else "R²"
         if self.categories:
             sides = [np.array(text_array(column.values).to_pylist(), dtype=object) for column in (original, released)]
             sides = [np.where(side == None, "", side) for side in sides]  # noqa: E711  (element by element)

@@ -15,36 +15,38 @@ from oboro.table.dataset import Column
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.labels.recoded_column import RecodedColumn
 from oboro.table.labels.starred_values import plain_numbers
+from oboro.text import Message
 
 __all__ = ["aligned", "kolmogorov_smirnov", "resemblance", "total_variation", "wasserstein"]
 
-SPREAD = "generalized labels are spread evenly over the original values under them"
-AS_CATEGORIES = "labels without a hierarchy are compared as categories"
-ONLY_NUMBERS = "missing and suppressed values are left out"
+SPREAD = Message("measure.note.spread")
+AS_CATEGORIES = Message("measure.note.as_categories")
+ONLY_NUMBERS = Message("measure.note.only_numbers")
+NO_RECORDS = Message("measure.note.no_records")
 
 
 def resemblance(name: str, recoded: RecodedColumn) -> list[Measure]:
     """The distances that fit the column."""
     original, released = recoded.original, recoded.released
     if not len(original) or not len(released):
-        return [_total_variation(name, None, "one of the tables has no records")]
+        return [_total_variation(name, None, NO_RECORDS)]
     if recoded.hierarchy is not None and recoded.known.all():
         return _spread(name, recoded)
     if recoded.numbers is not None:
         before, after = recoded.numbers
         return _numeric(name, (before, original.counts), (after, released.counts), ONLY_NUMBERS)
-    note = AS_CATEGORIES if (recoded.place[0] != 0).any() else ""
-    return [_total_variation(name, total_variation(*aligned(original, released)), note)]
+    notes = (AS_CATEGORIES,) if (recoded.place[0] != 0).any() else ()
+    return [_total_variation(name, total_variation(*aligned(original, released)), *notes)]
 
 
 def _spread(name: str, recoded: RecodedColumn) -> list[Measure]:
     """The distances after spreading every label over the values under it."""
     original, leaves = recoded.original, recoded.leaves()
-    note = SPREAD if (recoded.place[0] > 0).any() else ""
+    notes = (SPREAD,) if (recoded.place[0] > 0).any() else ()
     numbers = plain_numbers(original)
     if numbers is None:
-        return [_total_variation(name, total_variation(original.counts, leaves), note)]
-    return _numeric(name, (numbers, original.counts), (numbers, leaves), "; ".join(filter(None, [note, ONLY_NUMBERS])))
+        return [_total_variation(name, total_variation(original.counts, leaves), *notes)]
+    return _numeric(name, (numbers, original.counts), (numbers, leaves), *notes, ONLY_NUMBERS)
 
 
 def total_variation(first: np.ndarray, second: np.ndarray) -> float:
@@ -70,7 +72,7 @@ def wasserstein(values: np.ndarray, first: np.ndarray, second: np.ndarray) -> fl
 
 
 def _numeric(
-    name: str, before: tuple[np.ndarray, np.ndarray], after: tuple[np.ndarray, np.ndarray], note: str
+    name: str, before: tuple[np.ndarray, np.ndarray], after: tuple[np.ndarray, np.ndarray], *notes: Message
 ) -> list[Measure]:
     values = np.unique(np.concatenate([before[0], after[0]]))
     values = values[~np.isnan(values)]
@@ -79,10 +81,8 @@ def _numeric(
     gap = None if empty else kolmogorov_smirnov(first, second)
     way = None if empty else wasserstein(values, first, second)
     return [
-        Measure(
-            "kolmogorov_smirnov", gap, "greatest gap between the cumulated shares", "lower", column=name, note=note
-        ),
-        Measure("wasserstein", way, "mean way that values moved, over their range", "lower", column=name, note=note),
+        Measure("kolmogorov_smirnov", gap, "lower", column=name, notes=notes),
+        Measure("wasserstein", way, "lower", column=name, notes=notes),
     ]
 
 
@@ -102,6 +102,5 @@ def aligned(original: Column, released: Column) -> tuple[np.ndarray, np.ndarray]
     return first, np.bincount(place[cut:], weights=released.counts, minlength=width)
 
 
-def _total_variation(name: str, value: float | None, note: str) -> Measure:
-    meaning = "part of the rows that would have to change to get the original frequencies back"
-    return Measure("total_variation", value, meaning, "lower", column=name, note=note)
+def _total_variation(name: str, value: float | None, *notes: Message) -> Measure:
+    return Measure("total_variation", value, "lower", column=name, notes=notes)

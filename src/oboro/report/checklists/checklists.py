@@ -191,6 +191,7 @@ def _judged(key: str, steps: tuple[str, ...], title: Both, said: Both) -> CheckI
     return item(key, title, "stated", told)
 
 
+STRANGE = "attack.note.strange"
 UNTRIED: Both = (
     "No attack of this kind could be judged: too few columns or guesses, no secret was named, or labels are not understood.",
     "この種の攻撃では判断できませんでした(列・試行が少ない、秘密の列の指定がない、又はラベルの意味が不明)。",
@@ -200,7 +201,7 @@ UNTRIED: Both = (
 def _question(known: Material, key: str, title: Both) -> CheckItem:
     mine = [one for one in known.attacks if one.question == key and one.attack.tried and one.risk is not None]
     better = any(one.better_than_control and not one.allowed for one in mine)
-    if not mine or (not better and any("not understood" in one.note for one in mine)):
+    if not mine or (not better and any(note.id == STRANGE for one in mine for note in one.notes)):
         return item(key, title, "stated", UNTRIED)
     risk = max((one.risk for one in mine if one.risk is not None), key=lambda risk: risk.value)
     said = f"{100 * risk.value:.1f} % ({100 * risk.low:.1f}–{100 * risk.high:.1f} %)"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oboro.report.page.blocks import CHECKLISTS, Answer, Answers, Tone
-from oboro.report.sections.findings import beaten, title
+from oboro.report.sections.attacks import beaten
 from oboro.report.text.language import Both, translate
 from oboro.text import count, number, percent
 
@@ -107,9 +107,9 @@ def _attacked(report: Report) -> list[str]:
     rates = percent(worst.attack.share), percent(worst.control.share)
     return [
         Both(
-            f"{len(better)} of {run} attacks do better than their control, most of all {title(worst)}: right in {rates[0]} of "
+            f"{len(better)} of {run} attacks do better than their control, most of all {worst.title}: right in {rates[0]} of "
             f"its guesses, the control in {rates[1]}.",
-            f"{run} 件の攻撃のうち {len(better)} 件が対照群を上回り、最大は「{translate(title(worst), 'ja')}」です"
+            f"{run} 件の攻撃のうち {len(better)} 件が対照群を上回り、最大は「{translate(worst.title, 'ja')}」です"
             f"(正解率 {rates[0]}、対照群 {rates[1]})。",
         )
     ]
@@ -169,9 +169,7 @@ def _lost(report: Report) -> Answer:
     said = [f"Suppressed: {count(table.rows_suppressed)} of {count(table.rows_after)} rows."]
     said += [f"Rows not released: {count(rows)}."] if rows > 0 else []
     said += [f"Columns not released: {count(columns)}."] if columns else []
-    measured = {
-        one["name"]: one["value"] for one in report.utility if one["column"] is None and one["value"] is not None
-    }
+    measured = {one.name: one.value for one in report.utility if one.column is None and one.value is not None}
     if "ncp" in measured and not report.randomized:
         said.append(f"A value now stands for {percent(measured['ncp'])} of its column's range on average (NCP).")
     elif {"jensen_shannon", "association_difference"} <= measured.keys():
@@ -181,11 +179,11 @@ def _lost(report: Report) -> Answer:
 
 
 def _learned(report: Report) -> list[str]:
-    found = {one["name"]: one for one in report.utility if one["name"].startswith("learned_from")}
-    if len(found) < 2 or any(one["value"] is None for one in found.values()):
+    found = {one.name: one for one in report.utility if one.name.startswith("learned_from")}
+    if len(found) < 2 or any(one.value is None for one in found.values()):
         return []
-    released, original = (number(found[f"learned_from_{name}"]["value"]) for name in ("released", "original"))
-    column = found["learned_from_released"]["column"]
+    released, original = (number(found[f"learned_from_{name}"].value) for name in ("released", "original"))
+    column = found["learned_from_released"].column
     return [f"A model of {column} scores {released} if learned from the release, {original} from the original."]
 
 

@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING, Any
 from oboro.report.distributions import MISSING, OTHER, SPECIAL, SUPPRESSED, Bar, Distribution
 from oboro.report.page import charts
 from oboro.report.page.blocks import Block, Card, Cards, Cell, Grid, Notes, Picture, Pictures, Section, Text
-from oboro.report.sections.findings import alone, attacks, checklist_sections, linking, pairs, stream, warnings
+from oboro.report.sections.associations import associations
+from oboro.report.sections.attacks import attacks, linking
+from oboro.report.sections.checklists import checklist_sections
+from oboro.report.sections.findings import stream, warnings
 from oboro.report.sections.first_screen import answers, constructed
 from oboro.report.sections.provenance import counting, evidence, recipe, solutions, steps
-from oboro.report.sections.utility_section import losses, statistics
+from oboro.report.sections.uniqueness import uniqueness
+from oboro.report.sections.utility import losses, statistics
 from oboro.report.text.language import Data
 from oboro.text import count, few, number, percent
 
@@ -67,7 +71,7 @@ def _risk_cards(report: Report) -> list[Card]:
         whom = "records that any one matches" if report.stream else "people whom any record can be"
         return [Card("least candidates", count(report.least_candidates), whom)]
     if not report.risk_applies:
-        found = [one for one in report.attacks if one.name == "record_linkage" and one.attack.tried]
+        found = [one for one in report.attacks if one.kind == "record_linkage" and one.attack.tried]
         return [
             Card("linked by distance", percent(one.attack.share), f"{percent(one.control.share)} by chance")
             for one in found
@@ -190,9 +194,9 @@ def _class_risks(report: Report, now: Mapping[str, Any]) -> list[Block]:
     before = report.risk_before
     rows = [
         [
-            Cell(RISKS[one["name"]], hint=one["meaning"]),
-            *_was(before, one["name"], percent),
-            Cell(percent(one["value"]), meter=one["value"]),
+            Cell(one.title, hint=one.meaning),
+            *_was(before, one.name, percent),
+            Cell(percent(one.value), meter=one.value),
         ]
         for one in report.risk_measures
     ]
@@ -209,16 +213,6 @@ def _was(before: Mapping[str, Any] | None, name: str, show: Callable[[Any], str]
     return [] if before is None else [Cell(show(before[name]))]
 
 
-RISKS = {
-    "prosecutor_max": "prosecutor: the most exposed record",
-    "prosecutor_mean": "prosecutor: on average",
-    "prosecutor_above": "prosecutor: records above the threshold",
-    "journalist_max": "journalist: the most exposed record",
-    "journalist_mean": "journalist: on average",
-    "journalist_above": "journalist: records above the threshold",
-    "marketer": "marketer",
-    "unique_share": "unique rows, share",
-}
 UNIQUE = "rows that look like no other row"
 MATCHING = "records of the stream, its own among them, that the most exposed record matches"
 CANDIDATES = "people that the most exposed record can still be, by all ways to match people and records"
@@ -328,11 +322,11 @@ SECTIONS = (
     warnings,
     risks,
     attacks,
-    alone,
+    uniqueness,
     solutions,
     losses,
     statistics,
-    pairs,
+    associations,
     columns,
     stream,
     steps,

@@ -267,7 +267,7 @@ _WARNINGS = {
     "vehicle numbers": "車台番号",
     "license plates": "ナンバープレート",
     "device addresses": "機器のアドレス",
-    "names of pictures": "画像ファイル名",
+    "names of image files": "画像ファイル名",
     "codes of the original, one for each record": "元データと共通のレコード固有の符号",
     "ages over 89": "89歳超",
 }

@@ -1,0 +1,36 @@
+"""One section for each checklist: its points, how each stands, and what the software knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oboro.report.facts import CheckItem, Checklist
+from oboro.report.page.blocks import Block, Cell, Code, Grid, Section, Text, Tone
+from oboro.report.text.language import Both
+from oboro.text import Message
+
+if TYPE_CHECKING:
+    from oboro.report.report import Report
+
+__all__ = ["checklist_sections"]
+
+TONES: dict[str, Tone] = {"evidence": "good", "open": "warn", "stated": "quiet", "none": "quiet"}
+HEAD = [Message(f"checklist.section.{name}") for name in ("point", "state", "evidence")]
+
+
+def checklist_sections(report: Report) -> list[Section]:
+    """One section for each checklist."""
+    return [_checklist(one) for one in report.checklists]
+
+
+def _checklist(one: Checklist) -> Section:
+    rows = [_row(item) for item in one.items]
+    blocks: list[Block] = [Text(Both(one.lead, one.lead_ja)), Grid(HEAD, rows, prose=True)]
+    if one.text:
+        blocks += [Text(Message("checklist.section.text")), Code(one.text_ja), Code(one.text)]
+    return Section(one.key, Both(one.title, one.title_ja), blocks)
+
+
+def _row(item: CheckItem) -> list[Cell]:
+    state = Cell(Message(f"checklist.state.{item.state}"), TONES[item.state])
+    return [Cell(Both(item.title, item.title_ja)), state, Cell(Both(item.evidence, item.evidence_ja))]
