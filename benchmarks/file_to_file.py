@@ -22,7 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from oboro.papers.figures import record
+from oboro.papers.benchmark_rows import record
 
 RESULT = Path(__file__).parent / "results" / "file_to_file.json"
 JOBS = ["10000000x4.csv", "1000000x100.csv", "100000000x4.parquet"]

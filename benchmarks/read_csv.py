@@ -24,7 +24,7 @@ import polars as pl
 
 from oboro.io.files import read
 from oboro.io.output import write_blocks
-from oboro.papers.figures import record
+from oboro.papers.benchmark_rows import record
 from oboro.samples.purchases_table import purchases
 
 RESULT = Path(__file__).parent / "results" / "read_csv.json"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from oboro.papers import window_bench as bench
-from oboro.papers.figures import Row
+from oboro.papers.benchmark_rows import Row
 
 
 def test_region_sizes_are_of_the_same_anchors() -> None:

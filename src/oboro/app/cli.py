@@ -23,6 +23,7 @@ from oboro.app.schema import schema
 from oboro.app.stream import stream
 from oboro.app.synth import synth
 from oboro.app.verify import verify
+from oboro.system.process import print_utf8
 
 __all__ = ["app", "main"]
 
@@ -37,6 +38,7 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line; errors become one clear message and an exit code, never a traceback."""
+    print_utf8()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from oboro.errors import UsageError, listing
-from oboro.papers.figures import Row, printed, record
+from oboro.papers.benchmark_rows import Row, printed, record
 from oboro.papers.pictures import check_altair
 from oboro.system.atomic_file import atomic
 

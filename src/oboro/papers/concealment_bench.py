@@ -27,8 +27,8 @@ from oboro.decide.local.mondrian import mondrian
 from oboro.decide.local.records import Ordered, Records
 from oboro.decide.microaggregation.mdav import mdav
 from oboro.decide.space import Space, ranks
+from oboro.papers.benchmark_rows import Row, data_folder
 from oboro.papers.complete_anonymity import greedy_groups, group_design, optimal_pairs
-from oboro.papers.figures import Row, data_folder
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 from oboro.table.schema import Attribute, Schema

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from oboro.decide.concealment.design import Design
 from oboro.decide.concealment.people import People
+from oboro.papers.benchmark_rows import data_folder
 from oboro.papers.concealment_bench import adult, designs, flow, in_degrees, sample
-from oboro.papers.figures import data_folder
 from oboro.papers.pictures import save
 from oboro.table.dataset import Dataset
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from oboro.papers.figures import Row, data_folder
+from oboro.papers.benchmark_rows import Row, data_folder
 from oboro.recipe.stream import run_stream
 from oboro.stream import DelayFree
 from oboro.verifier.stream_check import Pairing, candidates, verify_stream

@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from oboro.papers.figures import Row
+from oboro.papers.benchmark_rows import Row
 from oboro.papers.pictures import save
 
 __all__ = ["draw"]

@@ -27,7 +27,7 @@ import numpy as np
 from oboro.decide.intervals.univariate import Intervals, Method, univariate
 from oboro.measure.statistics.density_ratio import divergence
 from oboro.measure.statistics.resemblance import wasserstein
-from oboro.papers.figures import Row, data_folder
+from oboro.papers.benchmark_rows import Row, data_folder
 from oboro.techniques.columns.density import Density
 
 __all__ = ["MIXTURES", "Mixture", "ages", "million", "pictures", "rows", "true_divergence"]

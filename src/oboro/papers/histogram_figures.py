@@ -10,7 +10,7 @@ import altair as alt
 import numpy as np
 
 from oboro.decide.intervals.univariate import Method, univariate
-from oboro.papers.figures import Row
+from oboro.papers.benchmark_rows import Row
 from oboro.papers.histogram_bench import METHODS, MIXTURES, SEED
 from oboro.papers.pictures import save
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import time
 from collections.abc import Callable, Iterator
 from operator import itemgetter
@@ -16,9 +15,10 @@ import pyarrow.csv as pacsv
 from oboro.decide.lattice.objective import LossName, loss_of
 from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.search import SearchResult, search
+from oboro.papers.benchmark_rows import Row, data_folder
 from oboro.papers.exhaustive_lattice import best_losses
-from oboro.papers.figures import Row, data_folder
 from oboro.samples.purchases_table import FIRST_BIRTH, LAST_BIRTH, purchases_hierarchies
+from oboro.system.process import peak_megabytes
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 
@@ -69,12 +69,11 @@ def _purchase_rows(count: int, columns: Columns, hierarchies: Hierarchies) -> li
     best, seconds = min((_solve(columns, hierarchies, 3, 0.1, minimal=True) for _ in range(3)), key=itemgetter(1))
     assert best.best is not None
     parameters = {"n": count, "k": 3, "suppress": 0.1}
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    figures: list[tuple[str, float, float | None]] = [
+    figures: list[tuple[str, float | None, float | None]] = [
         ("seconds", seconds, PAPER.get(count)),
         ("loss", best.best.loss, None),
         ("nodes looked at", best.evaluated, None),
-        ("peak MB so far", peak, None),
+        ("peak MB so far", peak_megabytes(), None),
     ]
     return [Row("library", "k_anonymize", parameters, metric, ours, paper, seconds) for metric, ours, paper in figures]
 

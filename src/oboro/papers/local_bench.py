@@ -26,7 +26,7 @@ from oboro.decide.local.top_down import top_down
 from oboro.decide.microaggregation.mdav import mdav, vmdav
 from oboro.decide.space import Space
 from oboro.errors import PromiseError
-from oboro.papers.figures import Row, data_folder
+from oboro.papers.benchmark_rows import Row, data_folder
 from oboro.papers.peers import peers
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups

@@ -19,7 +19,7 @@ import numpy as np
 from oboro.decide.neighbours import SearchPlan
 from oboro.decide.neighbours.kernels.live_set import occupancy
 from oboro.decide.neighbours.search_plan import anchors_of
-from oboro.papers.figures import Row
+from oboro.papers.benchmark_rows import Row
 from oboro.stream import Window
 from oboro.stream.window.engine import Engine, Spec
 from oboro.stream.window.kernels.window_loop import DUE

@@ -8,7 +8,6 @@ many of the list have left), that head is searched the long way. So the result i
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -21,6 +20,7 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from oboro.decide.neighbours.kernels.live_set import Live, Metric
 from oboro.decide.neighbours.kernels.lookup import ranked, shortlist
+from oboro.system.process import cores, in_every_child
 
 __all__ = ["shortlists"]
 
@@ -102,11 +102,11 @@ def _shared(some: Callable[[slice], None], heads: int, work: int) -> None:
     if work < TINY:
         some(slice(0, heads))
         return
-    cores = min(len(os.sched_getaffinity(0)), heads) if work > SMALL else 1
-    edges = np.linspace(0, heads, cores + 1).astype(int).tolist()
+    threads = min(cores(), heads) if work > SMALL else 1
+    edges = np.linspace(0, heads, threads + 1).astype(int).tolist()
     first, *others = [slice(low, high) for low, high in pairwise(edges)]
     with _blas().limit(limits=1, user_api="blas"):
-        waiting = [_pool(cores - 1).submit(some, part) for part in others]
+        waiting = [_pool(threads - 1).submit(some, part) for part in others]
         some(first)
         for each in waiting:
             each.result()
@@ -122,4 +122,4 @@ def _pool(cores: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(cores, thread_name_prefix="oboro-nearest")
 
 
-os.register_at_fork(after_in_child=_pool.cache_clear)  # threads do not follow into a child
+in_every_child(_pool.cache_clear)  # threads do not follow into a child

@@ -3,6 +3,9 @@
 `-` is standard input or output; `tcp://HOST:PORT` and `unix:///PATH` connect to somebody who listens; `tcp-listen://…` and
 `unix-listen://…` wait for somebody who connects; everything else is a file. Reading and writing block: a slow reader of
 the output stops the input, and no more than one block is held.
+
+Sockets are read and written by their own calls, and a wish to end comes by a socket: Windows knows them as no other files, and
+waits for nothing else. There a wish to end is heard when the next block of standard input or of a pipe has come.
 """
 
 from __future__ import annotations
@@ -20,11 +23,13 @@ from types import FrameType
 from typing import Any
 
 from oboro.errors import FileError, UsageError
+from oboro.system.private_file import open_private
 
-__all__ = ["Source", "Stop", "Target"]
+__all__ = ["Stop", "StreamInput", "StreamOutput"]
 
 CHUNK = 1 << 16
 SOCKETS = ("tcp://", "tcp-listen://", "unix://", "unix-listen://")
+WAITS_FOR_FILES = os.name != "nt"
 GRACE = 5.0  # seconds that a reader who does not read has after somebody asked to stop
 
 
@@ -33,12 +38,12 @@ class Stop:
 
     def __init__(self) -> None:
         self.asked = False
-        self.reader, self._writer = os.pipe()
+        self._reader, self._writer = socket.socketpair()
 
     def ask(self, *_: Any) -> None:
         """End after what is in hand."""
         self.asked = True
-        os.write(self._writer, b".")
+        self._writer.send(b".")
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -58,16 +63,18 @@ class Stop:
     def _signal(self, number: int, frame: FrameType | None) -> None:
         self.ask()
 
-    def wait(self, handle: int, event: int, timeout: float | None = None) -> bool:
-        """Until a file can be read or written, or somebody asks to stop; whether it is ready."""
+    def wait(self, handle: int | socket.socket, event: int, timeout: float | None = None) -> bool:
+        """Until a file or a socket can be read or written, or somebody asks to stop; whether it is ready."""
+        if isinstance(handle, int) and not WAITS_FOR_FILES:
+            return True
         with selectors.DefaultSelector() as waiting:
             try:
                 waiting.register(handle, event)
             except (PermissionError, ValueError):
                 return True  # a plain file is always ready
-            waiting.register(self.reader, selectors.EVENT_READ)
+            waiting.register(self._reader, selectors.EVENT_READ)
             while True:
-                ready = {key.fd for key, _ in waiting.select(timeout)}
+                ready = [key.fileobj for key, _ in waiting.select(timeout)]
                 if handle in ready:
                     return True
                 if not ready:
@@ -76,16 +83,16 @@ class Stop:
                     continue
                 if event == selectors.EVENT_READ or timeout is not None:
                     return False
-                waiting.unregister(self.reader)
+                waiting.unregister(self._reader)
                 timeout = GRACE
 
     def close(self) -> None:
-        """Release the wake-up pipe."""
-        os.close(self.reader)
-        os.close(self._writer)
+        """Release the sockets that wake up."""
+        self._reader.close()
+        self._writer.close()
 
 
-class Source:
+class StreamInput:
     """Bytes from somewhere, a block at a time."""
 
     def __init__(self, place: str, stop: Stop) -> None:
@@ -94,31 +101,28 @@ class Source:
         self.listens = "-listen://" in place
         self.is_socket = place.startswith(SOCKETS)
         self._server = _listen(place) if self.listens else None
-        self._connection: socket.socket | None = None
-        self.handle = -1 if self.listens else self._open()
-        self.is_file = self.handle >= 0 and stat.S_ISREG(os.fstat(self.handle).st_mode)
-        self._start = os.lseek(self.handle, 0, os.SEEK_CUR) if self.is_file else 0
+        self._connection = _connect(place) if self.is_socket and not self.listens else None
+        self._file = -1 if self.is_socket else self._open()
+        self.is_file = not self.is_socket and _is_plain(self._file)
+        self._start = os.lseek(self._file, 0, os.SEEK_CUR) if self.is_file else 0
 
     def _open(self) -> int:
         if self.place == "-":
             return sys.stdin.fileno()
-        if self.is_socket:
-            self._connection = _connect(self.place)
-            return self._connection.fileno()
         try:
-            return os.open(self.place, os.O_RDONLY)
+            return open_private(self.place, os.O_RDONLY)
         except OSError as error:
             raise FileError(f"{self.place}: cannot read it: {error.strerror}") from None
 
     def skip(self, count: int) -> None:
         """Go on behind bytes that were taken before."""
         if self.is_file:
-            size = os.fstat(self.handle).st_size
+            size = os.fstat(self._file).st_size
             if size < self._start + count:
                 raise FileError(
                     f"{self.place}: has {size} bytes, but {count} were taken already; is it the same input?"
                 )
-            os.lseek(self.handle, self._start + count, os.SEEK_SET)
+            os.lseek(self._file, self._start + count, os.SEEK_SET)
             return
         while count:
             data = self.read(min(count, CHUNK))
@@ -128,14 +132,14 @@ class Source:
 
     def read(self, most: int | None = None) -> bytes | None:
         """What there is, at once; empty at the end of one connection or of the input; None if it is time to stop."""
-        if self.handle < 0 and not self._accept():
+        if self.listens and self._connection is None and not self._accept():
             return None
-        if not self.is_file and not self.stop.wait(self.handle, selectors.EVENT_READ):
+        if not self.is_file and not self.stop.wait(self._connection or self._file, selectors.EVENT_READ):
             return None
         if self.stop.asked:
             return None
         try:
-            return os.read(self.handle, most or CHUNK)
+            return self._connection.recv(most or CHUNK) if self._connection else os.read(self._file, most or CHUNK)
         except ConnectionError:
             return b""
 
@@ -143,15 +147,13 @@ class Source:
         """Whether `read` has something to say within some time."""
         if self.is_file:
             return True
-        handle = self._server.fileno() if self.handle < 0 and self._server is not None else self.handle
-        return self.stop.wait(handle, selectors.EVENT_READ, seconds)
+        return self.stop.wait(self._connection or self._server or self._file, selectors.EVENT_READ, seconds)
 
     def _accept(self) -> bool:
         assert self._server is not None
-        if not self.stop.wait(self._server.fileno(), selectors.EVENT_READ):
+        if not self.stop.wait(self._server, selectors.EVENT_READ):
             return False
         self._connection, _ = self._server.accept()
-        self.handle = self._connection.fileno()
         return True
 
     def again(self) -> bool:
@@ -159,7 +161,6 @@ class Source:
         if not self.listens or self.stop.asked:
             return False
         self._hang_up()
-        self.handle = -1
         return True
 
     def _hang_up(self) -> None:
@@ -173,40 +174,39 @@ class Source:
         if self._server is not None:
             _unlisten(self._server, self.place)
         elif not self.is_socket and self.place != "-":
-            os.close(self.handle)
+            os.close(self._file)
 
 
-class Target:
+class StreamOutput:
     """Bytes to somewhere. A plain file can be asked how much of it is there; a pipe or a socket cannot."""
 
     def __init__(self, place: str, stop: Stop) -> None:
         self.place = place
         self.stop = stop
         self._server = _listen(place) if "-listen://" in place else None
-        self._connection: socket.socket | None = None
-        self.handle = self._open()
-        self.is_file = stat.S_ISREG(os.fstat(self.handle).st_mode)
-        self.start = os.fstat(self.handle).st_size if self.is_file else 0
+        self._connection = self._connected()
+        self._file = -1 if self._connection else self._open()
+        self.is_file = self._connection is None and _is_plain(self._file)
+        self.start = os.fstat(self._file).st_size if self.is_file else 0
         self.written = 0
 
-    def _open(self) -> int:
+    def _connected(self) -> socket.socket | None:
         if self._server is not None:
-            self._connection = self._accept(self._server)
-        elif self.place.startswith(SOCKETS):
-            self._connection = _connect(self.place)
-        if self._connection is not None:
-            return self._connection.fileno()
+            return self._accept(self._server)
+        return _connect(self.place) if self.place.startswith(SOCKETS) else None
+
+    def _open(self) -> int:
         if self.place == "-":
             return sys.stdout.fileno()
         if self.place == "stderr":
             return sys.stderr.fileno()
         try:
-            return os.open(self.place, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            return open_private(self.place, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         except OSError as error:
             raise FileError(f"{self.place}: cannot write it: {error.strerror}") from None
 
     def _accept(self, server: socket.socket) -> socket.socket:
-        if not self.stop.wait(server.fileno(), selectors.EVENT_READ):
+        if not self.stop.wait(server, selectors.EVENT_READ):
             raise FileError(f"{self.place}: nobody connected before the stream was asked to end")
         return server.accept()[0]
 
@@ -214,11 +214,12 @@ class Target:
         """All of it; false if the reader did not take it and it is time to stop. Blocks while the reader is slow."""
         view = memoryview(data)
         while view:
-            if not self.is_file and not self.stop.wait(self.handle, selectors.EVENT_WRITE):
+            if not self.is_file and not self.stop.wait(self._connection or self._file, selectors.EVENT_WRITE):
                 return False
             try:
                 # A ready pipe takes 4 KiB without blocking, and so a wish to end is heard between two such pieces.
-                count = os.write(self.handle, view if self.is_file else view[:4096])
+                some = view if self.is_file else view[:4096]
+                count = self._connection.send(some) if self._connection else os.write(self._file, some)
             except (BrokenPipeError, ConnectionError):
                 raise FileError(f"{self.place}: the reader of the output has gone") from None
             self.written += count
@@ -230,14 +231,20 @@ class Target:
         if self._connection is not None:
             self._connection.close()
         elif self.place not in ("-", "stderr"):
-            os.close(self.handle)
+            os.close(self._file)
         if self._server is not None:
             _unlisten(self._server, self.place)
+
+
+def _is_plain(descriptor: int) -> bool:
+    return stat.S_ISREG(os.fstat(descriptor).st_mode)
 
 
 def _address(place: str) -> tuple[int, Any]:
     kind, _, rest = place.partition("://")
     if kind.startswith("unix"):
+        if not hasattr(socket, "AF_UNIX"):
+            raise UsageError(f"{place}: there are no Unix sockets on this system; use tcp://HOST:PORT")
         return socket.AF_UNIX, rest
     host, _, port = rest.rpartition(":")
     if not host or not port.isdigit():
@@ -260,9 +267,9 @@ def _listen(place: str) -> socket.socket:
     family, address = _address(place)
     server = socket.socket(family, socket.SOCK_STREAM)
     try:
-        if family == socket.AF_UNIX and os.path.exists(address) and stat.S_ISSOCK(os.stat(address).st_mode):
-            os.unlink(address)  # left over from a process that was killed
-        if family != socket.AF_UNIX:
+        if place.startswith("unix"):
+            _remove_socket(address)  # left over from a process that was killed
+        elif os.name == "posix":  # elsewhere the option would let two listen at one address
             server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         server.bind(address)
         server.listen(1)
@@ -272,8 +279,13 @@ def _listen(place: str) -> socket.socket:
     return server
 
 
+def _remove_socket(path: str) -> None:
+    if os.path.exists(path) and stat.S_ISSOCK(os.stat(path).st_mode):
+        os.unlink(path)
+
+
 def _unlisten(server: socket.socket, place: str) -> None:
     server.close()
-    family, address = _address(place)
-    if family == socket.AF_UNIX and os.path.exists(address):
+    _, address = _address(place)
+    if place.startswith("unix") and os.path.exists(address):
         os.unlink(address)

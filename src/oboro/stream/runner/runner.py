@@ -19,12 +19,12 @@ import numpy as np
 from oboro.errors import FileError, InputError, UsageError
 from oboro.stream.anonymizer import Anonymizer
 from oboro.stream.runner.codecs import HUGE, BadRecord, Blocks, Format, codec, encode_json
-from oboro.stream.runner.endpoints import Source, Stop, Target
+from oboro.stream.runner.endpoints import Stop, StreamInput, StreamOutput
 from oboro.stream.runner.state_folder import Batch, Folder
 
 __all__ = ["Plan", "Runner"]
 
-T = TypeVar("T", Anonymizer, Folder, Source, Target)
+T = TypeVar("T", Anonymizer, Folder, StreamInput, StreamOutput)
 IN_VAIN = "waited in vain: too few records to stand with, so it cannot be released"
 DOUBT = "may or may not have been written: the stream ended while its output was on the way"
 
@@ -105,8 +105,8 @@ class Runner:
     def _open(self) -> None:
         plan = self.plan
         self.folder = self._keep(Folder(plan.state, plan.fsync)) if plan.state else None
-        self.target = self._keep(Target(plan.target, self.stop))
-        self.dead = self._keep(Target(plan.dead or "stderr", self.stop))
+        self.target = self._keep(StreamOutput(plan.target, self.stop))
+        self.dead = self._keep(StreamOutput(plan.dead or "stderr", self.stop))
         form = plan.form or _form_of(plan.source)
         known = self.folder is not None and self.folder.snapshot.exists()
         self.anonymizer = self._keep(self._restored() if known else self._make())
@@ -118,7 +118,7 @@ class Runner:
         else:
             self._start()
         self._first = self.anonymizer.records
-        self.source = self._keep(Source(plan.source, self.stop))
+        self.source = self._keep(StreamInput(plan.source, self.stop))
         resume = plan.resume or ("continue" if self.source.is_socket else "replay")
         if resume == "replay" and self.at.taken:
             self.source.skip(self.at.taken)
@@ -326,7 +326,7 @@ class Runner:
 class _Missing:
     """The end of the output that the log knows and the file lacks."""
 
-    def __init__(self, target: Target, base: int) -> None:
+    def __init__(self, target: StreamOutput, base: int) -> None:
         self.target = target
         self.base = base
         self.have = target.start - base

@@ -1,0 +1,39 @@
+"""What this process has: its cores, its memory, its children, its output."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable
+
+__all__ = ["cores", "in_every_child", "peak_megabytes", "print_utf8"]
+
+
+def cores() -> int:
+    """How many cores this process may use; where the system does not say, those of the machine."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_every_child(act: Callable[[], object]) -> None:
+    """Do this first in every process that is forked from this one; Windows forks none."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=act)
+
+
+def peak_megabytes() -> float | None:
+    """The most memory that this process has had so far; None on Windows, which is not asked."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def print_utf8() -> None:
+    """Let what is printed be UTF-8, which recipes and tables are; Windows would take its code page for a file or a pipe."""
+    if os.name == "nt":
+        for printed in (sys.stdout, sys.stderr):
+            if isinstance(printed, io.TextIOWrapper):
+                printed.reconfigure(encoding="utf-8")
