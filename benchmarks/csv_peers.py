@@ -124,7 +124,7 @@ def main() -> None:
 
 def keep(figures: dict[str, Any]) -> None:
     """Write the figures down, with the machine and the versions."""
-    from oboro.papers.figures import record
+    from oboro.papers.benchmark_rows import record
 
     facts = record("csv_peers", [], quick=False)
     facts |= {"command": " ".join(["python", "benchmarks/csv_peers.py", *sys.argv[1:]])}

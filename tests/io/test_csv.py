@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oboro.errors import FileError
-from oboro.io.csv import blocks, parse
+from oboro.io.csv import parse, record_blocks
 from oboro.io.csv.kernels import numbering
 from oboro.io.csv.kernels.cells import hash_of, pack
 from oboro.io.files import read
@@ -51,7 +51,7 @@ def columns_of(path: Path, **options: object) -> list[list[str | None]]:
 
 def small_blocks(size: int, rows: int) -> object:
     """Blocks so small that records, quotes and line ends fall on their borders."""
-    return patch.multiple(blocks, CELLS=rows, BLOCK=size, LONGEST=1 << 20)
+    return patch.multiple(record_blocks, CELLS=rows, BLOCK=size, LONGEST=1 << 20)
 
 
 @SLOW
@@ -141,7 +141,10 @@ def test_a_bad_row_far_down_is_named_by_its_line(tmp_path: Path) -> None:
 def test_a_record_that_never_ends(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text('a,b\n1,2\n"3,' + "x" * 5000)
-    with patch.multiple(blocks, LONGEST=1024, BLOCK=64), pytest.raises(FileError, match="line 3: a record is longer"):
+    with (
+        patch.multiple(record_blocks, LONGEST=1024, BLOCK=64),
+        pytest.raises(FileError, match="line 3: a record is longer"),
+    ):
         read(path)
 
 

@@ -96,7 +96,7 @@ def test_a_file_without_row_groups_has_columns(tmp_path: Path) -> None:
 
 def test_numbers_that_go_on_too_far_apart_keep_their_codes() -> None:
     """The table of places is given up in the middle of a column: what was numbered before stays."""
-    column = growing_columns.growing(pa.int64(), 100)
+    column = growing_columns.growing_column(pa.int64(), 100)
     for batch in ([5, None, 7], [6, 5, -3], [1 << 40, 7, None, -3]):
         column.add(pa.array(batch, pa.int64()))
     values, pieces = column.finished()

@@ -22,15 +22,15 @@ from hypothesis import strategies as st
 
 from oboro.errors import FileError, OboroError
 from oboro.io import files as files_module
-from oboro.io.csv import blocks
-from oboro.io.csv.copy_through import Splice
-from oboro.io.csv.kernels import splicing
+from oboro.io.csv import record_blocks
+from oboro.io.csv.copy_through import CopyThrough
+from oboro.io.csv.kernels import copying
 from oboro.io.files import column_names, read
 from oboro.io.parquet import encode
-from oboro.io.untouched_columns import through
+from oboro.io.untouched_columns import merged_blocks
 from oboro.recipe.recipe import Recipe
 from oboro.table.dataset import Dataset
-from oboro.table.unread import Raw, Unread, unread
+from oboro.table.unencoded_columns import UnencodedColumn, UnreadColumn, unread_columns
 from oboro.techniques import checks
 from oboro.techniques.base import Technique, Work
 
@@ -109,11 +109,11 @@ def test_the_same_bytes_as_if_all_columns_were_held(
     text, delimiter = file
     source = tmp_path / "in.csv"
     source.write_bytes(text)
-    before, blocks.CELLS = blocks.CELLS, cells  # few fields in a block: more blocks
+    before, record_blocks.CELLS = record_blocks.CELLS, cells  # few fields in a block: more blocks
     try:
         held, passed = both_ways(source, output, recipe(*steps), delimiter=delimiter, quote='"')
     finally:
-        blocks.CELLS = before
+        record_blocks.CELLS = before
     assert held == passed
 
 
@@ -121,12 +121,12 @@ def test_only_what_a_step_touches_is_held(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("name,age,sex,note,zip,extra\nAnn,21,F,x,1,y\n")
     plan = recipe({"drop_columns": {"attributes": ["name"]}}, {"round": {"attribute": "zip", "base": 5}})
     source = read(tmp_path / "in.csv", held=held_by(plan, tmp_path / "in.csv"))
-    assert unread(source.data) == ["name", "note", "extra"]
+    assert unread_columns(source.data) == ["name", "note", "extra"]
     release = plan.run(source)
-    assert unread(release.frame.data) == ["note", "extra"]
+    assert unread_columns(release.frame.data) == ["note", "extra"]
     assert release.data.to_pydict() == {"age": ["21"], "sex": ["F"], "note": ["x"], "zip": ["0"], "extra": ["y"]}
     everything = recipe({"shuffle": {}})
-    assert not unread(read(tmp_path / "in.csv", held=held_by(everything, tmp_path / "in.csv")).data)
+    assert not unread_columns(read(tmp_path / "in.csv", held=held_by(everything, tmp_path / "in.csv")).data)
 
 
 @pytest.mark.parametrize("technique", list(checks.subjects()), ids=lambda one: f"{one.step} {one!r}"[:60])
@@ -134,14 +134,14 @@ def test_every_technique_says_what_it_reads(technique: Technique) -> None:
     whole = checks.tables()["plain"]
     names = list(whole)
     spoken = {*technique.reads(names), *checks.SCHEMA.quasi, *checks.SCHEMA.sensitive}
-    left = {name: Unread(whole.rows) for name in names if name not in spoken}
+    left = {name: UnreadColumn(whole.rows) for name in names if name not in spoken}
     full = technique.run(Work(whole, checks.SCHEMA, np.random.default_rng(1)))
     part = technique.run(Work(whole.with_columns(left), checks.SCHEMA, np.random.default_rng(1)))
     assert list(part.data) == list(full.data)
     assert (part.data.origin_rows == full.data.origin_rows).all()
     for name, column in part.data.columns.items():
         assert len(column) == part.data.rows
-        if isinstance(column, Unread):
+        if isinstance(column, UnreadColumn):
             same = whole[name].decode().take(pa.array(part.data.origin_rows))
             assert full.data[name].decode().equals(same), "a column that was not read changed"
         else:
@@ -278,7 +278,7 @@ def test_text_that_is_not_what_was_marked_is_an_error(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_text(",".join(NAMES) + "\nx,20,F,a,b,c\ny,30,M,d,e,f\n")
     held = read(source, held=held_by(recipe(), source))
-    assert held.rest is not None
+    assert held.untouched is not None
     for text in (
         "x,20,F,a,b,c\ny,30,M,d,e;f\n",
         "x,20,F,a,b\nc\ny,30,M,d,e,f",
@@ -286,10 +286,10 @@ def test_text_that_is_not_what_was_marked_is_an_error(tmp_path: Path) -> None:
         "\n" * 26,
     ):
         source.write_text(",".join(NAMES) + "\n" + text)
-        spliced = Splice(held.data, held.rest, held.dialect)  # type: ignore[arg-type]
-        object.__setattr__(held.rest, "stamp", type(held.rest.stamp).of(source))
+        copied = CopyThrough(held.data, held.untouched, held.dialect)  # type: ignore[arg-type]
+        object.__setattr__(held.untouched, "file_state", type(held.untouched.file_state).of(source))
         with pytest.raises(FileError, match="was changed"):
-            list(spliced.parts())
+            list(copied.parts())
 
 
 def test_more_records_than_were_marked_are_never_looked_up(tmp_path: Path) -> None:
@@ -299,17 +299,17 @@ def test_more_records_than_were_marked_are_never_looked_up(tmp_path: Path) -> No
     source.write_text(text)
     held = read(source, held=held_by(recipe(), source))
     source.write_text("age,note\n" + "9,\n" * 320)
-    object.__setattr__(held.rest, "stamp", type(held.rest.stamp).of(source))  # type: ignore[union-attr]
-    spliced = Splice(held.data, held.rest, held.dialect)  # type: ignore[arg-type]
-    (piece,) = spliced._pieces()
+    object.__setattr__(held.untouched, "file_state", type(held.untouched.file_state).of(source))  # type: ignore[union-attr]
+    copied = CopyThrough(held.data, held.untouched, held.dialect)  # type: ignore[arg-type]
+    (block,) = copied._blocks()
     state, out = np.zeros(4, dtype=np.int64), np.empty(1 << 16, dtype=np.uint8)
-    ended = splicing.splice(
-        piece.room.text, piece.size, piece.records, piece.header, spliced.kinds, spliced.edges, spliced.marks, spliced.plan,
-        spliced.tables, piece.first, np.zeros(0, dtype=np.int64), True, state, out,
+    ended = copying.copy_records(
+        block.memory.text, block.size, block.records, block.header, copied.kinds, copied.edges, copied.marks, copied.plan,
+        copied.tables, block.first, np.zeros(0, dtype=np.int64), True, state, out,
     )  # fmt: skip
-    assert (ended, state[splicing.RECORD]) == (splicing.CHANGED, piece.records)
+    assert (ended, state[copying.RECORD]) == (copying.CHANGED, block.records)
     with pytest.raises(FileError, match="was changed"):
-        list(through(held.data, held.rest))  # type: ignore[arg-type]
+        list(merged_blocks(held.data, held.untouched))  # type: ignore[arg-type]
 
 
 def test_the_output_may_replace_the_input(tmp_path: Path) -> None:
@@ -347,7 +347,7 @@ def test_progress_tells_stage_rows_and_total(tmp_path: Path) -> None:
 
 def test_a_raw_column_is_as_its_encoded_twin() -> None:
     for name, array in zip(people(40).column_names, people(40).columns, strict=True):
-        raw, rows = Raw(array), np.array([3, 1, 20])
+        raw, rows = UnencodedColumn(array), np.array([3, 1, 20])
         encoded = Dataset.from_arrow(pa.table({name: array}))[name]
         assert raw.decode().equals(encoded.decode()), name
         assert raw.values.equals(encoded.values)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from oboro.measure.identifiers import scan, unseen
 from oboro.table.dataset import Dataset
-from oboro.table.unread import Unread
+from oboro.table.unencoded_columns import UnreadColumn
 
 ROWS = 200
 DRAW = random.Random(1)
@@ -169,4 +169,4 @@ def test_one_changed_digit_is_no_individual_number(number: int) -> None:
 
 
 def test_columns_that_were_not_looked_at_are_named() -> None:
-    assert unseen(Dataset({"a": Dataset.of({"a": ["x"]})["a"], "b": Unread(1)}, 1)) == ["b"]
+    assert unseen(Dataset({"a": Dataset.of({"a": ["x"]})["a"], "b": UnreadColumn(1)}, 1)) == ["b"]

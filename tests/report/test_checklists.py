@@ -14,7 +14,7 @@ from oboro.report.checklists.checklists import SAFE_HARBOR
 from oboro.report.checklists.material import ISO_NAMES
 from oboro.report.facts import CheckItem
 from oboro.table.dataset import Dataset
-from oboro.table.unread import Unread
+from oboro.table.unencoded_columns import UnreadColumn
 from oboro.techniques import TECHNIQUES
 
 ROWS = 100
@@ -103,7 +103,7 @@ def test_what_is_fine_is_left_alone_and_not_called_fulfilled() -> None:
 
 def test_what_was_not_looked_at_is_no_evidence() -> None:
     table = Dataset.of({"sex": column(["F", "M"])})
-    passing = Dataset({**table.columns, "rest": Unread(ROWS)}, ROWS)
+    passing = Dataset({**table.columns, "rest": UnreadColumn(ROWS)}, ROWS)
     items = checked(build(passing, passing, quasi=["sex"], attempts=0, statistics=False))
     assert {items[f"hipaa {letter}"].state for letter in "FNO"} == {"stated"}
     assert "Not, or not wholly, looked at: rest." in items["hipaa F"].evidence

@@ -16,7 +16,7 @@ from oboro.attacks import kernels
 from oboro.attacks.column_comparison import ColumnComparison
 from oboro.kernels.grouping import occurrences
 from oboro.table.dataset import Dataset
-from oboro.table.large_arrays import memory
+from oboro.table.large_arrays import large_zeros
 
 __all__ = ["Descriptions", "KnownPeople", "tables"]
 
@@ -70,7 +70,7 @@ class KnownPeople:
         comparisons: Sequence[ColumnComparison], table: Dataset, names: Sequence[str], places: Sequence[np.ndarray]
     ) -> KnownPeople:
         """The people of a table. O(people · columns)."""
-        codes = memory(len(names) * table.rows, np.uint32).reshape(len(names), table.rows)
+        codes = large_zeros(len(names) * table.rows, np.uint32).reshape(len(names), table.rows)
         for row, name in zip(codes, names, strict=True):
             row[:] = table[name].codes
         return KnownPeople(tuple(comparisons), codes, tuple(places))

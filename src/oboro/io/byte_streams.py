@@ -1,6 +1,6 @@
 """Bytes in: a file or standard input, unpacked and in UTF-8, whatever it was packed with and written in.
 
-Everything ends in `Stream.readinto`, so that the reader above fills its own buffers and knows nothing of files.
+Everything ends in `ByteStream.readinto`, so that the reader above fills its own buffers and knows nothing of files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from oboro.errors import FileError
 
-__all__ = ["STDIN", "Stream", "compression_of", "encoding_of", "head_of", "open_stream", "readable"]
+__all__ = ["STDIN", "ByteStream", "compression_of", "encoding_of", "head_of", "open_stream", "readable"]
 
 STDIN = "-"
 SAMPLE = 1 << 18  # bytes that the guesses about a file are made from
@@ -55,7 +55,7 @@ def _first_line(problem: BaseException) -> str:
 
 
 @dataclass
-class Stream:
+class ByteStream:
     """Bytes of UTF-8 text, and how far the file behind them has been read."""
 
     path: str
@@ -167,7 +167,7 @@ def compression_of(head: bytes) -> str | None:
 
 
 @contextmanager
-def open_stream(path: str | Path, encoding: str | None = None) -> Iterator[Stream]:
+def open_stream(path: str | Path, encoding: str | None = None) -> Iterator[ByteStream]:
     """Open a file of text, packed or not; `encoding` is guessed from its beginning unless given."""
     name = str(path)
     with readable(name):
@@ -180,7 +180,7 @@ def open_stream(path: str | Path, encoding: str | None = None) -> Iterator[Strea
             file.close()
 
 
-def _stream(name: str, file: BinaryIO, encoding: str | None) -> Stream:
+def _stream(name: str, file: BinaryIO, encoding: str | None) -> ByteStream:
     status = os.fstat(file.fileno()) if name != STDIN else None
     total = status.st_size if status and stat.S_ISREG(status.st_mode) else None
     start = _read(file, 4)
@@ -193,7 +193,7 @@ def _stream(name: str, file: BinaryIO, encoding: str | None) -> Stream:
     if chosen == "utf-8-sig":
         start = start.removeprefix(codecs.BOM_UTF8)
     decoder = None if chosen in ("utf-8", "utf-8-sig") else _Decoder(name, chosen)
-    return Stream(name, file, total, chosen, start.isascii(), source, start, decoder)
+    return ByteStream(name, file, total, chosen, start.isascii(), source, start, decoder)
 
 
 def _read(source: Any, size: int) -> bytes:

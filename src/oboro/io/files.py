@@ -9,17 +9,26 @@ from typing import Any
 
 from oboro.errors import ColumnError, listing
 from oboro.io.binary_formats import binary_reader, read_parquet
-from oboro.io.byte_streams import STDIN, Stream, open_stream, readable
-from oboro.io.csv.block_marks import parse_some
-from oboro.io.csv.copy_through import Splice, in_file_order
+from oboro.io.byte_streams import STDIN, ByteStream, open_stream, readable
+from oboro.io.csv.copy_through import CopyThrough, in_file_order
 from oboro.io.csv.dialect import Dialect, dialect_of, first_record, names_of
-from oboro.io.csv.parse import NotUnicode, Progress, parse
-from oboro.io.csv.rows_out import start
+from oboro.io.csv.parse import NotUnicode, parse
+from oboro.io.csv.parse_held import parse_held
+from oboro.io.csv.rows_out import text_before_rows
 from oboro.io.output import destination, dialect_for, is_csv, write, write_blocks
 from oboro.io.parquet.encode import encode, schema_of
-from oboro.io.untouched_columns import CsvRest, ParquetRest, Rest, Rows, Stamp, filled, regular, through
+from oboro.io.progress import ByteProgress, RowProgress
+from oboro.io.untouched_columns import (
+    FileState,
+    UntouchedColumns,
+    UntouchedCsvColumns,
+    UntouchedParquetColumns,
+    can_be_read_twice,
+    merged_blocks,
+    with_untouched,
+)
 from oboro.table.dataset import Dataset
-from oboro.table.unread import Unread, unread
+from oboro.table.unencoded_columns import UnreadColumn, unread_columns
 
 __all__ = ["Source", "column_names", "read", "read_data"]
 
@@ -31,38 +40,38 @@ class Source:
     data: Dataset
     path: str
     dialect: Dialect | None = None
-    rest: Rest | None = None  # the columns that stayed in the file
+    untouched: UntouchedColumns | None = None  # the columns that stayed in the file
 
     def fill(self, data: Dataset) -> Dataset:
         """What became of the table, with the columns that stayed in the file."""
-        if self.rest is None or not unread(data):
+        if self.untouched is None or not unread_columns(data):
             return data
-        return filled(data, self.rest, self._read_rest)
+        return with_untouched(data, self.untouched, self._read_untouched)
 
-    def _read_rest(self, names: Sequence[str]) -> Dataset:
+    def _read_untouched(self, names: Sequence[str]) -> Dataset:
         if self.dialect is None:
             return encode(self.path, names)
         with open_stream(self.path, self.dialect.encoding) as stream:
-            assert self.rest is not None
-            return parse(stream, self.dialect, self.rest.names, names)
+            assert self.untouched is not None
+            return parse(stream, self.dialect, self.untouched.names, names)
 
-    def write(self, data: Dataset, path: str | Path, done: Rows | None = None) -> None:
+    def write(self, data: Dataset, path: str | Path, done: RowProgress | None = None) -> None:
         """Write what became of the table; columns that stayed in the file go straight from there to the output.
 
         That needs memory for a few blocks only, as long as rows and columns stand in the order of the file; else all is read.
         """
-        rest = self.rest
-        if rest is None or not unread(data) or not in_file_order(data, rest.names):
+        untouched = self.untouched
+        if untouched is None or not unread_columns(data) or not in_file_order(data, untouched.names):
             write(self.fill(data), path, self.dialect)
-        elif isinstance(rest, CsvRest) and is_csv(path):
+        elif isinstance(untouched, UntouchedCsvColumns) and is_csv(path):
             dialect = dialect_for(path, self.dialect)
-            spliced = Splice(data, rest, dialect)
+            copied = CopyThrough(data, untouched, dialect)
             with destination(path) as file:
-                file.write(start(list(data), dialect))
-                for part in spliced.parts(done):
+                file.write(text_before_rows(list(data), dialect))
+                for part in copied.parts(done):
                     file.write(part)
         else:
-            write_blocks(through(data, rest, done), path, self.dialect)
+            write_blocks(merged_blocks(data, untouched, done), path, self.dialect)
 
 
 def read(
@@ -75,7 +84,7 @@ def read(
     encoding: str | None = None,
     header: bool | None = True,
     sheet: str | None = None,
-    progress: Progress | None = None,
+    progress: ByteProgress | None = None,
 ) -> Source:
     """Read and encode a table: CSV (packed or not), Parquet, Feather / Arrow, Excel; `-` is CSV on standard input.
 
@@ -84,7 +93,7 @@ def read(
     table is written, and `progress` is told rows instead of bytes. `header=False` says that the first line is data already
     (columns are then named `column1` …), `None` guesses. `sheet` is for Excel.
     """
-    held = held if columns is None and regular(path) else None
+    held = held if columns is None and can_be_read_twice(path) else None
     if (reader := binary_reader(path)) is not None:
         if reader is read_parquet and held is not None:
             return _parquet(str(path), held, progress)
@@ -119,7 +128,7 @@ def column_names(
 
     That is Feather, Excel, and what cannot be read twice: standard input and pipes.
     """
-    if not regular(path):
+    if not can_be_read_twice(path):
         return None
     reader = binary_reader(path)
     if reader is read_parquet:
@@ -132,17 +141,17 @@ def column_names(
 
 
 def _csv(
-    stream: Stream,
+    stream: ByteStream,
     options: dict[str, Any],
     columns: Sequence[str] | None,
     held: Collection[str] | None,
-    progress: Progress | None,
+    progress: ByteProgress | None,
 ) -> Source:
     dialect, names = _headed(stream, options)
     if held is not None:
-        stamp, kept = Stamp.of(stream.path), [name for name in names if name in held]
-        data, rest = parse_some(stream, dialect, names, kept, stamp, progress)
-        return Source(data, stream.path, dialect, rest if len(kept) < len(names) else None)
+        file_state, kept = FileState.of(stream.path), [name for name in names if name in held]
+        data, untouched = parse_held(stream, dialect, names, kept, file_state, progress)
+        return Source(data, stream.path, dialect, untouched if len(kept) < len(names) else None)
     wanted = list(names if columns is None else columns)
     unknown = [name for name in wanted if name not in names]
     if unknown:
@@ -152,19 +161,19 @@ def _csv(
     return Source(parse(stream, dialect, names, wanted, progress), stream.path, dialect)
 
 
-def _headed(stream: Stream, options: dict[str, Any]) -> tuple[Dialect, list[str]]:
+def _headed(stream: ByteStream, options: dict[str, Any]) -> tuple[Dialect, list[str]]:
     """How a CSV file is written, and the names of its columns."""
     sample = stream.sample()
     dialect = replace(dialect_of(sample, **options), encoding=stream.encoding)
     return dialect, names_of(stream.path, first_record(stream.path, sample, dialect), dialect)
 
 
-def _parquet(path: str, held: Collection[str], progress: Progress | None) -> Source:
+def _parquet(path: str, held: Collection[str], progress: ByteProgress | None) -> Source:
     with readable(path):
-        stamp = Stamp.of(path)
+        file_state = FileState.of(path)
         names = schema_of(path).names
         kept = [name for name in names if name in held]
         data = encode(path, kept, progress)
-    columns = {name: data[name] if name in data else Unread(data.rows) for name in names}
-    rest = ParquetRest(path, tuple(names), data.rows, stamp) if len(kept) < len(names) else None
-    return Source(replace(data, columns=columns), path, rest=rest)
+    columns = {name: data[name] if name in data else UnreadColumn(data.rows) for name in names}
+    untouched = UntouchedParquetColumns(path, tuple(names), data.rows, file_state) if len(kept) < len(names) else None
+    return Source(replace(data, columns=columns), path, untouched=untouched)

@@ -16,12 +16,12 @@ import pyarrow as pa
 from oboro.errors import UsageError
 from oboro.io.binary_formats import EXCEL
 from oboro.io.csv.dialect import Dialect
-from oboro.io.csv.rows_out import Lines, start
+from oboro.io.csv.rows_out import CsvRows, text_before_rows
 from oboro.io.ordered_threads import ahead, in_order
 from oboro.io.parquet.row_groups import as_dictionaries, only_used, parquet_writer
 from oboro.system.atomic_file import STDOUT, atomic, check_place
 from oboro.table.dataset import Column, Dataset
-from oboro.table.unread import Raw
+from oboro.table.unencoded_columns import UnencodedColumn
 
 __all__ = ["check_output", "destination", "dialect_for", "is_csv", "write", "write_blocks"]
 
@@ -61,14 +61,15 @@ def _group(columns: int) -> int:
 def write_blocks(blocks: Iterable[Dataset | pa.Table], path: str | Path, dialect: Dialect | None = None) -> None:
     """Write tables that together are one, without ever holding more than a few of them."""
     writer = WRITERS[_format_of(path)[0]]
-    datasets = (block if isinstance(block, Dataset) else _raw(block) for block in blocks)
+    datasets = (block if isinstance(block, Dataset) else _unencoded(block) for block in blocks)
     with destination(path) as file:
         writer(file, datasets, dialect_for(path, dialect))
 
 
-def _raw(table: pa.Table) -> Dataset:
+def _unencoded(table: pa.Table) -> Dataset:
     return Dataset(
-        {name: Raw(column) for name, column in zip(table.column_names, table.columns, strict=True)}, len(table)
+        {name: UnencodedColumn(column) for name, column in zip(table.column_names, table.columns, strict=True)},
+        len(table),
     )
 
 
@@ -131,13 +132,13 @@ def _format_of(path: str | Path) -> tuple[str, str | None]:
 
 
 def _csv(file: Any, blocks: Iterator[Dataset], dialect: Dialect) -> None:
-    lines: Lines | None = None
+    rows: CsvRows | None = None
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for data in blocks:
-            if lines is None:
-                file.write(start(list(data), dialect))
-            lines = Lines(data, dialect, lines)
-            for texts in in_order(pool, lines.pieces(), lines.render):
+            if rows is None:
+                file.write(text_before_rows(list(data), dialect))
+            rows = CsvRows(data, dialect, rows)
+            for texts in in_order(pool, rows.pieces(), rows.render):
                 for text in texts:
                     file.write(text)
 

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy.levels import text_array
-from oboro.table.unread import Unread
+from oboro.table.unencoded_columns import UnreadColumn
 
 __all__ = ["changed_cells"]
 
@@ -19,7 +19,11 @@ def changed_cells(before: Dataset, after: Dataset) -> dict[str, int]:
     O(rows) for each of the others.
     """
     names = [name for name in after if name in before and after[name] is not before[name]]
-    names = [name for name in names if not isinstance(after[name], Unread) and not isinstance(before[name], Unread)]
+    names = [
+        name
+        for name in names
+        if not isinstance(after[name], UnreadColumn) and not isinstance(before[name], UnreadColumn)
+    ]
     if not names or not after.rows:
         return {}
     rows = _rows(before, after)

@@ -19,7 +19,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.labels.notation import label_range
 from oboro.table.labels.starred_values import is_star, plain_numbers, without_star
-from oboro.table.unread import Unread
+from oboro.table.unencoded_columns import UnreadColumn
 from oboro.table.values import Kind, kind_of
 from oboro.text import Message
 
@@ -88,7 +88,7 @@ def scan(released: Dataset, original: Dataset | None = None) -> list[Finding]:
 
 def unseen(released: Dataset) -> list[str]:
     """The columns that `scan` does not see, because they stayed in their file, or not wholly, because of their size."""
-    return [n for n, one in released.columns.items() if isinstance(one, Unread) or len(one.values) > MOST_VALUES]
+    return [n for n, one in released.columns.items() if isinstance(one, UnreadColumn) or len(one.values) > MOST_VALUES]
 
 
 def _named(name: str) -> list[str]:

@@ -15,7 +15,7 @@ from pyarrow import csv
 
 from oboro.io.files import Source
 from oboro.io.output import write
-from oboro.io.untouched_columns import Rows
+from oboro.io.progress import RowProgress
 from oboro.recipe.evidence import files_evidence, hierarchy_files, measure
 from oboro.recipe.run_summary import run_summary
 from oboro.system.atomic_file import atomic
@@ -146,7 +146,7 @@ class Release:
         """
         return run_summary(self, lang=lang, figures=figures)
 
-    def write(self, path: str | Path, *, progress: Rows | None = None) -> None:
+    def write(self, path: str | Path, *, progress: RowProgress | None = None) -> None:
         """Write the released table; the name's ending chooses the format. All of it appears at once, or nothing does.
 
         `progress` is told how many rows of the input are done, where columns come from there.

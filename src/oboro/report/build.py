@@ -39,7 +39,7 @@ from oboro.report.usefulness import pair_facts, usefulness
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.starred_values import is_star
-from oboro.table.unread import Unread
+from oboro.table.unencoded_columns import UnreadColumn
 from oboro.text import Message, few, percent
 from oboro.verifier.classes import class_sizes
 from oboro.verifier.verdict import Verification
@@ -169,7 +169,7 @@ def build(
 
 def _held(data: Dataset) -> Dataset:
     """The columns that were read; those that pass by from file to file are in no figure."""
-    return data.select([name for name, column in data.columns.items() if not isinstance(column, Unread)])
+    return data.select([name for name, column in data.columns.items() if not isinstance(column, UnreadColumn)])
 
 
 def _promised_k(steps: Iterable[Mapping[str, Any]], verification: Verification | None) -> int | None:
@@ -286,7 +286,7 @@ def _table(original: Dataset, released: Dataset, quasi: Sequence[str]) -> TableF
         columns_after=len(released.columns),
         dropped=[name for name in original if name not in released],
         added=[name for name in released if name not in original],
-        passed=[name for name, column in released.columns.items() if isinstance(column, Unread)],
+        passed=[name for name, column in released.columns.items() if isinstance(column, UnreadColumn)],
         rows_suppressed=suppressed_records(released, quasi),
         bytes_before=sum(original.memory().values()),
         bytes_after=sum(released.memory().values()),
@@ -297,7 +297,9 @@ def _columns(
     original: Dataset, released: Dataset, roles: Mapping[str, str], hierarchies: Mapping[str, Hierarchy], smallest: int
 ) -> list[ColumnFacts]:
     names = [*original, *(name for name in released if name not in original)]
-    seen = [name for name in names if not any(isinstance(t.columns.get(name), Unread) for t in (original, released))]
+    seen = [
+        name for name in names if not any(isinstance(t.columns.get(name), UnreadColumn) for t in (original, released))
+    ]
     return [
         _column(
             name,
@@ -361,7 +363,7 @@ def _warnings(
         said.append(UNPAIRED)
     elif same and not steps:
         said.append(ASSUMED)
-    passed = [name for name, column in released.columns.items() if isinstance(column, Unread)]
+    passed = [name for name, column in released.columns.items() if isinstance(column, UnreadColumn)]
     if passed:
         said.append(PASSED.format(columns=few(passed)))
     said += [STEP.format(step=step["name"], said=warning) for step in steps for warning in step.get("warnings", ())]

@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 
 from oboro.errors import ColumnError, listing
 from oboro.kernels import grouping
-from oboro.table.large_arrays import memory
+from oboro.table.large_arrays import large_zeros
 from oboro.table.values import Kind, from_numbers, kind_of, numbers_of, texts_of
 
-__all__ = ["Column", "Dataset", "plain", "smallest_unsigned"]
+__all__ = ["Column", "Dataset", "missing_for_nan", "plain", "smallest_unsigned"]
 
 
 def smallest_unsigned(count: int) -> type[np.unsignedinteger]:
@@ -48,9 +48,7 @@ class Column:
             array = pa.concat_arrays([chunk.cast(_wide(array.type)) for chunk in array.chunks])
         if pa.types.is_dictionary(array.type):
             return _from_dictionary(array)
-        if pa.types.is_floating(array.type):
-            array = pc.if_else(pc.is_nan(array), None, array)
-        encoded = plain(array).dictionary_encode(null_encoding="encode")
+        encoded = plain(missing_for_nan(array)).dictionary_encode(null_encoding="encode")
         return Column(encoded.dictionary, _codes(encoded.indices, len(encoded.dictionary)))
 
     @staticmethod
@@ -109,7 +107,7 @@ class Column:
         used[lookup[self.counts > 0]] = True
         renumber = np.cumsum(used) - 1
         dense = renumber[lookup].clip(0).astype(smallest_unsigned(int(used.sum())))
-        codes = memory(len(self), dense.dtype)
+        codes = large_zeros(len(self), dense.dtype)
         grouping.look_up(dense, self.codes, codes)
         return Column(merged.dictionary.filter(pa.array(used)), codes)
 
@@ -123,7 +121,7 @@ class Column:
         if value is not None and not _fits(value, values.type):
             values = pa.array(self.texts, pa.string())
         values = pa.concat_arrays([values, pa.array([value], type=values.type)])
-        codes = memory(len(self), smallest_unsigned(len(values)))
+        codes = large_zeros(len(self), smallest_unsigned(len(values)))
         np.copyto(codes, self.codes, casting="same_kind")
         np.copyto(codes, codes.dtype.type(len(values) - 1), where=rows)
         return Column(values, codes).tidy()
@@ -139,7 +137,7 @@ class Column:
         """Without dictionary entries that no row uses: of a few rows of a large table, nearly all."""
         used = self.counts > 0
         dense = (np.cumsum(used) - 1).clip(0).astype(smallest_unsigned(int(used.sum())))
-        codes = memory(len(self), dense.dtype)
+        codes = large_zeros(len(self), dense.dtype)
         grouping.look_up(dense, self.codes, codes)
         return Column(self.values.filter(pa.array(used)), codes)
 
@@ -163,9 +161,7 @@ def _from_dictionary(encoded: pa.DictionaryArray) -> Column:
         encoded.validate(full=True)  # kernels look codes up without asking whether there is such a value
     except pa.ArrowInvalid as problem:
         raise ColumnError(f"a dictionary-encoded column is broken: {problem}") from None
-    values, indices = plain(encoded.dictionary), encoded.indices
-    if pa.types.is_floating(values.type):
-        values = pc.if_else(pc.is_nan(values), None, values)
+    values, indices = missing_for_nan(plain(encoded.dictionary)), encoded.indices
     if indices.null_count:
         values = pa.concat_arrays([values, pa.nulls(1, values.type)])
         indices = pc.fill_null(indices.cast(pa.int64()), len(values) - 1)
@@ -176,6 +172,11 @@ def _from_dictionary(encoded: pa.DictionaryArray) -> Column:
 def _codes(indices: pa.Array, count: int) -> np.ndarray:
     codes: np.ndarray = indices.to_numpy(zero_copy_only=False).astype(smallest_unsigned(count))
     return codes
+
+
+def missing_for_nan(array: pa.Array) -> pa.Array:
+    """The array with its not-a-numbers missing: whoever wrote them knew no other way to say so."""
+    return pc.if_else(pc.is_nan(array), None, array) if pa.types.is_floating(array.type) else array
 
 
 def plain(array: pa.Array) -> pa.Array:

@@ -1,6 +1,6 @@
 """Who stands with whom: a label per row and the size of each group.
 
-This is the one currency between deciding (partition), publishing (techniques) and proving (evaluate).
+This is the one currency between deciding (decide), publishing (techniques) and proving (verifier).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from oboro.kernels import grouping
 from oboro.table.dataset import Column
-from oboro.table.large_arrays import memory
+from oboro.table.large_arrays import large_zeros
 
 __all__ = ["Groups"]
 
@@ -87,7 +87,7 @@ def _number(digits: Sequence[Digit], rows: int) -> Digit:
 
 def _count(digits: Sequence[Digit], rows: int, space: int) -> Digit:
     """Number the keys, of which there are `space` possible ones; a block of rows at a time, so that its keys stay in the cache."""
-    seen, labels, found = memory(space, np.uint32), memory(rows, np.uint32), 0
+    seen, labels, found = large_zeros(space, np.uint32), large_zeros(rows, np.uint32), 0
     for begin in range(0, rows, BLOCK):
         end = min(begin + BLOCK, rows)
         found = grouping.number_by_appearance(_keys(digits, begin, end), seen, labels[begin:end], found)

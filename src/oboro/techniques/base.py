@@ -103,8 +103,8 @@ class Technique(BaseModel):
     def reads(self, names: Sequence[str]) -> Collection[str]:
         """Which columns of a table the step looks at or changes, beside the quasi-identifiers and the sensitive ones.
 
-        The others may stay in their file while it runs (`Unread`). Here: every column whose name stands in the parameters. A step
-        that looks at columns that it does not name, or that changes the order of the records, says all of them.
+        The others may stay in their file while it runs (`UnreadColumn`). Here: every column whose name stands in the parameters.
+        A step that looks at columns that it does not name, or that changes the order of the records, says all of them.
         """
         said = set(_texts(self.model_dump(mode="json")))
         return [name for name in names if name in said]

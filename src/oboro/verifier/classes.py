@@ -11,7 +11,7 @@ from oboro.errors import ColumnError, listing
 from oboro.kernels import grouping
 from oboro.table.dataset import Dataset
 from oboro.table.groups import Groups
-from oboro.table.large_arrays import memory
+from oboro.table.large_arrays import large_zeros
 from oboro.table.value_counts import Tally, clean, tally
 from oboro.verifier import kernels
 
@@ -54,7 +54,7 @@ def class_sizes(data: Dataset, quasi: Sequence[str]) -> np.ndarray:
     O(rows · log rows), 8 bytes a row.
     """
     columns = [clean(data[name]) for name in quasi]
-    keys, space = memory(data.rows, np.uint64), 1
+    keys, space = large_zeros(data.rows, np.uint64), 1
     for column in columns:
         if space * len(column.values) >= 1 << 63:
             return Groups.of(columns, data.rows).sizes

@@ -11,16 +11,17 @@ import numpy as np
 
 from oboro.errors import UsageError
 from oboro.io.csv.dialect import Dialect
+from oboro.io.csv.kernels import copying as kernels
 from oboro.io.csv.kernels import rendering
-from oboro.io.csv.kernels import splicing as kernels
-from oboro.io.csv.rows_out import must_quote, table, written
+from oboro.io.csv.rows_out import column_table, dictionary_text, must_quote
 from oboro.io.ordered_threads import in_order
-from oboro.io.untouched_columns import CsvRest, Rows, changed, kept
+from oboro.io.progress import RowProgress
+from oboro.io.untouched_columns import UntouchedCsvColumns, file_changed, file_rows
 from oboro.table.dataset import Dataset
-from oboro.table.large_arrays import memory
-from oboro.table.unread import Unread
+from oboro.table.large_arrays import large_zeros
+from oboro.table.unencoded_columns import UnreadColumn
 
-__all__ = ["Splice", "in_file_order"]
+__all__ = ["CopyThrough", "in_file_order"]
 
 
 def in_file_order(data: Dataset, names: Sequence[str]) -> bool:
@@ -30,32 +31,32 @@ def in_file_order(data: Dataset, names: Sequence[str]) -> bool:
 
 
 @dataclass
-class Room:
+class CopyMemory:
     """Memory for a block on its way; it is used again, because new memory costs more than the copying."""
 
-    text: np.ndarray = field(default_factory=lambda: memory(0))
+    text: np.ndarray = field(default_factory=lambda: large_zeros(0))
     outs: list[np.ndarray] = field(default_factory=list)
 
     def text_of(self, size: int) -> np.ndarray:
-        """Room for so many bytes of text."""
+        """Memory for so many bytes of text."""
         if self.text.size < size:
-            self.text = memory(size * 9 // 8)
+            self.text = large_zeros(size * 9 // 8)
         return self.text
 
     def out(self, number: int, size: int) -> np.ndarray:
         """The `number`-th part of what is written, at least so many bytes."""
         while len(self.outs) <= number:
-            self.outs.append(memory(size))
+            self.outs.append(large_zeros(size))
         if self.outs[number].size < size:
-            self.outs[number] = memory(size)
+            self.outs[number] = large_zeros(size)
         return self.outs[number]
 
 
 @dataclass
-class Piece:
-    """One block: its text, its records, and which rows of the release they become."""
+class BlockCopy:
+    """One block on its way: its text, its records, and which rows of the release they become."""
 
-    room: Room
+    memory: CopyMemory
     size: int
     records: int
     header: int
@@ -63,73 +64,77 @@ class Piece:
     kept: np.ndarray | None
 
 
-class Splice:
+class CopyThrough:
     """The release of a CSV file as CSV text."""
 
-    def __init__(self, data: Dataset, rest: CsvRest, dialect: Dialect) -> None:
-        self.data, self.rest = data, rest
+    def __init__(self, data: Dataset, untouched: UntouchedCsvColumns, dialect: Dialect) -> None:
+        self.data, self.untouched = data, untouched
         if not data.columns:
             raise UsageError("no column is left to write; keep at least one")
-        held = [name for name, column in data.columns.items() if not isinstance(column, Unread)]
         alone = len(data.columns) == 1
-        # Held here, because the kernel knows their addresses only.
-        self.texts = [written(name, data[name], dialect, alone) for name in held]
-        self.codes = [np.ascontiguousarray(data[name].codes) for name in held]
-        tables = [table(codes, text) for codes, text in zip(self.codes, self.texts, strict=True)]
-        self.tables = np.array(tables, dtype=np.int64).reshape(-1, 5)
-        places = {name: place for place, name in enumerate(held)}
-        self.plan = np.array([_fate(name, data, places) for name in rest.names], dtype=np.int64)
+        self._hold(dialect, alone)
         self.edges = must_quote(dialect)
         self.kinds = np.where(self.edges == rendering.ANYWHERE, kernels.MUST, 0).astype(np.uint8)
-        self.kinds[[0, 10, 13, ord(rest.dialect.delimiter)]] |= kernels.ENDS
-        marks = ord(dialect.quote), ord(rest.dialect.delimiter), ord(dialect.delimiter), rest.dialect.space, alone
+        before = untouched.dialect
+        self.kinds[[0, 10, 13, ord(before.delimiter)]] |= kernels.ENDS
+        marks = ord(dialect.quote), ord(before.delimiter), ord(dialect.delimiter), before.space, alone
         self.marks = np.array(marks, dtype=np.int64)
-        self.free: list[Room] = []
+        self.free: list[CopyMemory] = []
 
-    def parts(self, done: Rows | None = None) -> Iterator[memoryview]:
+    def _hold(self, dialect: Dialect, alone: bool) -> None:
+        """The held columns as the kernel needs them: it knows only addresses, so their arrays are held here."""
+        held = [name for name, column in self.data.columns.items() if not isinstance(column, UnreadColumn)]
+        self.texts = [dictionary_text(name, self.data[name], dialect, alone) for name in held]
+        self.codes = [np.ascontiguousarray(self.data[name].codes) for name in held]
+        tables = [column_table(codes, text) for codes, text in zip(self.codes, self.texts, strict=True)]
+        self.tables = np.array(tables, dtype=np.int64).reshape(-1, 5)
+        places = {name: place for place, name in enumerate(held)}
+        self.plan = np.array([_fate(name, self.data, places) for name in self.untouched.names], dtype=np.int64)
+
+    def parts(self, done: RowProgress | None = None) -> Iterator[memoryview]:
         """The text of all rows, in order. Each part is good until the next one is asked for."""
-        self.rest.check()
+        self.untouched.check()
         row = 0
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            for piece, parts in in_order(pool, self._pieces(), self._splice):
+            for block, parts in in_order(pool, self._blocks(), self._copy):
                 yield from parts
-                self.free.append(piece.room)
-                row += piece.records - piece.header
+                self.free.append(block.memory)
+                row += block.records - block.header
                 if done:
-                    done(row, self.rest.rows)
-        self.rest.check(row)
+                    done(row, self.untouched.rows)
+        self.untouched.check(row)
 
-    def _pieces(self) -> Iterator[Piece]:
-        row, header, rooms = 0, int(self.rest.dialect.header), []
+    def _blocks(self) -> Iterator[BlockCopy]:
+        row, header, taken = 0, int(self.untouched.dialect.header), []
 
-        def room(size: int) -> np.ndarray:
-            rooms.append(self.free.pop() if self.free else Room())
-            return rooms[-1].text_of(size)
+        def array(size: int) -> np.ndarray:
+            taken.append(self.free.pop() if self.free else CopyMemory())
+            return taken[-1].text_of(size)
 
-        for _, size, mark in self.rest.texts(room):
-            begin, _, chosen = kept(self.data, row, row + mark.records - header)
-            yield Piece(rooms.pop(), size, mark.records, header, begin, chosen)
-            row += mark.records - header
+        for _, size, end in self.untouched.texts(array):
+            begin, _, chosen = file_rows(self.data, row, row + end.records - header)
+            yield BlockCopy(taken.pop(), size, end.records, header, begin, chosen)
+            row += end.records - header
             header = 0
 
-    def _splice(self, piece: Piece) -> tuple[Piece, list[memoryview]]:
-        state, size = np.zeros(4, dtype=np.int64), piece.size * 5 // 4 + (1 << 16)
+    def _copy(self, block: BlockCopy) -> tuple[BlockCopy, list[memoryview]]:
+        state, size = np.zeros(4, dtype=np.int64), block.size * 5 // 4 + (1 << 16)
         parts: list[memoryview] = []
-        chosen = np.zeros(0, dtype=np.int64) if piece.kept is None else piece.kept
+        chosen = np.zeros(0, dtype=np.int64) if block.kept is None else block.kept
         ended = kernels.FULL
         while ended == kernels.FULL:
-            out = piece.room.out(len(parts), size)
-            ended = kernels.splice(
-                piece.room.text, piece.size, piece.records, piece.header, self.kinds, self.edges, self.marks, self.plan,
-                self.tables, piece.first, chosen, piece.kept is None, state, out,
+            out = block.memory.out(len(parts), size)
+            ended = kernels.copy_records(
+                block.memory.text, block.size, block.records, block.header, self.kinds, self.edges, self.marks, self.plan,
+                self.tables, block.first, chosen, block.kept is None, state, out,
             )  # fmt: skip
             if state[kernels.WRITTEN] or ended == kernels.DONE:
                 parts.append(memoryview(out.data)[: state[kernels.WRITTEN]])
             else:
                 size *= 2
-        if ended == kernels.CHANGED or state[kernels.RECORD] != piece.records:
-            raise changed(self.rest.path)
-        return piece, parts
+        if ended == kernels.CHANGED or state[kernels.RECORD] != block.records:
+            raise file_changed(self.untouched.path)
+        return block, parts
 
 
 def _fate(name: str, data: Dataset, places: dict[str, int]) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock, local
 from typing import Any
@@ -17,18 +17,16 @@ import numpy as np
 import pyarrow as pa
 
 from oboro.errors import FileError
-from oboro.io.byte_streams import Stream
-from oboro.io.csv.blocks import Block, Cutter
+from oboro.io.byte_streams import ByteStream
 from oboro.io.csv.dialect import Dialect
 from oboro.io.csv.kernels import numbering as kernels
 from oboro.io.csv.kernels.cells import size_of
+from oboro.io.csv.record_blocks import RecordBlock, RecordCutter
+from oboro.io.progress import ByteProgress
 from oboro.table.dataset import Column, Dataset, smallest_unsigned
-from oboro.table.large_arrays import memory
+from oboro.table.large_arrays import large_zeros
 
-__all__ = ["NotUnicode", "Progress", "parse"]
-
-Progress = Callable[[int, int | None], None]
-"""Called with the bytes read so far and the bytes in all (None: unknown)."""
+__all__ = ["ColumnCoder", "CsvParser", "NotUnicode", "UnifyingMemory", "ZerosPool", "parse"]
 
 MOST_THREADS = 8
 AT_ONCE = 8  # columns that a thread takes; fewer where there are few, so that every thread has some
@@ -40,29 +38,29 @@ MOST_WAITING = 1 << 22  # values that are collected before they are unified
 MOST_TEXT = (1 << 32) - 64  # bytes of different values in one column: offsets have 32 bits while reading
 
 
-class Slab:
+class ZerosPool:
     """Arrays of zeros cut from large pieces of memory."""
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.piece = memory(0)
+        self.piece = large_zeros(0)
 
     def array(self, size: int, dtype: Any) -> np.ndarray:
         """An array of zeros; what is not touched costs no memory."""
         needed = -(-size * np.dtype(dtype).itemsize // 64) * 64
         with self.lock:
             if needed > PIECE // 4:
-                taken = memory(needed)
+                taken = large_zeros(needed)
             else:
                 if needed > self.piece.size:
-                    self.piece = memory(PIECE)
+                    self.piece = large_zeros(PIECE)
                 taken, self.piece = self.piece[:needed], self.piece[needed:]
         array: np.ndarray = taken.view(dtype)
         return array[:size]
 
 
-class Scratch(local):
-    """Room to unify the values of one column after another, one for each thread."""
+class UnifyingMemory(local):
+    """Memory to unify the values of one column after another, one for each thread."""
 
     def __init__(self) -> None:
         self.cells = np.empty(0, dtype=np.uint64)
@@ -70,19 +68,19 @@ class Scratch(local):
         self.codes = np.empty(0, dtype=np.uint32)
 
     def arrays(self, values: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Room for so many values: their cells, the same as slots, and their codes."""
+        """Memory for so many values: their cells, the same as slots, and their codes."""
         if self.codes.size < values:
-            self.cells = memory(3 * values, np.uint64)
-            self.records = memory(4 * values, np.uint64)
-            self.codes = memory(values, np.uint32)
+            self.cells = large_zeros(3 * values, np.uint64)
+            self.records = large_zeros(4 * values, np.uint64)
+            self.codes = large_zeros(values, np.uint32)
         return self.cells, self.records, self.codes[:values]
 
 
-class Coder:
+class ColumnCoder:
     """The values of one column, numbered by first appearance, and the codes of its rows."""
 
-    def __init__(self, place: int, table: np.ndarray, kept: Slab) -> None:
-        self.table, self.kept = table, kept
+    def __init__(self, place: int, table: np.ndarray, pool: ZerosPool) -> None:
+        self.table, self.pool = table, pool
         self.slots = np.zeros(_slots(FEW), dtype=np.uint64)
         self.offsets = np.zeros(FEW, dtype=np.uint32)
         self.text = np.empty(4096, dtype=np.uint8)
@@ -121,7 +119,7 @@ class Coder:
         """Whether equal values are still to be found, because nearly all differ."""
         return self.slots.size == 0
 
-    def grow(self, block: Block, expected: int) -> None:
+    def grow(self, block: RecordBlock, expected: int) -> None:
         """Make the room that the kernel asked for; `expected` rows are guessed in all."""
         row = int(self.table[kernels.ROW])
         wanted = max(expected, self.found * 3 // 2) if self.waits else self._wanted(self.found, row, expected)
@@ -147,13 +145,12 @@ class Coder:
             self._index(self._wanted(self.hashed, row, expected))
 
     def _index(self, wanted: int) -> None:
-        self.slots = memory(
-            _slots(wanted), np.uint64, at_once=True
-        )  # a page at a time, as values fall into it, takes longer
-        cells = memory(3 * self.found, np.uint64)
+        # All pages at once: one at a time, as values fall into them, takes longer.
+        self.slots = large_zeros(_slots(wanted), np.uint64, at_once=True)
+        cells = large_zeros(3 * self.found, np.uint64)
         kernels.pack_values(self.offsets, self.text.view(np.uint64), self.found, cells)
         if np.mean(cells[2 : 3 * self.found : 3] >> 56 <= kernels.DIGITS) > 0.5:
-            self.direct = memory(kernels.NUMBERS, np.uint32)
+            self.direct = large_zeros(kernels.NUMBERS, np.uint32)
         self.table[kernels.HASHED] = kernels.rehash(cells, self.found, self.slots, self.direct)
 
     def _grow_text(self, more: int, wanted: int) -> None:
@@ -176,23 +173,23 @@ class Coder:
 
     def _longer(self, array: np.ndarray, used: int, size: int, dtype: Any = None) -> np.ndarray:
         """A longer array that starts with the used part; what is not used is not touched, so it costs no memory yet."""
-        longer = self.kept.array(size, dtype or array.dtype)
+        longer = self.pool.array(size, dtype or array.dtype)
         longer[:used] = array[:used]
         return longer
 
-    def settle(self, scratch: Scratch) -> None:
+    def settle(self, unifying: UnifyingMemory) -> None:
         """Stop collecting values before they take too much memory."""
         if self.waits and (self.found > MOST_WAITING or int(self.offsets[self.found]) > MOST_TEXT // 4):
-            self._unify(scratch)
+            self._unify(unifying)
             self._index(max(2 * self.found, self.offsets.size - 2))
             self.may_wait = False
             self._tell()
 
-    def _unify(self, scratch: Scratch) -> None:
+    def _unify(self, unifying: UnifyingMemory) -> None:
         """Find the equal values among those that were only collected, and give their rows one code."""
         found, known = self.found, self.text.view(np.uint64)
         ends = np.zeros(-(-found // PART), dtype=np.int64)
-        cells, records, codes = scratch.arrays(found)
+        cells, records, codes = unifying.arrays(found)
         kernels.pack_values(self.offsets, known, found, cells)
         kernels.scatter(cells, found, ends, records)
         largest = int(np.diff(ends, prepend=0).max())
@@ -202,10 +199,10 @@ class Coder:
             self.codes[: self.rows] = codes[self.codes[: self.rows]]
         self.table[kernels.FOUND] = kept
 
-    def column(self, path: str, name: str, scratch: Scratch) -> Column:
+    def column(self, path: str, name: str, unifying: UnifyingMemory) -> Column:
         """The finished column; an empty field is a missing value."""
         if self.waits:
-            self._unify(scratch)
+            self._unify(unifying)
         found, size = self.found, int(self.offsets[self.found])
         present = np.diff(self.offsets[: found + 1]) > 0
         wide = size >= 1 << 31
@@ -265,20 +262,29 @@ def _is_text(value: bytes) -> bool:
     return True
 
 
-class Parser:
+class CsvParser:
     """Turns the blocks of one stream into columns."""
 
-    def __init__(self, cutter: Cutter, wanted: Sequence[int]) -> None:
+    def __init__(self, cutter: RecordCutter, wanted: Sequence[int]) -> None:
         self.cutter = cutter
         self.tables = np.zeros((len(wanted), kernels.WORDS), dtype=np.int64)
-        kept = Slab()
-        self.coders = [Coder(place, table, kept) for place, table in zip(wanted, self.tables, strict=True)]
-        self.scratch = Scratch()
+        pool = ZerosPool()
+        self.coders = [ColumnCoder(place, table, pool) for place, table in zip(wanted, self.tables, strict=True)]
+        self.unifying = UnifyingMemory()
         self.at_once = min(AT_ONCE, -(-len(wanted) // 4))
         self.rows = 0
         self.used = 0
 
-    def run(self, pool: ThreadPoolExecutor, helpers: int, progress: Progress | None) -> None:
+    def columns(self, names: Sequence[str], progress: ByteProgress | None) -> dict[str, Column]:
+        """Read to the end, on all cores: the wanted columns under their names."""
+        helpers = min(max(os.cpu_count() or 1, 2), MOST_THREADS) - 1
+        path = self.cutter.stream.path
+        with ThreadPoolExecutor(helpers + 1) as pool:
+            self._run(pool, helpers, progress)
+            found = pool.map(lambda coder, name: coder.column(path, name, self.unifying), self.coders, names)
+            return dict(zip(names, found, strict=True))
+
+    def _run(self, pool: ThreadPoolExecutor, helpers: int, progress: ByteProgress | None) -> None:
         """Number the fields of one block while the next is read and cut, until there is none."""
         cutter, stream = self.cutter, self.cutter.stream
         spare = cutter.block()
@@ -288,22 +294,20 @@ class Parser:
             self.rows += current.found - skip
             self.used += int(current.state[0])
             expected = self._expected()
-            turns = iter(
-                range(0, len(self.coders), self.at_once or 1)
-            )  # one for all threads: each takes the next columns
+            turns = iter(range(0, len(self.coders), self.at_once or 1))  # one for all threads: each takes the next
             helping = [pool.submit(self._encode, current, turns, skip, expected) for _ in range(helpers)]
             following = cutter.fill(spare, current)
             self._encode(current, turns, skip, expected)
             for helper in helping:
                 helper.result()
             for coder in self.coders:
-                coder.settle(self.scratch)
+                coder.settle(self.unifying)
             current, spare, skip = following, current, 0
             if progress:
                 progress(stream.done(), stream.total)
         cutter.check(current)
 
-    def _encode(self, block: Block, turns: Iterator[int], first: int, expected: int) -> None:
+    def _encode(self, block: RecordBlock, turns: Iterator[int], first: int, expected: int) -> None:
         out = np.empty(block.found, dtype=np.uint32)
         for begin in turns:
             end = min(begin + self.at_once, len(self.coders))
@@ -324,13 +328,14 @@ class Parser:
 
 
 def parse(
-    stream: Stream, dialect: Dialect, names: Sequence[str], wanted: Sequence[str], progress: Progress | None = None
+    stream: ByteStream,
+    dialect: Dialect,
+    names: Sequence[str],
+    wanted: Sequence[str],
+    progress: ByteProgress | None = None,
 ) -> Dataset:
     """Read the whole stream and encode the wanted columns."""
     places = [names.index(name) for name in wanted]
-    parser = Parser(Cutter(stream, dialect, len(names)), places)
-    helpers = min(max(os.cpu_count() or 1, 2), MOST_THREADS) - 1
-    with ThreadPoolExecutor(helpers + 1) as pool:
-        parser.run(pool, helpers, progress)
-        columns = pool.map(lambda coder, name: coder.column(stream.path, name, parser.scratch), parser.coders, wanted)
-        return Dataset(dict(zip(wanted, columns, strict=True)), parser.rows)
+    parser = CsvParser(RecordCutter(stream, dialect, len(names)), places)
+    columns = parser.columns(wanted, progress)
+    return Dataset(columns, parser.rows)

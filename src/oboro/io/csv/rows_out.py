@@ -13,13 +13,13 @@ from oboro.io.csv.dialect import Dialect
 from oboro.io.csv.kernels import rendering
 from oboro.table.dataset import Column, Dataset
 
-__all__ = ["Lines", "must_quote", "start", "table", "written"]
+__all__ = ["CsvRows", "column_table", "dictionary_text", "must_quote", "text_before_rows"]
 
 PIECE = 1 << 20  # bytes of text made at a time
 CELLS = 12_800  # fields looked up at a time: they stay in the cache
 
 
-def start(names: Sequence[str], dialect: Dialect) -> bytes:
+def text_before_rows(names: Sequence[str], dialect: Dialect) -> bytes:
     """What stands before the first row: the byte order mark and the names, where the input had them."""
     mark = b"\xef\xbb\xbf" if dialect.encoding == "utf-8-sig" else b""
     if not dialect.header:
@@ -28,10 +28,10 @@ def start(names: Sequence[str], dialect: Dialect) -> bytes:
     return mark + dialect.delimiter.join(quoted.to_pylist()).encode() + b"\n"
 
 
-class Lines:
+class CsvRows:
     """The rows of a table as lines of text. What the block `before` made of a dictionary is not made again."""
 
-    def __init__(self, data: Dataset, dialect: Dialect, before: Lines | None = None) -> None:
+    def __init__(self, data: Dataset, dialect: Dialect, before: CsvRows | None = None) -> None:
         self.rows, self.delimiter = data.rows, ord(dialect.delimiter)
         self.columns = list(data.columns.values())
         if not self.columns:
@@ -40,13 +40,13 @@ class Lines:
         known: dict[int, pa.Array] = before.known if before else {}
         # Held here, because the kernel knows their addresses only.
         self.texts = [
-            known.get(id(column.values)) or written(name, column, dialect, alone=len(self.columns) == 1)
+            known.get(id(column.values)) or dictionary_text(name, column, dialect, alone=len(self.columns) == 1)
             for name, column in data.columns.items()
         ]
         self.known: dict[int, pa.Array] = {
             id(column.values): text for column, text in zip(self.columns, self.texts, strict=True)
         }
-        self.tables = np.array([table(codes, text) for codes, text in zip(self.codes, self.texts, strict=True)])
+        self.tables = np.array([column_table(codes, text) for codes, text in zip(self.codes, self.texts, strict=True)])
         self.longest = sum(1 + longest(text) for text in self.texts)
 
     def pieces(self) -> Iterator[range]:
@@ -67,7 +67,7 @@ class Lines:
         return parts
 
 
-def table(codes: np.ndarray, text: pa.Array) -> tuple[int, int, int, int, int]:
+def column_table(codes: np.ndarray, text: pa.Array) -> tuple[int, int, int, int, int]:
     """Where the kernel finds a column's codes and its dictionary's offsets and text, how wide a code is, how many values."""
     _, offsets, data = text.buffers()
     begin = offsets.address + 4 * text.offset if offsets is not None else 0
@@ -79,7 +79,7 @@ def longest(text: pa.Array) -> int:
     return int(pc.max(pc.binary_length(text)).as_py() or 0)
 
 
-def written(name: str, column: Column, dialect: Dialect, alone: bool) -> pa.Array:
+def dictionary_text(name: str, column: Column, dialect: Dialect, alone: bool) -> pa.Array:
     """A column's dictionary as it stands in the file: a missing value is empty, and what must be quoted is."""
     texts = column.values if pa.types.is_string(column.values.type) else pa.array(column.texts, pa.large_string())
     if texts.nbytes >= 1 << 31:

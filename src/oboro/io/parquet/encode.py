@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from threading import Lock
@@ -16,7 +17,15 @@ import pyarrow.parquet as pq
 
 from oboro.errors import ColumnError
 from oboro.io.ordered_threads import ahead
-from oboro.io.parquet.growing_columns import MOST, Growing, Repeated, growing, is_text, joined
+from oboro.io.parquet.growing_columns import (
+    MOST_ROWS,
+    GrowingColumn,
+    GrowingDictionary,
+    growing_column,
+    is_text,
+    joined_column,
+)
+from oboro.io.progress import RowProgress
 from oboro.table.dataset import Column, Dataset
 
 __all__ = ["batches", "encode", "schema_of"]
@@ -25,8 +34,6 @@ CELLS = 1 << 19  # values read at a time; larger batches come in new memory each
 FEWEST = 1 << 12  # rows read at a time, at least
 SMALL = 1 << 20  # rows that a core must have to read, or it does not begin
 REPEATED = 16  # rows that a value must have, on average, or text is not read as a dictionary
-
-Done = Callable[[int, int], None]
 
 
 def schema_of(path: str) -> pa.Schema:
@@ -50,12 +57,12 @@ def batches(
 
     All rows are read ahead by another thread, some row groups by this one. Text comes as `dictionaries` where so named.
     """
-    rows = min(max(CELLS // max(len(columns), 1), FEWEST), MOST)
+    rows = min(max(CELLS // max(len(columns), 1), FEWEST), MOST_ROWS)
     with pq.ParquetFile(path, pre_buffer=False, read_dictionary=list(dictionaries)) as file:
         if not columns:
             chosen = range(file.metadata.num_row_groups) if groups is None else groups
             count = sum(file.metadata.row_group(number).num_rows for number in chosen)
-            yield from (_empty(min(MOST, count - start)) for start in range(0, count, MOST))
+            yield from (_empty(min(MOST_ROWS, count - start)) for start in range(0, count, MOST_ROWS))
         elif groups is None:
             yield from ahead(file.iter_batches(rows, columns=list(columns)))
         else:
@@ -66,7 +73,7 @@ def _empty(rows: int) -> pa.RecordBatch:
     return pa.table({"": pa.nulls(rows)}).select([]).to_batches()[0]
 
 
-def encode(path: str, columns: Sequence[str], done: Done | None = None) -> Dataset:
+def encode(path: str, columns: Sequence[str], done: RowProgress | None = None) -> Dataset:
     """Read and encode some columns, each core its part of the file.
 
     Memory: their codes, a dictionary for each core, and twice the codes of one column at the end.
@@ -74,7 +81,7 @@ def encode(path: str, columns: Sequence[str], done: Done | None = None) -> Datas
     schema = schema_of(path)
     with pq.ParquetFile(path) as file:
         groups = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
-    counter = Counter(sum(groups), done)
+    counter = RowCounter(sum(groups), done)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         try:
             parts = [pool.submit(_encode, path, schema, columns, some, counter) for some in _shares(groups)]
@@ -84,9 +91,16 @@ def encode(path: str, columns: Sequence[str], done: Done | None = None) -> Datas
         return Dataset({name: _joined(path, name, found, pool) for name in columns}, counter.rows)
 
 
-def _joined(path: str, name: str, parts: list[dict[str, Growing]], pool: ThreadPoolExecutor) -> Column:
+def _joined(path: str, name: str, parts: list[dict[str, GrowingColumn]], pool: ThreadPoolExecutor) -> Column:
+    with _text_is_text(path, name):
+        return joined_column([part.pop(name) for part in parts], pool)
+
+
+@contextmanager
+def _text_is_text(path: str, name: str) -> Iterator[None]:
+    """Turn what Arrow says of bytes that are no text into an error that names the column."""
     try:
-        return joined([part.pop(name) for part in parts], pool)
+        yield
     except pa.ArrowInvalid:
         raise ColumnError(
             f"{path}: column {name!r} is declared as text but holds bytes that are not UTF-8; write the file again with "
@@ -95,11 +109,11 @@ def _joined(path: str, name: str, parts: list[dict[str, Growing]], pool: ThreadP
 
 
 @dataclass
-class Counter:
+class RowCounter:
     """How many rows all threads have read."""
 
     total: int
-    done: Done | None
+    done: RowProgress | None
     rows: int = 0
     stopped: bool = False
     lock: Lock = field(default_factory=Lock)
@@ -122,17 +136,20 @@ def _shares(groups: Sequence[int]) -> list[range]:
 
 
 def _encode(
-    path: str, schema: pa.Schema, columns: Sequence[str], groups: range, counter: Counter
-) -> dict[str, Growing]:
+    path: str, schema: pa.Schema, columns: Sequence[str], groups: range, counter: RowCounter
+) -> dict[str, GrowingColumn]:
     """Some row groups of some columns."""
     repeated = _repeated(path, [name for name in columns if is_text(schema.field(name).type)], groups)
-    parts: dict[str, Growing] = {
-        name: Repeated(counter.total) if name in repeated else growing(schema.field(name).type, counter.total)
+    parts: dict[str, GrowingColumn] = {
+        name: GrowingDictionary(counter.total)
+        if name in repeated
+        else growing_column(schema.field(name).type, counter.total)
         for name in columns
     }
     for batch in batches(path, columns, groups, repeated):
-        for part, array in zip(parts.values(), batch.columns, strict=True):
-            part.add(array)
+        for (name, part), array in zip(parts.items(), batch.columns, strict=True):
+            with _text_is_text(path, name):
+                part.add(array)
         counter.add(batch.num_rows)
         if counter.stopped:
             break

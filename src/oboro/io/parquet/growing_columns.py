@@ -15,26 +15,35 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.io.csv.blocks import PAD
 from oboro.io.csv.kernels import numbering as kernels
-from oboro.io.csv.parse import Coder, Scratch, Slab
+from oboro.io.csv.parse import ColumnCoder, UnifyingMemory, ZerosPool
+from oboro.io.csv.record_blocks import PAD
 from oboro.kernels import grouping
 from oboro.table.dataset import Column, smallest_unsigned
-from oboro.table.large_arrays import memory
+from oboro.table.large_arrays import large_zeros
 
-__all__ = ["MOST", "Growing", "Repeated", "Texts", "by_appearance", "growing", "is_text", "joined"]
+__all__ = [
+    "MOST_ROWS",
+    "GrowingColumn",
+    "GrowingDictionary",
+    "GrowingText",
+    "by_appearance",
+    "growing_column",
+    "is_text",
+    "joined_column",
+]
 
-MOST = 1 << 17  # rows in a batch
+MOST_ROWS = 1 << 17  # rows in a batch
 PENDING = 1 << 20  # values that are collected before they are unified
 WIDEST = 1 << 21  # whole numbers from the least to the greatest, or there is no table with a place for each
 MISSING = b"\xff"  # stands for a missing value while text is numbered: no text is encoded like this
 
 
-class Growing(Protocol):
+class GrowingColumn(Protocol):
     """A column that is being read."""
 
     def add(self, array: pa.Array) -> None:
-        """One more batch, of at most `MOST` rows."""
+        """One more batch, of at most `MOST_ROWS` rows."""
 
     def finished(self) -> tuple[pa.Array, list[np.ndarray]]:
         """The values, and the codes of the rows in pieces."""
@@ -45,12 +54,12 @@ def is_text(type_: pa.DataType) -> bool:
     return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_))
 
 
-def growing(type_: pa.DataType, rows: int) -> Growing:
+def growing_column(type_: pa.DataType, rows: int) -> GrowingColumn:
     """An empty column; about so many rows are expected."""
-    return Texts(rows) if is_text(type_) else Others(type_)
+    return GrowingText(rows) if is_text(type_) else GrowingValues(type_)
 
 
-def joined(parts: Sequence[Growing], pool: Executor) -> Column:
+def joined_column(parts: Sequence[GrowingColumn], pool: Executor) -> Column:
     """The parts of one column below each other. Memory: the codes twice."""
     finished = [part.finished() for part in parts]
     values, lookups = _unified([found for found, _ in finished])
@@ -59,7 +68,7 @@ def joined(parts: Sequence[Growing], pool: Executor) -> Column:
     if len(pieces) == 1 and pieces[0][1].dtype == dtype:
         return Column(values, pieces[0][1])
     ends = np.cumsum([piece.size for _, piece in pieces])
-    codes = memory(int(ends[-1]) if pieces else 0, dtype)
+    codes = large_zeros(int(ends[-1]) if pieces else 0, dtype)
 
     def look_up(place: int) -> None:
         lookup, piece = pieces[place]
@@ -73,23 +82,23 @@ def _unified(parts: Sequence[pa.Array]) -> tuple[pa.Array, list[np.ndarray]]:
     """The values of all parts, once each, and for each part the new codes of its values."""
     if len(parts) == 1:
         return parts[0], [np.arange(len(parts[0]), dtype=smallest_unsigned(len(parts[0])))]
-    column = growing(parts[0].type, sum(map(len, parts)))
+    column = growing_column(parts[0].type, sum(map(len, parts)))
     for part in parts:
-        for start in range(0, len(part), MOST):
-            column.add(part.slice(start, MOST))
+        for start in range(0, len(part), MOST_ROWS):
+            column.add(part.slice(start, MOST_ROWS))
     values, pieces = column.finished()
     numbers = np.concatenate([np.zeros(0, np.uint8), *pieces]).astype(smallest_unsigned(len(values)))
     return values, np.split(numbers, np.cumsum([len(part) for part in parts])[:-1])
 
 
-class Others:
+class GrowingValues:
     """A column that is no text: a table with a place for each whole number, or Arrow."""
 
     def __init__(self, type_: pa.DataType) -> None:
         self.values = Column.encode(pa.nulls(0, type_)).values
         self.waiting: list[Column] = []
         self.codes: list[np.ndarray] = []
-        self.places = Places() if Places.takes(type_) else None
+        self.places = WholeNumberTable() if WholeNumberTable.takes(type_) else None
 
     def add(self, array: pa.Array) -> None:
         """One more batch; once its numbers are too far apart for a table, dictionaries are unified when enough wait."""
@@ -123,7 +132,7 @@ class Others:
         return self.values, self.codes
 
 
-class Places:
+class WholeNumberTable:
     """Whole numbers that are not far apart: each has its place in a table, from the least one's on; place 0 is missing."""
 
     def __init__(self) -> None:
@@ -171,7 +180,7 @@ class Places:
 
 
 @dataclass
-class Packed:
+class TextBatch:
     """A batch of text as the kernels of the CSV reader see it."""
 
     cells: np.ndarray
@@ -179,16 +188,16 @@ class Packed:
     found: int
 
 
-class Texts(Coder):
+class GrowingText(ColumnCoder):
     """A column of text: the table of its values grows with the batches."""
 
     def __init__(self, expected: int) -> None:
         self.tables = np.zeros((1, kernels.WORDS), dtype=np.int64)
-        super().__init__(0, self.tables[0], Slab())
-        self.scratch, self.expected = Scratch(), expected
-        self.batch = memory(1 << 20)
-        self.cells = memory(3 * MOST, np.uint64).reshape(1, -1)
-        self.numbers = np.empty(MOST, dtype=np.uint32)
+        super().__init__(0, self.tables[0], ZerosPool())
+        self.unifying, self.expected = UnifyingMemory(), expected
+        self.batch = large_zeros(1 << 20)
+        self.cells = large_zeros(3 * MOST_ROWS, np.uint64).reshape(1, -1)
+        self.numbers = np.empty(MOST_ROWS, dtype=np.uint32)
         self.missing = 0
 
     def add(self, array: pa.Array) -> None:
@@ -201,21 +210,21 @@ class Texts(Coder):
             block.cells, 0, block.found, block.words, self.tables, 0, 1, self.numbers[: block.found]
         ):
             self.grow(block, self.expected)  # type: ignore[arg-type]
-        self.settle(self.scratch)
+        self.settle(self.unifying)
 
-    def _packed(self, array: pa.Array) -> Packed:
+    def _packed(self, array: pa.Array) -> TextBatch:
         offsets, text = _buffers(array)
         if text.size + PAD > self.batch.size:
-            self.batch = memory((2 * text.size + PAD) // 8 * 8)
+            self.batch = large_zeros((2 * text.size + PAD) // 8 * 8)
         self.batch[: text.size] = text
         words = self.batch.view(np.uint64)
         kernels.pack_values(offsets, words, len(array), self.cells[0])
-        return Packed(self.cells, words, len(array))
+        return TextBatch(self.cells, words, len(array))
 
     def finished(self) -> tuple[pa.Array, list[np.ndarray]]:
         """The values and the codes; unlike in CSV, empty text is a value of its own."""
         if self.waits:
-            self._unify(self.scratch)
+            self._unify(self.unifying)
         size = int(self.offsets[self.found])
         buffers = [None, pa.py_buffer(self.offsets[: self.found + 1].astype(np.int64)), pa.py_buffer(self.text[:size])]
         values = pa.Array.from_buffers(pa.large_binary(), self.found, buffers)
@@ -246,23 +255,24 @@ def by_appearance(seen: np.ndarray) -> np.ndarray:
     return order
 
 
-class Repeated:
+class GrowingDictionary:
     """A column of text whose batches come as dictionaries: only their values are numbered, one by one."""
 
     def __init__(self, expected: int) -> None:
-        self.texts = Texts(expected)
+        self.texts = GrowingText(expected)
         self.texts.may_wait = False
         self.codes: list[np.ndarray] = []
 
     def add(self, array: pa.DictionaryArray) -> None:
         """One more batch."""
+        array.dictionary.validate(full=True)  # here, where the error can name the column
         column = Column.encode(array)
         seen, labels = np.zeros(len(column.values), dtype=np.uint32), np.empty(len(column), dtype=np.uint32)
         grouping.number_by_appearance(column.codes, seen, labels)
         before = self.texts.rows
         order = column.values.take(pa.array(by_appearance(seen)))
-        for start in range(0, len(order), MOST):
-            self.texts.add(order.slice(start, MOST))
+        for start in range(0, len(order), MOST_ROWS):
+            self.texts.add(order.slice(start, MOST_ROWS))
         self.codes.append(self.texts.codes[before : self.texts.rows][labels])
 
     def finished(self) -> tuple[pa.Array, list[np.ndarray]]:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from oboro.io.parquet.growing_columns import by_appearance, is_text
 from oboro.kernels import grouping
 from oboro.table.dataset import Column, Dataset
-from oboro.table.unread import Raw
+from oboro.table.unencoded_columns import UnencodedColumn
 
 __all__ = ["as_dictionaries", "only_used", "parquet_writer"]
 
@@ -26,7 +26,7 @@ def as_dictionaries(data: Dataset) -> pa.Table:
 
 
 def _dictionary(column: Column) -> pa.Array:
-    if isinstance(column, Raw) or not is_text(column.values.type):
+    if isinstance(column, UnencodedColumn) or not is_text(column.values.type):
         return column.decode()
     return pa.DictionaryArray.from_arrays(pa.array(column.codes.astype(np.int32)), column.values)
 

@@ -2,6 +2,20 @@
 
 - up to 23 bytes: the bytes themselves, zeros behind them, and in the top byte of the third word how many there are;
 - longer: a hash, zero, and `LONG` | length << 32 | where the bytes start in the buffer. A hash is no identity: bytes are compared.
+
+A call of a kernel serves many columns, whose arrays have different types and grow while it runs. So the kernels of this room take
+the arrays of a column as *addresses* in a table of whole numbers (`pointer`), which nothing checks. They stay safe on any input
+by four rules:
+
+- *The arrays outlive the call.* Whoever fills the table holds them: `ColumnCoder`, `CsvRows`, `CopyThrough`. An array that is
+  exchanged for a longer one is entered anew before the next call (`ColumnCoder._tell`).
+- *Sizes stand beside addresses, and the kernel asks before it writes.* Where the next value, code or record would not fit, it
+  stops and returns the row; Python makes room and calls again. No size comes from the file.
+- *Text is read in words, never beyond what is ours.* Behind every text there are `PAD` bytes of our own, as many as the last
+  field's words can reach; places in it are those that the cutter found, in the same buffer.
+- *A code or a row that is looked up exists.* Codes are our own or, in an Arrow dictionary from outside, validated before
+  (`Column.encode`). A file that is read a second time may have changed: one record more than the first time ends the call
+  (`copying.CHANGED`) before its row is looked up.
 """
 
 from __future__ import annotations

@@ -22,21 +22,8 @@ from oboro.kernels import kernel
 __all__ = ["encode_columns", "full", "pack_values", "rehash", "renumber", "representatives", "scatter", "whole"]
 
 # What `tables` says of a column: addresses and sizes of its arrays, its place in a record, what it holds, where it is.
-SLOTS, OFFSETS, TEXT, CODES, WIDTH, ROOM, ROWS, PLACE, ROW, FOUND, HASHED, DIRECT, WORDS = (
-    0,
-    2,
-    4,
-    6,
-    7,
-    8,
-    9,
-    10,
-    11,
-    12,
-    14,
-    15,
-    17,
-)
+SLOTS, OFFSETS, TEXT, CODES, WIDTH, ROOM, ROWS = 0, 2, 4, 6, 7, 8, 9
+PLACE, ROW, FOUND, HASHED, DIRECT, WORDS = 10, 11, 12, 14, 15, 17
 DIGITS = 6  # of the whole numbers that are addressed directly
 NUMBERS = 10**DIGITS
 LARGE = 1 << 13  # words of a table that no longer fits the nearest cache
@@ -56,9 +43,8 @@ def whole(first: int, third: int) -> int:
     zero = first & U(0xFF) == U(0x30)
     if size == 0 or size > U(DIGITS) or (zero and size > 1):
         return U(NUMBERS)
-    digits = (first ^ U(0x3030303030303030)) << (
-        U(64) - (size << U(3))
-    )  # the last one in the top byte, zeros before the first
+    # The last digit in the top byte, zeros before the first.
+    digits = (first ^ U(0x3030303030303030)) << (U(64) - (size << U(3)))
     if (digits | (digits + U(0x7676767676767676))) & U(0x8080808080808080):
         return U(NUMBERS)
     pairs = (digits * U(10) + (digits >> U(8))) & U(0x00FF00FF00FF00FF)

@@ -13,7 +13,7 @@ from oboro.io.csv.kernels.cells import pointer
 from oboro.io.csv.kernels.rendering import AT_ENDS, CODES, ENTRIES, OFFSETS, TEXT, WIDTH
 from oboro.kernels import kernel
 
-__all__ = ["CHANGED", "DONE", "FULL", "LEAVE", "PASS", "splice"]
+__all__ = ["CHANGED", "DONE", "FULL", "LEAVE", "PASS", "copy_records"]
 
 U = np.uint64
 PASS, LEAVE = -1, -2  # what becomes of a field, beside the number of the table that it is looked up in
@@ -75,7 +75,7 @@ def closing(text: np.ndarray, place: int, end: int, quote: int, kinds: np.ndarra
 
 
 @kernel()
-def splice(
+def copy_records(
     text: np.ndarray,
     end: int,
     records: int,
@@ -96,8 +96,8 @@ def splice(
     There must be `records` of them: one more would be looked up where no row is. `header` records come first and are passed over.
     `plan` says for each field PASS, LEAVE or the number of its table in `tables`; record n is looked up in row first + n, or,
     unless `every` record stays, the n-th of `kept` (ascending numbers of records) in row first + n, and others are passed over.
-    `marks`: quote, delimiter in, delimiter out, whether spaces before a
-    field go, whether one column is written. `text` has room for one byte behind its end. O(bytes).
+    `marks`: quote, delimiter in, delimiter out, whether spaces before a field go, whether one column is written. `text` has
+    room for one byte behind its end. O(bytes).
     """
     quote, between, space, alone = marks[0], marks[2], marks[3], marks[4]
     same = marks[1] == between

@@ -1,4 +1,4 @@
-"""Columns that pass by: left in their file, or on their way from one file to another.
+"""Columns that are not encoded: left in their file, or on their way from one file to another.
 
 A recipe touches few of the columns of a wide table. The others need not be encoded: they keep their places in the table, move with
 its rows, and are read when the release is written.
@@ -11,17 +11,16 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from oboro.table.dataset import Column, Dataset, plain
+from oboro.table.dataset import Column, Dataset, missing_for_nan, plain
 
-__all__ = ["Raw", "Unread", "unread"]
+__all__ = ["UnencodedColumn", "UnreadColumn", "unread_columns"]
 
 
-class Unread(Column):
+class UnreadColumn(Column):
     """A column that was left in its file. It has a length and nothing else: a step that asks for more did not say what it reads.
 
-    >>> len(Unread(3).take(np.array([0, 2])))
+    >>> len(UnreadColumn(3).take(np.array([0, 2])))
     2
     """
 
@@ -31,7 +30,7 @@ class Unread(Column):
     rows: int
 
     def __repr__(self) -> str:
-        return f"Unread({self.rows})"
+        return f"UnreadColumn({self.rows})"
 
     def __len__(self) -> int:
         return self.rows
@@ -46,11 +45,11 @@ class Unread(Column):
         """There are none."""
         raise RuntimeError("a column was used that was left in its file; a step must say in `reads` what it reads")
 
-    def take(self, rows: np.ndarray) -> Unread:
+    def take(self, rows: np.ndarray) -> UnreadColumn:
         """So many rows, wherever they are."""
-        return Unread(int(rows.sum() if rows.dtype == bool else rows.size))
+        return UnreadColumn(int(rows.sum() if rows.dtype == bool else rows.size))
 
-    def tidy(self) -> Unread:
+    def tidy(self) -> UnreadColumn:
         """Nothing is held that could be unused."""
         return self
 
@@ -60,7 +59,7 @@ class Unread(Column):
         return 0
 
 
-class Raw(Column):
+class UnencodedColumn(Column):
     """A column that is one value per row, as it came from a file; it is encoded only if somebody asks for codes."""
 
     def __init__(self, array: pa.Array | pa.ChunkedArray) -> None:
@@ -85,9 +84,11 @@ class Raw(Column):
         """One code per row."""
         return self._encoded.codes
 
-    def take(self, rows: np.ndarray) -> Raw:
+    def take(self, rows: np.ndarray) -> UnencodedColumn:
         """The given rows (positions or a boolean mask)."""
-        return Raw(self.array.filter(pa.array(rows)) if rows.dtype == bool else self.array.take(pa.array(rows)))
+        return UnencodedColumn(
+            self.array.filter(pa.array(rows)) if rows.dtype == bool else self.array.take(pa.array(rows))
+        )
 
     def decode(self) -> pa.Array:
         """One value per row, with the type and the missing values that an encoded column would come back with."""
@@ -99,12 +100,10 @@ def _single(array: pa.Array | pa.ChunkedArray) -> pa.Array:
         array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    if pa.types.is_floating(array.type):
-        array = pc.if_else(pc.is_nan(array), None, array)
-    return plain(array)
+    return plain(missing_for_nan(array))
 
 
-def unread(data: Dataset | Mapping[str, Column]) -> list[str]:
+def unread_columns(data: Dataset | Mapping[str, Column]) -> list[str]:
     """The columns that were left in their file."""
     columns = data.columns if isinstance(data, Dataset) else data
-    return [name for name, column in columns.items() if isinstance(column, Unread)]
+    return [name for name, column in columns.items() if isinstance(column, UnreadColumn)]

@@ -1,45 +1,44 @@
-"""Reading a CSV file of which only some columns are wanted now: every record is checked, and where blocks end is remembered."""
+"""Reading a CSV file of which only some columns are held: every record is checked, and where blocks end is remembered."""
 
 from __future__ import annotations
 
 import csv
 import io
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 
-from oboro.io.byte_streams import Stream
-from oboro.io.csv.blocks import Block, Cutter
+from oboro.io.byte_streams import ByteStream
 from oboro.io.csv.dialect import Dialect
-from oboro.io.csv.parse import MOST_THREADS, NotUnicode, Parser, Progress
-from oboro.io.untouched_columns import CsvRest, Mark, Rows, Stamp
-from oboro.table.dataset import Column, Dataset
-from oboro.table.unread import Unread
+from oboro.io.csv.parse import CsvParser, NotUnicode
+from oboro.io.csv.record_blocks import RecordBlock, RecordCutter
+from oboro.io.progress import ByteProgress, RowProgress
+from oboro.io.untouched_columns import BlockEnd, FileState, UntouchedCsvColumns
+from oboro.table.dataset import Dataset
+from oboro.table.unencoded_columns import UnreadColumn
 
-__all__ = ["parse_some"]
+__all__ = ["parse_held"]
 
 
 @dataclass
-class Marker(Cutter):
+class CheckingCutter(RecordCutter):
     """Cuts a stream into blocks, remembers where they end, and checks the text of every field, wanted or not."""
 
     names: Sequence[str] = ()
-    marks: list[Mark] = field(default_factory=list)
+    block_ends: list[BlockEnd] = field(default_factory=list)
     rows: int = 0
 
-    def fill(self, block: Block, before: Block) -> Block:
+    def fill(self, block: RecordBlock, before: RecordBlock) -> RecordBlock:
         """The next block."""
         block = super().fill(block, before)
         if block.found:
             used = int(block.state[0])
             if self.stream.encoding in ("utf-8", "utf-8-sig"):
                 self._check_text(block.text[:used])
-            self.marks.append(Mark(self.got - block.filled + used, block.found))
+            self.block_ends.append(BlockEnd(self.got - block.filled + used, block.found))
             self.rows += block.found
         return block
 
@@ -72,29 +71,27 @@ def _is_text(value: str) -> bool:
     return not any("\udc80" <= letter <= "\udcff" for letter in value)
 
 
-def parse_some(
-    stream: Stream,
+def parse_held(
+    stream: ByteStream,
     dialect: Dialect,
     names: Sequence[str],
     held: Sequence[str],
-    stamp: Stamp,
-    progress: Rows | None = None,
-) -> tuple[Dataset, CsvRest]:
+    file_state: FileState,
+    progress: RowProgress | None = None,
+) -> tuple[Dataset, UntouchedCsvColumns]:
     """Encode the columns that are to be held; the others stay in the file. Memory: codes and dictionaries of the held ones."""
-    marker = Marker(stream, dialect, len(names), names=names)
-    parser = Parser(marker, [names.index(name) for name in held])
-    helpers = min(max(os.cpu_count() or 1, 2), MOST_THREADS) - 1
-    with ThreadPoolExecutor(helpers + 1) as pool:
-        parser.run(pool, helpers, _counting(marker, progress))
-        finished = pool.map(lambda coder, name: coder.column(stream.path, name, parser.scratch), parser.coders, held)
-        known: dict[str, Column] = dict(zip(held, finished, strict=True))
-    columns = {name: known[name] if name in known else Unread(parser.rows) for name in names}
-    rest = CsvRest(stream.path, tuple(names), parser.rows, stamp, dialect, tuple(marker.marks))
-    return Dataset(columns, parser.rows), rest
+    cutter = CheckingCutter(stream, dialect, len(names), names=names)
+    parser = CsvParser(cutter, [names.index(name) for name in held])
+    found = parser.columns(held, _counting(cutter, progress))
+    columns = {name: found[name] if name in found else UnreadColumn(parser.rows) for name in names}
+    untouched = UntouchedCsvColumns(
+        stream.path, tuple(names), parser.rows, file_state, dialect, tuple(cutter.block_ends)
+    )
+    return Dataset(columns, parser.rows), untouched
 
 
-def _counting(marker: Marker, progress: Rows | None) -> Progress | None:
+def _counting(cutter: CheckingCutter, progress: RowProgress | None) -> ByteProgress | None:
     """Bytes as rows: how many there are in all is guessed from what was read."""
     if progress is None:
         return None
-    return lambda done, total: progress(marker.rows, round(marker.rows * max((total or 0) / max(done, 1), 1)))
+    return lambda done, total: progress(cutter.rows, round(cutter.rows * max((total or 0) / max(done, 1), 1)))

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from oboro.errors import FileError
-from oboro.io.byte_streams import Stream
+from oboro.io.byte_streams import ByteStream
 from oboro.io.csv.dialect import Dialect
 from oboro.io.csv.kernels import cutting as kernels
-from oboro.table.large_arrays import memory
+from oboro.table.large_arrays import large_zeros
 
-__all__ = ["PAD", "Block", "Cutter"]
+__all__ = ["PAD", "RecordBlock", "RecordCutter"]
 
 LONGEST = (16 << 20) - 64  # bytes of one record; a longer one has lost a quote
 BLOCK = LONGEST  # bytes of text in a block
@@ -23,7 +23,7 @@ PAD = 48  # a field is read in words, up to two of them beyond its end
 
 
 @dataclass
-class Block:
+class RecordBlock:
     """A piece of the text and the fields found in it."""
 
     columns: int
@@ -37,8 +37,8 @@ class Block:
 
     def __post_init__(self) -> None:
         half = (self.size + PAD) // 8 * 8
-        self.text = memory(2 * half)  # the second half: fields with quotes inside
-        self.cells = memory(self.columns * 3 * self.rows, np.uint64).reshape(self.columns, 3 * self.rows)
+        self.text = large_zeros(2 * half)  # the second half: fields with quotes inside
+        self.cells = large_zeros(self.columns * 3 * self.rows, np.uint64).reshape(self.columns, 3 * self.rows)
 
     @property
     def words(self) -> np.ndarray:
@@ -51,10 +51,10 @@ class Block:
 
 
 @dataclass
-class Cutter:
+class RecordCutter:
     """Cuts a stream into blocks of records."""
 
-    stream: Stream
+    stream: ByteStream
     dialect: Dialect
     columns: int
     size: int = field(init=False)
@@ -68,12 +68,12 @@ class Cutter:
         self.kinds[ord(self.dialect.delimiter)] = kernels.DELIMITER
         self.kinds[[10, 13, 0]] = kernels.LF, kernels.CR, kernels.NUL
 
-    def block(self) -> Block:
+    def block(self) -> RecordBlock:
         """An empty block, no larger than the file may need."""
         rows = min(CELLS // self.columns, self.size // self.columns)  # a field takes at least its delimiter
-        return Block(self.columns, max(rows, 16), self.size)
+        return RecordBlock(self.columns, max(rows, 16), self.size)
 
-    def fill(self, block: Block, before: Block) -> Block:
+    def fill(self, block: RecordBlock, before: RecordBlock) -> RecordBlock:
         """Read on after `before` and cut: the block, or a larger one where one record did not fit."""
         rest = before.rest()
         lines = before.state[1]
@@ -95,7 +95,7 @@ class Cutter:
                 continue
             rest, block = block.text[: block.filled], self._larger(block)
 
-    def _read(self, block: Block) -> None:
+    def _read(self, block: RecordBlock) -> None:
         if not self.ended:
             room = memoryview(block.text.data)[block.filled : block.size]
             got = self.stream.readinto(room)
@@ -103,7 +103,7 @@ class Cutter:
             block.filled += got
             self.got += got
 
-    def _larger(self, block: Block) -> Block:
+    def _larger(self, block: RecordBlock) -> RecordBlock:
         if block.size >= LONGEST:
             raise FileError(
                 f"{self.stream.path}, line {block.state[1] + 1}: a record is longer than {LONGEST >> 20} MiB; "
@@ -112,7 +112,7 @@ class Cutter:
         self.size = min(2 * block.size, LONGEST)
         return self.block()
 
-    def check(self, block: Block) -> None:
+    def check(self, block: RecordBlock) -> None:
         """Raise what is wrong with the record after the block's last good one."""
         _, _, kind, line, fields = (int(value) for value in block.state)
         if line == 0:
