@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import subprocess
+import shlex
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from tests.command_line import call
 
 import oboro
 from oboro.techniques import TECHNIQUES
@@ -24,9 +25,13 @@ def blocks(text: str, language: str) -> list[str]:
 
 def test_the_commands_of_the_readme_run(tmp_path: Path) -> None:
     (script,) = blocks(README, "bash")
-    runner = f'oboro() {{ "{sys.executable}" -m oboro.app.cli "$@"; }}\nset -e\n'
-    done = subprocess.run(["bash", "-c", runner + script], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    for line in script.splitlines():
+        program, *words = shlex.split(line)
+        words, target = (words[:-2], words[-1]) if ">" in words else (words, None)
+        done = call(*words, cwd=tmp_path)
+        assert (program, done.code) == ("oboro", 0), f"{line}: {done.err}"
+        if target:
+            (tmp_path / target).write_text(done.out)
     assert (tmp_path / "report.html").exists()
     assert oboro.Recipe.load(tmp_path / "starter.yaml").steps
 

@@ -6,7 +6,6 @@ import csv
 import gzip
 import io
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.command_line import call
 
 from oboro.errors import FileError, UsageError
 from oboro.io.csv.dialect import Dialect
@@ -120,17 +120,8 @@ def test_a_full_disk_on_the_command_line(small_disk: Path, tmp_path: Path) -> No
     rows = "".join(f"{n},{n * 7919 % 10007}\n" for n in range(60_000))
     (tmp_path / "big.csv").write_text("a,b\n" + rows)
     (tmp_path / "r.yaml").write_text("attributes: {a: {role: other}, b: {role: other}}\nsteps: []\n")
-    command = [
-        sys.executable,
-        "-m",
-        "oboro.app.cli",
-        "anonymize",
-        str(tmp_path / "big.csv"),
-        "-r",
-        str(tmp_path / "r.yaml"),
-    ]
-    done = subprocess.run([*command, "-o", str(small_disk / "out.csv")], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "disk is full" in done.stderr
-    assert "Traceback" not in done.stderr
+    done = call("anonymize", tmp_path / "big.csv", "-r", tmp_path / "r.yaml", "-o", small_disk / "out.csv")
+    assert done.code == 2
+    assert "disk is full" in done.err
+    assert "Traceback" not in done.err
     assert list(small_disk.iterdir()) == []
