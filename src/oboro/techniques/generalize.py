@@ -44,7 +44,7 @@ class Generalize(Technique):
     attribute: str | None = None
     """The column (with `level`)."""
     level: Level | None = None
-    """The level to go to: 0 is the value itself, 1 the first above it."""
+    """The level of the hierarchy to release: 0 is the value itself, 1 the first level above it."""
     levels: dict[str, Level] | None = Field(None, min_length=1)
     """Several columns, each with its level (instead of `attribute` and `level`)."""
 

@@ -80,46 +80,46 @@ class KAnonymize(Technique):
     uses_hierarchies: ClassVar[bool] = True
 
     k: int = Field(ge=1)
-    """The least number of records that must look alike."""
+    """Every equivalence class must have at least this many records."""
     suppress: float = Field(0.0, ge=0, le=1)
-    """The greatest share of the records that may be suppressed."""
+    """At most this share of the records may be suppressed."""
     l_diversity: dict[str, Annotated[float, Field(ge=1)] | Diversity] = Field(default_factory=dict)
-    """For each sensitive column the number of different values that every class must hold, or l with kind and c."""
+    """For each sensitive column: how many different values every class must have. Or l with a kind, and c."""
     t_closeness: dict[str, Annotated[float, Field(ge=0, le=1)] | Closeness] = Field(default_factory=dict)
-    """For each sensitive column how far a class may be from the whole table, or t with distance."""
+    """For each sensitive column: how far its distribution in a class may be from that in the whole table. Or t with a distance."""
     alpha: Share | dict[str, Share | Alpha] = Field(default_factory=dict)
-    """The greatest part of a class that one sensitive value may make up: for all sensitive columns, or for each."""
+    """The greatest share that one sensitive value may have in a class: for all sensitive columns, or for each."""
     maximum_risk: Share | None = None
-    """The greatest probability with which anybody may be recognised: 1 / the smallest class."""
+    """The greatest re-identification risk allowed for any record (prosecutor risk): 1 / the size of its class."""
     average_risk: Share | None = None
-    """The greatest mean of it over all records: classes / records."""
+    """The greatest re-identification risk allowed on average over all records: number of classes / number of records."""
     population: PopulationTable | None = None
-    """A table of everybody whom this one was drawn from, with the same columns, not generalized: a file beside the
-    recipe, in Python also a frame.
+    """The population that this table was drawn from: a table with the same columns, not generalized. A file, looked for
+    beside the recipe; in Python also a frame.
     """
     k_map: int | None = Field(None, ge=1)
-    """The least number of people of the population who must look like every class."""
+    """Every class must match at least this many people in the population (k-map)."""
     presence: Presence | None = None
-    """The least and the greatest part of these people that may be in the table (δ-presence)."""
+    """Which share of the matching people in the population may be in the table, at least and at most (δ-presence)."""
     loss: LossName = "loss"
-    """What is minimized: loss (share of the domain, NCP), precision, entropy, discernibility, average_class_size, or
-    arx.
+    """Which information loss is minimized: loss (normalized certainty penalty, NCP), precision, entropy, discernibility,
+    average_class_size, or arx (as the ARX tool computes it).
     """
     search: Strategy = "auto"
-    """auto: whatever is fastest; depth_first: bottom-up with a stack. Both are exact and find the same."""
+    """auto: the fastest search; depth_first: bottom-up, depth first. Both find the same optimum."""
     recoding: Literal["global", "local"] = "global"
-    """global: one level per column for all records; local: every class takes the finest levels that it can."""
+    """global: one level per column for all records; local: every class has levels of its own, as fine as possible."""
     levels: dict[str, Annotated[int, Field(ge=0)]] | None = None
-    """Levels found earlier, to be applied as they are (to the next delivery, say): nothing is searched, all is
-    checked.
+    """Levels to apply as they are, for example those found for an earlier delivery. Nothing is searched; everything is
+    still verified.
     """
     quasi: list[str] | None = Field(None, min_length=1)
-    """The columns to generalize; without it all quasi-identifiers."""
+    """The columns to generalize. Without it: all quasi-identifiers."""
     minimal: bool | None = None
-    """Whether to list all minimal nodes in the report; without it only where the lattice is small."""
+    """Whether the report lists all minimal nodes of the lattice. Without it: only where the lattice is small."""
     time_limit: float | None = Field(None, gt=0)
-    """Seconds after which the best choice so far is taken; without it the search goes on until it is sure. Ctrl-C does
-    the same during the search; a second one ends everything.
+    """Seconds after which the search stops and takes the best solution so far. Without it: the search runs until the
+    optimum is proved. Ctrl-C also stops the search; a second Ctrl-C ends the program.
     """
 
     @model_validator(mode="after")

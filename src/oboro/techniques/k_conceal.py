@@ -63,25 +63,26 @@ class KConceal(Technique):
     moves_records: ClassVar[bool] = True
 
     k: int = Field(ge=1)
-    """How many people every released record can be, and how many records every person."""
+    """Every released record must match at least this many people, and every person at least this many records."""
     method: Method = "exact"
-    """exact (the least cost, proved), or a heuristic: greedy, lottery, tsp, each also with +clusters."""
+    """exact (the optimum), or a heuristic: greedy, lottery, tsp, each also with +clusters."""
     objective: Objective = "cost"
-    """cost: the sum of distances, as in the paper; ncp: the information that the released ranges and sets lose."""
+    """What is minimized. cost: the sum of distances, as in the paper; ncp: the information loss of the released ranges and sets."""
     truth: Literal["drawn", "identity"] = "drawn"
-    """drawn: chance says whose record it is among the k; identity: the person it was built around, which leaks."""
+    """Whose record it is. drawn: one of the k people, drawn at random; identity: the person it was built around,
+    which an attacker can guess."""
     publish: Literal["sets", "hierarchy"] = "sets"
-    """Ranges and sets, or, for columns with a hierarchy, the lowest label that covers all k."""
+    """sets: ranges and sets; hierarchy: for columns with a hierarchy, the lowest label that covers all k values."""
     draws: int = Field(10_000, ge=1)
     """With lottery: how many random matchings are drawn."""
     effort: int | None = Field(None, ge=0)
-    """With objective ncp: exchanges tried per person (without it 30,000, fewer from 10,000 people on)."""
+    """With objective ncp: how many exchanges are tried per person. Without it: 30,000, and fewer from 10,000 people on."""
     weights: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
-    """How much each column counts in the distance; without it the weight of the attribute, which is 1 unless given."""
+    """How much each column counts in the distance. Without it: the weight of the attribute, 1 unless given."""
     categories: list[str] = Field(default_factory=list)
-    """Columns of numbers that are names (codes): two different ones are just different."""
+    """Columns of numbers that are codes, not quantities: any two different values are equally far apart."""
     quasi: list[str] | None = Field(None, min_length=1)
-    """The columns to conceal by; without it all quasi-identifiers."""
+    """The quasi-identifiers to conceal. Without it: all of them."""
 
     def reads(self, names: Sequence[str]) -> Collection[str]:
         """All: records change places."""

@@ -71,19 +71,20 @@ class LocalRecode(Technique):
     uses_hierarchies: ClassVar[bool] = True
 
     k: int = Field(ge=1)
-    """The least number of records that must look alike."""
+    """Every group must have at least this many records."""
     method: Method = "mondrian"
-    """mondrian, relaxed_mondrian, top_down (closest groups, slower) or bic (numbers only: as fine as the data carry)."""
+    """mondrian, relaxed_mondrian, top_down (the least information loss, slower) or bic (numbers only: split where the
+    density changes)."""
     publish: Literal["ranges", "hierarchy", "mean"] = "ranges"
-    """Numbers as ranges, by the labels of their hierarchies (where they have one), or as the mean of the group."""
+    """What a group shows of a number: its range, a label of its hierarchy (where it has one), or the mean."""
     largest_set: int = Field(3, ge=1)
-    """Categories without a hierarchy: up to so many values are listed, more become `*`."""
+    """Categories without a hierarchy: a group lists up to this many values; more become `*`."""
     l_diversity: dict[str, Annotated[float, Field(ge=1)] | Diversity] = Field(default_factory=dict)
-    """For each sensitive column the number of different values that every group must hold, or l with kind and c."""
+    """For each sensitive column: how many different values every group must have. Or l with a kind, and c."""
     t_closeness: dict[str, Annotated[float, Field(ge=0, le=1)] | Closeness] = Field(default_factory=dict)
-    """For each sensitive column how far a group may be from the whole table, or t with distance."""
+    """For each sensitive column: how far its distribution in a group may be from that in the whole table. Or t with a distance."""
     quasi: list[str] | None = Field(None, min_length=1)
-    """The columns to recode; without it all quasi-identifiers."""
+    """The columns to recode. Without it: all quasi-identifiers."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

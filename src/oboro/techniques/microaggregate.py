@@ -63,10 +63,10 @@ class Microaggregate(OnColumns):
     opinion: ClassVar[Opinion | None] = "aggregation"
 
     k: int = Field(ge=2)
-    """The least number of records in a group."""
+    """Every group must have at least this many records."""
     method: Literal["mdav", "vmdav", "fixed"] = "mdav"
-    """mdav: similar over all columns together; vmdav: the same with groups of k to 2k − 1; fixed: each column on its own,
-    sorted and cut every k records.
+    """mdav: groups of k similar records over all columns; vmdav: the same with groups of k to 2k − 1; fixed: each column on its
+    own, sorted and cut every k records.
     """
     gamma: float | None = Field(None, ge=0, allow_inf_nan=False)
     """vmdav: how readily a group grows; 0.2 (the default) suits scattered data, 1.1 clustered data."""

@@ -24,7 +24,7 @@ LARGEST = 1e150
 
 
 class Bounds(BaseModel):
-    """What a value cannot be: an age below 0, a date in the future."""
+    """The range of possible values: no age below 0, no date in the future."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
@@ -69,19 +69,19 @@ class Noise(OnColumns):
     opinion: ClassVar[Opinion | None] = "noise"
 
     distribution: Literal["gaussian", "laplace"] = "gaussian"
-    """gaussian, or laplace (more small and more very large amounts)."""
+    """gaussian, or laplace (heavier tails)."""
     scale: float | None = Field(None, gt=0, le=1e100)
     """The distribution's scale: standard deviation (gaussian) or b (laplace), in the column's unit; dates in days."""
     relative: float | None = Field(None, gt=0, le=1e6)
-    """The noise's standard deviation as a part of the column's own (multiplicative: of each value)."""
+    """The standard deviation of the noise, relative to that of the column (multiplicative: to each value)."""
     multiplicative: bool = False
     """Multiply each value by 1 + noise: large values change more than small ones."""
     correlated: bool = False
-    """Draw the noise of all columns together, correlated as the columns are; gaussian, with relative."""
+    """Draw the noise of all columns together, with the correlations of the columns. Needs gaussian noise and relative."""
     rescale: bool = False
-    """Draw the values back towards the mean so that variances (correlated: covariances) stay as they were."""
+    """Shrink the values towards the mean so that variances (correlated: covariances) stay as they were."""
     bounds: Bounds | dict[str, Bounds] | None = None
-    """The least and the largest value allowed: for all columns, or by column. Values beyond are reflected."""
+    """The least and the largest value allowed: for all columns, or by column. Values beyond a bound are reflected at it."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -63,17 +63,19 @@ class PartitionUnivariate(OnColumns):
     coarser: ClassVar[bool] = True
 
     k: int = Field(ge=2)
-    """The least number of records in an interval."""
+    """Every interval must have at least this many records."""
     method: Method = "hist_bic"
-    """hansen: least squared error; hist_aic, hist_bic, hist_nml: the best histogram by that criterion."""
+    """How the intervals are found. hansen: least squared error; hist_aic, hist_bic, hist_nml: the best histogram by
+    that criterion."""
     publish: Literal["mean", "interval", "uniform", "linear"] = "mean"
-    """The interval's mean; the interval as text; or a value drawn inside it: everywhere alike, or from a line density."""
+    """What replaces a value. mean: the mean of its interval; interval: the interval as text; uniform, linear: a value
+    drawn from the interval."""
     precision: float | None = Field(None, gt=0, allow_inf_nan=False)
-    """How far apart two values must be to differ (the ε of the histograms; days for dates, microseconds for times): half
-    of it is added beyond the outermost values. A millionth of the range where not given."""
+    """The precision of the values, the ε of the histograms (days for dates, microseconds for times): half of it is added
+    beyond the smallest and the largest value. Without it: a millionth of the range."""
     missing: Literal["apart", "join"] = "apart"
-    """Missing values stay a group of their own. Where they are fewer than k: an error, or (join) the values of the
-    smallest interval are withheld as missing too."""
+    """Missing values are a group of their own. What happens where they are fewer than k. apart: an error; join: the values of
+    the smallest interval become missing too."""
 
     @model_validator(mode="after")
     def _effective(self) -> Self:

@@ -57,16 +57,15 @@ class PkAnonymize(Technique):
     bounds_linkage: ClassVar[bool] = True
 
     k: float | None = Field(None, gt=1)
-    """Link no record to a person with more than 1/k certainty; the largest rho that keeps this is found."""
+    """Nobody may link a record to a person with a probability above 1/k. The largest rho that guarantees this is used."""
     attributes: tuple[str, ...] | None = Field(None, min_length=1)
     """The columns to randomize. Without it: all quasi-identifiers."""
     rho: Rho | dict[str, Rho] | None = None
-    """The probability to keep a value: one for all attributes, or one for each. What is not given is found from k, one
-    rho for all; what is given together with k must reach that k."""
+    """The probability of keeping a value: one for all attributes, or one for each. Where it is not given, it is computed from
+    k, the same for all. Where both are given, rho must reach k."""
     domain: dict[str, list[Value]] = Field(default_factory=dict)
-    """The values that replacements are drawn from, by attribute. Without it: the distinct values in the data (a
-    missing value is one), whose list tells which values occurred at all. A list that does not depend on the data is
-    safer."""
+    """For each attribute the values that replacements are drawn from. Without it: the distinct values in the data, a missing
+    value among them. A domain that does not depend on the data is safer: it does not tell which values occurred."""
 
     @model_validator(mode="after")
     def _enough_is_said(self) -> PkAnonymize:

@@ -86,13 +86,13 @@ class Pseudonymize(Technique):
     key_file: str | None = Field(None, min_length=1)
     """hmac: the file that holds the key; a relative path starts at the recipe."""
     domain: str | None = None
-    """The salt, by default each column's own name. Columns with one domain, also in other tables, share pseudonyms."""
+    """The salt; by default each column's own name. Columns with the same domain, also in other tables, share pseudonyms."""
     length: int | None = Field(None, ge=1)
     """hmac, random: how many letters, the prefix not counted (16)."""
     alphabet: Literal["base32", "hex"] = "base32"
     """hmac, random: base32 (A–Z and 2–7, 5 bits each) or hex (0–9 and a–f, 4 bits each)."""
     prefix: str = ""
-    """Put before every pseudonym."""
+    """Text to put before every pseudonym."""
     missing: Literal["keep", "pseudonymize"] = "keep"
     """Whether a missing value stays missing, or gets a pseudonym like any other value."""
 

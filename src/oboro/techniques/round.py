@@ -60,7 +60,7 @@ class Round(OnColumns):
     digits: int | None = Field(None, ge=-15, le=15)
     """Round to this many decimal places; −3 rounds to thousands."""
     method: Literal["nearest", "down", "up", "random"] = "nearest"
-    """nearest, down, up, or random: up or down by chance so that the expected value stays."""
+    """nearest, down, up, or random: up or down at random, so that the expected value stays."""
 
     @model_validator(mode="after")
     def _one_step(self) -> Self:

@@ -44,9 +44,9 @@ class Sample(Technique):
     count: int | None = Field(None, ge=1)
     """How many records to keep."""
     fraction: float | None = Field(None, gt=0, le=1)
-    """Which part of the records to keep."""
+    """Which share of the records to keep."""
     by: tuple[str, ...] | None = Field(None, min_length=1)
-    """Draw in proportion from every combination of these columns."""
+    """Stratify: draw in proportion from every combination of values of these columns."""
     minimum: int = Field(0, ge=0)
     """With `by`: at least this many records of each combination (all of them where it has fewer)."""
 

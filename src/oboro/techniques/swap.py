@@ -51,13 +51,13 @@ class Swap(OnColumns):
     changes_values: ClassVar[bool] = False  # values move, none is new
 
     method: Literal["rank", "random"] = "rank"
-    """rank: with a record whose value is near in rank; random: with any record of the same group."""
+    """rank: exchange with a record that is near in rank; random: with any record that agrees on `within`."""
     window: float | None = Field(None, gt=0, le=100)
-    """With `rank`: how far apart in rank partners may be, in percent of the records that have a value (default 5)."""
+    """With `rank`: the greatest difference in rank, in percent of the records that have a value (default 5)."""
     within: tuple[str, ...] = ()
     """With `random`: only among records that agree on these columns."""
     fraction: float = Field(1.0, gt=0, le=1)
-    """The part of the records that take part, drawn by chance; the others keep their values."""
+    """Which share of the records takes part, drawn at random; the others keep their values."""
     together: bool = False
     """Move the values of all the columns together instead of each column on its own."""
 

@@ -42,13 +42,14 @@ class Synthesize(OnColumns):
     by_construction: ClassVar[Words | None] = Message("technique.partition_univariate.by_construction")
 
     k: int = Field(ge=2)
-    """The least number of records in an interval."""
+    """Every interval must have at least this many records."""
     density: Literal["uniform", "linear"] = "linear"
-    """How values lie in an interval: everywhere alike, or along lines that slope towards the neighbours' heights."""
+    """From which density values are drawn within an interval. uniform: the same everywhere; linear: sloping towards
+    the neighbouring intervals."""
     method: Method = "hist_bic"
     """How the intervals are found; see partition_univariate."""
     precision: float | None = Field(None, gt=0, allow_inf_nan=False)
-    """How far apart two values must be to differ; see partition_univariate."""
+    """The precision of the values; see partition_univariate."""
     missing: Literal["apart", "join"] = "apart"
     """What happens where fewer than k values are missing; see partition_univariate."""
 

@@ -42,7 +42,7 @@ class _Code(Technique):
     outliers: Outliers | None = None
     """The bound is where the column's outliers begin (method robust_z or iqr)."""
     label: str | None = Field(None, min_length=1)
-    """Write this text instead of the bound, for the bound itself too; the column becomes text."""
+    """Write this text instead of the bound (for the bound itself too), for example 90+; the column becomes text."""
 
     @model_validator(mode="after")
     def _one_bound(self) -> Self:

@@ -54,7 +54,8 @@ class Message:
 
     def say(self, lang: str = "en") -> str:
         """The words, in one language."""
-        return _FORMATTERS[lang].vformat(_template(lang, self.id), (), self.values)
+        template = _template(lang, self.id)
+        return _FORMATTERS[lang].vformat(template, (), self.values)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON: the id, the values, and the English words."""

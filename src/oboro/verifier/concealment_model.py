@@ -21,7 +21,7 @@ __all__ = ["KConcealment"]
 
 
 class KConcealment(Model):
-    """Every released record can be k people's, and everybody can be behind k released records (Tassa et al. 2012).
+    """Every released record matches k people or more, and every person k released records or more (Tassa et al. 2012).
 
     Unlike other models this one looks at the originals too: what a record can correspond to depends on who there is.
     """
@@ -29,9 +29,9 @@ class KConcealment(Model):
     most: ClassVar[bool] = False
 
     k: int = Field(ge=1)
-    """the least number of people that a released record can correspond to, and of records for a person"""
+    """every released record must match at least this many people, and every person this many records"""
     originals: Dataset = Field(repr=False)
-    """what an attacker may know: the quasi-identifiers of everybody, before"""
+    """what an attacker may know: everybody's original quasi-identifiers"""
     hierarchies: Mapping[str, Hierarchy] = Field(default_factory=dict, repr=False)
     """for columns that were released by the labels of a hierarchy"""
 

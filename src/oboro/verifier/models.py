@@ -91,7 +91,7 @@ class KAnonymity(Model):
     most: ClassVar[bool] = False
 
     k: int = Field(ge=1)
-    """the least number of records that must look alike"""
+    """every class must have at least this many records"""
 
     def describe(self) -> Message:
         """Which model it is, with its parameters."""
@@ -179,9 +179,9 @@ class RecursiveLDiversity(SensitiveModel):
     """
 
     c: float = Field(gt=0, allow_inf_nan=False)
-    """how many times the rarer values together may be outnumbered by the most frequent one"""
+    """the most frequent value must occur less than c times as often as the rarer ones together"""
     l: int = Field(ge=1)  # noqa: E741
-    """from which rank on values count as rarer"""
+    """the rank from which on values count as rarer"""
 
     def describe(self) -> Message:
         """Which model it is, with its parameters."""

@@ -1,8 +1,8 @@
-"""Models that ask how many people of a population look like a class: k-map and δ-presence.
+"""Models that ask how many people in a population match a class: k-map and δ-presence.
 
 The population is a table of everybody whom the released table was drawn from, with the same columns, not generalized.
-Who looks like a class is read from the released labels alone: a plain value is itself, a label of the column's
-hierarchy is every value under it, `*` is anything. Whoever fits no other class must be among the fully suppressed
+Who matches a class is read from the released labels alone: a plain value is itself, a label of the column's
+hierarchy is every value under it, `*` is anything. Whoever matches no other class must be among the fully suppressed
 records (`*` everywhere), if there are any.
 
 Where labels overlap (`30–39` beside `30`, or `*` beside values) it is open to which class a person belongs. Such people
@@ -39,7 +39,7 @@ NOBODY, OPEN = -1, -2  # a value that no label covers; one that several cover
 
 @dataclass(frozen=True, eq=False)
 class Crowd:
-    """How many people look like each class, at least and at most, and how many look like none."""
+    """How many people match each class, at least and at most, and how many match none."""
 
     least: np.ndarray
     most: np.ndarray
@@ -116,10 +116,10 @@ def _places(column: Column, shown: Column, hierarchy: Hierarchy | None) -> np.nd
 
 
 class PopulationModel(Model):
-    """A model of how many people of a population look like each class."""
+    """A model of how many people in a population match each class."""
 
     population: Dataset = Field(repr=False)
-    """everybody whom the table was drawn from: the same columns, not generalized"""
+    """the population that the table was drawn from: the same columns, not generalized"""
     hierarchies: Mapping[str, Hierarchy | HierarchySpec] = Field(default_factory=dict, repr=False)
     """the hierarchies that the labels were made with"""
 
@@ -133,12 +133,12 @@ class PopulationModel(Model):
 
 
 class KMap(PopulationModel):
-    """Like every class look at least k people of the population (Sweeney 2002), few as they may be in the table."""
+    """Every class matches at least k people in the population (Sweeney 2002), however few of them are in the table."""
 
     most: ClassVar[bool] = False
 
     k: int = Field(ge=1)
-    """the least number of people of the population who look alike"""
+    """every class must match at least this many people in the population"""
 
     def describe(self) -> Message:
         """Which model it is, with its parameters."""
@@ -155,16 +155,17 @@ class KMap(PopulationModel):
 
 
 class DeltaPresence(PopulationModel):
-    """Of the people who look like a class the part from `low` to `high` is in the table (Nergiz, Atzori & Clifton 2007).
+    """Of the people in the population that match a class, a share between `low` and `high` is in the table (Nergiz, Atzori
+    & Clifton 2007).
 
-    So nobody's presence, nor with a lower limit anybody's absence, can be told with more certainty. With a lower limit
-    everybody of the population must fit some class.
+    So nobody can tell with more certainty that a person is in the table or, with a lower limit, that a person is not. With
+    a lower limit everybody in the population must match some class.
     """
 
     low: float = Field(0.0, ge=0, le=1)
-    """the least part"""
+    """the least share"""
     high: float = Field(1.0, ge=0, le=1)
-    """the greatest part"""
+    """the greatest share"""
 
     @model_validator(mode="after")
     def _fits(self) -> DeltaPresence:
@@ -178,7 +179,7 @@ class DeltaPresence(PopulationModel):
 
     @property
     def required(self) -> float:
-        """The greatest part."""
+        """The greatest share."""
         return self.high
 
     def judge(self, classes: Classes) -> Verdict:

@@ -1,6 +1,7 @@
-"""Limits on the risk that somebody is recognised by who knows that they are in the table (El Emam 2013, chapter 16).
+"""Limits on the prosecutor risk: re-identification by an attacker who knows that the person is in the table.
 
-A record in a class of f records is found with probability 1 / f. The suppressed records are a class like any other.
+A record in a class of f records is re-identified with probability 1 / f (El Emam 2013, chapter 16). The suppressed records
+are a class like any other.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ __all__ = ["AverageRisk", "MaximumRisk"]
 
 
 class MaximumRisk(Model):
-    """Nobody is recognised with a higher probability: 1 / the size of the smallest class."""
+    """No record has a higher re-identification risk; the highest is 1 / the size of the smallest class."""
 
     risk: float = Field(gt=0, le=1)
-    """the greatest probability allowed"""
+    """the greatest re-identification risk allowed for any record"""
 
     def describe(self) -> Message:
         """Which model it is, with its parameters."""
@@ -36,13 +37,13 @@ class MaximumRisk(Model):
 
 
 class AverageRisk(Model):
-    """Over all records the mean probability to be recognised, which is classes / records, is no higher.
+    """The mean re-identification risk over all records, which is classes / records, is no higher.
 
     This is of the table, not of one class: where it is broken, it is broken in every class.
     """
 
     risk: float = Field(gt=0, le=1)
-    """the greatest mean probability allowed"""
+    """the greatest mean re-identification risk allowed"""
 
     def describe(self) -> Message:
         """Which model it is, with its parameters."""

@@ -90,12 +90,13 @@ def verify(
 
     - `k`: every class has at least k records.
     - `l` with `kind`: every class has l distinct sensitive values, entropy ≥ log l, or recursive (`c`, l)-diversity.
-    - `t` with `distance`: every class is spread as the whole table, up to t; `hierarchy` and `order` are for the
-      distances so called.
-    - `alpha`: no sensitive value (or not `value`) makes up more than this part of a class.
-    - `maximum_risk`, `average_risk`: nobody, or nobody on average, is recognised with a higher probability.
-    - with `population`, a table of everybody (the same columns, not generalized; `hierarchies` explain the labels):
-      `k_map`: so many of them look like every class; `presence`: the least and the greatest part of them in the table.
+    - `t` with `distance`: the sensitive values of every class are distributed as in the whole table, up to t; `hierarchy`
+      and `order` are for the distances of these names.
+    - `alpha`: no sensitive value (or only not `value`) has more than this share of a class.
+    - `maximum_risk`, `average_risk`: the re-identification risk of any record, or on average, is at most this.
+    - with `population`, the table of everybody (the same columns, not generalized; `hierarchies` say what labels stand for):
+      `k_map`: every class matches at least this many people; `presence`: which share of them is in the table, at least and
+      at most.
 
     >>> verify({"sex": ["F", "F", "M"]}, quasi=["sex"], k=2).sentence()
     '2-anonymity is broken in 1 of 2 groups (1 record; required 2, achieved 1; sizes of the worst groups: 1).'

@@ -100,7 +100,7 @@ class Outliers(BaseModel):
     neighbors: int | None = Field(None, ge=1)
     """lof: how many neighbours make a neighbourhood (20)."""
     max_size: int | None = Field(None, ge=1)
-    """special: the largest sets of attributes to look at (2); each more costs many times more."""
+    """special: the largest number of attributes in a set (2). Each one more takes many times longer."""
 
     @model_validator(mode="after")
     def _only_what_the_method_uses(self) -> Outliers:

@@ -42,11 +42,13 @@ class Diversity(Demand):
     """How diverse a sensitive attribute must be within each class."""
 
     l: float = Field(ge=1, allow_inf_nan=False)  # noqa: E741  (the literature's letter)
-    """distinct: how many different values; entropy: at least log l; recursive: from which rank on values are rare."""
+    """distinct: the least number of different values; entropy: the entropy is at least log l; recursive: the l of (c,
+    l)-diversity."""
     kind: Literal["distinct", "entropy", "recursive"] = "distinct"
-    """distinct, entropy or recursive."""
+    """Which l-diversity: distinct, entropy or recursive."""
     c: float | None = Field(None, gt=0, allow_inf_nan=False)
-    """recursive: the most frequent value occurs less than c times as often as the rare ones together."""
+    """recursive: the most frequent value must occur less than c times as often as the l-th most frequent and all
+    rarer ones together."""
 
     @model_validator(mode="after")
     def _fits(self) -> Diversity:
@@ -81,9 +83,9 @@ class Closeness(Demand):
     """How close a sensitive attribute's distribution within each class must be to that of the whole table."""
 
     t: float = Field(ge=0, le=1)
-    """The greatest distance allowed."""
+    """The greatest distance allowed between the two distributions (earth mover's distance)."""
     distance: Literal["equal", "ordered", "hierarchical"] = "equal"
-    """equal: every two values are equally far apart; ordered: by rank; hierarchical: by the attribute's hierarchy."""
+    """How far two values are apart. equal: any two the same; ordered: by rank; hierarchical: by the column's hierarchy."""
 
     @property
     def hierarchical(self) -> bool:
@@ -104,14 +106,14 @@ class Closeness(Demand):
 
 
 class Presence(BaseModel):
-    """How large a part of the people who look like a class may be in the table."""
+    """Which share of the people in the population that match a class may be in the table."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     min: float = Field(0.0, ge=0, le=1)
-    """The least part: above 0, nobody's absence is certain."""
+    """The least share: above 0, nobody can be sure that a person is not in the table."""
     max: float = Field(1.0, gt=0, le=1)
-    """The greatest part: below 1, nobody's presence is certain."""
+    """The greatest share: below 1, nobody can be sure that a person is in the table."""
 
     @model_validator(mode="after")
     def _fits(self) -> Presence:
@@ -121,12 +123,12 @@ class Presence(BaseModel):
 
 
 class Alpha(Demand):
-    """How large a part of each class one sensitive value may make up."""
+    """Which share of a class one sensitive value may have."""
 
     alpha: float = Field(gt=0, le=1)
-    """The greatest part allowed."""
+    """The greatest share allowed."""
     value: str | None = None
-    """The one value that counts; without it every value does."""
+    """Limit only this value. Without it: every value."""
 
     def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
         """(α, k)-anonymity."""

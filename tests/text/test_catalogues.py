@@ -1,0 +1,168 @@
+"""Both languages say the same messages; every message that the code makes exists, and every one that exists is made."""
+
+from __future__ import annotations
+
+import ast
+import re
+import string
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import oboro
+from oboro.text import LANGUAGES, Message
+from oboro.text.message import JOINTS, catalogue
+
+SOURCE = Path(oboro.__file__).parent
+PARTS = sorted(path.stem for path in (SOURCE / "text" / "en").glob("*.toml"))
+ID = re.compile(r"[a-z_]+(\.[a-z0-9_]+)+")
+FILE = re.compile(r".*\.(json|yaml|toml|csv|html|jinja|md)")
+FIGURES = ("count", "number", "percent", "size", "many", "form")
+LISTS = ("few", "listing", "quoted", *(name for name in JOINTS["en"] if name))
+
+
+@cache
+def templates(lang: str) -> dict[str, str]:
+    return {f"{part}.{rest}": text for part in PARTS for rest, text in catalogue(lang, part).items()}
+
+
+def places(text: str) -> dict[str, str]:
+    """The names in a template, each with how it is written there."""
+    return {name: spec or "" for _, name, spec, _ in string.Formatter().parse(text) if name}
+
+
+def values_in(text: str) -> set[str]:
+    """The names, without those that only choose between singular and plural: another language may not need them."""
+    return {
+        name for _, name, spec, _ in string.Formatter().parse(text) if name and not (spec or "").startswith("form ")
+    }
+
+
+# ---- both languages ------------------------------------------------------------------------------------------------
+
+
+def test_every_language_has_the_same_files() -> None:
+    found = {lang: sorted(path.stem for path in (SOURCE / "text" / lang).glob("*.toml")) for lang in LANGUAGES}
+    assert all(parts == PARTS for parts in found.values()), found
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_language_has_the_same_messages_with_the_same_values(part: str) -> None:
+    english, japanese = (catalogue(lang, part) for lang in ("en", "ja"))
+    assert english.keys() == japanese.keys()
+    differing = {
+        id for id in english if not values_in(japanese[id]) ^ values_in(english[id]) <= plural_only(english[id])
+    }
+    assert not differing, f"{part}: other values in Japanese: {differing}"
+
+
+def plural_only(text: str) -> set[str]:
+    return places(text).keys() - values_in(text)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("part", PARTS)
+def test_every_template_can_be_said(part: str, lang: str) -> None:
+    for rest, text in catalogue(lang, part).items():
+        said = Message(f"{part}.{rest}", **{name: example(spec) for name, spec in places(text).items()}).say(lang)
+        assert said.strip() or not text.strip(), f"{part}.{rest} says nothing"
+
+
+def example(spec: str) -> object:
+    kind, _, rest = spec.partition(" ")
+    if kind == "word":
+        return next(id for id in templates("en") if id.startswith(f"{rest}.")).removeprefix(f"{rest}.")
+    if kind in LISTS:
+        return ["one", "two"]
+    return 2 if kind in FIGURES or (spec and spec[-1] in "gfd%,") else "something"
+
+
+# ---- the code ------------------------------------------------------------------------------------------------------
+
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+
+
+def nodes(kind: type[ast.AST]) -> Iterator[tuple[Path, ast.AST]]:
+    for path, tree in trees().items():
+        yield from ((path, node) for node in ast.walk(tree) if isinstance(node, kind))
+
+
+@cache
+def constants() -> set[str]:
+    """All text in the code, and all names: what a choice, a parameter or a fact can be called."""
+    texts = {
+        node.value for _, node in nodes(ast.Constant) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    names = {node.id for _, node in nodes(ast.Name) if isinstance(node, ast.Name)}
+    return texts | names | {node.arg for _, node in nodes(ast.keyword) if isinstance(node, ast.keyword) and node.arg}
+
+
+@cache
+def families() -> set[str]:
+    """What stands before the part of an id that the code puts in: `technique.condition.` of f"technique.condition.{operator}"."""
+    found = {text.split(":")[1] for text in words_in_templates()}
+    for _, node in nodes(ast.JoinedStr):
+        assert isinstance(node, ast.JoinedStr)
+        first = node.values[0] if node.values else None
+        if isinstance(first, ast.Constant) and re.match(rf"({'|'.join(PARTS)})\.", str(first.value)):
+            found.add(str(first.value))
+    return found
+
+
+@cache
+def words_in_templates() -> set[str]:
+    """The families of `{distance:word model.distance}`."""
+    specs = [spec for lang in LANGUAGES for text in templates(lang).values() for spec in places(text).values()]
+    return {f"word:{spec.removeprefix('word ')}." for spec in specs if spec.startswith("word ")}
+
+
+def test_every_message_that_the_code_names_exists() -> None:
+    named = {
+        text for text in constants() if ID.fullmatch(text) and not FILE.fullmatch(text) and text.split(".")[0] in PARTS
+    }
+    assert named <= templates("en").keys(), f"no words for {sorted(named - templates('en').keys())}"
+
+
+def test_every_family_of_messages_exists() -> None:
+    lacking = [family for family in families() if not any(id.startswith(family) for id in templates("en"))]
+    assert not lacking, f"no words for any of {lacking}"
+
+
+def test_every_message_is_used() -> None:
+    """By its whole id, or by the last part of it where the code, or a template, puts that in."""
+    idle = [
+        id for id in templates("en") if id not in constants() and not any(put_in(id, family) for family in families())
+    ]
+    assert not idle, f"nobody says {idle}"
+
+
+def put_in(id: str, family: str) -> bool:
+    rest = id.removeprefix(family)
+    return rest != id and (rest in constants() or all(part in constants() for part in rest.split(".")))
+
+
+def test_every_message_is_given_the_values_that_its_words_need() -> None:
+    wrong = []
+    for path, call in nodes(ast.Call):
+        assert isinstance(call, ast.Call)
+        if not (isinstance(call.func, ast.Name) and call.func.id == "Message" and call.args):
+            continue
+        given = {keyword.arg for keyword in call.keywords}
+        ids = [
+            one.value
+            for one in ast.walk(call.args[0])
+            if isinstance(one, ast.Constant) and one.value in templates("en")
+        ]
+        for id in ids:
+            needed = places(templates("en")[id]).keys() | places(templates("ja")[id]).keys()
+            if None not in given and not needed <= given:
+                wrong.append(f"{path.name}: {id} needs {sorted(needed - given)}")
+        needed_by_any = {name for id in ids for lang in LANGUAGES for name in places(templates(lang)[id])}
+        if ids and not given - {None} <= needed_by_any:
+            wrong.append(f"{path.name}: {ids} does not use {sorted(given - {None} - needed_by_any)}")
+    assert not wrong, "\n".join(wrong)
