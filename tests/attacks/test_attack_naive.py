@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oboro.attacks import Attack, Rate, attack
-from oboro.attacks.attacker_view import AttackerView, ReleasedClasses
+from oboro.attacks.comparison.attacker_view import AttackerView, ReleasedClasses
+from oboro.attacks.comparison.known_people import Descriptions
 from oboro.attacks.inference import CategoryGuesser, NumberGuesser, guess_by
-from oboro.attacks.known_people import Descriptions
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 

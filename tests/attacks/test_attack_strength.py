@@ -13,7 +13,7 @@ import pytest
 
 from oboro.attacks import Attack, attack
 from oboro.attacks.attack import USUAL
-from oboro.attacks.row_pairing import correspond
+from oboro.attacks.comparison.row_pairing import correspond
 from oboro.table.dataset import Dataset
 
 pytestmark = pytest.mark.usefixtures("one_thread")

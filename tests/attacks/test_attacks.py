@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from oboro.attacks import Attack, Rate, attack
 from oboro.attacks.attack import _pick
-from oboro.attacks.attacker_view import AttackerView
-from oboro.attacks.kernels import FITS, _cost
-from oboro.attacks.known_people import Descriptions
-from oboro.attacks.row_pairing import correspond
+from oboro.attacks.comparison.attacker_view import AttackerView
+from oboro.attacks.comparison.kernels import FITS, _cost
+from oboro.attacks.comparison.known_people import Descriptions
+from oboro.attacks.comparison.row_pairing import correspond
 from oboro.attacks.scenario import OWN, prepare
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
@@ -155,7 +155,9 @@ def test_who_fits_a_description_is_what_its_words_say(
     low, high, entries = view.records(np.arange(len(labels)))
     described = Descriptions(low, high, entries, np.ones(low.shape, bool))
     found = view.people.fitting(described)
-    with patch.multiple("oboro.attacks.known_people", FIRST=3, AT_ONCE=2):  # a few people at a time find the same
+    with patch.multiple(
+        "oboro.attacks.comparison.known_people", FIRST=3, AT_ONCE=2
+    ):  # a few people at a time find the same
         np.testing.assert_array_equal(view.people.fitting(described), found)
     for count, (age, job) in zip(found, labels, strict=True):
         fits = [a in LIKES["age"][age] and j in LIKES["job"][job] for a, j in persons]
@@ -271,7 +273,7 @@ def test_labels_of_a_hierarchy_reach_what_stands_under_them_however_large(
     tree = HierarchySpec.model_validate({"tree": TREE}).build("x", original["x"])
     for largest in (0, 1000):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("oboro.attacks.column_comparison.LARGEST_TABLE", largest)
+            patch.setattr("oboro.attacks.comparison.column_comparison.LARGEST_TABLE", largest)
             view = AttackerView.of(original, released, ["x"], {"x": tree})
         described = Descriptions(*view.records(np.arange(len(labels))), np.ones((len(labels), 1), bool))
         found = view.people.fitting(described)

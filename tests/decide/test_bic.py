@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oboro.decide.local.bic import PATIENCE, bic, cells
-from oboro.decide.local.records import Ordered
+from oboro.decide.local.records import OrderedAttribute
 from oboro.errors import InputError
 from oboro.table.dataset import Column
 
 
 def attributes_of(columns):
-    return [Ordered.of(Column.encode(pa.array(column, pa.float64()))) for column in columns]
+    return [OrderedAttribute.of(Column.encode(pa.array(column, pa.float64()))) for column in columns]
 
 
 def naive_cells(points, k, penalty, low, high, weak=0):

@@ -23,7 +23,7 @@ from oboro.decide.concealment.design import Design
 from oboro.decide.concealment.exact import exact
 from oboro.decide.concealment.heuristics import TOURS
 from oboro.decide.concealment.kernels import closure_loss, pair_costs, tours, transport
-from oboro.decide.concealment.methods import METHODS, Plan
+from oboro.decide.concealment.methods import METHODS, DesignSearch
 from oboro.decide.concealment.people import People
 from oboro.errors import InputError, PromiseError, UsageError
 from oboro.papers.complete_anonymity import greedy_groups, group_design, optimal_pairs
@@ -165,7 +165,7 @@ def test_many_like_people() -> None:
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 6])
 def test_every_method_gives_a_complete_design(method: str, k: int) -> None:
     people = People.of(crowd(50).columns)
-    design = Plan(k, method, 50).design(people, np.random.default_rng(1))  # type: ignore[arg-type]
+    design = DesignSearch(k, method, 50).design(people, np.random.default_rng(1))  # type: ignore[arg-type]
     assert design.k == k
     assert design.is_complete()
     assert (design.matchings[0] == np.arange(50)).all()
@@ -193,7 +193,8 @@ def test_taking_one_assignment_after_the_other_is_not_optimal() -> None:
 def test_more_draws_and_other_tours_matter() -> None:
     people = People.of(crowd(60).columns)
     few, many = (
-        people.cost(Plan(2, "lottery", draws).design(people, np.random.default_rng(0)).matchings) for draws in (1, 3000)
+        people.cost(DesignSearch(2, "lottery", draws).design(people, np.random.default_rng(0)).matchings)
+        for draws in (1, 3000)
     )
     assert many < few
     assert len(TOURS) == 9
@@ -265,7 +266,7 @@ def test_clusters_keep_their_size() -> None:
 
 def test_mixing_keeps_the_edges_and_every_edge_is_as_likely() -> None:
     people = People.of(crowd(12).columns)
-    design = Plan(3).design(people, np.random.default_rng(0))
+    design = DesignSearch(3).design(people, np.random.default_rng(0))
     true = np.zeros((12, 12))
     rounds = 3000
     rng = np.random.default_rng(5)
@@ -353,7 +354,7 @@ def test_change_is_the_difference_of_two_losses(n: int, k: int, seed: int) -> No
 
 def test_annealing_loses_less_and_stays_complete() -> None:
     people = People.of(crowd(200).columns, objective="ncp")
-    design = Plan(5).design(people, np.random.default_rng(0))
+    design = DesignSearch(5).design(people, np.random.default_rng(0))
     better = annealed(people, design, 500, np.random.default_rng(0))
     assert better.is_complete()
     assert people.ncp(better.members) < 0.95 * people.ncp(design.members)
@@ -502,7 +503,7 @@ def test_adult_1000_costs_what_independent_solvers_found(adult_folder: Path) -> 
     """1388 / 6818 / 11053 at k = 2 / 5 / 7, by a min-cost flow solver of others on the same 1,000 records."""
     people = People.of(sample(adult(adult_folder)).columns)
     assert [round(exact(people, k).cost(people)) for k in (2, 5, 7)] == [1388, 6818, 11053]
-    tour = people.cost(Plan(2, "tsp").design(people, np.random.default_rng(0)).matchings)
+    tour = people.cost(DesignSearch(2, "tsp").design(people, np.random.default_rng(0)).matchings)
     assert tour == pytest.approx(1683.76, rel=0.03)  # the paper's, on 1,000 others
     assert exact(people, 2).cost(people) <= 0.85 * tour
 

@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.naive import window as naive
 
-from oboro.decide.neighbours import Nearest, SearchPlan
-from oboro.decide.neighbours.kernels.live_set import occupancy
+from oboro.decide.neighbours import LiveIndex, SearchPlan
+from oboro.decide.neighbours.kernels.live_points import occupancy
 from oboro.decide.neighbours.search_plan import anchors_of
 from oboro.errors import UsageError
 
 SPLITS = [[25, 25, 25, 25], [22, 28, 28, 22], [10, 20, 70], [1, 1]]
 
 
-def sets_of(index: Nearest) -> list[tuple[list[list[float]], list[list[float]]]]:
+def sets_of(index: LiveIndex) -> list[tuple[list[list[float]], list[list[float]]]]:
     anchors = index.anchors
     places, radii = anchors.places.T.tolist(), anchors.radii.T.tolist()
     cut = range(0, len(places), max(anchors.each, 1))
@@ -44,7 +44,7 @@ def test_regions_and_neighbours(
 ) -> None:
     points = points_of(seed, 60, width, whole)
     options = {"split": split} if kind == "fdhq" else {}
-    index = Nearest(points, kind, room=60, seed=seed, anchors=anchors, sets=sets, least=least, **options)
+    index = LiveIndex(points, kind, room=60, seed=seed, anchors=anchors, sets=sets, least=least, **options)
     numbers = index.add(points[:50])
     here = dict(zip(numbers, points.tolist(), strict=False))
     for number in np.random.default_rng(seed).permutation(50)[:20].tolist():
@@ -72,7 +72,7 @@ def test_regions_and_neighbours(
 def test_exact_indexes(seed: int, width: int, whole: bool, kind: str, shift: float, count: int) -> None:
     """Also where many are equally far, and where single precision cannot tell anybody apart."""
     points = points_of(seed, 70, width, whole) + shift
-    index = Nearest(points[:20], kind, room=70)
+    index = LiveIndex(points[:20], kind, room=70)
     here = dict(zip(index.add(points[:60]), points.tolist(), strict=False))
     for number in range(0, 40, 3):
         index.remove(number)
@@ -88,7 +88,7 @@ def test_exact_whatever_the_scale_and_the_outliers(scale: float) -> None:
     points = points_of(5, 400, 6, False) * scale
     points[7] = 1e30 * scale
     points[8] = 1e6 * scale
-    index = Nearest(points[10:], room=400)
+    index = LiveIndex(points[10:], room=400)
     here = dict(zip(index.add(points), points.tolist(), strict=True))
     for found, point in zip(index.query_many(points[:20], 5), points.tolist(), strict=False):
         assert_same(found, naive.nearest(point, here, 5))
@@ -144,4 +144,4 @@ def test_what_makes_no_sense_is_said(kind: str, options: dict[str, object], word
 
 def test_there_is_only_so_much_room() -> None:
     with pytest.raises(UsageError, match="room for 1 more"):
-        Nearest([[0.0]], room=1).add([[0.0], [1.0]])
+        LiveIndex([[0.0]], room=1).add([[0.0], [1.0]])

@@ -13,7 +13,7 @@ from scipy import stats
 from oboro import papers
 from oboro.errors import UsageError
 from oboro.papers import histogram_bench
-from oboro.papers.benchmark_rows import Row
+from oboro.papers.benchmark_rows import BenchRow
 from oboro.papers.histogram_bench import MIXTURES, Mixture, true_divergence
 from oboro.techniques.columns.density import Density
 
@@ -64,7 +64,7 @@ def test_rows_pictures_and_record(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 
 def test_a_table_for_people(capsys: pytest.CaptureFixture[str]) -> None:
-    papers.benchmark_rows.printed([Row("3", "hansen", {"k": 5}, "mean_interval_size", 687.9, 687.9, 0.01)])
+    papers.benchmark_rows.printed([BenchRow("3", "hansen", {"k": 5}, "mean_interval_size", 687.9, 687.9, 0.01)])
     printed = capsys.readouterr().out
     assert "Table 3" in printed
     assert "687.9" in printed

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from oboro.decide.local.records import Ordered, Tree
+from oboro.decide.local.records import OrderedAttribute, TreeAttribute
 from oboro.papers import local_bench, peers
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
@@ -20,8 +20,8 @@ def groups_of(labels):
 
 
 def test_measures_by_hand():
-    numbers = Ordered.of(Column.of([0, 1, 2, 10]))
-    letters = Tree.plain(np.array([0, 0, 1, 1]), 2)
+    numbers = OrderedAttribute.of(Column.of([0, 1, 2, 10]))
+    letters = TreeAttribute.plain(np.array([0, 0, 1, 1]), 2)
     found = local_bench._measures([numbers, letters], groups_of([0, 0, 0, 1]))
     # Three records lie in 0 … 2 of 0 … 10 and share no letter; the fourth is alone.
     assert found["ncp"] == pytest.approx((0.2 * 3 / 4 + 1 * 3 / 4) / 2)
@@ -33,7 +33,7 @@ def test_measures_by_hand():
 
 
 def test_sets_count_the_other_categories():
-    letters = Tree.plain(np.array([0, 1, 1, 4, 4]), 5)
+    letters = TreeAttribute.plain(np.array([0, 1, 1, 4, 4]), 5)
     assert local_bench._set_loss(letters, groups_of([0, 0, 0, 1, 1])).tolist() == [0.25, 0.0]
 
 
@@ -61,14 +61,14 @@ def test_packages_release_every_record_in_a_group_of_k(name):
 
 
 def test_overlapping_groups_add_up():
-    numbers = Ordered.of(Column.of([0, 2, 1, 1]))
+    numbers = OrderedAttribute.of(Column.of([0, 2, 1, 1]))
     # The first group covers 0, 1, 2 with 2 records, the second only 1 with 2: 1/6 + 1/2 at 1, 1/6 at 0 and at 2.
     expected = 1 / 4 * math.log(1.5) * 2 + 1 / 2 * math.log(0.5 / (1 / 6 + 1 / 2))
     assert local_bench.kullback_leibler([numbers], groups_of([0, 0, 1, 1])) == pytest.approx(expected)
 
 
 def test_missing_and_present_together_say_nothing():
-    numbers = Ordered.of(Column.of([0, 5, None]))
+    numbers = OrderedAttribute.of(Column.of([0, 5, None]))
     assert local_bench._loss(numbers, groups_of([0, 1, 1])).tolist() == [0.0, 1.0]
     assert local_bench._covered(numbers, groups_of([0, 1, 1])).tolist() == [[True, False, False], [True, True, True]]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from oboro.papers import window_bench as bench
-from oboro.papers.benchmark_rows import Row
+from oboro.papers.benchmark_rows import BenchRow
 
 
 def test_region_sizes_are_of_the_same_anchors() -> None:
@@ -23,11 +23,11 @@ def test_region_sizes_are_of_the_same_anchors() -> None:
 def test_exact_searches_are_compared_within_the_same_run() -> None:
     given = {"W": 10, "d": 2, "k": 3}
     found = [
-        Row("2", "fdhq'", given, "seconds", 8.0),
-        Row("2", "auto", given, "seconds", 2.0),
-        Row("2", "auto", {**given, "k": 4}, "seconds", 2.0),
-        Row("3", "exhaustive", given, "loss", 5.0),
-        Row("3", "auto", given, "loss", 5.0),
+        BenchRow("2", "fdhq'", given, "seconds", 8.0),
+        BenchRow("2", "auto", given, "seconds", 2.0),
+        BenchRow("2", "auto", {**given, "k": 4}, "seconds", 2.0),
+        BenchRow("3", "exhaustive", given, "loss", 5.0),
+        BenchRow("3", "auto", given, "loss", 5.0),
     ]
     rows = {(row.metric, row.parameters["k"]): row.ours for row in bench._compared(found)}
     assert rows == {("times_faster_than_fdhq'", 3): 4.0, ("loss_over_exhaustive", 3): 1.0}

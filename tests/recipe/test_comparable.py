@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from oboro.app.cli import app
-from oboro.attacks.row_pairing import correspond
+from oboro.attacks.comparison.row_pairing import correspond
 from oboro.errors import UsageError
 from oboro.recipe.comparable import comparable, renaming
 from oboro.table.dataset import Column, Dataset

@@ -26,7 +26,7 @@ from typing import Any
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.stream import settings
 from oboro.stream.runner import endpoints, state_folder
-from oboro.stream.runner.runner import Plan, Runner
+from oboro.stream.runner.runner import Runner, StreamPlan
 
 MOST = 12  # calls that one life is given at most
 CHUNK = 200  # bytes read at a time: many small blocks, so that a kill finds the stream in every state
@@ -91,7 +91,7 @@ def options(mode: str) -> dict[str, Any]:
 
 def child(folder: Path, target: str, mode: str, recipe: Recipe, death: Death) -> None:
     endpoints.CHUNK = CHUNK
-    plan = Plan(
+    plan = StreamPlan(
         source=str(folder / "in.ndjson"),
         target=target,
         dead=str(folder / "dead.ndjson"),

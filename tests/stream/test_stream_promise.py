@@ -215,7 +215,7 @@ def test_memory_is_bounded_by_the_horizon():
         anonymizer.push_many([{"x": int(a), "y": int(b)} for a, b in rng.integers(0, 1000, (2000, 2))])
     assert anonymizer.stats()["distinct"] <= 101  # the last hundred and the new one
     assert anonymizer.stats()["entries"] <= 1024
-    assert max(len(ladder.leaves) for ladder in anonymizer._coding.ladders) < 2000
+    assert max(len(attribute.leaves) for attribute in anonymizer._coder.attributes) < 2000
 
 
 def test_somebody_who_knows_owners_learns_less_from_swap():

@@ -27,8 +27,8 @@ from oboro.errors import FileError, RecipeError, UsageError
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.stream import pseudonyms, settings
 from oboro.recipe.stream import run_stream as run
-from oboro.stream.runner.codecs import BadRecord, Blocks, Csv, Ndjson, decode_json, encode_json
-from oboro.stream.runner.state_folder import Batch, Folder
+from oboro.stream.runner.codecs import BadRecord, CsvCodec, LineBlocks, NdjsonCodec, decode_json, encode_json
+from oboro.stream.runner.state_folder import Batch, StateFolder
 from oboro.techniques import Pseudonymize
 from oboro.verifier.stream_check import verify_stream
 
@@ -192,14 +192,14 @@ def test_a_state_belongs_to_one_stream(tmp_path: Path) -> None:
         go(tmp_path, state=state, options={"mode": "count"})
     with pytest.raises(UsageError, match="holds data already"):
         go(tmp_path, state=tmp_path / "new")
-    folder = Folder(state)
+    folder = StateFolder(state)
     with pytest.raises(FileError, match="another stream"):
         go(tmp_path, state=state)
     folder.close()
 
 
 def test_a_damaged_log_ends_where_it_is_damaged(tmp_path: Path) -> None:
-    folder = Folder(tmp_path)
+    folder = StateFolder(tmp_path)
     assert list(folder.entries()) == []
     batches = [Batch([b"a\x1eb\x1b", b""], [i], 1.5, i, 2 * i, 3 * i) for i in range(3)]
     for batch in batches:
@@ -207,11 +207,11 @@ def test_a_damaged_log_ends_where_it_is_damaged(tmp_path: Path) -> None:
     folder.done(7)
     folder.close()
     log = tmp_path / "log.0"
-    again = Folder(tmp_path)
+    again = StateFolder(tmp_path)
     assert list(again.entries()) == [*batches, 7]
     again.close()
     log.write_bytes(log.read_bytes()[:-20])
-    torn = Folder(tmp_path)
+    torn = StateFolder(tmp_path)
     assert list(torn.entries()) == batches
     torn.close()
 
@@ -221,7 +221,7 @@ def test_a_log_of_another_version_is_not_taken_for_a_damaged_one(tmp_path: Path)
     lay_out(tmp_path, people(10))
     state = tmp_path / "state"
     go(tmp_path, state=state)
-    folder = Folder(state)
+    folder = StateFolder(state)
     list(folder.entries())
     folder.log(Batch([b"{}"], [0], 1.5, 1, 2, 3))
     folder.close()
@@ -423,11 +423,11 @@ def test_connecting_to_a_source_and_a_target(tmp_path: Path) -> None:
     assert len(b"".join(received).splitlines()) == 30
 
 
-@pytest.mark.parametrize("form", [Ndjson(), Csv()])
+@pytest.mark.parametrize("form", [NdjsonCodec(), CsvCodec()])
 @pytest.mark.parametrize("piece", [1, 2, 7, 1000])
-def test_blocks_do_not_depend_on_how_bytes_arrive(form: Ndjson | Csv, piece: int) -> None:
+def test_blocks_do_not_depend_on_how_bytes_arrive(form: NdjsonCodec | CsvCodec, piece: int) -> None:
     data = b"one\n\ntwo\r\nthree" + b"x" * 40 + b"\nfour\nlast"
-    blocks = Blocks(form, 20)
+    blocks = LineBlocks(form, 20)
     found, taken = [], 0
     for start in range(0, len(data), piece):
         some, count = blocks.add(data[start : start + piece])

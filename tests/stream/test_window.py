@@ -16,7 +16,7 @@ from tests.naive import window as naive
 from oboro.decide.neighbours import SearchPlan
 from oboro.errors import ColumnError, FileError, UsageError
 from oboro.stream import Window
-from oboro.stream.window.engine import Engine, Spec
+from oboro.stream.window.window_engine import EngineSpec, WindowEngine
 from oboro.verifier.window_check import verify_window
 
 SMALL = {"fdh": {"anchors": 2, "sets": 3}, "fdhq": {"anchors": 2, "sets": 3, "split": [22, 28, 28, 22]}}
@@ -93,7 +93,9 @@ def test_exact_indexes_release_what_the_paper_says(
 def test_the_experiment_of_the_paper(rule: str) -> None:
     points = np.random.default_rng(1).uniform(-0.999, 0.999, (500, 8))
     for index in ("exhaustive", "auto"):
-        engine = Engine(Spec(k=3, window=200, numbers=8, traits=0, plan=SearchPlan.of(index), cache=500, group=rule))
+        engine = WindowEngine(
+            EngineSpec(k=3, window=200, numbers=8, traits=0, plan=SearchPlan.of(index), cache=500, group=rule)
+        )
         engine.fill(points[:200])
         engine.paper(points[200:], 200)
         losses = engine.state.losses

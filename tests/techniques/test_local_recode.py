@@ -17,7 +17,7 @@ from tests.naive.local import Naive, as_sets, grouped
 from oboro.decide.class_rules import closeness_rule, diversity_rule
 from oboro.decide.local import records as local
 from oboro.decide.local.mondrian import mondrian
-from oboro.decide.local.records import Ordered, Records, Tree
+from oboro.decide.local.records import OrderedAttribute, Records, TreeAttribute
 from oboro.decide.local.top_down import patterns, published, top_down
 from oboro.errors import ColumnError, InputError, PromiseError, UsageError
 from oboro.measure.utility import utility
@@ -45,9 +45,9 @@ def tables_of_records(draw, rules=True):
     column = Column.of(letters)
     hierarchy = Attribute.model_validate({"hierarchy": TREE}).hierarchy
     chosen = [
-        Ordered.of(Column.of(pa.array(numbers, pa.int64())), "n", weight),
-        Tree.of(column, hierarchy.build("t", column, None)),
-        Tree.plain(np.array(codes), 4),
+        OrderedAttribute.of(Column.of(pa.array(numbers, pa.int64())), "n", weight),
+        TreeAttribute.of(column, hierarchy.build("t", column, None)),
+        TreeAttribute.plain(np.array(codes), 4),
     ]
     keep = draw(st.lists(st.booleans(), min_size=3, max_size=3).filter(any))
     attributes = [one for one, kept in zip(chosen, keep, strict=True) if kept]
@@ -65,7 +65,7 @@ def tables_of_records(draw, rules=True):
 def naive_of(records, attributes, rules, k):
     domains = [
         ("ordered", one.places.tolist(), one.missing)
-        if isinstance(one, Ordered)
+        if isinstance(one, OrderedAttribute)
         else ("tree", one.table.tolist(), one.losses.tolist())
         for one in attributes
     ]
@@ -153,7 +153,10 @@ def _with_codes(rule, codes):
 
 def test_threads_do_not_change_the_groups(monkeypatch):
     rng = np.random.default_rng(5)
-    attributes = [Ordered.of(Column.of(rng.integers(0, 500, 3000).tolist())), Tree.plain(rng.integers(0, 9, 3000), 9)]
+    attributes = [
+        OrderedAttribute.of(Column.of(rng.integers(0, 500, 3000).tolist())),
+        TreeAttribute.plain(rng.integers(0, 9, 3000), 9),
+    ]
     records = Records.of(attributes)
     alone = [top_down(records, 3), mondrian(records, 3), mondrian(records, 3, relaxed=True)]
     monkeypatch.setattr(local, "PARALLEL", 100)
@@ -165,19 +168,19 @@ def test_threads_do_not_change_the_groups(monkeypatch):
 def test_strict_mondrian_by_hand():
     # Ages 20 … 70 and two postcodes, as in LeFevre et al.: the wider side is cut in the middle, then each half again.
     ages, places = [25, 25, 26, 27, 28, 60], [53711, 53712, 53711, 53710, 53712, 53711]
-    records = Records.of([Ordered.of(Column.of(ages)), Ordered.of(Column.of(places))])
+    records = Records.of([OrderedAttribute.of(Column.of(ages)), OrderedAttribute.of(Column.of(places))])
     # Both attributes are fully open: the first one is cut at 3 | 3. Then neither 3 can be cut again for k = 2.
     assert mondrian(records, 2).labels.tolist() == [0, 0, 0, 1, 1, 1]
 
 
 def test_relaxed_mondrian_divides_equal_numbers_and_strict_does_not():
-    records = Records.of([Ordered.of(Column.of([1, 2, 2, 2, 2, 2]))])
+    records = Records.of([OrderedAttribute.of(Column.of([1, 2, 2, 2, 2, 2]))])
     assert sorted(mondrian(records, 2).sizes.tolist()) == [6]
     assert sorted(mondrian(records, 2, relaxed=True).sizes.tolist()) == [3, 3]
 
 
 def test_an_outlier_takes_its_neighbours_instead_of_spoiling_the_group():
-    records = Records.of([Ordered.of(Column.of([1, 1, 1, 1, 2, 3, 3, 3, 100]))])
+    records = Records.of([OrderedAttribute.of(Column.of([1, 1, 1, 1, 2, 3, 3, 3, 100]))])
     labels = top_down(records, 3).labels
     assert Counter(labels.tolist())[labels[8]] == 3
     assert labels[8] not in labels[:5]
@@ -198,7 +201,7 @@ def test_many_missing_numbers_stand_alone():
 
 def test_plain_codes_for_streams():
     codes = np.array([[0, 0], [0, 0], [1, 0], [1, 1], [1, 1]])
-    groups = top_down(Records.of([Tree.plain(codes[:, j], 2) for j in range(2)]), 2)
+    groups = top_down(Records.of([TreeAttribute.plain(codes[:, j], 2) for j in range(2)]), 2)
     assert (groups.sizes >= 2).all()
     shared = patterns(codes, groups)
     # The one in the middle is as near to both; it goes with the first.

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from oboro.attacks.attacker_view import AttackerView, ReleasedClasses
+from oboro.attacks.comparison.attacker_view import AttackerView, ReleasedClasses
 from oboro.attacks.inference import guess_by
 from oboro.attacks.plain_hashes import guess_hashes
 from oboro.attacks.rates import Attack, Rate

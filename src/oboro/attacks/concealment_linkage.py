@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from oboro.attacks import kernels
+from oboro.attacks.comparison import kernels
 from oboro.errors import UsageError
 from oboro.measure.metrics import Measure
 from oboro.table.dataset import Column, Dataset

@@ -8,9 +8,9 @@ from itertools import combinations
 
 import numpy as np
 
-from oboro.attacks.column_comparison import ColumnComparison
-from oboro.attacks.kernels import SPAN
-from oboro.attacks.known_people import Descriptions, KnownPeople
+from oboro.attacks.comparison.column_comparison import ColumnComparison
+from oboro.attacks.comparison.kernels import SPAN
+from oboro.attacks.comparison.known_people import Descriptions, KnownPeople
 from oboro.attacks.rates import Rate
 from oboro.table.dataset import Dataset
 from oboro.table.special_uniques import special_uniques

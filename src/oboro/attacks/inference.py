@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow.compute as pc
 
-from oboro.attacks.attacker_view import ReleasedClasses
+from oboro.attacks.comparison.attacker_view import ReleasedClasses
 from oboro.attacks.rates import Rate
 from oboro.table.dataset import Column
 from oboro.table.hierarchy.levels import text_array

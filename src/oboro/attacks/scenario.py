@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from oboro.attacks.attacker_view import AttackerView, ReleasedClasses
-from oboro.attacks.known_people import KnownPeople
+from oboro.attacks.comparison.attacker_view import AttackerView, ReleasedClasses
+from oboro.attacks.comparison.known_people import KnownPeople
 from oboro.errors import ColumnError, listing
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy

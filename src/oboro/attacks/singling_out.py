@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from oboro.attacks.attacker_view import AttackerView
-from oboro.attacks.kernels import NUMBER
-from oboro.attacks.known_people import Descriptions, KnownPeople
+from oboro.attacks.comparison.attacker_view import AttackerView
+from oboro.attacks.comparison.kernels import NUMBER
+from oboro.attacks.comparison.known_people import Descriptions, KnownPeople
 from oboro.attacks.rates import Attack, Rate
 from oboro.attacks.scenario import AttackScenario
 from oboro.table.labels.starred_values import is_star

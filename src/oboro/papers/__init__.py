@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from oboro.errors import UsageError, listing
-from oboro.papers.benchmark_rows import Row, printed, record
-from oboro.papers.pictures import check_altair
+from oboro.papers.benchmark_rows import BenchRow, printed, record
+from oboro.papers.plots.pictures import check_altair
 from oboro.system.atomic_file import atomic
 
-__all__ = ["BENCHES", "Bench", "Row", "run"]
+__all__ = ["BENCHES", "Bench", "BenchRow", "run"]
 
 
 @dataclass(frozen=True)
 class Bench:
     """A benchmark: its module, and what it shows.
 
-    The module has `rows(quick, progress)` → a list of `Row`, and may have `pictures(rows, folder)` → the files written, and
+    The module has `rows(quick, progress)` → a list of `BenchRow`, and may have `pictures(rows, folder)` → the files written, and
     `FULL`, what it does in addition with `rows(…, full=True)`.
     """
 
@@ -62,7 +62,7 @@ def run(
     if output is not None and hasattr(module, "pictures"):
         check_altair()
     more = {"full": True} if full else {}
-    rows: list[Row] = module.rows(quick=quick, progress=progress or (lambda stage: None), **more)
+    rows: list[BenchRow] = module.rows(quick=quick, progress=progress or (lambda stage: None), **more)
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
         content = json.dumps(record(name, rows, quick=quick, full=full), ensure_ascii=False, indent=1)

@@ -12,13 +12,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Row", "data_folder", "printed", "record"]
+__all__ = ["BenchRow", "data_folder", "printed", "record"]
 
 PACKAGES = ("oboro", "numpy", "numba", "scipy", "pyarrow", "scikit-learn")
 
 
 @dataclass(frozen=True)
-class Row:
+class BenchRow:
     """One figure: where the paper has it, how it was made, what it is, ours, the paper's (None: not printed there)."""
 
     table: str
@@ -47,7 +47,7 @@ def data_folder(name: str) -> Path | None:
     return folder
 
 
-def record(name: str, rows: Sequence[Row], *, quick: bool, full: bool = False) -> dict[str, Any]:
+def record(name: str, rows: Sequence[BenchRow], *, quick: bool, full: bool = False) -> dict[str, Any]:
     """Everything that a reader needs to judge the figures."""
     return {
         "bench": name,
@@ -67,7 +67,7 @@ def _processor() -> str:
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
-def printed(rows: Sequence[Row]) -> None:
+def printed(rows: Sequence[BenchRow]) -> None:
     """One table per table of the paper."""
     from rich.console import Console
     from rich.table import Table
@@ -88,7 +88,7 @@ def printed(rows: Sequence[Row]) -> None:
         console.print(table)
 
 
-def _figures(row: Row) -> tuple[str, ...]:
+def _figures(row: BenchRow) -> tuple[str, ...]:
     ours = "" if row.ours is None else f"{row.ours:.4g}" if abs(row.ours) < 1000 else f"{row.ours:.1f}"
     paper = "" if row.paper is None else f"{row.paper:g}"
     ratio = f"{row.ours / row.paper:.3f}" if row.ours is not None and row.paper else ""

@@ -21,13 +21,13 @@ import pyarrow as pa
 from oboro.attacks.concealment_linkage import medoid, rerun
 from oboro.decide.concealment.design import Design
 from oboro.decide.concealment.exact import exact
-from oboro.decide.concealment.methods import Method, Plan
+from oboro.decide.concealment.methods import DesignSearch, Method
 from oboro.decide.concealment.people import People
 from oboro.decide.local.mondrian import mondrian
-from oboro.decide.local.records import Ordered, Records
+from oboro.decide.local.records import OrderedAttribute, Records
 from oboro.decide.microaggregation.mdav import mdav
 from oboro.decide.space import Space, ranks
-from oboro.papers.benchmark_rows import Row, data_folder
+from oboro.papers.benchmark_rows import BenchRow, data_folder
 from oboro.papers.complete_anonymity import greedy_groups, group_design, optimal_pairs
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
@@ -60,7 +60,7 @@ COLUMNS = (
 NUMBERS = {"age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"}
 
 
-def rows(quick: bool = False, progress: Progress = lambda stage: None) -> list[Row]:
+def rows(quick: bool = False, progress: Progress = lambda stage: None) -> list[BenchRow]:
     """All figures; `quick` takes k = 2 and 7 and leaves everybody in Adult out."""
     progress("table 8")
     found = list(_table_8())
@@ -105,20 +105,20 @@ def designs(people: People, k: int = 2, draws: int = 100_000) -> Iterator[tuple[
     if k == 2:
         ways["k-anonymity, optimal pairs"] = lambda: group_design(optimal_pairs(people.distances))
     methods: tuple[Method, ...] = ("greedy", *TABLE_9, "exact")
-    ways |= {method: partial(Plan(k, method, draws).design, people, rng) for method in methods}
+    ways |= {method: partial(DesignSearch(k, method, draws).design, people, rng) for method in methods}
     for name, way in ways.items():
         started = time.perf_counter()
         yield name, way(), time.perf_counter() - started
 
 
-def _table_8() -> Iterator[Row]:
+def _table_8() -> Iterator[BenchRow]:
     people = in_degrees(flow())
     for method, design, seconds in designs(people):
         paper = {"k-anonymity, greedy": 0.2145, **TABLE_8}.get(method)
-        yield Row("8", method, {"n": 100, "k": 2}, "cost", people.cost(design.matchings), paper, seconds)
+        yield BenchRow("8", method, {"n": 100, "k": 2}, "cost", people.cost(design.matchings), paper, seconds)
 
 
-def _table_9(data: Dataset, ks: tuple[int, ...], progress: Progress) -> Iterator[Row]:
+def _table_9(data: Dataset, ks: tuple[int, ...], progress: Progress) -> Iterator[BenchRow]:
     people = People.of(data.columns)
     exact(people, 2)  # compile first
     methods: tuple[Method, ...] = ("greedy", *TABLE_9, "exact")
@@ -126,13 +126,13 @@ def _table_9(data: Dataset, ks: tuple[int, ...], progress: Progress) -> Iterator
         for method in methods:
             progress(f"table 9: {method}, k = {k}")
             started = time.perf_counter()
-            cost = _cost(people, Plan(k, method))
+            cost = _cost(people, DesignSearch(k, method))
             seconds = time.perf_counter() - started
             paper = TABLE_9[method][k - 2] if method in TABLE_9 else None
-            yield Row("9", method, {"n": len(people), "k": k}, "cost", cost, paper, seconds)
+            yield BenchRow("9", method, {"n": len(people), "k": k}, "cost", cost, paper, seconds)
 
 
-def _cost(people: People, plan: Plan) -> float:
+def _cost(people: People, plan: DesignSearch) -> float:
     if plan.method == "exact":
         return exact(people, plan.k).cost(people)
     return people.cost(plan.design(people, np.random.default_rng(0)).matchings)
@@ -143,7 +143,7 @@ def _released(data: Dataset, seed: int = 0, **parameters: object) -> Outcome:
     return KConceal.model_validate(parameters).run(Work(data, schema, np.random.default_rng(seed)))
 
 
-def _attacks(data: Dataset, ks: tuple[int, ...]) -> Iterator[Row]:
+def _attacks(data: Dataset, ks: tuple[int, ...]) -> Iterator[BenchRow]:
     for k in ks:
         again = _released(data, 99, k=k, truth="identity").data
         for truth in ("identity", "drawn"):
@@ -152,12 +152,12 @@ def _attacks(data: Dataset, ks: tuple[int, ...]) -> Iterator[Row]:
             parameters = {"n": data.rows, "k": k, "truth": truth}
             guesses = np.mean([medoid(data, table, COLUMNS).value or 0.0 for table in tables])
             seconds = time.perf_counter() - started
-            yield Row("attacks", "exact", parameters, "medoid attack", float(guesses), None, seconds)
+            yield BenchRow("attacks", "exact", parameters, "medoid attack", float(guesses), None, seconds)
             repeats = np.mean([rerun(data, table, again, COLUMNS).value or 0.0 for table in tables])
-            yield Row("attacks", "exact", parameters, "re-run attack", float(repeats), None, seconds)
+            yield BenchRow("attacks", "exact", parameters, "re-run attack", float(repeats), None, seconds)
 
 
-def _losses(data: Dataset, ks: tuple[int, ...]) -> Iterator[Row]:
+def _losses(data: Dataset, ks: tuple[int, ...]) -> Iterator[BenchRow]:
     """NCP without hierarchies: of numbers the range, of categories how many others, in parts of the domain."""
     people = People.of(data.columns, objective="ncp")
     for k in ks:
@@ -165,11 +165,11 @@ def _losses(data: Dataset, ks: tuple[int, ...]) -> Iterator[Row]:
             started = time.perf_counter()
             lost = 100 * _released(data, k=k, objective=objective).facts["ncp"]
             parameters = {"n": data.rows, "k": k, "objective": objective}
-            yield Row("loss", "exact", parameters, "ncp %", lost, None, time.perf_counter() - started)
+            yield BenchRow("loss", "exact", parameters, "ncp %", lost, None, time.perf_counter() - started)
         for method, group in _groupings(data, k).items():
             started = time.perf_counter()
             lost = 100 * _group_ncp(people, group())
-            yield Row("loss", method, {"n": data.rows, "k": k}, "ncp %", lost, None, time.perf_counter() - started)
+            yield BenchRow("loss", method, {"n": data.rows, "k": k}, "ncp %", lost, None, time.perf_counter() - started)
 
 
 def _groupings(data: Dataset, k: int) -> dict[str, Callable[[], Groups]]:
@@ -179,7 +179,7 @@ def _groupings(data: Dataset, k: int) -> dict[str, Callable[[], Groups]]:
         name: column if name in NUMBERS else Column.encode(pa.array(ranks(column)[column.codes].astype(np.int64)))
         for name, column in columns.items()
     }
-    records = Records.of([Ordered.of(line, name) for name, line in lines.items()])
+    records = Records.of([OrderedAttribute.of(line, name) for name, line in lines.items()])
     space = Space.of(columns, categorical=frozenset(set(columns) - NUMBERS))
     return {
         "mondrian": lambda: mondrian(records, k),
@@ -209,7 +209,7 @@ def _group_ncp(people: People, groups: Groups) -> float:
     return people.ncp(members[groups.labels])
 
 
-def _everybody(data: Dataset, progress: Progress) -> Iterator[Row]:
+def _everybody(data: Dataset, progress: Progress) -> Iterator[BenchRow]:
     people = People.of(data.columns)
     for k in (2, 5, 7):
         progress(f"all of Adult, k = {k}")
@@ -217,10 +217,10 @@ def _everybody(data: Dataset, progress: Progress) -> Iterator[Row]:
         optimum = exact(people, k)
         seconds = time.perf_counter() - started
         parameters = {"n": len(people), "k": k}
-        yield Row("all", "exact", parameters, "cost", optimum.cost(people), None, seconds)
+        yield BenchRow("all", "exact", parameters, "cost", optimum.cost(people), None, seconds)
         started = time.perf_counter()
         gap = optimum.gap(people)
-        yield Row("all", "exact", parameters, "gap", gap, None, time.perf_counter() - started)
+        yield BenchRow("all", "exact", parameters, "gap", gap, None, time.perf_counter() - started)
 
 
 def adult(folder: Path) -> Dataset:
@@ -236,8 +236,8 @@ def sample(data: Dataset) -> Dataset:
     return replace(data.take(np.random.RandomState(0).permutation(32_561)[:1000]), origin=None)
 
 
-def pictures(found: list[Row], folder: Path) -> list[Path]:
+def pictures(found: list[BenchRow], folder: Path) -> list[Path]:
     """The figures of the paper, drawn again."""
-    from oboro.papers.concealment_figures import draw
+    from oboro.papers.plots.concealment_figures import draw
 
     return draw(folder)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from oboro.papers.benchmark_rows import Row, data_folder
+from oboro.papers.benchmark_rows import BenchRow, data_folder
 from oboro.recipe.stream import run_stream
 from oboro.stream import DelayFree
 from oboro.verifier.stream_check import Pairing, candidates, verify_stream
@@ -36,9 +36,9 @@ Progress = Callable[..., None]  # the stage, and how many records of how many ar
 Record = dict[str, Any]
 
 
-def rows(quick: bool = False, progress: Progress = lambda *_: None) -> list[Row]:
+def rows(quick: bool = False, progress: Progress = lambda *_: None) -> list[BenchRow]:
     """All figures; `quick` takes 5,000 records and one k."""
-    found: list[Row] = []
+    found: list[BenchRow] = []
     folder = data_folder("adult")
     if folder is not None:
         people = _adult(folder)[: 5000 if quick else None]
@@ -50,9 +50,9 @@ def rows(quick: bool = False, progress: Progress = lambda *_: None) -> list[Row]
     return found
 
 
-def pictures(found: list[Row], folder: Path) -> list[Path]:
+def pictures(found: list[BenchRow], folder: Path) -> list[Path]:
     """Figure 5: cumulative suppressed cells and latency by the number of records."""
-    from oboro.papers.delay_free_figures import draw
+    from oboro.papers.plots.delay_free_figures import draw
 
     return draw(found, folder)
 
@@ -67,7 +67,7 @@ def _adult(folder: Path) -> list[Record]:
     return found
 
 
-def _side_by_side(people: list[Record], k: int, quick: bool, progress: Progress) -> Iterator[Row]:
+def _side_by_side(people: list[Record], k: int, quick: bool, progress: Progress) -> Iterator[BenchRow]:
     for mode in ("swap", "count", "paper", "fixed", "sequential"):
         part = people[: PREFIX if not quick else 300] if mode == "sequential" else people
         released, latency, seconds = _pushed(mode, k, part, progress)
@@ -112,31 +112,33 @@ def _warm(mode: str, k: int, people: list[Record]) -> None:
 
 def _figures(
     mode: str, k: int, people: list[Record], released: list[Record], latency: np.ndarray, seconds: float
-) -> Iterator[Row]:
+) -> Iterator[BenchRow]:
     names = list(COLUMNS)
     given = {"n": len(people), "k": k}
     cells = sum(one[name] == "*" for one in released for name in names)
     holds = verify_stream(people, released, attributes=names, k=k).holds
-    yield Row("Figure 5", mode, given, "cells", float(cells), None, seconds)
-    yield Row("Figure 5", mode, given, "latency_us_median", float(np.median(latency)), None, seconds)
-    yield Row("Figure 5", mode, given, "latency_us_p99", float(np.percentile(latency, 99)), None, seconds)
-    yield Row("Figure 5", mode, given, "latency_s_total", float(latency.sum() / 1e6), None, seconds)
-    yield Row("Figure 5", mode, given, "promise_holds", float(holds), None, seconds)
+    yield BenchRow("Figure 5", mode, given, "cells", float(cells), None, seconds)
+    yield BenchRow("Figure 5", mode, given, "latency_us_median", float(np.median(latency)), None, seconds)
+    yield BenchRow("Figure 5", mode, given, "latency_us_p99", float(np.percentile(latency, 99)), None, seconds)
+    yield BenchRow("Figure 5", mode, given, "latency_s_total", float(latency.sum() / 1e6), None, seconds)
+    yield BenchRow("Figure 5", mode, given, "promise_holds", float(holds), None, seconds)
 
 
-def _curve(mode: str, k: int, released: list[Record], latency: np.ndarray) -> Iterator[Row]:
+def _curve(mode: str, k: int, released: list[Record], latency: np.ndarray) -> Iterator[BenchRow]:
     """What Figure 5 draws: suppressed cells and latency, both summed up so far."""
     stars = np.cumsum([sum(one[name] == "*" for name in COLUMNS) for one in released])
     spent = latency.cumsum() / 1e6
     for end in np.unique(np.geomspace(100, len(released), POINTS).astype(int)).tolist():
         given = {"n": end, "k": k}
-        yield Row("Figure 5, point by point", mode, given, "cells", float(stars[end - 1]))
-        yield Row("Figure 5, point by point", mode, given, "latency_s_total", float(spent[end - 1]))
+        yield BenchRow("Figure 5, point by point", mode, given, "cells", float(stars[end - 1]))
+        yield BenchRow("Figure 5, point by point", mode, given, "latency_s_total", float(spent[end - 1]))
 
 
-def _batch(mode: str, k: int, people: list[Record]) -> Row:
+def _batch(mode: str, k: int, people: list[Record]) -> BenchRow:
     seconds = _fastest(partial(DelayFree, list(COLUMNS), k, mode=mode), pa.Table.from_pylist(people), 5)
-    return Row("Figure 5", mode, {"n": len(people), "k": k}, "push_many_per_s", len(people) / seconds, None, seconds)
+    return BenchRow(
+        "Figure 5", mode, {"n": len(people), "k": k}, "push_many_per_s", len(people) / seconds, None, seconds
+    )
 
 
 def _fastest(make: Callable[[], DelayFree], table: pa.Table, times: int) -> float:
@@ -150,7 +152,7 @@ def _fastest(make: Callable[[], DelayFree], table: pa.Table, times: int) -> floa
     return min(seconds)
 
 
-def _lines(people: list[Record]) -> Iterator[Row]:
+def _lines(people: list[Record]) -> Iterator[BenchRow]:
     """`oboro stream` on a file of lines, with the state kept."""
     with TemporaryDirectory() as made:
         folder = Path(made)
@@ -161,19 +163,19 @@ def _lines(people: list[Record]) -> Iterator[Row]:
         source, target = str(folder / "in.ndjson"), str(folder / "out.ndjson")
         metrics = run_stream(folder / "recipe.json", source=source, target=target, state=folder / "state")
     given = {"n": len(people), "k": 3}
-    yield Row("lines", "swap", given, "records_per_s", metrics["records_per_second"], None, metrics["seconds"])
+    yield BenchRow("lines", "swap", given, "records_per_s", metrics["records_per_second"], None, metrics["seconds"])
 
 
-def _attacked(mode: str, k: int, people: list[Record], released: list[Record]) -> Row:
+def _attacked(mode: str, k: int, people: list[Record], released: list[Record]) -> BenchRow:
     """How many of the first records have fewer than k candidates for somebody who knows the first owners."""
     began = time.perf_counter()
     pairing = Pairing.of(people[:ATTACKED], released[:ATTACKED], list(COLUMNS))
     found = candidates(pairing, KNOWN)[KNOWN:]
     given = {"n": len(pairing), "k": k, "known": KNOWN}
-    return Row("known owners", mode, given, "exposed", float((found < k).sum()), None, time.perf_counter() - began)
+    return BenchRow("known owners", mode, given, "exposed", float((found < k).sum()), None, time.perf_counter() - began)
 
 
-def _widths(attributes: list[int], progress: Progress) -> Iterator[Row]:
+def _widths(attributes: list[int], progress: Progress) -> Iterator[BenchRow]:
     """Latency by the number of attributes, on made-up people whose attributes depend on each other."""
     for width in attributes:
         progress(f"{width} attributes")
@@ -188,11 +190,11 @@ def _widths(attributes: list[int], progress: Progress) -> Iterator[Row]:
             latency[i] = (time.perf_counter_ns() - moment) / 1000
         seconds = time.perf_counter() - began
         given = {"n": len(people), "d": width, "k": 3}
-        yield Row("attributes", "swap", given, "latency_us_median", float(np.median(latency)), None, seconds)
-        yield Row("attributes", "swap", given, "latency_us_p99", float(np.percentile(latency, 99)), None, seconds)
-        yield Row("attributes", "swap", given, "cells", float(anonymizer.suppressed_cells), None, seconds)
+        yield BenchRow("attributes", "swap", given, "latency_us_median", float(np.median(latency)), None, seconds)
+        yield BenchRow("attributes", "swap", given, "latency_us_p99", float(np.percentile(latency, 99)), None, seconds)
+        yield BenchRow("attributes", "swap", given, "cells", float(anonymizer.suppressed_cells), None, seconds)
         seconds = _fastest(partial(DelayFree, names, 3), pa.Table.from_pylist(people), 2)
-        yield Row("attributes", "swap", given, "push_many_per_s", len(people) / seconds, None, seconds)
+        yield BenchRow("attributes", "swap", given, "push_many_per_s", len(people) / seconds, None, seconds)
 
 
 def _correlated(width: int, count: int) -> list[Record]:

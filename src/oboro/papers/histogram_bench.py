@@ -27,7 +27,7 @@ import numpy as np
 from oboro.decide.intervals.univariate import Intervals, Method, univariate
 from oboro.measure.statistics.density_ratio import divergence
 from oboro.measure.statistics.resemblance import wasserstein
-from oboro.papers.benchmark_rows import Row, data_folder
+from oboro.papers.benchmark_rows import BenchRow, data_folder
 from oboro.techniques.columns.density import Density
 
 __all__ = ["MIXTURES", "Mixture", "ages", "million", "pictures", "rows", "true_divergence"]
@@ -116,7 +116,7 @@ def ages() -> np.ndarray | None:
     return np.sort([float(line.split(",")[0]) for line in lines if line.count(",") == 14])
 
 
-def rows(*, quick: bool = False, progress: Progress = lambda stage: None) -> list[Row]:
+def rows(*, quick: bool = False, progress: Progress = lambda stage: None) -> list[BenchRow]:
     """All figures. About ten minutes; with `quick` fewer data sets, fewer k and no losses on ages."""
     univariate(np.arange(9.0), np.ones(9, dtype=np.int64), k=2, method="hist_bic")  # kernels are loaded, or compiled
     univariate(np.arange(9.0), np.ones(9, dtype=np.int64), k=2, method="hansen")
@@ -130,9 +130,9 @@ def rows(*, quick: bool = False, progress: Progress = lambda stage: None) -> lis
     return made if quick else [*made, *million(progress)]
 
 
-def pictures(found: list[Row], folder: Path) -> list[Path]:
+def pictures(found: list[BenchRow], folder: Path) -> list[Path]:
     """Figures 1 to 3 as PNG, and all in one HTML file."""
-    from oboro.papers.histogram_figures import draw
+    from oboro.papers.plots.histogram_figures import draw
 
     return draw(found, folder)
 
@@ -146,7 +146,7 @@ def _cut(values: np.ndarray, k: int, method: Method) -> tuple[Intervals, float]:
     return univariate(distinct, counts, k=k, method=method), time.perf_counter() - start
 
 
-def _mixture_sizes(draws: int, progress: Progress) -> Iterator[Row]:
+def _mixture_sizes(draws: int, progress: Progress) -> Iterator[BenchRow]:
     for table, records in RECORDS.items():
         progress(f"table {table}")
         rng = np.random.default_rng(SEED)
@@ -157,18 +157,18 @@ def _mixture_sizes(draws: int, progress: Progress) -> Iterator[Row]:
                 sizes = np.array([records / len(cut) for cut, _ in cuts])
                 seconds = float(np.mean([taken for _, taken in cuts]))
                 sets = {"n": records, "k": k, "data_sets": len(data), "sd": round(float(sizes.std()), 1)}
-                yield Row(table, method, sets, "mean_interval_size", float(sizes.mean()), paper, seconds)
+                yield BenchRow(table, method, sets, "mean_interval_size", float(sizes.mean()), paper, seconds)
 
 
-def _age_sizes(values: np.ndarray) -> Iterator[Row]:
+def _age_sizes(values: np.ndarray) -> Iterator[BenchRow]:
     for k, published in SIZES["3"].items():
         for method, paper in zip((*METHODS, "hist_nml"), (*published, None), strict=True):
             cut, seconds = _cut(values, k, method)
             size = round(values.size / len(cut), 1)
-            yield Row("3", method, {"n": values.size, "k": k}, "mean_interval_size", size, paper, seconds)
+            yield BenchRow("3", method, {"n": values.size, "k": k}, "mean_interval_size", size, paper, seconds)
 
 
-def million(progress: Progress, n: int = 1_000_000, k: int = 50) -> Iterator[Row]:
+def million(progress: Progress, n: int = 1_000_000, k: int = 50) -> Iterator[BenchRow]:
     """How long a million different values take (the fastest of three runs); beside it microagg1d (BSD, in
     `pip install 'oboro[bench]'`) where it is installed.
     """
@@ -178,12 +178,12 @@ def million(progress: Progress, n: int = 1_000_000, k: int = 50) -> Iterator[Row
         progress(f"a million values, {method}")
         cut, seconds = min((_cut(values, k, method) for _ in range(RUNS)), key=lambda run: run[1])
         error = {"squared_error": round(cut.squared_error, 6)} if method == "hansen" else {}
-        yield Row("a million values", method, about | error, "mean_interval_size", n / len(cut), None, seconds)
+        yield BenchRow("a million values", method, about | error, "mean_interval_size", n / len(cut), None, seconds)
     if find_spec("microagg1d") is not None:
         yield _peer(values, k)
 
 
-def _peer(values: np.ndarray, k: int) -> Row:
+def _peer(values: np.ndarray, k: int) -> BenchRow:
     """Optimal univariate microaggregation by the package microagg1d; `staggered` is its fastest optimal method."""
     import microagg1d
 
@@ -197,13 +197,15 @@ def _peer(values: np.ndarray, k: int) -> Row:
     means = np.bincount(labels, weights=values) / sizes
     error = round(float(((values - means[labels]) ** 2).sum()), 6)
     about = {"n": values.size, "k": k, "squared_error": error}
-    return Row("a million values", "microagg1d", about, "mean_interval_size", values.size / sizes.size, None, seconds)
+    return BenchRow(
+        "a million values", "microagg1d", about, "mean_interval_size", values.size / sizes.size, None, seconds
+    )
 
 
 # Losses --------------------------------------------------------------------------------------------------------------
 
 
-def _mixture_losses(quick: bool, progress: Progress) -> list[Row]:
+def _mixture_losses(quick: bool, progress: Progress) -> list[BenchRow]:
     made = []
     for table, records in RECORDS.items():
         if quick and table == "2":
@@ -220,7 +222,7 @@ def _mixture_losses(quick: bool, progress: Progress) -> list[Row]:
 
 def _losses(
     name: str, data: list[tuple[np.ndarray, Mixture | None]], levels: list[int], progress: Progress
-) -> list[Row]:
+) -> list[BenchRow]:
     """Means over the data sets of all losses, for every k, method and way to publish."""
     made = []
     for k, method, publish in product(levels, METHODS, PUBLISHES):
@@ -231,7 +233,7 @@ def _losses(
         about = {"data": name, "n": data[0][0].size, "k": k, "publish": publish, "data_sets": len(data)}
         for metric in found[0]:
             mean = float(np.mean([one[metric] for one in found]))
-            made.append(Row(FIGURES[publish], method, about, metric, mean, None, seconds))
+            made.append(BenchRow(FIGURES[publish], method, about, metric, mean, None, seconds))
     return made
 
 
@@ -260,7 +262,7 @@ def _way(original: np.ndarray, released: np.ndarray) -> float:
     return wasserstein(both, first, second)
 
 
-def _synthesis_against_means(made: list[Row]) -> list[Row]:
+def _synthesis_against_means(made: list[BenchRow]) -> list[BenchRow]:
     """What the paper says in words: how much of the loss of microaggregation synthesis has, over all k and methods."""
     said = {"mixtures": 0.1, "ages": 0.6}
     extra = []
@@ -278,7 +280,7 @@ def _synthesis_against_means(made: list[Row]) -> list[Row]:
                 ratio = float(np.mean(loss[publish]) / np.mean(loss["mean"]))
                 about: dict[str, Any] = {"data": name, "publish": publish}
                 extra.append(
-                    Row(
+                    BenchRow(
                         "Figure 3",
                         "all",
                         about,
@@ -290,7 +292,7 @@ def _synthesis_against_means(made: list[Row]) -> list[Row]:
     return extra
 
 
-def _line_over_uniform(draws: int) -> Row:
+def _line_over_uniform(draws: int) -> BenchRow:
     """What the line density saves where the truth is known: n = 1,000, k = 5, BIC."""
     rng = np.random.default_rng(SEED)
     true: dict[Publish, list[float]] = {"uniform": [], "linear": []}
@@ -301,8 +303,8 @@ def _line_over_uniform(draws: int) -> Row:
             true[shape].append(true_divergence(mixture, Density.of(cut.edges, cut.sizes, shape)))
     ratio = float(np.mean(true["linear"]) / np.mean(true["uniform"]))
     about = {"data": "mixtures", "n": 1000, "k": 5, "publish": "linear", "data_sets": len(true["linear"])}
-    return Row("Figure 3", "hist_bic", about, "kl_true_over_uniform", ratio, None, time.perf_counter() - start)
+    return BenchRow("Figure 3", "hist_bic", about, "kl_true_over_uniform", ratio, None, time.perf_counter() - start)
 
 
-def _is(row: Row, name: str, publish: str) -> bool:
+def _is(row: BenchRow, name: str, publish: str) -> bool:
     return bool(row.parameters.get("data") == name and row.parameters.get("publish") == publish)

@@ -15,7 +15,7 @@ import pyarrow.csv as pacsv
 from oboro.decide.lattice.objective import LossName, loss_of
 from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.search import SearchResult, search
-from oboro.papers.benchmark_rows import Row, data_folder
+from oboro.papers.benchmark_rows import BenchRow, data_folder
 from oboro.papers.exhaustive_lattice import best_losses
 from oboro.samples.purchases_table import FIRST_BIRTH, LAST_BIRTH, purchases_hierarchies
 from oboro.system.process import peak_megabytes
@@ -47,11 +47,11 @@ Columns = tuple[Column, ...]
 Hierarchies = tuple[Hierarchy, ...]
 
 
-def rows(*, quick: bool, progress: Callable[[str], None], full: bool = False) -> list[Row]:
+def rows(*, quick: bool, progress: Callable[[str], None], full: bool = False) -> list[BenchRow]:
     """All minimal nodes and the optimum from encoded columns; `full` adds 100 million rows."""
     hierarchies = _purchase_hierarchies()
     _solve(_purchases(WARM), hierarchies, 3, 0.1)  # compiles what is not compiled yet
-    found: list[Row] = []
+    found: list[BenchRow] = []
     folder = data_folder("arx-adult")
     if folder is not None:
         found += _adult(folder, quick, progress)
@@ -64,7 +64,7 @@ def rows(*, quick: bool, progress: Callable[[str], None], full: bool = False) ->
     return found
 
 
-def _purchase_rows(count: int, columns: Columns, hierarchies: Hierarchies) -> list[Row]:
+def _purchase_rows(count: int, columns: Columns, hierarchies: Hierarchies) -> list[BenchRow]:
     # All minimal nodes and the optimum, after a first turn that only warms up.
     best, seconds = min((_solve(columns, hierarchies, 3, 0.1, minimal=True) for _ in range(3)), key=itemgetter(1))
     assert best.best is not None
@@ -75,7 +75,9 @@ def _purchase_rows(count: int, columns: Columns, hierarchies: Hierarchies) -> li
         ("nodes looked at", best.evaluated, None),
         ("peak MB so far", peak_megabytes(), None),
     ]
-    return [Row("library", "k_anonymize", parameters, metric, ours, paper, seconds) for metric, ours, paper in figures]
+    return [
+        BenchRow("library", "k_anonymize", parameters, metric, ours, paper, seconds) for metric, ours, paper in figures
+    ]
 
 
 def _solve(
@@ -118,13 +120,13 @@ def _purchase_hierarchies() -> Hierarchies:
     return tuple(spec.build(name, column) for spec, name, column in zip(specs, names, columns, strict=True))
 
 
-def _adult(folder: Path, quick: bool, progress: Callable[[str], None]) -> Iterator[Row]:
+def _adult(folder: Path, quick: bool, progress: Callable[[str], None]) -> Iterator[BenchRow]:
     columns, hierarchies = _adult_table(folder)
     progress("adult: nine columns")
     for minimal, metric in ((False, "seconds to the optimum"), (True, "seconds to all minimal nodes")):
         _solve(columns, hierarchies, 5, 0.1, minimal=minimal)
         found, seconds = _solve(columns, hierarchies, 5, 0.1, minimal=minimal)
-        yield Row("adult", "k_anonymize", {"columns": 9, "k": 5, "suppress": 0.1}, metric, seconds, None, seconds)
+        yield BenchRow("adult", "k_anonymize", {"columns": 9, "k": 5, "suppress": 0.1}, metric, seconds, None, seconds)
     eight = columns[:8], hierarchies[:8]
     rows = len(columns[0])
     cells = [(k, share) for k in ((5,) if quick else (2, 5, 10)) for share in ARX]
@@ -136,9 +138,9 @@ def _adult(folder: Path, quick: bool, progress: Callable[[str], None]) -> Iterat
         assert found.best is not None
         parameters = {"columns": 8, "k": k, "suppress": share}
         arx = ARX[share] if k == 5 else None
-        yield Row("arx", "k_anonymize", parameters, "loss (arx)", found.best.loss, arx, seconds)
+        yield BenchRow("arx", "k_anonymize", parameters, "loss (arx)", found.best.loss, arx, seconds)
         if proof:
-            yield Row("arx", "every node", parameters, "loss (arx)", proof[limits[k, share]], arx)
+            yield BenchRow("arx", "every node", parameters, "loss (arx)", proof[limits[k, share]], arx)
 
 
 def _adult_table(folder: Path) -> tuple[Columns, Hierarchies]:
@@ -152,7 +154,7 @@ def _adult_table(folder: Path) -> tuple[Columns, Hierarchies]:
     return columns, tuple(s.build(n, c, folder) for s, n, c in zip(specs, ADULT, columns, strict=True))
 
 
-def _many_columns(count: int, progress: Callable[[str], None]) -> list[Row]:
+def _many_columns(count: int, progress: Callable[[str], None]) -> list[BenchRow]:
     """3^20 nodes, half of the time limit that a user would wait: a release and how far the best one can be."""
     progress(f"{MANY} columns")
     rng = np.random.default_rng(0)
@@ -164,4 +166,6 @@ def _many_columns(count: int, progress: Callable[[str], None]) -> list[Row]:
     assert found.best is not None
     parameters = {"columns": MANY, "n": count, "k": 5, "suppress": 0.1}
     figures = (("loss", found.best.loss), ("bound", found.bound), ("nodes looked at", float(found.evaluated)))
-    return [Row("many columns", "k_anonymize", parameters, metric, ours, None, seconds) for metric, ours in figures]
+    return [
+        BenchRow("many columns", "k_anonymize", parameters, metric, ours, None, seconds) for metric, ours in figures
+    ]

@@ -21,17 +21,16 @@ import pyarrow.csv as pacsv
 
 from oboro.decide.local.bic import cells
 from oboro.decide.local.mondrian import mondrian
-from oboro.decide.local.records import Attribute, Ordered, Records, Tree
+from oboro.decide.local.records import LocalAttribute, OrderedAttribute, Records, TreeAttribute
 from oboro.decide.local.top_down import top_down
 from oboro.decide.microaggregation.mdav import mdav, vmdav
 from oboro.decide.space import Space
 from oboro.errors import PromiseError
-from oboro.papers.benchmark_rows import Row, data_folder
+from oboro.papers.benchmark_rows import BenchRow, data_folder
 from oboro.papers.peers import peers
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
-from oboro.table.schema import Attribute as Described
-from oboro.table.schema import Schema
+from oboro.table.schema import Attribute, Schema
 from oboro.techniques.base import Technique, Work
 from oboro.techniques.k_anonymize import KAnonymize
 from oboro.techniques.local_recode import LocalRecode
@@ -45,9 +44,9 @@ BESIDE, BESIDE_QUICK = 3_000, 1_000  # records that public packages are given: t
 Progress = Callable[[str], None]
 
 
-def rows(quick: bool = False, progress: Progress = lambda stage: None) -> list[Row]:
+def rows(quick: bool = False, progress: Progress = lambda stage: None) -> list[BenchRow]:
     """All figures; `quick` takes one k and leaves the million rows out."""
-    found: list[Row] = []
+    found: list[BenchRow] = []
     folder = data_folder("arx-adult")
     if folder is not None:
         data, schema = _adult(folder)
@@ -65,7 +64,7 @@ def rows(quick: bool = False, progress: Progress = lambda stage: None) -> list[R
 # Side by side ---------------------------------------------------------------------------------------------------------
 
 
-def _side_by_side(data: Dataset, schema: Schema, sizes: list[int], progress: Progress) -> Iterator[Row]:
+def _side_by_side(data: Dataset, schema: Schema, sizes: list[int], progress: Progress) -> Iterator[BenchRow]:
     small = data.take(np.arange(500))
     for run in _methods(small, schema, 5).values():
         run()  # compiles
@@ -75,7 +74,7 @@ def _side_by_side(data: Dataset, schema: Schema, sizes: list[int], progress: Pro
 
 def _beside_packages(
     data: Dataset, schema: Schema, records: int, sizes: list[int], progress: Progress
-) -> Iterator[Row]:
+) -> Iterator[BenchRow]:
     """Ours and those of public packages on the same records, drawn at random, in the same run."""
     chosen = np.sort(np.random.default_rng(SEED).permutation(data.rows)[:records])
     some = Dataset({name: data[name].take(chosen).tidy() for name in QUASI}, chosen.size)
@@ -90,7 +89,7 @@ def _beside_packages(
 
 def _measured(
     table: str, data: Dataset, schema: Schema, k: int, methods: dict[str, Callable[[], Groups]], progress: Progress
-) -> Iterator[Row]:
+) -> Iterator[BenchRow]:
     attributes = _attributes(data, schema)
     for name, run in methods.items():
         progress(f"{table}, k = {k}: {name}")
@@ -99,7 +98,7 @@ def _measured(
         seconds = time.perf_counter() - start
         given = {"n": data.rows, "k": k, "attributes": len(QUASI)}
         for metric, value in _measures(attributes, groups).items():
-            yield Row(table, name, given, metric, value, seconds=seconds)
+            yield BenchRow(table, name, given, metric, value, seconds=seconds)
 
 
 def _adult(folder: Path) -> tuple[Dataset, Schema]:
@@ -107,14 +106,14 @@ def _adult(folder: Path) -> tuple[Dataset, Schema]:
     data = Dataset.from_arrow(pacsv.read_csv(folder / "adult.csv", parse_options=options)).select(QUASI)
     hierarchies = {name: {"csv": f"adult_hierarchy_{name}.csv"} for name in QUASI}
     described = {
-        name: Described.model_validate({"role": "quasi", "hierarchy": spec}) for name, spec in hierarchies.items()
+        name: Attribute.model_validate({"role": "quasi", "hierarchy": spec}) for name, spec in hierarchies.items()
     }
     return data, Schema(described, folder)
 
 
-def _attributes(data: Dataset, schema: Schema) -> list[Attribute]:
-    ages = Ordered.of(data["age"], "age")
-    return [ages, *(Tree.of(data[name], schema.hierarchy(name, data[name])) for name in QUASI[1:])]
+def _attributes(data: Dataset, schema: Schema) -> list[LocalAttribute]:
+    ages = OrderedAttribute.of(data["age"], "age")
+    return [ages, *(TreeAttribute.of(data[name], schema.hierarchy(name, data[name])) for name in QUASI[1:])]
 
 
 def _methods(data: Dataset, schema: Schema, k: int) -> dict[str, Callable[[], Groups]]:
@@ -147,10 +146,12 @@ def _grouped(released: Dataset) -> Groups:
     return Groups.of([released[name] for name in QUASI], released.rows)
 
 
-def _measures(attributes: list[Attribute], groups: Groups) -> dict[str, float]:
+def _measures(attributes: list[LocalAttribute], groups: Groups) -> dict[str, float]:
     share = groups.sizes / groups.sizes.sum()
     losses = [_loss(one, groups) @ share for one in attributes]
-    sets = [(_set_loss(one, groups) if isinstance(one, Tree) else _loss(one, groups)) @ share for one in attributes]
+    sets = [
+        (_set_loss(one, groups) if isinstance(one, TreeAttribute) else _loss(one, groups)) @ share for one in attributes
+    ]
     return {
         "ncp": float(np.mean(losses)),
         "ncp_sets": float(np.mean(sets)),
@@ -166,24 +167,24 @@ def _ends(codes: np.ndarray, groups: Groups) -> tuple[np.ndarray, np.ndarray]:
     return np.minimum.reduceat(codes[order], starts[:-1]), np.maximum.reduceat(codes[order], starts[:-1])
 
 
-def _loss(one: Attribute, groups: Groups) -> np.ndarray:
+def _loss(one: LocalAttribute, groups: Groups) -> np.ndarray:
     """What each group leaves open of one attribute."""
     low, high = _ends(one.codes, groups)
-    if isinstance(one, Ordered):
+    if isinstance(one, OrderedAttribute):
         mixed = (high == one.missing) & (low < high)
         places = np.append(one.places, np.zeros(one.width - one.places.size))
         return np.where(mixed, 1.0, np.where(low == high, 0.0, places[high] - places[low]))
     return np.asarray(one.losses[_levels(one, groups), low])
 
 
-def _set_loss(one: Tree, groups: Groups) -> np.ndarray:
+def _set_loss(one: TreeAttribute, groups: Groups) -> np.ndarray:
     """The part of all other categories that each group holds."""
     pairs = np.unique(groups.labels.astype(np.int64) * one.width + one.codes)
     distinct = np.bincount(pairs // one.width, minlength=len(groups))
     return np.asarray((distinct - 1) / max(1, one.width - 1))
 
 
-def _levels(one: Tree, groups: Groups) -> np.ndarray:
+def _levels(one: TreeAttribute, groups: Groups) -> np.ndarray:
     """The lowest level with one label for each group."""
     found = np.full(len(groups), len(one.table) - 1)
     for level in range(len(one.table) - 2, -1, -1):
@@ -192,7 +193,7 @@ def _levels(one: Tree, groups: Groups) -> np.ndarray:
     return found
 
 
-def kullback_leibler(attributes: list[Attribute], groups: Groups) -> float:
+def kullback_leibler(attributes: list[LocalAttribute], groups: Groups) -> float:
     """KL of the original tuples from the groups, each spread evenly over the tuples that it covers. O(tuples · groups)."""
     records = Records.of(attributes)
     members = [_covered(one, groups) for one in attributes]
@@ -209,11 +210,11 @@ def kullback_leibler(attributes: list[Attribute], groups: Groups) -> float:
     return float((share * np.log(share / released)).sum())
 
 
-def _covered(one: Attribute, groups: Groups) -> np.ndarray:
+def _covered(one: LocalAttribute, groups: Groups) -> np.ndarray:
     """For each group which codes of one attribute it may stand for."""
     low, high = _ends(one.codes, groups)
     every = np.arange(one.width)
-    if isinstance(one, Ordered):
+    if isinstance(one, OrderedAttribute):
         inside = (every >= low[:, None]) & (every <= high[:, None])
         return np.asarray(inside | ((high == one.missing) & (low < high))[:, None])
     level = _levels(one, groups)
@@ -223,11 +224,11 @@ def _covered(one: Attribute, groups: Groups) -> np.ndarray:
 # Densities ------------------------------------------------------------------------------------------------------------
 
 
-def _densities(folder: Path, sizes: list[int]) -> Iterator[Row]:
+def _densities(folder: Path, sizes: list[int]) -> Iterator[BenchRow]:
     """Cells learned on adult.data, their density judged on adult.test."""
     train, test = (_numbers(folder / name) for name in ("adult.data", "adult.test"))
     low, high = train.min(axis=0), train.max(axis=0)
-    attributes = [Ordered.of(Column.encode(pa.array(column))) for column in train.T]
+    attributes = [OrderedAttribute.of(Column.encode(pa.array(column))) for column in train.T]
     for halves in (False, True):
         cells(attributes, sizes[0], halves=halves)  # compiles
     for k in sizes:
@@ -238,8 +239,8 @@ def _densities(folder: Path, sizes: list[int]) -> Iterator[Row]:
             given = {"n": len(train), "k": k, "attributes": len(NUMERIC)}
             density = found.log_density((test - low) / (high - low)).mean() - np.log(high - low).sum()
             table = "density of " + ", ".join(NUMERIC)
-            yield Row(table, method, given, "mean_group_size", len(train) / len(found.groups), seconds=seconds)
-            yield Row(table, method, given, "held_out_log_likelihood", float(density), seconds=seconds)
+            yield BenchRow(table, method, given, "mean_group_size", len(train) / len(found.groups), seconds=seconds)
+            yield BenchRow(table, method, given, "held_out_log_likelihood", float(density), seconds=seconds)
 
 
 def _numbers(path: Path) -> np.ndarray:
@@ -250,7 +251,7 @@ def _numbers(path: Path) -> np.ndarray:
 # A million rows -------------------------------------------------------------------------------------------------------
 
 
-def _million(progress: Progress, n: int = 1_000_000, k: int = 5) -> Iterator[Row]:
+def _million(progress: Progress, n: int = 1_000_000, k: int = 5) -> Iterator[BenchRow]:
     rng = np.random.default_rng(SEED)
     columns = {
         "age": rng.integers(18, 90, n),
@@ -258,12 +259,12 @@ def _million(progress: Progress, n: int = 1_000_000, k: int = 5) -> Iterator[Row
         "income": np.round(rng.lognormal(10, 1, n), 2),
     }
     encoded = {name: Column.encode(pa.array(column)) for name, column in columns.items()}
-    records = Records.of([Ordered.of(column, name) for name, column in encoded.items()])
+    records = Records.of([OrderedAttribute.of(column, name) for name, column in encoded.items()])
     space = Space.of(encoded)
     runs: dict[str, Callable[[], Groups]] = {
         "mondrian": lambda: mondrian(records, k),
         "top_down": lambda: top_down(records, k),
-        "bic": lambda: cells([Ordered.of(column, name) for name, column in encoded.items()], k).groups,
+        "bic": lambda: cells([OrderedAttribute.of(column, name) for name, column in encoded.items()], k).groups,
         "mdav": lambda: mdav(space, k),
         "vmdav": lambda: vmdav(space, k),
     }
@@ -273,4 +274,4 @@ def _million(progress: Progress, n: int = 1_000_000, k: int = 5) -> Iterator[Row
         groups = run()
         given = {"n": n, "k": k, "attributes": 3}
         seconds = time.perf_counter() - start
-        yield Row("a million rows", name, given, "mean_group_size", n / len(groups), seconds=seconds)
+        yield BenchRow("a million rows", name, given, "mean_group_size", n / len(groups), seconds=seconds)

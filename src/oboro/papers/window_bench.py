@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from oboro.decide.neighbours import SearchPlan
-from oboro.decide.neighbours.kernels.live_set import occupancy
+from oboro.decide.neighbours.kernels.live_points import occupancy
 from oboro.decide.neighbours.search_plan import anchors_of
-from oboro.papers.benchmark_rows import Row
+from oboro.papers.benchmark_rows import BenchRow
 from oboro.stream import Window
-from oboro.stream.window.engine import Engine, Spec
-from oboro.stream.window.kernels.window_loop import DUE
+from oboro.stream.window.kernels.window_steps import DUE
+from oboro.stream.window.window_engine import EngineSpec, WindowEngine
 from oboro.verifier.window_check import verify_window
 
 __all__ = ["SPLITS", "flow", "pictures", "region_sizes", "rows", "uniform"]
@@ -89,7 +89,7 @@ LARGE_LOSSES = {
 }
 
 
-def rows(quick: bool = False, progress: Progress = lambda stage: None) -> list[Row]:
+def rows(quick: bool = False, progress: Progress = lambda stage: None) -> list[BenchRow]:
     """All figures, in about ten minutes; `quick` takes a tenth of the points of Table 1, k = 3, 2,000 heads, and of the larger
     window only what is compared with each other, `fdhq'` and `auto`.
     """
@@ -149,7 +149,7 @@ def _points(n: int) -> np.ndarray:
     return uniform(n, 32)
 
 
-def _table_1(n: int, progress: Progress) -> Iterator[Row]:
+def _table_1(n: int, progress: Progress) -> Iterator[BenchRow]:
     for method, paper in TABLE_1.items():
         progress(f"regions of {n:,} points, {method}")
         began = time.perf_counter()
@@ -157,16 +157,16 @@ def _table_1(n: int, progress: Progress) -> Iterator[Row]:
         given = {"n": n, "d": 32, "regions": 4096, "split": "50:50" if method == "fdh" else method}
         kind = "fdh" if method == "fdh" else "fdhq"
         compared = float(paper) if n == 1_000_000 else None
-        yield Row("1", kind, given, "largest_region", largest, compared, time.perf_counter() - began)
+        yield BenchRow("1", kind, given, "largest_region", largest, compared, time.perf_counter() - began)
         every = _draws(n, method).max(axis=1)
         for name, value in (("lowest", every.min()), ("median", np.median(every)), ("highest", every.max())):
-            yield Row("largest region over all draws of anchors", kind, given, name, float(value), compared)
+            yield BenchRow("largest region over all draws of anchors", kind, given, name, float(value), compared)
 
 
 # Tables 2 to 5 ------------------------------------------------------------------------------------------------------
 
 
-def _engine(method: str, window: int, d: int, k: int) -> Engine:
+def _engine(method: str, window: int, d: int, k: int) -> WindowEngine:
     each = 12 if window == 100_000 else 10
     plans: dict[str, Any] = {
         "fdh": ("fdh", {"anchors": each, "sets": SETS}),
@@ -177,7 +177,7 @@ def _engine(method: str, window: int, d: int, k: int) -> Engine:
     kind, options = plans.get(method, (method, {}))
     group = "grow" if method == "grow" else "paper"
     plan = SearchPlan.of(kind, window=window, **options)
-    return Engine(Spec(k=k, window=window, numbers=d, traits=0, plan=plan, cache=window, group=group))  # type: ignore[arg-type]
+    return WindowEngine(EngineSpec(k=k, window=window, numbers=d, traits=0, plan=plan, cache=window, group=group))  # type: ignore[arg-type]
 
 
 def _experiment(method: str, window: int, d: int, k: int, heads: int, seed: int = 0) -> tuple[float, float]:
@@ -207,7 +207,7 @@ def _side_by_side(
     paper_losses: Mapping[str, tuple[float, ...]],
     progress: Progress,
     methods: tuple[str, ...] = METHODS,
-) -> Iterator[Row]:
+) -> Iterator[BenchRow]:
     draws = DRAWS if window == 10_000 and heads == HEADS else 1
     given = {"W": window, "d": d, "k": k, "heads": heads, "draws": draws}
     for method in methods:
@@ -217,11 +217,11 @@ def _side_by_side(
         theirs = [
             each.get(method, (None,) * 3)[k - 3] if heads == HEADS else None for each in (paper_seconds, paper_losses)
         ]
-        yield Row(tables[0], method, given, "seconds", float(seconds), theirs[0], float(seconds))
-        yield Row(tables[1], method, given, "loss", float(loss), theirs[1], float(seconds))
+        yield BenchRow(tables[0], method, given, "seconds", float(seconds), theirs[0], float(seconds))
+        yield BenchRow(tables[1], method, given, "loss", float(loss), theirs[1], float(seconds))
 
 
-def _compared(found: list[Row]) -> Iterator[Row]:
+def _compared(found: list[BenchRow]) -> Iterator[BenchRow]:
     """How many times faster than `fdhq'` each exact search is, and its loss over that of `exhaustive`, in the same run."""
     for metric, other in (("seconds", "fdhq'"), ("loss", "exhaustive")):
         known = {(row.method, str(row.parameters)): row for row in found if row.metric == metric}
@@ -230,7 +230,7 @@ def _compared(found: list[Row]) -> Iterator[Row]:
             if method not in ("auto", "grow") or base is None or not base.ours or not row.ours:
                 continue
             faster = metric == "seconds"
-            yield Row(
+            yield BenchRow(
                 "exact searches compared",
                 method,
                 row.parameters,
@@ -242,7 +242,7 @@ def _compared(found: list[Row]) -> Iterator[Row]:
 # As users run it ----------------------------------------------------------------------------------------------------
 
 
-def _pauses(window: int, d: int, batch: int, count: int, progress: Progress) -> Iterator[Row]:
+def _pauses(window: int, d: int, batch: int, count: int, progress: Progress) -> Iterator[BenchRow]:
     """Record by record through a full window, as the problem is defined: how long each takes, and the loss per record.
 
     The longest pauses are those in which lists are made for the next `batch` heads, which bounds them; and once in a window
@@ -273,7 +273,7 @@ def _pauses(window: int, d: int, batch: int, count: int, progress: Progress) -> 
         ("loss", stream.stats()["loss"]),
         ("promise_holds", float(holds)),
     ):
-        yield Row("record by record", "grow", given, metric, float(value), None, seconds)
+        yield BenchRow("record by record", "grow", given, metric, float(value), None, seconds)
 
 
 def flow(people: int = 400, stops: int = 4, seed: int = 0) -> list[dict[str, Any]]:
@@ -295,8 +295,8 @@ def flow(people: int = 400, stops: int = 4, seed: int = 0) -> list[dict[str, Any
     return records
 
 
-def pictures(found: list[Row], folder: Path) -> list[Path]:
+def pictures(found: list[BenchRow], folder: Path) -> list[Path]:
     """Figures 4 to 6, time against loss, and trips before and after, as PNG."""
-    from oboro.papers.window_figures import draw
+    from oboro.papers.plots.window_figures import draw
 
     return draw(found, folder)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.attacks.column_comparison import compare_columns
+from oboro.attacks.comparison.column_comparison import compare_columns
 from oboro.errors import UsageError, listing
 from oboro.recipe.evidence import bound_hierarchies
 from oboro.table.dataset import Column, Dataset

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from oboro.attacks.row_pairing import correspond
+from oboro.attacks.comparison.row_pairing import correspond
 from oboro.errors import FileError, InputError, UsageError
 from oboro.recipe.comparable import comparable, explained
 from oboro.recipe.concealment_attacks import attacks, owners

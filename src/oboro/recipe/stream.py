@@ -9,7 +9,7 @@ from typing import Any
 from oboro.errors import ColumnError, RecipeError, UsageError, listing
 from oboro.recipe.recipe import Recipe
 from oboro.stream import DelayFree, Window
-from oboro.stream.runner.runner import Plan, Runner
+from oboro.stream.runner.runner import Runner, StreamPlan
 from oboro.table.dataset import Column
 from oboro.table.schema import Role, Schema
 from oboro.techniques import TECHNIQUES
@@ -147,7 +147,7 @@ def run_stream(
     ):
         _one_of(name, value, allowed)
     loaded = Recipe.load(recipe)
-    plan = Plan(
+    plan = StreamPlan(
         source=source,
         target=target,
         dead=dead_letters,

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
-__all__ = ["Anonymizer", "Record", "Taken"]
+__all__ = ["Anonymizer", "BlockResult", "Record"]
 
 Record = Mapping[str, Any]
 
 
 @dataclass
-class Taken:
+class BlockResult:
     """What came of a block of records."""
 
     released: list[dict[str, Any]] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Anonymizer(Protocol):
         """Equal for two anonymizers that would decide alike: a state goes on only under the settings it began with."""
         ...
 
-    def take(self, records: Sequence[Record], now: float, decisions: Sequence[int] | None = None) -> Taken:
+    def take(self, records: Sequence[Record], now: float, decisions: Sequence[int] | None = None) -> BlockResult:
         """Take a block, possibly empty; `decisions` are those of the first time, if it is repeated."""
         ...
 

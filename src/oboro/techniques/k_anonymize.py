@@ -28,7 +28,7 @@ from oboro.table.values import STAR
 from oboro.techniques.base import Outcome, Technique, Work
 from oboro.techniques.demands.chosen_levels import mixed, progress, runner_up, warning
 from oboro.techniques.demands.models_asked import Alpha, Closeness, Demand, Diversity, Presence
-from oboro.techniques.demands.population_table import Crowd, PopulationTable
+from oboro.techniques.demands.population_table import PopulationCodes, PopulationTable
 from oboro.text import Message, Words
 from oboro.verifier.models import KAnonymity, Model
 from oboro.verifier.population_models import DeltaPresence, KMap
@@ -137,17 +137,17 @@ class KAnonymize(Technique):
         data, schema = work.data, work.schema
         names, demands = schema.chosen(self.quasi, self.step), self._demands(schema)
         schema.require(data, [*names, *(sensitive for sensitive, _ in demands)], self.step)
-        crowd = None if self.population is None else Crowd.read(self.population, work, names)
-        columns = {name: data[name] for name in names} if crowd is None else crowd.columns
+        population = None if self.population is None else PopulationCodes.read(self.population, work, names)
+        columns = {name: data[name] for name in names} if population is None else population.columns
         hierarchies = {name: schema.hierarchy(name, columns[name]) for name in names}
         trees = {name: schema.hierarchy(name, data[name]) for name, demand in demands if demand.hierarchical}
         models = [demand.model(name, trees.get(name) if demand.hierarchical else None) for name, demand in demands]
-        models += self._limits(crowd, hierarchies)
+        models += self._limits(population, hierarchies)
         promise = Promise(self.step, tuple(names), (KAnonymity(k=self.k), *models))
         if data.rows == 0:
             return Outcome(data, schema, {"k": self.k, "records": 0}, (promise,))
         rules = tuple(demand.rule(name, data[name], trees.get(name)) for name, demand in demands)
-        problem = self._problem(columns, schema, hierarchies, rules, crowd)
+        problem = self._problem(columns, schema, hierarchies, rules, population)
         run = self._run_local if self.recoding == "local" else self._run_global
         return replace(run(work, problem, hierarchies), promises=(promise,))
 
@@ -188,13 +188,13 @@ class KAnonymize(Technique):
             raise UsageError(f"{self.step}: {listing(both)} is a quasi-identifier; a column is either known or secret")
         return demands
 
-    def _limits(self, crowd: Crowd | None, hierarchies: Mapping[str, Hierarchy]) -> list[Model]:
+    def _limits(self, population: PopulationCodes | None, hierarchies: Mapping[str, Hierarchy]) -> list[Model]:
         """What the verifier is to check beyond k and the sensitive columns."""
         models: list[Model] = []
         models += [] if self.maximum_risk is None else [MaximumRisk(risk=self.maximum_risk)]
         models += [] if self.average_risk is None else [AverageRisk(risk=self.average_risk)]
-        if crowd is not None:
-            everybody: dict[str, Any] = {"population": crowd.table, "hierarchies": hierarchies}
+        if population is not None:
+            everybody: dict[str, Any] = {"population": population.table, "hierarchies": hierarchies}
             models += [] if self.k_map is None else [KMap(k=self.k_map, **everybody)]
             if self.presence is not None:
                 models.append(DeltaPresence(low=self.presence.min, high=self.presence.max, **everybody))
@@ -218,7 +218,7 @@ class KAnonymize(Technique):
         schema: Schema,
         hierarchies: Mapping[str, Hierarchy],
         rules: tuple[Rule, ...],
-        crowd: Crowd | None,
+        population: PopulationCodes | None,
     ) -> Problem:
         held, steps = tuple(columns.values()), tuple(hierarchies.values())
         rows = len(held[0])
@@ -230,13 +230,13 @@ class KAnonymize(Technique):
             limit=int(np.floor(self.suppress * rows + 1e-9)),
             rules=rules,
             loss=loss_of(self.loss, held, steps, weights, self.k),
-            population=None if crowd is None else self._population(crowd),
+            population=None if population is None else self._population(population),
             most_classes=None if self.average_risk is None else self._most_classes(rows),
         )
 
-    def _population(self, crowd: Crowd) -> Population:
+    def _population(self, population: PopulationCodes) -> Population:
         presence = self.presence or Presence()
-        return Population(crowd.codes, self.k_map or 1, presence.min, presence.max)
+        return Population(population.codes, self.k_map or 1, presence.min, presence.max)
 
     def _most_classes(self, rows: int) -> int:
         """How many classes keep the average risk, with the verifier's own division."""

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from oboro.decide.concealment.design import Design
-from oboro.decide.concealment.methods import Method, Plan, refined
+from oboro.decide.concealment.methods import DesignSearch, Method, refined
 from oboro.decide.concealment.people import Objective, People
 from oboro.errors import PromiseError, UsageError, listing
 from oboro.table.dataset import Column, Dataset
@@ -145,7 +145,7 @@ class KConceal(Technique):
         categorical = frozenset(name for name in columns if self._is_category(name, columns[name], schema))
         weights = {name: known.weight for name, known in schema.attributes.items()} | self.weights
         people = People.of(columns, categorical=categorical, weights=weights, objective=self.objective)
-        design = Plan(self.k, self.method, self.draws).design(people, rng)
+        design = DesignSearch(self.k, self.method, self.draws).design(people, rng)
         if self.objective == "ncp" and self.k > 1:
             design = refined(people, design, self.effort, rng)
         even = People.of(columns, categorical=categorical, objective="ncp")

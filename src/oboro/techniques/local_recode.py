@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from oboro.decide.class_rules import Rule
 from oboro.decide.local.bic import bic
 from oboro.decide.local.mondrian import mondrian
-from oboro.decide.local.records import Attribute, Ordered, Records, Tree
+from oboro.decide.local.records import LocalAttribute, OrderedAttribute, Records, TreeAttribute
 from oboro.decide.local.top_down import top_down
 from oboro.decide.space import ranks
 from oboro.errors import PromiseError, UsageError, listing
@@ -133,7 +133,7 @@ class LocalRecode(Technique):
             )
         return demands
 
-    def _attribute(self, name: str, column: Column, schema: Schema) -> Attribute:
+    def _attribute(self, name: str, column: Column, schema: Schema) -> LocalAttribute:
         known = schema.attributes.get(name)
         weight = known.weight if known is not None else 1.0
         spec = known.hierarchy if known is not None else None
@@ -141,12 +141,14 @@ class LocalRecode(Technique):
             spec is not None and (spec.mask is not None or self.publish == "hierarchy")
         )
         if self.method == "bic" or (_is_number(column) and not by_label):
-            return Ordered.of(column, name, weight)
-        return Tree.of(column, schema.hierarchy(name, column), weight)
+            return OrderedAttribute.of(column, name, weight)
+        return TreeAttribute.of(column, schema.hierarchy(name, column), weight)
 
-    def _groups(self, attributes: Mapping[str, Attribute], rules: list[Rule]) -> Groups:
+    def _groups(self, attributes: Mapping[str, LocalAttribute], rules: list[Rule]) -> Groups:
         if self.method == "bic":
-            return bic([one for one in attributes.values() if isinstance(one, Ordered)], self._enough(attributes))
+            return bic(
+                [one for one in attributes.values() if isinstance(one, OrderedAttribute)], self._enough(attributes)
+            )
         records = Records.of(list(attributes.values()), rules)
         k = self._enough(attributes)
         if not records.keeps():
@@ -158,7 +160,7 @@ class LocalRecode(Technique):
             return top_down(records, k)
         return mondrian(records, k, relaxed=self.method == "relaxed_mondrian")
 
-    def _enough(self, attributes: Mapping[str, Attribute]) -> int:
+    def _enough(self, attributes: Mapping[str, LocalAttribute]) -> int:
         rows = next(iter(attributes.values())).codes.size
         if rows < self.k:
             raise PromiseError(
@@ -166,14 +168,14 @@ class LocalRecode(Technique):
             )
         return self.k
 
-    def _published(self, name: str, column: Column, attribute: Attribute, groups: Groups) -> Column:
-        if isinstance(attribute, Ordered):
+    def _published(self, name: str, column: Column, attribute: LocalAttribute, groups: Groups) -> Column:
+        if isinstance(attribute, OrderedAttribute):
             if self.publish == "mean":
                 return _mean(name, column, groups)
             return _range(column, attribute, groups)
         return _ancestor(column, attribute, groups, self.largest_set)
 
-    def _facts(self, attributes: Mapping[str, Attribute], groups: Groups) -> dict[str, Any]:
+    def _facts(self, attributes: Mapping[str, LocalAttribute], groups: Groups) -> dict[str, Any]:
         return {
             "method": self.method,
             "k": self.k,
@@ -220,7 +222,7 @@ def _mean(name: str, column: Column, groups: Groups) -> Column:
     return Column(written(shared, column, name), groups.labels).tidy()
 
 
-def _range(column: Column, attribute: Ordered, groups: Groups) -> Column:
+def _range(column: Column, attribute: OrderedAttribute, groups: Groups) -> Column:
     """`31–38`; `-5 to 3` and dates with a word, so that no dash reads as a sign; one value as itself."""
     low, high = _ends(attribute.codes, groups)
     if (low == high).all() and len(column.values) == attribute.width:
@@ -234,7 +236,7 @@ def _range(column: Column, attribute: Ordered, groups: Groups) -> Column:
     return Column(pc.if_else(pa.array(low == high), first, labels), groups.labels).tidy()
 
 
-def _ancestor(column: Column, attribute: Tree, groups: Groups, largest_set: int) -> Column:
+def _ancestor(column: Column, attribute: TreeAttribute, groups: Groups, largest_set: int) -> Column:
     """The label on the lowest level that has one for the whole group; for a value or `*`, a small set of values."""
     labels, level = pa.nulls(len(groups), pa.string()), 0
     open_ = np.ones(len(groups), dtype=bool)
@@ -253,7 +255,7 @@ def _ancestor(column: Column, attribute: Tree, groups: Groups, largest_set: int)
 
 
 def _sets(
-    attribute: Tree, groups: Groups, labels: pa.Array, open_: np.ndarray, most: int
+    attribute: TreeAttribute, groups: Groups, labels: pa.Array, open_: np.ndarray, most: int
 ) -> tuple[pa.Array, np.ndarray]:
     """`{A, B}` for the groups that hold few enough values, none of them missing or `*`."""
     pairs = np.unique(groups.labels.astype(np.int64) * attribute.width + attribute.codes)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from oboro.decide.concealment.heuristics import Stuck
+from oboro.decide.concealment.heuristics import NoMatchingLeft
 
 __all__ = ["clustered", "clusters"]
 
@@ -37,7 +37,7 @@ def clustered(
     while True:
         try:
             return _joined(heuristic, distances, clusters(distances, least), k)
-        except Stuck:
+        except NoMatchingLeft:
             if least >= len(distances) or least > k + larger:
                 raise
             least += 1

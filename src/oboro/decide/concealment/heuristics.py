@@ -13,12 +13,12 @@ import numpy as np
 from oboro.decide.concealment.kernels import tours
 from oboro.errors import UsageError
 
-__all__ = ["TOURS", "Stuck", "greedy", "lottery", "tsp"]
+__all__ = ["TOURS", "NoMatchingLeft", "greedy", "lottery", "tsp"]
 
 RESTARTS = 200
 
 
-class Stuck(UsageError):
+class NoMatchingLeft(UsageError):
     """A heuristic found no further matching among so few people."""
 
 
@@ -31,7 +31,7 @@ def greedy(distances: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarra
             if tours.nearest_free(distances, rng.permutation(len(distances)), barred, to):
                 break
         else:
-            raise Stuck(f"greedy met {RESTARTS} dead ends at matching {number + 1} of {k}; use method: exact")
+            raise NoMatchingLeft(f"greedy met {RESTARTS} dead ends at matching {number + 1} of {k}; use method: exact")
         _add(to, matchings, barred)
     return np.array(matchings)
 
@@ -43,7 +43,7 @@ def lottery(distances: np.ndarray, k: int, rng: np.random.Generator, draws: int)
     for number in range(1, k):
         to = np.empty(len(distances), dtype=np.int64)
         if not tours.draw(distances, barred, draws, state, to):
-            raise Stuck(f"lottery drew no matching {number + 1} of {k} among {len(distances)} people")
+            raise NoMatchingLeft(f"lottery drew no matching {number + 1} of {k} among {len(distances)} people")
         _add(to, matchings, barred)
     return np.array(matchings)
 
@@ -57,7 +57,7 @@ def tsp(distances: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
         if len(matchings) < k:
             back = np.argsort(to)
             if barred[np.arange(back.size), back].any():
-                raise Stuck(f"a tour through {len(distances)} people has no other way round")
+                raise NoMatchingLeft(f"a tour through {len(distances)} people has no other way round")
             _add(back, matchings, barred)
             barred |= barred.T
     return np.array(matchings)
@@ -87,7 +87,7 @@ def _shortest(distances: np.ndarray, barred: np.ndarray, rng: np.random.Generato
         if cost < least:
             best, least = order, cost
     if best is None:
-        raise Stuck(f"no tour through {len(distances)} people is left")
+        raise NoMatchingLeft(f"no tour through {len(distances)} people is left")
     to = np.empty(best.size, dtype=np.int64)
     to[best] = np.roll(best, -1)
     return to

@@ -14,7 +14,7 @@ from oboro.decide.concealment.exact import exact
 from oboro.decide.concealment.heuristics import greedy, lottery, tsp
 from oboro.decide.concealment.people import People
 
-__all__ = ["METHODS", "Method", "Plan", "refined"]
+__all__ = ["METHODS", "DesignSearch", "Method", "refined"]
 
 Method = Literal["exact", "greedy", "greedy+clusters", "lottery", "lottery+clusters", "tsp", "tsp+clusters"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -23,7 +23,7 @@ EFFORT, MOVES = 30_000, 300_000_000  # exchanges per person and in all, where no
 
 
 @dataclass(frozen=True)
-class Plan:
+class DesignSearch:
     """How to look for a design."""
 
     k: int

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from oboro.decide.local.kernels import density_cut as kernels
-from oboro.decide.local.records import Ordered, Records
+from oboro.decide.local.records import OrderedAttribute, Records
 from oboro.errors import InputError
 from oboro.table.dataset import Column
 from oboro.table.groups import Groups
@@ -49,7 +49,7 @@ class Cells:
         return found
 
 
-def bic(attributes: Sequence[Ordered], k: int) -> Groups:
+def bic(attributes: Sequence[OrderedAttribute], k: int) -> Groups:
     """Group all records, k or more each, by the cells of the histogram that BIC prefers.
 
     Starting from the box of all records, each cell is cut where the likelihood grows most, along any attribute, midway
@@ -60,7 +60,9 @@ def bic(attributes: Sequence[Ordered], k: int) -> Groups:
     return cells(attributes, k).groups
 
 
-def cells(attributes: Sequence[Ordered], k: int, *, penalty: float | None = None, halves: bool = False) -> Cells:
+def cells(
+    attributes: Sequence[OrderedAttribute], k: int, *, penalty: float | None = None, halves: bool = False
+) -> Cells:
     """The cells themselves. `penalty` for each cell instead of ½ log n; `halves` cuts at medians (Mondrian) instead."""
     records = Records.of(attributes)
     n = records.count
@@ -76,7 +78,8 @@ def cells(attributes: Sequence[Ordered], k: int, *, penalty: float | None = None
     price = np.log(n) / 2 if penalty is None else penalty
     places = np.concatenate(lines)
     tree = (starts, stops, low, high)
-    found = kernels.grow(records.codes, records.loads, places, offset, k, price, PATIENCE, halves, items, *tree)
+    placed = kernels.PlacedRecords(records.codes, records.loads, places, offset)
+    found = kernels.grow(placed, k, price, PATIENCE, halves, items, *tree)
     label = np.empty(records.loads.size, dtype=np.uint32)
     order = np.argsort(starts[:found])
     label[items] = np.repeat(order, (stops[:found] - starts[:found])[order])
@@ -87,7 +90,7 @@ def cells(attributes: Sequence[Ordered], k: int, *, penalty: float | None = None
     return Cells(groups, low[labels[first]], high[labels[first]])
 
 
-def _line(attribute: Ordered) -> np.ndarray:
+def _line(attribute: OrderedAttribute) -> np.ndarray:
     """The places of all ranks; a missing number lies one mean step above the largest."""
     places = attribute.places
     if attribute.missing < 0:

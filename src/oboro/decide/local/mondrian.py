@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from oboro.decide.local.kernels import division
+from oboro.decide.local.kernels import group_division
 from oboro.decide.local.records import Records, divide
 from oboro.table.groups import Groups
 
@@ -26,5 +26,5 @@ def mondrian(records: Records, k: int, *, relaxed: bool = False) -> Groups:
     The groups do not depend on the order of the rows; only which of two like rows goes where does (relaxed).
     Cost O(n · attributes · depth), depth log₂(n / k).
     """
-    method = division.RELAXED if relaxed else division.STRICT
+    method = group_division.RELAXED if relaxed else group_division.STRICT
     return divide(records, np.arange(records.loads.size), method, k)

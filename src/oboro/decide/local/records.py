@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from oboro.decide.class_rules import Rule
 from oboro.decide.lattice.kernels.node_classes import T_TREE
-from oboro.decide.local.kernels import closures as kernels
-from oboro.decide.local.kernels import division
+from oboro.decide.local.kernels import group_closures as kernels
+from oboro.decide.local.kernels import group_division
 from oboro.decide.space import ranks
 from oboro.errors import ColumnError, InputError
 from oboro.table.dataset import Column
@@ -25,14 +25,14 @@ from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.hierarchy.levels import text_array
 
-__all__ = ["Attribute", "Ordered", "Records", "Tree", "divide"]
+__all__ = ["LocalAttribute", "OrderedAttribute", "Records", "TreeAttribute", "divide"]
 
 PARALLEL = 100_000  # records; below, threads cost more than they save
 KEYS = 1 << 62
 
 
 @dataclass(frozen=True, eq=False)
-class Ordered:
+class OrderedAttribute:
     """An attribute with a place on a line: `codes` are ranks, `places` where the ranks lie (0 to `weight`).
 
     Missing numbers have one rank of their own, the last (`missing`; −1: there are none), and no place.
@@ -46,7 +46,7 @@ class Ordered:
     """What each rank looks like, missing as null."""
 
     @staticmethod
-    def of(column: Column, name: str = "column", weight: float = 1.0) -> Ordered:
+    def of(column: Column, name: str = "column", weight: float = 1.0) -> OrderedAttribute:
         """Numbers or dates, by size. O(rows + distinct values · log)."""
         numbers = column.numbers(name)
         if np.isinf(numbers).any():
@@ -56,7 +56,7 @@ class Ordered:
         table[~np.isnan(numbers)] = rank
         places = _unit(distinct) * weight
         missing = distinct.size if np.isnan(numbers).any() else -1
-        return Ordered(table[column.codes], places, missing, weight, _texts(column, table, missing))
+        return OrderedAttribute(table[column.codes], places, missing, weight, _texts(column, table, missing))
 
     @property
     def width(self) -> int:
@@ -93,7 +93,7 @@ def _texts(column: Column, table: np.ndarray, missing: int) -> pa.Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class TreeAttribute:
     """An attribute with levels: `table[level, code]` is the label on that level, `losses[level, code]` what it leaves
     open, times the weight. The last level has one label for all.
     """
@@ -106,7 +106,7 @@ class Tree:
     """What each label looks like, level by level; the last may be the `*` that the hierarchy itself lacks."""
 
     @staticmethod
-    def of(column: Column, hierarchy: Hierarchy, weight: float = 1.0) -> Tree:
+    def of(column: Column, hierarchy: Hierarchy, weight: float = 1.0) -> TreeAttribute:
         """Categories with a hierarchy bound to the column. Codes and labels are numbered in the order of their texts."""
         order = ranks(column)
         codes_at = np.argsort(order)
@@ -120,15 +120,17 @@ class Tree:
             tables.append(np.zeros(order.size, dtype=np.int32))
             losses.append(np.full(order.size, weight))
             labels.append(pa.array(["*"]))
-        return Tree(order[column.codes].astype(np.int64), np.stack(tables), np.stack(losses), weight, tuple(labels))
+        return TreeAttribute(
+            order[column.codes].astype(np.int64), np.stack(tables), np.stack(losses), weight, tuple(labels)
+        )
 
     @staticmethod
-    def plain(codes: np.ndarray, width: int, *, weight: float = 1.0) -> Tree:
+    def plain(codes: np.ndarray, width: int, *, weight: float = 1.0) -> TreeAttribute:
         """Codes 0 … width − 1 that are kept or given up."""
         table = np.stack([np.arange(width, dtype=np.int32), np.zeros(width, dtype=np.int32)])
         losses = np.stack([np.zeros(width), np.full(width, weight)])
         labels = (pa.array([str(code) for code in range(width)]), pa.array(["*"]))
-        return Tree(codes, table, losses, weight, labels)
+        return TreeAttribute(codes, table, losses, weight, labels)
 
     @property
     def width(self) -> int:
@@ -140,7 +142,7 @@ class Tree:
         return self.table.ravel(), self.losses.ravel()
 
 
-Attribute = Ordered | Tree
+LocalAttribute = OrderedAttribute | TreeAttribute
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,11 +152,11 @@ class Records:
     codes: np.ndarray
     loads: np.ndarray
     rows: np.ndarray
-    shape: kernels.Shape
-    rules: kernels.Rules
+    shape: kernels.AttributeTables
+    rules: kernels.SensitiveRules
 
     @staticmethod
-    def of(attributes: Sequence[Attribute], rules: Sequence[Rule] = (), rows: int = 0) -> Records:
+    def of(attributes: Sequence[LocalAttribute], rules: Sequence[Rule] = (), rows: int = 0) -> Records:
         """Rows that agree on every attribute and every secret become one item. O(rows · log(rows))."""
         rows = attributes[0].codes.size if attributes else rows
         columns = [attribute.codes for attribute in attributes]
@@ -166,7 +168,7 @@ class Records:
         return Records(codes, loads, np.argsort(keys, kind="stable"), _shape(attributes), _rules(rules, first))
 
     @staticmethod
-    def each(attributes: Sequence[Attribute], rules: Sequence[Rule] = ()) -> Records:
+    def each(attributes: Sequence[LocalAttribute], rules: Sequence[Rule] = ()) -> Records:
         """Every row an item of its own, in the order of the rows. O(rows)."""
         codes = np.ascontiguousarray(np.stack([attribute.codes for attribute in attributes], axis=1).astype(np.int32))
         rows = np.arange(codes.shape[0])
@@ -176,6 +178,10 @@ class Records:
     def count(self) -> int:
         """How many records there are, alike ones included."""
         return int(self.rows.size)
+
+    def problem(self, k: int) -> kernels.LocalProblem:
+        """How the kernels take them, with what each group must keep."""
+        return kernels.LocalProblem(self.codes, self.shape, self.rules, k)
 
     def keeps(self) -> bool:
         """Whether the whole table keeps every rule."""
@@ -203,28 +209,30 @@ def _keys(columns: Sequence[tuple[np.ndarray, int]], rows: int) -> np.ndarray:
     return keys
 
 
-def _shape(attributes: Sequence[Attribute]) -> kernels.Shape:
+def _shape(attributes: Sequence[LocalAttribute]) -> kernels.AttributeTables:
     flat = [attribute.flat() for attribute in attributes]
     lengths = np.array([values.size for _, values in flat], dtype=np.int64)
-    return kernels.Shape(
-        ordered=np.array([isinstance(one, Ordered) for one in attributes]),
+    return kernels.AttributeTables(
+        ordered=np.array([isinstance(one, OrderedAttribute) for one in attributes]),
         offset=np.cumsum(lengths) - lengths,
         width=np.array([one.width for one in attributes], dtype=np.int64),
-        missing=np.array([one.missing if isinstance(one, Ordered) else -1 for one in attributes], dtype=np.int64),
+        missing=np.array(
+            [one.missing if isinstance(one, OrderedAttribute) else -1 for one in attributes], dtype=np.int64
+        ),
         weight=np.array([one.weight for one in attributes], dtype=np.float64),
         table=np.concatenate([table for table, _ in flat]),
         value=np.concatenate([values for _, values in flat]),
     )
 
 
-def _rules(rules: Sequence[Rule], first: np.ndarray) -> kernels.Rules:
+def _rules(rules: Sequence[Rule], first: np.ndarray) -> kernels.SensitiveRules:
     widths = np.array([rule.whole.size for rule in rules], dtype=np.int64)
     # Only the distance by a tree has a height: the others look at the values alone.
     trees = [rule.tree if rule.kind == T_TREE else rule.tree[:1] for rule in rules]
     sizes = np.array([tree.size for tree in trees], dtype=np.int64)
     secrets = [rule.codes[first].astype(np.int32) for rule in rules]
     nothing = [np.zeros(0, dtype=np.int64)]
-    return kernels.Rules(
+    return kernels.SensitiveRules(
         secrets=np.stack(secrets) if rules else np.zeros((0, first.size), dtype=np.int32),
         kind=np.array([rule.kind for rule in rules], dtype=np.int64),
         least=np.array([rule.count for rule in rules], dtype=np.int64),
@@ -239,7 +247,7 @@ def _rules(rules: Sequence[Rule], first: np.ndarray) -> kernels.Rules:
 
 
 def divide(records: Records, items: np.ndarray, method: int, k: int) -> Groups:
-    """Split all records by one method (of `kernels.arena`), the items taken in the given order.
+    """Split all records by one method (of `kernels.group_division`), the items taken in the given order.
 
     Large tables are split a few times first; then the parts go on side by side on all cores. The groups are the same.
     """
@@ -263,15 +271,17 @@ class _Part:
 
 def _divide(records: Records, part: _Part, method: int, k: int, grain: int) -> list[_Part]:
     most = int(part.loads.sum()) // k + 1
-    out = np.empty(part.items.size + most, dtype=part.items.dtype)
-    loads, ends = np.empty(out.size, dtype=np.int64), np.empty(most, dtype=np.int64)
-    shape, rules = records.shape, records.rules
-    found = division.divide(method, records.codes, shape, rules, k, grain, part.items, part.loads, out, loads, ends)
-    starts = np.append(0, ends[: found - 1])
+    room = part.items.size + most
+    out = group_division.DividedGroups(
+        np.empty(room, dtype=part.items.dtype), np.empty(room, dtype=np.int64), np.empty(most, dtype=np.int64)
+    )
+    found = group_division.divide(method, records.problem(k), grain, part.items, part.loads, out)
+    ends = out.ends[:found]
     if grain:
-        return [_Part(out[a:b].copy(), loads[a:b].copy()) for a, b in zip(starts, ends[:found], strict=True)]
+        starts = np.append(0, ends[:-1])
+        return [_Part(out.items[a:b].copy(), out.loads[a:b].copy()) for a, b in zip(starts, ends, strict=True)]
     # One part with all groups and where they end, so that a million groups are not a million objects.
-    return [_Grouped(out[: ends[found - 1]], loads[: ends[found - 1]], ends[:found])]
+    return [_Grouped(out.items[: ends[-1]], out.loads[: ends[-1]], ends)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,5 +299,5 @@ def _groups(records: Records, parts: Sequence[_Part]) -> Groups:
     loads = np.concatenate([part.loads for part in grouped])
     labels = np.empty(records.count, dtype=np.uint32)
     firsts = np.cumsum(records.loads) - records.loads
-    division.deal(firsts, records.rows, items, loads, ends, labels)
+    group_division.deal(firsts, records.rows, items, loads, ends, labels)
     return Groups.of([Column(pa.nulls(len(ends)), labels)], records.count)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from oboro.decide.local.kernels import division
-from oboro.decide.local.kernels import top_down_published as kernels
+from oboro.decide.local.kernels import group_division
+from oboro.decide.local.kernels import published_top_down as kernels
 from oboro.decide.local.records import Records, divide
 from oboro.table.dataset import Column
 from oboro.table.groups import Groups
@@ -34,7 +34,7 @@ def top_down(records: Records, k: int) -> Groups:
     """
     count = records.loads.size
     scattered = np.argsort(np.arange(count, dtype=np.uint64) * GOLDEN, kind="stable")
-    return divide(records, scattered, division.TOP_DOWN, k)
+    return divide(records, scattered, group_division.TOP_DOWN, k)
 
 
 def published(records: Records, k: int, seed: int = 0) -> Groups:
@@ -47,7 +47,7 @@ def published(records: Records, k: int, seed: int = 0) -> Groups:
     records.require(k)
     labels = np.empty(records.count, dtype=np.uint32)
     state = np.array([seed], dtype=np.uint64)
-    found = kernels.divide(records.codes, records.shape, records.rules, k, state, labels)
+    found = kernels.divide(records.problem(k), state, labels)
     return Groups.of([Column(pa.nulls(found), labels)], records.count)
 
 

@@ -11,8 +11,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from oboro.decide.microaggregation.kernels import box_tree, exhaustive_scan
-from oboro.decide.microaggregation.kernels import farthest_first as kernels
+from oboro.decide.microaggregation.kernels import exhaustive_scan, record_tree
+from oboro.decide.microaggregation.kernels import tree_mdav as kernels
 from oboro.decide.space import Space
 from oboro.errors import InputError
 from oboro.kernels import grouping
@@ -101,16 +101,16 @@ def _by_tree(space: Space, k: int) -> Groups:
     return _numbered(order, labels, kernels.mdav(tree, centre, shell, k, labels))
 
 
-def _tree(space: Space) -> tuple[np.ndarray, box_tree.Tree, kernels.Centre]:
+def _tree(space: Space) -> tuple[np.ndarray, record_tree.BoxTree, kernels.Centre]:
     """The records in their order, a tree of them (ids are places in that order), and what their centre is made of."""
     order = space.order()
     points = np.ascontiguousarray(space.points[:, order].T)
     categories = np.ascontiguousarray(space.categories[:, order].T).astype(np.int64)
-    n, levels = len(order), max(0, int(np.ceil(np.log2(max(1, len(order)) / box_tree.LEAF))))
+    n, levels = len(order), max(0, int(np.ceil(np.log2(max(1, len(order)) / record_tree.LEAF))))
     ids = np.arange(n)
-    box_tree.build(points, categories, levels, ids)
+    record_tree.build(points, categories, levels, ids)
     nodes, boxes = 2 << levels, (2 << levels, points.shape[1])
-    tree = box_tree.Tree(
+    tree = record_tree.BoxTree(
         points=points[ids],
         categories=categories[ids],
         gaps=space.gaps,
@@ -126,7 +126,7 @@ def _tree(space: Space) -> tuple[np.ndarray, box_tree.Tree, kernels.Centre]:
         stack=np.empty(2 * levels + 4, dtype=np.int64),
         bounds=np.empty(2 * levels + 4),
     )
-    box_tree.fill(tree)
+    record_tree.fill(tree)
     counts = [np.bincount(codes) for codes in categories.T]
     offset = np.cumsum([0, *(count.size for count in counts)])
     occurrences = np.concatenate([*counts, np.zeros(0, dtype=np.int64)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oboro.decide.neighbours.live_index import Nearest
+from oboro.decide.neighbours.live_index import LiveIndex
 from oboro.decide.neighbours.search_plan import SearchPlan
 
-__all__ = ["Nearest", "SearchPlan"]
+__all__ = ["LiveIndex", "SearchPlan"]

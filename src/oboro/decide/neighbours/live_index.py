@@ -7,23 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from oboro.decide.neighbours.kernels.live_set import Live, Metric, put, take_out
-from oboro.decide.neighbours.kernels.lookup import Lists, by_list, by_region, everywhere
-from oboro.decide.neighbours.search_plan import Kind, SearchPlan, anchors_of, empty, nobody
+from oboro.decide.neighbours.kernels.live_points import LivePoints, Metric, put, take_out
+from oboro.decide.neighbours.kernels.nearest_search import CandidateLists, by_list, by_region, everywhere
+from oboro.decide.neighbours.search_plan import Kind, SearchPlan, anchors_of, empty, no_neighbours
 from oboro.decide.neighbours.shortlists import shortlists
 from oboro.errors import UsageError
 
-__all__ = ["Nearest"]
+__all__ = ["LiveIndex"]
 
 
-class Nearest:
+class LiveIndex:
     """Points with numbers, found by their distance; at most `room` at a time.
 
     `sample` is what anchors and radii are learned from (`fdh`, `fdhq`). Given: finite numbers. Promises: `exhaustive` and `auto`
     return the nearest, equal ones by age; the others the nearest of the record's own region in each set, or of more regions
     where those hold fewer than `least`. Checked by: tests/decide/test_neighbours.py, against plain loops.
 
-    >>> index = Nearest([[0.0], [5.0], [6.0]], "exhaustive", room=4)
+    >>> index = LiveIndex([[0.0], [5.0], [6.0]], "exhaustive", room=4)
     >>> first, second, third = index.add([[0.0], [5.0], [6.0]])
     >>> index.query([5.4], 2)
     [(1, 0.1600...), (2, 0.359...)]
@@ -87,11 +87,11 @@ class Nearest:
         lists = None
         if self.plan.kind == "auto":
             (found,) = shortlists([(self.live, 2 * count)], rows, asking.at.traits, self.metric)
-            lists = Lists(np.arange(len(rows)), *found, np.array([self._added]))
+            lists = CandidateLists(np.arange(len(rows)), *found, np.array([self._added]))
         return [self._one(asking, i, count, lists) for i in range(len(rows))]
 
-    def _one(self, asking: Live, i: int, count: int, lists: Lists | None) -> list[tuple[int, float]]:
-        best = nobody(count)
+    def _one(self, asking: LivePoints, i: int, count: int, lists: CandidateLists | None) -> list[tuple[int, float]]:
+        best = no_neighbours(count)
         live, metric = self.live, self.metric
         self._queries += 1
         if self.plan.sets:

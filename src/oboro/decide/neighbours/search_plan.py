@@ -9,11 +9,11 @@ from typing import Literal
 
 import numpy as np
 
-from oboro.decide.neighbours.kernels.live_set import Anchors, Live, Places
-from oboro.decide.neighbours.kernels.lookup import Found
+from oboro.decide.neighbours.kernels.live_points import Anchors, LivePoints, PointRows
+from oboro.decide.neighbours.kernels.nearest_search import Neighbours
 from oboro.errors import UsageError
 
-__all__ = ["Kind", "SearchPlan", "anchors_of", "empty", "no_anchors", "nobody", "places"]
+__all__ = ["Kind", "SearchPlan", "anchors_of", "empty", "no_anchors", "no_neighbours", "places"]
 
 Kind = Literal["auto", "exhaustive", "fdh", "fdhq"]
 # Points among which anchors are spread out. The paper does not say how many; the fewer, the less the anchors are spread. Largest
@@ -139,10 +139,10 @@ def _radii(points: np.ndarray, norms: np.ndarray, anchors: np.ndarray, cuts: np.
     return radii
 
 
-def empty(slots: int, width: int, traits: int, plan: SearchPlan) -> Live:
+def empty(slots: int, width: int, traits: int, plan: SearchPlan) -> LivePoints:
     """Room for records; nobody there. About (40 + 9d + 4c) bytes a slot, and 12 s for regions or 4d + 20 for `auto`."""
     rows = slots if plan.kind == "auto" else 0
-    return Live(
+    return LivePoints(
         at=places(slots, width, traits),
         alive=np.zeros(slots, dtype=np.uint8),
         number=np.full(slots, -1, dtype=np.int64),
@@ -160,9 +160,9 @@ def empty(slots: int, width: int, traits: int, plan: SearchPlan) -> Live:
     )
 
 
-def places(slots: int, width: int, traits: int) -> Places:
+def places(slots: int, width: int, traits: int) -> PointRows:
     """Room for points and categories."""
-    return Places(
+    return PointRows(
         np.zeros((slots, width)),
         np.zeros((slots, traits), dtype=np.int32),
         np.zeros((slots, width), dtype=np.uint8),
@@ -170,6 +170,6 @@ def places(slots: int, width: int, traits: int) -> Places:
     )
 
 
-def nobody(most: int) -> Found:
+def no_neighbours(most: int) -> Neighbours:
     """Room for so many neighbours."""
-    return Found(np.empty(most, dtype=np.int64), np.empty(most), np.zeros(2, dtype=np.int64))
+    return Neighbours(np.empty(most, dtype=np.int64), np.empty(most), np.zeros(2, dtype=np.int64))

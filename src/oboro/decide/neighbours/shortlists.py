@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-from oboro.decide.neighbours.kernels.live_set import Live, Metric
-from oboro.decide.neighbours.kernels.lookup import ranked, shortlist
+from oboro.decide.neighbours.kernels.live_points import LivePoints, Metric
+from oboro.decide.neighbours.kernels.nearest_search import ranked, shortlist
 from oboro.system.process import cores, in_every_child
 
 __all__ = ["shortlists"]
@@ -32,7 +32,7 @@ SMALL = (
 )
 
 
-class Lists(NamedTuple):
+class Shortlists(NamedTuple):
     """For each head its nearest candidates, sorted."""
 
     slots: np.ndarray  # [head, candidate], −1 where there are fewer
@@ -41,15 +41,15 @@ class Lists(NamedTuple):
 
 
 def shortlists(
-    lives: Sequence[tuple[Live, int]], points: np.ndarray, traits: np.ndarray, metric: Metric
-) -> list[Lists]:
+    lives: Sequence[tuple[LivePoints, int]], points: np.ndarray, traits: np.ndarray, metric: Metric
+) -> list[Shortlists]:
     """For each set of records (and how many are wanted of it) the lists of all heads.
 
     O(heads · records · d) multiplications on all cores; memory heads · 4096 single numbers.
     """
     heads, width = points.shape
     found = [
-        Lists(np.empty((heads, 2 * wanted), dtype=np.int64), np.empty((heads, 2 * wanted)), np.empty(heads))
+        Shortlists(np.empty((heads, 2 * wanted), dtype=np.int64), np.empty((heads, 2 * wanted)), np.empty(heads))
         for _, wanted in lives
     ]
 
@@ -57,7 +57,7 @@ def shortlists(
         scores = _scores((part.stop - part.start) * TILE)
         with np.errstate(all="ignore"):  # whoever is too far for single precision is not in a list; the bound says so
             for (live, _), lists in zip(lives, found, strict=True):
-                _collect(live, points[part], traits[part], metric, scores, Lists(*(each[part] for each in lists)))
+                _collect(live, points[part], traits[part], metric, scores, Shortlists(*(each[part] for each in lists)))
 
     _shared(some, heads, heads * sum(int(live.rows[0]) for live, _ in lives) * width)
     return found
@@ -79,7 +79,7 @@ def _scores(size: int) -> np.ndarray:
 
 
 def _collect(
-    live: Live, points: np.ndarray, traits: np.ndarray, metric: Metric, scores: np.ndarray, out: Lists
+    live: LivePoints, points: np.ndarray, traits: np.ndarray, metric: Metric, scores: np.ndarray, out: Shortlists
 ) -> None:
     heads, width = points.shape
     moved, rows = points - live.shift, live.wide[: live.rows[0]]

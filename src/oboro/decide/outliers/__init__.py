@@ -1,6 +1,6 @@
 """Records that stand out: by one value, by a rare one, among all columns, or by few attributes that already single them out."""
 
-from oboro.decide.outliers.detector import Found, Method, Outliers
+from oboro.decide.outliers.detector import Method, Outliers, OutlierScores
 from oboro.table.special_uniques import SpecialUniques, special_uniques
 
-__all__ = ["Found", "Method", "Outliers", "SpecialUniques", "special_uniques"]
+__all__ = ["Method", "OutlierScores", "Outliers", "SpecialUniques", "special_uniques"]

@@ -20,7 +20,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.special_uniques import special_uniques
 from oboro.text import Message
 
-__all__ = ["Found", "Method", "Outliers"]
+__all__ = ["Method", "OutlierScores", "Outliers"]
 
 Method = Literal["robust_z", "iqr", "rare", "isolation", "lof", "special"]
 
@@ -36,7 +36,7 @@ DEFAULTS: dict[str, dict[str, float | None]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class OutlierScores:
     """What was found: the records, how much each stands out, and by what."""
 
     rows: np.ndarray
@@ -120,7 +120,7 @@ class Outliers(BaseModel):
         """One boolean per record: it stands out. Only isolation draws random numbers."""
         return self.examine(data, rng).rows
 
-    def examine(self, data: Dataset, rng: np.random.Generator | None = None) -> Found:
+    def examine(self, data: Dataset, rng: np.random.Generator | None = None) -> OutlierScores:
         """The records that stand out, how much, and by which attributes."""
         names = self._names(data)
         if self.method == "special":
@@ -200,7 +200,7 @@ class Outliers(BaseModel):
             raise UsageError(f"the method {self.method} gives no bounds for {name!r}; use robust_z or iqr")
         return single_values.fences(column, name, by=self.method, threshold=self._parameter("threshold"))
 
-    def _columns(self, data: Dataset, names: list[str]) -> Found:
+    def _columns(self, data: Dataset, names: list[str]) -> OutlierScores:
         found, scores = np.zeros(data.rows, dtype=bool), np.zeros(data.rows)
         reasons: dict[tuple[str, ...], np.ndarray] = {}
         for name in names:
@@ -210,7 +210,7 @@ class Outliers(BaseModel):
             found |= rows
             reasons[(name,)] = np.flatnonzero(rows)
             np.maximum(scores, score[column.codes], out=scores)
-        return Found(found, scores, reasons)
+        return OutlierScores(found, scores, reasons)
 
     def _values(self, column: Column, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Which dictionary entries stand out, and the score of each."""
@@ -220,17 +220,17 @@ class Outliers(BaseModel):
         fences, numbers = self._fences(column, name), column.numbers(name)
         return fences.outside(numbers), fences.distances(numbers)
 
-    def _combinations(self, data: Dataset, names: list[str], rng: np.random.Generator) -> Found:
+    def _combinations(self, data: Dataset, names: list[str], rng: np.random.Generator) -> OutlierScores:
         if self.method == "isolation":
             scores = combinations.isolation(data, names, trees=int(self._parameter("trees")), rng=rng)
         else:
             scores = combinations.local_factors(data, names, neighbors=int(self._parameter("neighbors")))
         rows = combinations.highest(scores, self.share) if self.share else scores > self._parameter("threshold")
-        return Found(rows, scores, {tuple(names): np.flatnonzero(rows)})
+        return OutlierScores(rows, scores, {tuple(names): np.flatnonzero(rows)})
 
 
-def _special(data: Dataset, names: list[str], max_size: int) -> Found:
+def _special(data: Dataset, names: list[str], max_size: int) -> OutlierScores:
     uniques = special_uniques(data, names, max_size)
     sizes = uniques.sizes.astype(np.float64)
     scores = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)
-    return Found(uniques.sizes > 0, scores, uniques.sets)
+    return OutlierScores(uniques.sizes > 0, scores, uniques.sets)

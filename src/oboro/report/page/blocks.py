@@ -18,7 +18,7 @@ __all__ = [
     "Cards",
     "Cell",
     "Code",
-    "Facts",
+    "FactList",
     "Grid",
     "Notes",
     "Picture",
@@ -118,7 +118,7 @@ class Pictures:
 
 
 @dataclass(frozen=True)
-class Facts:
+class FactList:
     """Terms and what is known of them."""
 
     kind: ClassVar[str] = "facts"
@@ -143,7 +143,7 @@ class Code:
     code: str
 
 
-Block = Text | Answers | Cards | Grid | Pictures | Facts | Notes | Code
+Block = Text | Answers | Cards | Grid | Pictures | FactList | Notes | Code
 
 
 @dataclass(frozen=True)

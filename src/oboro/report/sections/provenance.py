@@ -9,7 +9,7 @@ import yaml
 
 from oboro.report.checklists.checklists import ISO_NAMES
 from oboro.report.page import charts
-from oboro.report.page.blocks import Block, Cell, Code, Facts, Grid, Notes, Picture, Pictures, Section, Text, words
+from oboro.report.page.blocks import Block, Cell, Code, FactList, Grid, Notes, Picture, Pictures, Section, Text, words
 from oboro.report.text.japanese import JAPANESE
 from oboro.report.text.language import Both, Data, translate
 from oboro.text import count, few, number, size
@@ -86,7 +86,7 @@ def steps(report: Report) -> Section | None:
         ]
         return Section("steps", "What was done", [Grid(["step", "ISO/IEC 20889"], rows)]) if rows else None
     blocks = [
-        Facts(
+        FactList(
             [*_changed(step), *_told(step["facts"]), ("time", f"{step.get('seconds', 0.0):.2f} s")],
             title=Data(f"{position}. {step['name']}"),
             lead=Both(step.get("plan", ""), ISO_NAMES.get(step["name"], ("", ""))[1]),
@@ -180,7 +180,7 @@ def evidence(report: Report) -> Section:
         ("memory", f"{size(table.bytes_before or 0)} for the original, {size(table.bytes_after or 0)} for the release"),
         ("versions", Data(", ".join(f"{name} {version}" for name, version in report.versions.items()))),
     ]
-    return Section("evidence", "Evidence", [Facts(facts), *_files(report)])
+    return Section("evidence", "Evidence", [FactList(facts), *_files(report)])
 
 
 def _public_evidence(report: Report) -> Section:
@@ -192,7 +192,7 @@ def _public_evidence(report: Report) -> Section:
         ("privacy models verified", _models(report)),
         ("versions", Data(", ".join(f"{name} {version}" for name, version in report.versions.items()))),
     ]
-    return Section("evidence", "Evidence", [Facts(facts), *_files(report)])
+    return Section("evidence", "Evidence", [FactList(facts), *_files(report)])
 
 
 def _models(report: Report) -> str:
@@ -203,7 +203,7 @@ def _models(report: Report) -> str:
 
 def _files(report: Report) -> list[Block]:
     return [
-        Facts([(words(key), Data(_said(value))) for key, value in file.items()], title=role)
+        FactList([(words(key), Data(_said(value))) for key, value in file.items()], title=role)
         for role, file in report.files.items()
     ]
 

@@ -11,11 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from oboro.stream.delay_free.delay_free_settings import Settings
-from oboro.stream.delay_free.kernels.memory import ENTRIES, RECORDS, Memory, Rules, Trail, lookup, relink
-from oboro.stream.delay_free.kernels.patterns import absorb
+from oboro.stream.delay_free.delay_free_settings import DelayFreeSettings
+from oboro.stream.delay_free.kernels.pattern_search import absorb
+from oboro.stream.delay_free.kernels.release_history import (
+    ENTRIES,
+    RECORDS,
+    ArrivalOrder,
+    ReleaseHistory,
+    ReleaseRules,
+    lookup,
+    relink,
+)
 
-__all__ = ["Counting"]
+__all__ = ["CountingMode"]
 
 START = 256  # records and entries that there is room for at first
 FOREVER = np.iinfo(np.int64).max
@@ -23,8 +31,8 @@ BY_RECORD = ("total", "head")
 BY_ENTRY = ("next", "owner", "out", "count", "person", "secret")
 
 
-class Counting:
-    """The memory of `swap` and `count`, and the decisions that it allows.
+class CountingMode:
+    """The history of `swap` and `count`, and the decisions that it allows.
 
     Given: rows of codes in the order of the stream. Promises: the mask of each row keeps only codes that at least k − 1
     earlier rows (of other people, where people are given) share, with l different secrets among them and the row itself.
@@ -33,10 +41,10 @@ class Counting:
 
     version = 0
 
-    def __init__(self, settings: Settings, worth: np.ndarray) -> None:
+    def __init__(self, settings: DelayFreeSettings, worth: np.ndarray) -> None:
         self.settings = settings
         self.bits = worth.size
-        self.rules = Rules(
+        self.rules = ReleaseRules(
             others=settings.k - 1,
             secrets=settings.secrets,
             swap=settings.mode == "swap",
@@ -45,8 +53,8 @@ class Counting:
             reach=settings.reach,
             worth=_sums(worth),
         )
-        self.memory = _empty(self.bits, START, START)
-        self.trail = _ring(START if settings.forgets else 0)
+        self.history = _empty(self.bits, START, START)
+        self.arrivals = _ring(START if settings.forgets else 0)
         self.whole: set[tuple[int, ...]] = set()
         """Records that from now on are always released whole, with nothing to remember; no later decision depends on them."""
         # Whether what is once released whole always is: nothing is forgotten, and only numbers count.
@@ -77,8 +85,8 @@ class Counting:
             return True  # they agree on everything and nothing is missing
         if mask.bit_count() < self.bits - codes.count(-1):
             return False
-        record = lookup(self.memory, self._row[0])
-        return bool(self.memory.total[record] >= self.rules.others)
+        record = lookup(self.history, self._row[0])
+        return bool(self.history.total[record] >= self.rules.others)
 
     def decide(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float) -> np.ndarray:
         """The masks under which rows are released, one after the other."""
@@ -98,9 +106,9 @@ class Counting:
         done, total = 0, rows.shape[0]
         while done < total:
             done += absorb(
-                self.memory,
+                self.history,
                 self.rules,
-                self.trail,
+                self.arrivals,
                 keep,
                 cutoff,
                 now,
@@ -115,27 +123,27 @@ class Counting:
 
     def _make_room(self) -> None:
         """Double whatever is full; memory that holds mostly forgotten entries is tidied instead."""
-        memory, trail = self.memory, self.trail
-        records, entries = memory.sizes.tolist()
-        if self.rules.forgets and trail.ends[1] - trail.ends[0] >= trail.entry.size:
-            self.trail = _longer(trail)
+        history, arrivals = self.history, self.arrivals
+        records, entries = history.sizes.tolist()
+        if self.rules.forgets and arrivals.ends[1] - arrivals.ends[0] >= arrivals.entry.size:
+            self.arrivals = _longer(arrivals)
         if (
-            entries == memory.count.size
+            entries == history.count.size
             and self.rules.forgets
-            and 2 * np.count_nonzero(memory.count[:entries]) < entries
+            and 2 * np.count_nonzero(history.count[:entries]) < entries
         ):
             self._tidy()
             return
-        if entries == memory.count.size:
-            memory = memory._replace(**{name: _double(getattr(memory, name)) for name in BY_ENTRY})
-        if records == memory.total.size:
-            memory = memory._replace(
-                codes=np.concatenate([memory.codes, np.zeros_like(memory.codes)], axis=1),
-                slots=np.full(2 * memory.slots.size, -1, dtype=np.int64),
-                **{name: _double(getattr(memory, name)) for name in BY_RECORD},
+        if entries == history.count.size:
+            history = history._replace(**{name: _double(getattr(history, name)) for name in BY_ENTRY})
+        if records == history.total.size:
+            history = history._replace(
+                codes=np.concatenate([history.codes, np.zeros_like(history.codes)], axis=1),
+                slots=np.full(2 * history.slots.size, -1, dtype=np.int64),
+                **{name: _double(getattr(history, name)) for name in BY_RECORD},
             )
-            relink(memory)
-        self.memory = memory
+            relink(history)
+        self.history = history
 
     def _tidy(self) -> None:
         """Leave out entries and records that nothing stands for any more."""
@@ -143,43 +151,43 @@ class Counting:
 
     def dump(self) -> dict[str, np.ndarray]:
         """What is remembered, as arrays without anything forgotten."""
-        memory, trail = self.memory, self.trail
-        records, entries = memory.sizes.tolist()
-        alive = memory.count[:entries] > 0
-        held = memory.total[:records] > 0
+        history, arrivals = self.history, self.arrivals
+        records, entries = history.sizes.tolist()
+        alive = history.count[:entries] > 0
+        held = history.total[:records] > 0
         entry_at, record_at = np.cumsum(alive) - 1, np.cumsum(held) - 1
         # Lists run from new to old entries, so linking them again in their order keeps that.
-        arrays = {name: getattr(memory, name)[:entries][alive] for name in ("out", "count", "person", "secret")}
-        arrays["owner"] = record_at[memory.owner[:entries][alive]]
-        arrays["codes"] = memory.codes[:, :records][:, held]
-        order = np.arange(trail.ends[0], trail.ends[1]) % max(trail.entry.size, 1)
-        arrays["trail"], arrays["time"] = entry_at[trail.entry[order]], trail.time[order]
+        arrays = {name: getattr(history, name)[:entries][alive] for name in ("out", "count", "person", "secret")}
+        arrays["owner"] = record_at[history.owner[:entries][alive]]
+        arrays["codes"] = history.codes[:, :records][:, held]
+        order = np.arange(arrivals.ends[0], arrivals.ends[1]) % max(arrivals.entry.size, 1)
+        arrays["trail"], arrays["time"] = entry_at[arrivals.entry[order]], arrivals.time[order]
         return arrays
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Take up what `dump` gave."""
         codes, owner = arrays["codes"], arrays["owner"]
         records, entries = codes.shape[1], owner.size
-        memory = _empty(self.bits, _room(records), _room(entries))
-        memory.codes[:, :records] = codes
+        history = _empty(self.bits, _room(records), _room(entries))
+        history.codes[:, :records] = codes
         for name in ("out", "count", "person", "secret", "owner"):
-            getattr(memory, name)[:entries] = arrays[name]
-        memory.total[:records] = np.bincount(owner, weights=arrays["count"], minlength=records).astype(np.int64)
-        memory.sizes[RECORDS], memory.sizes[ENTRIES] = records, entries
-        _link(memory, records, entries)
-        relink(memory)
-        self.memory = memory
+            getattr(history, name)[:entries] = arrays[name]
+        history.total[:records] = np.bincount(owner, weights=arrays["count"], minlength=records).astype(np.int64)
+        history.sizes[RECORDS], history.sizes[ENTRIES] = records, entries
+        _link(history, records, entries)
+        relink(history)
+        self.history = history
         count = arrays["trail"].size
-        self.trail = _ring(_room(count) if self.rules.forgets else 0)
-        self.trail.entry[:count], self.trail.time[:count] = arrays["trail"], arrays["time"]
-        self.trail.ends[1] = count
+        self.arrivals = _ring(_room(count) if self.rules.forgets else 0)
+        self.arrivals.entry[:count], self.arrivals.time[:count] = arrays["trail"], arrays["time"]
+        self.arrivals.ends[1] = count
 
     def facts(self) -> dict[str, Any]:
         """How much is remembered."""
-        records, entries = self.memory.sizes.tolist()
+        records, entries = self.history.sizes.tolist()
         return {
-            "distinct": int(np.count_nonzero(self.memory.total[:records])),
-            "entries": int(np.count_nonzero(self.memory.count[:entries])),
+            "distinct": int(np.count_nonzero(self.history.total[:records])),
+            "entries": int(np.count_nonzero(self.history.count[:entries])),
         }
 
     def rewrite(self, change: Callable[[dict[str, np.ndarray]], None]) -> None:
@@ -200,23 +208,23 @@ def _sums(worth: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray((combinations @ padded.reshape(-1, 8).T).T)
 
 
-def _empty(bits: int, records: int, entries: int) -> Memory:
+def _empty(bits: int, records: int, entries: int) -> ReleaseHistory:
     by_record = {name: np.zeros(records, dtype=np.int64) for name in BY_RECORD}
     by_entry = {name: np.zeros(entries, dtype=np.int64) for name in BY_ENTRY}
     slots = np.full(2 * records, -1, dtype=np.int64)
     codes = np.zeros((bits, records), dtype=np.int32)
-    return Memory(slots=slots, codes=codes, **by_record, **by_entry, sizes=np.zeros(2, dtype=np.int64))
+    return ReleaseHistory(slots=slots, codes=codes, **by_record, **by_entry, sizes=np.zeros(2, dtype=np.int64))
 
 
-def _link(memory: Memory, records: int, entries: int) -> None:
+def _link(history: ReleaseHistory, records: int, entries: int) -> None:
     """Hang the entries on their records again, in their order."""
-    owner = memory.owner[:entries]
+    owner = history.owner[:entries]
     order = np.argsort(owner, kind="stable")
     same = np.zeros(entries, dtype=bool)
     same[1:] = owner[order][1:] == owner[order][:-1]
-    memory.next[order] = np.where(same, np.roll(order, 1), -1)
-    memory.head[:records] = -1
-    memory.head[owner] = np.arange(entries)  # the last one written stays: the newest
+    history.next[order] = np.where(same, np.roll(order, 1), -1)
+    history.head[:records] = -1
+    history.head[owner] = np.arange(entries)  # the last one written stays: the newest
 
 
 def _room(used: int) -> int:
@@ -224,14 +232,14 @@ def _room(used: int) -> int:
     return max(START, 1 << int(used + 1).bit_length())
 
 
-def _ring(size: int) -> Trail:
-    return Trail(np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(2, dtype=np.int64))
+def _ring(size: int) -> ArrivalOrder:
+    return ArrivalOrder(np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(2, dtype=np.int64))
 
 
-def _longer(trail: Trail) -> Trail:
-    order = np.arange(trail.ends[0], trail.ends[1]) % trail.entry.size
-    ring = _ring(2 * trail.entry.size)
-    ring.entry[: order.size], ring.time[: order.size] = trail.entry[order], trail.time[order]
+def _longer(arrivals: ArrivalOrder) -> ArrivalOrder:
+    order = np.arange(arrivals.ends[0], arrivals.ends[1]) % arrivals.entry.size
+    ring = _ring(2 * arrivals.entry.size)
+    ring.entry[: order.size], ring.time[: order.size] = arrivals.entry[order], arrivals.time[order]
     ring.ends[1] = order.size
     return ring
 

@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from oboro.errors import FileError, InputError
-from oboro.stream.anonymizer import Record, Taken
-from oboro.stream.delay_free.counting_modes import Counting
-from oboro.stream.delay_free.delay_free_settings import COUNTING, Settings
-from oboro.stream.delay_free.generating_modes import Fixed, Paper, Sequential
-from oboro.stream.delay_free.record_codes import Coding, Known
-from oboro.stream.delay_free.value_levels import Ladder
+from oboro.stream.anonymizer import BlockResult, Record
+from oboro.stream.delay_free.counting_modes import CountingMode
+from oboro.stream.delay_free.delay_free_settings import COUNTING, DelayFreeSettings
+from oboro.stream.delay_free.generating_modes import FixedMode, PaperMode, SequentialMode
+from oboro.stream.delay_free.record_coder import KnownRecord, RecordCoder
+from oboro.stream.delay_free.value_levels import ValueLevels
 from oboro.stream.snapshot import read_snapshot, write_snapshot
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
@@ -48,20 +48,20 @@ class DelayFree:
     def __init__(self, attributes: Iterable[str], k: int, *, folder: str | Path = ".", **options: Any) -> None:
         names = [attributes] if isinstance(attributes, str) else list(attributes)
         given = {"attributes": names, "k": k, **options}
-        self.settings = Settings.of({name: value for name, value in given.items() if value is not None})
+        self.settings = DelayFreeSettings.of({name: value for name, value in given.items() if value is not None})
         self.folder = Path(folder)
-        self._coding = Coding(self.settings, self.folder)
+        self._coder = RecordCoder(self.settings, self.folder)
         self._side = self._make_side()
         self._next_tidy = TIDY
         self.extra: dict[str, Any] = {}
         self.records = self.suppressed_records = self.suppressed_cells = self.generalized_cells = 0
 
-    def _make_side(self) -> Counting | Paper:
-        worth = _worth(self.settings, self._coding.ladders)
+    def _make_side(self) -> CountingMode | PaperMode:
+        worth = _worth(self.settings, self._coder.attributes)
         if self.settings.mode in COUNTING:
-            return Counting(self.settings, worth)
-        kind = {"paper": Paper, "fixed": Fixed, "sequential": Sequential}[self.settings.mode]
-        return kind(self.settings, self._coding.ladders, worth)
+            return CountingMode(self.settings, worth)
+        kind = {"paper": PaperMode, "fixed": FixedMode, "sequential": SequentialMode}[self.settings.mode]
+        return kind(self.settings, self._coder.attributes, worth)
 
     # One record ---------------------------------------------------------------------------------------------------
 
@@ -74,13 +74,13 @@ class DelayFree:
 
     def step(self, record: Record, now: float | None = None, forced: int | None = None) -> tuple[dict[str, Any], int]:
         """The released record and the decision behind it, as a number; `forced` repeats a decision taken earlier."""
-        coding = self._coding
-        values = coding.admit(record)
-        key = values[: len(coding.ladders)]
+        coder = self._coder
+        values = coder.admit(record)
+        key = values[: len(coder.attributes)]
         try:
-            known = coding.known.get(key) or coding.meet(key)
-        except TypeError:  # a list or an object: the ladder says so
-            known = coding.meet(key)
+            known = coder.known.get(key) or coder.meet(key)
+        except TypeError:  # a list or an object: its attribute says so
+            known = coder.meet(key)
         # In a replay a function may be ready sooner than it was: what was decided then is done.
         if known.codes not in self._side.whole or forced not in (None, known.full):
             return self._decide(values, known, now, forced)
@@ -88,20 +88,20 @@ class DelayFree:
         self.suppressed_cells += known.missing
         self.suppressed_records += known.full == 0
         released = known.cells.copy()
-        if coding.rest:
-            released.update(zip(coding.rest, values[len(key) :], strict=False))
+        if coder.rest:
+            released.update(zip(coder.rest, values[len(key) :], strict=False))
         return released, known.full
 
     def _decide(
-        self, values: tuple[Any, ...], known: Known, now: float | None, forced: int | None
+        self, values: tuple[Any, ...], known: KnownRecord, now: float | None, forced: int | None
     ) -> tuple[dict[str, Any], int]:
-        coding = self._coding
-        person, secret = (-1, -1) if coding.nobody else coding.numbers(values)
+        coder = self._coder
+        person, secret = (-1, -1) if coder.nobody else coder.numbers(values)
         moment = time.time() if now is None else now
         mask = self._side.decide_one(known.codes, person, secret, moment, forced)
-        released, suppressed, generalized = coding.cells(known.leaves, mask)
-        self._count(1, suppressed, generalized, int(suppressed == len(coding.ladders)))
-        released.update(zip(coding.rest, values[len(coding.ladders) :], strict=False))
+        released, suppressed, generalized = coder.cells(known.leaves, mask)
+        self._count(1, suppressed, generalized, int(suppressed == len(coder.attributes)))
+        released.update(zip(coder.rest, values[len(coder.attributes) :], strict=False))
         self._forget_values()
         return released, mask
 
@@ -113,10 +113,10 @@ class DelayFree:
 
     def _forget_values(self) -> None:
         """Where there is a horizon, also values, people and secrets that nobody remembered has any more are forgotten."""
-        if not self.settings.forgets or not isinstance(self._side, Counting) or self._coding.size < self._next_tidy:
+        if not self.settings.forgets or not isinstance(self._side, CountingMode) or self._coder.size < self._next_tidy:
             return
-        self._side.rewrite(self._coding.renumber)
-        self._next_tidy = 2 * self._coding.size + TIDY
+        self._side.rewrite(self._coder.renumber)
+        self._next_tidy = 2 * self._coder.size + TIDY
 
     # Many records -------------------------------------------------------------------------------------------------
 
@@ -130,24 +130,24 @@ class DelayFree:
         moment = time.time() if now is None else now
         if isinstance(batch, Sequence):
             return self._push_list(batch, moment)
-        coding, frame = self._coding, Frame.read(batch)
-        leaves = coding.leaves(frame.data)
-        masks = self._masks(leaves, coding.all_numbers(frame.data), moment)
-        columns = coding.columns(leaves, self._levels(leaves, masks))
+        coder, frame = self._coder, Frame.read(batch)
+        leaves = coder.leaves(frame.data)
+        masks = self._masks(leaves, coder.all_numbers(frame.data), moment)
+        columns = coder.columns(leaves, self._levels(leaves, masks))
         self._forget_values()
-        kept = {name: frame.data[name] for name in coding.rest}
+        kept = {name: frame.data[name] for name in coder.rest}
         return replace(frame, data=Dataset({**columns, **kept}, frame.data.rows)).write()
 
     def _push_list(self, batch: Sequence[Record], moment: float) -> list[dict[str, Any]]:
         """Each different release is made once and copied: a few dictionary accesses for each record."""
-        coding = self._coding
-        admitted, width = coding.admit_all(batch), len(coding.ladders)
+        coder = self._coder
+        admitted, width = coder.admit_all(batch), len(coder.attributes)
         keys = admitted if width == len(self.settings.fields) else [values[:width] for values in admitted]
-        known, which = coding.distinct(keys)
+        known, which = coder.distinct(keys)
         leaves = np.array([one.leaves for one in known], dtype=np.int64).reshape(-1, width)[which]
         numbers = np.full((len(admitted), 2), -1, dtype=np.int64)
-        if not coding.nobody:
-            numbers[:] = np.array([coding.numbers(values) for values in admitted]).reshape(-1, 2)
+        if not coder.nobody:
+            numbers[:] = np.array([coder.numbers(values) for values in admitted]).reshape(-1, 2)
         masks = self._masks(leaves, (numbers[:, 0], numbers[:, 1]), moment)
         self._levels(leaves, masks)
         made: dict[tuple[int, int], dict[str, Any]] = {}
@@ -155,33 +155,33 @@ class DelayFree:
         for pair in zip(which.tolist(), masks.tolist(), strict=True):
             cells = made.get(pair)
             if cells is None:
-                cells = made[pair] = coding.cells(known[pair[0]].leaves, pair[1])[0]
+                cells = made[pair] = coder.cells(known[pair[0]].leaves, pair[1])[0]
             released.append(cells.copy())
-        if coding.rest:
+        if coder.rest:
             for one, values in zip(released, admitted, strict=True):
-                one.update(zip(coding.rest, values[width:], strict=False))
+                one.update(zip(coder.rest, values[width:], strict=False))
         self._forget_values()
         return released
 
     def _masks(self, leaves: np.ndarray, numbers: tuple[np.ndarray, np.ndarray], moment: float) -> np.ndarray:
         masks = np.empty(leaves.shape[0], dtype=np.int64)
-        for part, rows in self._coding.rows(leaves):
+        for part, rows in self._coder.rows(leaves):
             masks[part] = self._side.decide(rows, numbers[0][part], numbers[1][part], moment)
         return masks
 
     def _levels(self, leaves: np.ndarray, masks: np.ndarray) -> np.ndarray:
         """The level of each cell, `[row, attribute]`; and count them."""
-        levels = self._coding.levels(masks)
-        gone = (leaves < 0) | (levels == self._coding.heights)
+        levels = self._coder.levels(masks)
+        gone = (leaves < 0) | (levels == self._coder.heights)
         self._count(masks.size, int(gone.sum()), int(((levels > 0) & ~gone).sum()), int(gone.all(axis=1).sum()))
         return levels
 
     # A running stream (`Anonymizer`) --------------------------------------------------------------------------------
 
-    def take(self, records: Sequence[Record], now: float, decisions: Sequence[int] | None = None) -> Taken:
+    def take(self, records: Sequence[Record], now: float, decisions: Sequence[int] | None = None) -> BlockResult:
         """A block of records one after the other; one that is refused does not keep the others from being taken."""
-        self._coding.look_up(records)
-        taken, again = Taken(), decisions or ()
+        self._coder.look_up(records)
+        taken, again = BlockResult(), decisions or ()
         for i, record in enumerate(records):
             at = len(taken.decisions)  # refused ones had no decision
             try:
@@ -219,7 +219,7 @@ class DelayFree:
             "settings": self.settings.model_dump(mode="json", exclude_unset=True),
             "fingerprint": self.settings.fingerprint(self.folder),
             "folder": str(self.folder),
-            **self._coding.dump(),
+            **self._coder.dump(),
             "counts": [self.records, self.suppressed_cells, self.generalized_cells, self.suppressed_records],
             "extra": dict(extra or {}),
         }
@@ -236,7 +236,7 @@ class DelayFree:
         anonymizer = cls(**meta["settings"], folder=meta["folder"])
         if anonymizer.settings.fingerprint(anonymizer.folder) != meta["fingerprint"]:
             raise FileError(f"{path}: a hierarchy file has changed since; start with a new state")
-        anonymizer._coding.restore(meta)
+        anonymizer._coder.restore(meta)
         anonymizer._count(*meta["counts"])
         anonymizer._side.load(arrays)
         anonymizer.extra = meta["extra"]
@@ -265,11 +265,11 @@ class DelayFree:
         self.close()
 
 
-def _worth(settings: Settings, ladders: list[Ladder]) -> np.ndarray:
+def _worth(settings: DelayFreeSettings, attributes: list[ValueLevels]) -> np.ndarray:
     """What each level is worth: an attribute's weight in equal steps, so that a cell under `*` has lost all of it."""
     steps = []
-    for ladder in ladders:
-        edges = np.rint(np.linspace(0, SCALE * settings.weights.get(ladder.name, 1.0), ladder.height + 1))
+    for attribute in attributes:
+        edges = np.rint(np.linspace(0, SCALE * settings.weights.get(attribute.name, 1.0), attribute.height + 1))
         steps.append(np.diff(edges))
     worth: np.ndarray = np.maximum(np.concatenate(steps), 1).astype(np.int64)
     return worth

@@ -1,39 +1,23 @@
-"""What a stream is told at the start. Parameters are data: checked once, written into every snapshot."""
+"""The parameters of a delay-free stream: declared once, checked when it is made."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from oboro.errors import UsageError, listing
+from oboro.errors import listing
+from oboro.stream.stream_settings import StreamSettings
 from oboro.table.hierarchy import HierarchySpec
 
-__all__ = ["Mode", "Settings"]
+__all__ = ["DelayFreeSettings", "Mode"]
 
 Mode = Literal["swap", "count", "paper", "sequential", "fixed"]
 COUNTING = ("swap", "count")
 
 
-class Checked(BaseModel):
-    """Parameters of a stream; what is wrong with them is said in one sentence."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-
-    @classmethod
-    def of(cls, given: dict[str, Any]) -> Self:
-        """Checked parameters, or a `UsageError` that says what is wrong."""
-        try:
-            return cls.model_validate(given)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            what = first["msg"].removeprefix("Value error, ")
-            raise UsageError(f"{where}: {what}; got {first['input']!r}" if where else what) from None
-
-
-class Settings(Checked):
+class DelayFreeSettings(StreamSettings):
     """The parameters of `DelayFree`."""
 
     attributes: list[str] = Field(min_length=1)
@@ -42,13 +26,13 @@ class Settings(Checked):
     """Every release that is not fully suppressed matches at least k − 1 earlier records of the stream."""
     mode: Mode = "swap"
     """How is decided what to suppress: swap, count, paper, sequential or fixed."""
-    hierarchies: dict[str, HierarchySpec] = {}
+    hierarchies: dict[str, HierarchySpec] = Field({})
     """Attributes that can become coarser before they become `*`; the others are kept or suppressed."""
     l_diversity: dict[str, int] = Field({}, max_length=1)
     """A sensitive attribute and how many different values of it the candidates must have; it is released as it is."""
-    keep: list[str] = []
+    keep: list[str] = Field([])
     """Further fields that are released as they are."""
-    drop: list[str] = []
+    drop: list[str] = Field([])
     """Further fields that are taken and not released."""
     unnamed: Literal["error", "drop"] = "error"
     """Whether a record with fields that are not named is refused, or taken without them."""
@@ -58,7 +42,7 @@ class Settings(Checked):
     """Only so many of the last records protect a new one; older ones are forgotten."""
     horizon_seconds: float | None = Field(None, gt=0, allow_inf_nan=False)
     """Only records of so many last seconds protect a new one; older ones are forgotten."""
-    weights: dict[str, float] = {}
+    weights: dict[str, float] = Field({})
     """How much losing an attribute counts against losing another one (1 if not said)."""
     missing: Literal["star", "value"] = "star"
     """Whether a missing value counts as suppressed (and is released as `*`) or is a value like any other."""
@@ -71,11 +55,7 @@ class Settings(Checked):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        fields = self.fields
-        if twice := sorted({name for name in fields if fields.count(name) > 1}):
-            raise ValueError(
-                f"{listing(twice)}: a field is named once, as attribute, sensitive, kept, dropped or person"
-            )
+        self.require_named_once()
         for what, names in (("hierarchies", self.hierarchies), ("weights", self.weights)):
             if unknown := [name for name in names if name not in self.attributes]:
                 raise ValueError(f"{what}: {listing(unknown)} is none of the attributes {listing(self.attributes)}")
@@ -107,16 +87,6 @@ class Settings(Checked):
     def forgets(self) -> bool:
         """Whether there is a horizon."""
         return self.horizon is not None or self.horizon_seconds is not None
-
-    @property
-    def released(self) -> list[str]:
-        """The fields of a released record, in order."""
-        return [*self.attributes, *self.l_diversity, *self.keep]
-
-    @property
-    def fields(self) -> list[str]:
-        """The fields of an incoming record."""
-        return [*self.released, *self.drop, *([self.person] if self.person is not None else [])]
 
     def spec(self, name: str) -> HierarchySpec:
         """The hierarchy of an attribute."""

@@ -20,22 +20,22 @@ import numpy as np
 import pyarrow as pa
 
 from oboro.decide.class_rules import diversity_rule
-from oboro.decide.local.records import Records, Tree
+from oboro.decide.local.records import Records, TreeAttribute
 from oboro.decide.local.top_down import patterns, published
 from oboro.errors import InputError
-from oboro.stream.delay_free.delay_free_settings import Settings
-from oboro.stream.delay_free.history import Store
-from oboro.stream.delay_free.value_levels import Ladder
+from oboro.stream.delay_free.delay_free_settings import DelayFreeSettings
+from oboro.stream.delay_free.stored_records import StoredRecords
+from oboro.stream.delay_free.value_levels import ValueLevels
 from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 
-__all__ = ["Fixed", "Function", "Paper", "Sequential"]
+__all__ = ["FixedMode", "GeneralizingFunction", "PaperMode", "SequentialMode"]
 
 NOTHING: frozenset[tuple[int, ...]] = frozenset()
 CHUNK = 512  # records of a batch that share a function before the newest is asked for again
 
 
-class Function:
+class GeneralizingFunction:
     """Patterns, ready to be looked up: for each mask that occurs, the codes that it keeps."""
 
     def __init__(self, found: np.ndarray, worth: np.ndarray) -> None:
@@ -53,9 +53,9 @@ class Function:
         self._known: dict[tuple[int, ...], int] = {}
 
     @staticmethod
-    def none(worth: np.ndarray) -> Function:
+    def none(worth: np.ndarray) -> GeneralizingFunction:
         """What there is before anything is known: everything becomes `*`."""
-        return Function(np.zeros((0, worth.size), dtype=np.int64), worth)
+        return GeneralizingFunction(np.zeros((0, worth.size), dtype=np.int64), worth)
 
     def masks(self, rows: np.ndarray) -> np.ndarray:
         """The masks for rows of codes."""
@@ -80,14 +80,16 @@ def _value(mask: int, worth: np.ndarray) -> int:
     return int(sum(int(one) for bit, one in enumerate(worth) if mask >> bit & 1))
 
 
-def _group(settings: Settings, ladders: Sequence[Ladder], rows: np.ndarray, secrets: np.ndarray) -> Groups | None:
+def _group(
+    settings: DelayFreeSettings, attributes: Sequence[ValueLevels], rows: np.ndarray, secrets: np.ndarray
+) -> Groups | None:
     """Groups of k or more rows, l-diverse where asked; None where there are too few rows for any."""
     if rows.shape[0] < settings.k:
         return None
-    offsets = np.cumsum([0, *(ladder.height for ladder in ladders)])
+    offsets = np.cumsum([0, *(attribute.height for attribute in attributes)])
     trees = [
-        _tree(rows[:, offset], ladder, settings.weights.get(ladder.name, 1.0))
-        for offset, ladder in zip(offsets[:-1], ladders, strict=True)
+        _tree(rows[:, offset], attribute, settings.weights.get(attribute.name, 1.0))
+        for offset, attribute in zip(offsets[:-1], attributes, strict=True)
     ]
     rules = []
     if settings.sensitive is not None:
@@ -100,46 +102,52 @@ def _group(settings: Settings, ladders: Sequence[Ladder], rows: np.ndarray, secr
         return None  # not even all rows together are diverse enough
 
 
-def _tree(codes: np.ndarray, ladder: Ladder, weight: float) -> Tree:
+def _tree(codes: np.ndarray, attribute: ValueLevels, weight: float) -> TreeAttribute:
     """An attribute as top-down takes it; a missing value has a code of its own, and has lost everything already."""
-    table = ladder.table
-    count = int(codes.max(initial=-1)) + 1  # not len(ladder.paths): the other side may be learning new values
+    table = attribute.table
+    count = int(codes.max(initial=-1)) + 1  # not len(attribute.paths): the other side may be learning new values
     labels = table[:count].T
     own = labels.max(axis=1, initial=-1)[:, None] + 1
     levels = np.concatenate([labels, own], axis=1)
     levels = np.concatenate([levels, np.zeros((1, count + 1), dtype=levels.dtype)]).astype(np.int32)
-    losses = np.repeat(np.linspace(0, weight, ladder.height + 1)[:, None], count + 1, axis=1)
+    losses = np.repeat(np.linspace(0, weight, attribute.height + 1)[:, None], count + 1, axis=1)
     losses[:, count] = weight
     names = tuple(pa.nulls(int(level.max()) + 1, pa.string()) for level in levels)
-    return Tree(np.where(codes < 0, count, codes).astype(np.int64), levels, losses, weight, names)
+    return TreeAttribute(np.where(codes < 0, count, codes).astype(np.int64), levels, losses, weight, names)
 
 
 def _generate(
-    settings: Settings, ladders: Sequence[Ladder], rows: np.ndarray, secrets: np.ndarray, worth: np.ndarray
-) -> Function | None:
-    groups = _group(settings, ladders, rows, secrets)
-    return None if groups is None else Function(np.unique(patterns(rows, groups), axis=0), worth)
+    settings: DelayFreeSettings,
+    attributes: Sequence[ValueLevels],
+    rows: np.ndarray,
+    secrets: np.ndarray,
+    worth: np.ndarray,
+) -> GeneralizingFunction | None:
+    groups = _group(settings, attributes, rows, secrets)
+    return None if groups is None else GeneralizingFunction(np.unique(patterns(rows, groups), axis=0), worth)
 
 
-class Paper:
+class PaperMode:
     """The published method. `background` puts the generating side into a thread of its own; the loops release the GIL.
 
     Given: rows of codes in the order of the stream. Promises: the mask of each row belongs to a pattern that at least k
     earlier rows match. Checked by: `oboro.verifier.stream_check`, `tests/stream/test_stream_promise.py`.
     """
 
-    def __init__(self, settings: Settings, ladders: Sequence[Ladder], worth: np.ndarray) -> None:
+    def __init__(self, settings: DelayFreeSettings, attributes: Sequence[ValueLevels], worth: np.ndarray) -> None:
         self.settings = settings
-        self.ladders = ladders
+        self.attributes = attributes
         self.worth = worth
         self.version = 0
-        self.store = Store(settings, worth.size)
+        self.stored = StoredRecords(settings, worth.size)
         self.seen = 0
-        self._function = Function.none(worth)
+        self._function = GeneralizingFunction.none(worth)
         self._due = threading.Event()
         self._idle = threading.Event()
         self._idle.set()
-        self._lock = threading.Lock()  # held only while the store is copied or added to, never while a function is made
+        self._lock = (
+            threading.Lock()
+        )  # held only while the stored records are copied or added to, never while a function is made
         self._ended = False
         self._thread: threading.Thread | None = None
 
@@ -170,10 +178,10 @@ class Paper:
         notice = False
         with self._lock:
             for i in changed.tolist():
-                notice |= self.store.add(rows[i], int(people[i]), int(secrets[i]), now, self.seen + i)
+                notice |= self.stored.add(rows[i], int(people[i]), int(secrets[i]), now, self.seen + i)
             self.seen += rows.shape[0]
             if self.settings.forgets:
-                notice |= self.store.forget(now, self.seen)
+                notice |= self.stored.forget(now, self.seen)
         if notice:
             self._notice()
 
@@ -192,17 +200,17 @@ class Paper:
             self._due.wait()
             if self._ended:
                 return
-            self._due.clear()  # before the store is read: what is stored from now on asks for another run
+            self._due.clear()  # before the stored records are read: what is stored from now on asks for another run
             self._renew()
             if not self._due.is_set():
                 self._idle.set()
 
     def _renew(self) -> None:
         with self._lock:
-            arrays = self.store.dump()
-        function = _generate(self.settings, self.ladders, arrays["rows"], arrays["secrets"], self.worth)
+            arrays = self.stored.dump()
+        function = _generate(self.settings, self.attributes, arrays["rows"], arrays["secrets"], self.worth)
         if function is None:
-            function = Function.none(self.worth)
+            function = GeneralizingFunction.none(self.worth)
         self._function = function  # one assignment: the other side sees the old one or the new one
         self.version += 1
 
@@ -218,19 +226,19 @@ class Paper:
     def dump(self) -> dict[str, np.ndarray]:
         """What is stored, and the function."""
         with self._lock:
-            arrays = {f"store_{name}": values for name, values in self.store.dump().items()}
+            arrays = {f"store_{name}": values for name, values in self.stored.dump().items()}
         return {**arrays, "function": self._function.found, "seen": np.array([self.seen, self.version])}
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Take up what `dump` gave."""
         prefix = "store_"
-        self.store.load({name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)})
-        self._function = Function(arrays["function"], self.worth)
+        self.stored.load({name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)})
+        self._function = GeneralizingFunction(arrays["function"], self.worth)
         self.seen, self.version = (int(number) for number in arrays["seen"])
 
     def facts(self) -> dict[str, Any]:
         """How much is stored."""
-        return {"stored": len(self.store), "patterns": int(self._function.found.shape[0])}
+        return {"stored": len(self.stored), "patterns": int(self._function.found.shape[0])}
 
     def close(self) -> None:
         """End the generating side."""
@@ -241,7 +249,7 @@ class Paper:
             self._thread = None
 
 
-class Fixed(Paper):
+class FixedMode(PaperMode):
     """The earlier method: one function, made from the first records, which are released fully suppressed."""
 
     def decide(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float) -> np.ndarray:
@@ -257,13 +265,13 @@ class Fixed(Paper):
         """Store the first rows; when the last of them is there, make the function."""
         before = self.seen
         for i in range(min(rows.shape[0], max(0, self.settings.initial - before))):
-            self.store.add(rows[i], int(people[i]), int(secrets[i]), now, before + i)
+            self.stored.add(rows[i], int(people[i]), int(secrets[i]), now, before + i)
         self.seen += rows.shape[0]
         if before < self.settings.initial <= self.seen:
             self._renew()
 
 
-class Sequential(Paper):
+class SequentialMode(PaperMode):
     """The baseline: all earlier records and the new one are anonymized anew for each record. O(n) each."""
 
     def decide(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float) -> np.ndarray:
@@ -272,8 +280,8 @@ class Sequential(Paper):
         bits = np.int64(1) << np.arange(self.worth.size, dtype=np.int64)
         for i in range(rows.shape[0]):
             self.replay(rows[i : i + 1], people[i : i + 1], secrets[i : i + 1], now, masks[i : i + 1])
-            arrays = self.store.dump()
-            groups = _group(self.settings, self.ladders, arrays["rows"], arrays["secrets"])
+            arrays = self.stored.dump()
+            groups = _group(self.settings, self.attributes, arrays["rows"], arrays["secrets"])
             if groups is not None:
                 mine = arrays["rows"][groups.labels == groups.labels[-1]]
                 shared = (mine == mine[0]).all(axis=0) & (mine[0] >= 0)
@@ -283,6 +291,6 @@ class Sequential(Paper):
     def replay(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float, masks: np.ndarray) -> None:
         """Store every row; of each person only the newest."""
         for i in range(rows.shape[0]):
-            self.store.forget(now, self.seen)
-            self.store.replace(rows[i], int(people[i]), int(secrets[i]), now, self.seen)
+            self.stored.forget(now, self.seen)
+            self.stored.replace(rows[i], int(people[i]), int(secrets[i]), now, self.seen)
             self.seen += 1

@@ -21,7 +21,7 @@ from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.hierarchy.spec import Mask
 from oboro.table.values import STAR, texts_of
 
-__all__ = ["Ladder", "Value"]
+__all__ = ["Value", "ValueLevels"]
 
 Value = Hashable
 KINDS = (str, int, float, bool, date, datetime)
@@ -29,7 +29,7 @@ MISSING = -1
 
 
 @dataclass(eq=False)
-class Ladder:
+class ValueLevels:
     """One attribute: how its values become coarser."""
 
     name: str
@@ -148,9 +148,9 @@ class Ladder:
         self.steps.append(tuple(self._table[code].tolist()))
         self.paths.append(path)
 
-    def kept(self, used: np.ndarray) -> Ladder:
-        """The same ladder with only the used codes, numbered anew in their order."""
-        fresh = Ladder(self.name, self.spec, self.folder, self.missing_is_value)
+    def kept(self, used: np.ndarray) -> ValueLevels:
+        """The same with only the used codes, numbered anew in their order."""
+        fresh = ValueLevels(self.name, self.spec, self.folder, self.missing_is_value)
         fresh.restore([(value, self.paths[code]) for value, code in self.leaves.items() if code >= 0 and used[code]])
         return fresh
 

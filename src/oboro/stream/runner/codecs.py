@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
-__all__ = ["BadRecord", "Blocks", "Csv", "Format", "Ndjson", "codec", "decode_json", "encode_json"]
+__all__ = ["BadRecord", "CsvCodec", "Format", "LineBlocks", "NdjsonCodec", "codec", "decode_json", "encode_json"]
 
 Format = Literal["ndjson", "csv"]
 HUGE = b"\x00"  # stands for a line that was too long to keep; no record begins like that
@@ -88,7 +88,7 @@ def encode_json(record: Mapping[str, Any]) -> bytes:
         return json.dumps(record, separators=(",", ":")).encode() + b"\n"
 
 
-class Ndjson:
+class NdjsonCodec:
     """One JSON object a line."""
 
     header: Sequence[str] | None = None
@@ -117,7 +117,7 @@ class Ndjson:
         return True
 
 
-class Csv:
+class CsvCodec:
     """A header that names the fields, then one record a line; quoted cells may hold line breaks. Empty cells are missing."""
 
     def __init__(self, header: Sequence[str] | None = None) -> None:
@@ -165,15 +165,15 @@ def _huge(line: bytes) -> str:
     return f"a line of {line[1:].decode(errors='replace').strip()} bytes, more than are taken"
 
 
-def codec(form: Format, header: Sequence[str] | None = None) -> Ndjson | Csv:
+def codec(form: Format, header: Sequence[str] | None = None) -> NdjsonCodec | CsvCodec:
     """The codec of a format."""
-    return Csv(header) if form == "csv" else Ndjson()
+    return CsvCodec(header) if form == "csv" else NdjsonCodec()
 
 
-class Blocks:
+class LineBlocks:
     """Cuts what arrives into whole lines. A line that is too long is replaced by a note of its length."""
 
-    def __init__(self, form: Ndjson | Csv, most: int) -> None:
+    def __init__(self, form: NdjsonCodec | CsvCodec, most: int) -> None:
         self.form = form
         self.most = most
         self._rest = b""

@@ -25,7 +25,7 @@ from typing import Any
 from oboro.errors import FileError, UsageError
 from oboro.system.private_file import open_private
 
-__all__ = ["Stop", "StreamInput", "StreamOutput"]
+__all__ = ["StopRequest", "StreamInput", "StreamOutput"]
 
 CHUNK = 1 << 16
 SOCKETS = ("tcp://", "tcp-listen://", "unix://", "unix-listen://")
@@ -33,7 +33,7 @@ WAITS_FOR_FILES = os.name != "nt"
 GRACE = 5.0  # seconds that a reader who does not read has after somebody asked to stop
 
 
-class Stop:
+class StopRequest:
     """Whether somebody asked the stream to end (SIGTERM, SIGINT); wakes up whoever waits."""
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class Stop:
 class StreamInput:
     """Bytes from somewhere, a block at a time."""
 
-    def __init__(self, place: str, stop: Stop) -> None:
+    def __init__(self, place: str, stop: StopRequest) -> None:
         self.place = place
         self.stop = stop
         self.listens = "-listen://" in place
@@ -180,7 +180,7 @@ class StreamInput:
 class StreamOutput:
     """Bytes to somewhere. A plain file can be asked how much of it is there; a pipe or a socket cannot."""
 
-    def __init__(self, place: str, stop: Stop) -> None:
+    def __init__(self, place: str, stop: StopRequest) -> None:
         self.place = place
         self.stop = stop
         self._server = _listen(place) if "-listen://" in place else None

@@ -18,19 +18,19 @@ import numpy as np
 
 from oboro.errors import FileError, InputError, UsageError
 from oboro.stream.anonymizer import Anonymizer
-from oboro.stream.runner.codecs import HUGE, BadRecord, Blocks, Format, codec, encode_json
-from oboro.stream.runner.endpoints import Stop, StreamInput, StreamOutput
-from oboro.stream.runner.state_folder import Batch, Folder
+from oboro.stream.runner.codecs import HUGE, BadRecord, Format, LineBlocks, codec, encode_json
+from oboro.stream.runner.endpoints import StopRequest, StreamInput, StreamOutput
+from oboro.stream.runner.state_folder import Batch
 
-__all__ = ["Plan", "Runner"]
+__all__ = ["Runner", "StreamPlan"]
 
-T = TypeVar("T", Anonymizer, Folder, StreamInput, StreamOutput)
+T = TypeVar("T", Anonymizer, StateFolder, StreamInput, StreamOutput)
 IN_VAIN = "waited in vain: too few records to stand with, so it cannot be released"
 DOUBT = "may or may not have been written: the stream ended while its output was on the way"
 
 
 @dataclass(frozen=True)
-class Plan:
+class StreamPlan:
     """Everything that is told to a running stream."""
 
     source: str = "-"
@@ -80,11 +80,11 @@ class Runner:
     """One stream from its source to its target."""
 
     def __init__(
-        self, make: Callable[[], Anonymizer], plan: Plan, watch: Callable[[dict[str, Any]], None] | None = None
+        self, make: Callable[[], Anonymizer], plan: StreamPlan, watch: Callable[[dict[str, Any]], None] | None = None
     ) -> None:
         self.plan = plan
         self.watch = watch
-        self.stop = Stop()
+        self.stop = StopRequest()
         self.at = _Position()
         self.dead_letters = 0
         self.in_doubt = 0
@@ -104,7 +104,7 @@ class Runner:
 
     def _open(self) -> None:
         plan = self.plan
-        self.folder = self._keep(Folder(plan.state, plan.fsync)) if plan.state else None
+        self.folder = self._keep(StateFolder(plan.state, plan.fsync)) if plan.state else None
         self.target = self._keep(StreamOutput(plan.target, self.stop))
         self.dead = self._keep(StreamOutput(plan.dead or "stderr", self.stop))
         form = plan.form or _form_of(plan.source)
@@ -112,7 +112,7 @@ class Runner:
         self.anonymizer = self._keep(self._restored() if known else self._make())
         self.input = codec(form, self.at.header)
         self.output = codec(plan.output_form or (form if plan.target == "-" else _form_of(plan.target, form)))
-        self.blocks = Blocks(self.input, plan.most)
+        self.blocks = LineBlocks(self.input, plan.most)
         if known:
             self._replay()
         else:

@@ -23,7 +23,7 @@ import numpy as np
 from oboro.errors import FileError
 from oboro.system.private_file import FileLock, open_private
 
-__all__ = ["Batch", "Folder"]
+__all__ = ["Batch", "StateFolder"]
 
 ENTRY = struct.Struct("<4sIIc")  # mark, length, checksum, kind
 HEAD = struct.Struct("<dQQQ?I")
@@ -65,7 +65,7 @@ class Batch:
         return Batch(restored, decisions, now, taken, written, refused, last)
 
 
-class Folder:
+class StateFolder:
     """The state of one stream on disk. Only one process may use it."""
 
     def __init__(self, path: Path, fsync: bool = False) -> None:

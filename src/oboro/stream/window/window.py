@@ -11,12 +11,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from oboro.errors import ColumnError, FileError, InputError, listing
-from oboro.stream.anonymizer import Record, Taken
+from oboro.errors import ColumnError, FileError, InputError
+from oboro.stream.anonymizer import BlockResult, Record
+from oboro.stream.record_fields import wrong_fields
 from oboro.stream.snapshot import read_snapshot, write_snapshot
-from oboro.stream.window.category_codes import Codes
-from oboro.stream.window.engine import Engine, Spec
-from oboro.stream.window.kernels.window_loop import HEAD, TAIL, WAITING, Outgoing
+from oboro.stream.window.kernels.window_steps import HEAD, TAIL, WAITING, Outgoing
+from oboro.stream.window.value_codes import ValueCodes
+from oboro.stream.window.window_engine import EngineSpec, WindowEngine
 from oboro.stream.window.window_settings import WindowSettings
 from oboro.table.frames import Frame
 
@@ -56,11 +57,11 @@ class Window:
 
     def _prepare(self) -> None:
         settings = self.settings
-        self.engine = Engine(_spec(settings))
+        self.engine = WindowEngine(_spec(settings))
         self._numbers = settings.numbers
-        self._categories = [Codes(name) for name in settings.attributes if name in settings.categories]
+        self._categories = [ValueCodes(name) for name in settings.attributes if name in settings.categories]
         self._demands = [
-            Codes(name) for name in (*settings.l_diversity, *([settings.person] if settings.person else []))
+            ValueCodes(name) for name in (*settings.l_diversity, *([settings.person] if settings.person else []))
         ]
         self._rest = settings.released[len(settings.attributes) :]
         self._known = set(settings.fields)
@@ -86,9 +87,9 @@ class Window:
         rows = [self._admit(record) for record in records]
         return self._advance(rows, moment)
 
-    def take(self, records: Sequence[Record], now: float, decisions: Sequence[int] | None = None) -> Taken:
+    def take(self, records: Sequence[Record], now: float, decisions: Sequence[int] | None = None) -> BlockResult:
         """A block of records; one that is refused does not keep the others from being taken. Decides alike when repeated."""
-        taken, rows = Taken(), []
+        taken, rows = BlockResult(), []
         for i, record in enumerate(records):
             try:
                 rows.append(self._admit(record))
@@ -115,10 +116,10 @@ class Window:
             demands = [codes.checked(record[codes.name]) for codes in self._demands]
             rest = tuple([record[name] for name in self._rest])
         except (KeyError, TypeError):
-            raise ColumnError(_complain(self.settings.fields, record)) from None
+            raise ColumnError(wrong_fields(self.settings.fields, record)) from None
         strict = self.settings.unnamed == "error"
         if (strict and len(record) != len(self._known)) or not self._known <= record.keys():
-            raise ColumnError(_complain(self.settings.fields, record))
+            raise ColumnError(wrong_fields(self.settings.fields, record))
         return numbers, categories, demands, rest
 
     def _advance(self, rows: Sequence[Any], now: float, ending: bool = False) -> list[dict[str, Any]]:
@@ -260,12 +261,12 @@ class Window:
         self.close()
 
 
-def _spec(settings: WindowSettings) -> Spec:
+def _spec(settings: WindowSettings) -> EngineSpec:
     numbers, scaling = settings.numbers, settings.scaling
     categories = [name for name in settings.attributes if name in settings.categories]
     given = scaling if isinstance(scaling, dict) else {}
     least = (*settings.l_diversity.values(), *([settings.k] if settings.person else []))
-    return Spec(
+    return EngineSpec(
         k=settings.k,
         window=settings.window,
         numbers=len(numbers),
@@ -297,13 +298,3 @@ def _number(name: str, value: Any) -> float:
     if abs(number) < 1e150 or number != number:  # squares of larger ones would overflow
         return number
     raise ColumnError(f"{name}: is no number that can be averaged; name it in categories if it is none")
-
-
-def _complain(fields: list[str], record: object) -> str:
-    if not isinstance(record, Mapping):
-        return f"a record is an object with the fields {listing(fields, most=30)}; this is a {type(record).__name__}"
-    lacking = [name for name in fields if name not in record]
-    extra = [name for name in record if name not in fields]
-    parts = [f"the field {listing(lacking)} is missing"] if lacking else []
-    parts += [f"the field {listing(extra)} is not known"] if extra else []
-    return "; ".join(parts) or "the record has two fields of one name"

@@ -9,12 +9,12 @@ from pydantic import Field, model_validator
 
 from oboro.decide.neighbours.search_plan import Kind, SearchPlan
 from oboro.errors import listing
-from oboro.stream.delay_free.delay_free_settings import Checked
+from oboro.stream.stream_settings import StreamSettings
 
 __all__ = ["WindowSettings"]
 
 
-class WindowSettings(Checked):
+class WindowSettings(StreamSettings):
     """The parameters of `Window`."""
 
     attributes: list[str] = Field(min_length=1)
@@ -62,10 +62,7 @@ class WindowSettings(Checked):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if twice := sorted({name for name in self.fields if self.fields.count(name) > 1}):
-            raise ValueError(
-                f"{listing(twice)}: a field is named once, as attribute, sensitive, kept, dropped or person"
-            )
+        self.require_named_once()
         scaled = self.scaling if isinstance(self.scaling, dict) else {}
         for what, names, known in (
             ("categories", self.categories, self.attributes),
@@ -96,16 +93,6 @@ class WindowSettings(Checked):
     def numbers(self) -> list[str]:
         """The attributes that are numbers."""
         return [name for name in self.attributes if name not in self.categories]
-
-    @property
-    def released(self) -> list[str]:
-        """The fields of a released record, in order."""
-        return [*self.attributes, *self.l_diversity, *self.keep]
-
-    @property
-    def fields(self) -> list[str]:
-        """The fields of an incoming record."""
-        return [*self.released, *self.drop, *([self.person] if self.person is not None else [])]
 
     def fingerprint(self) -> str:
         """What must not change between a snapshot and its continuation, as text."""

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.decide.local.records import Ordered, Tree
+from oboro.decide.local.records import OrderedAttribute, TreeAttribute
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.notation import set_label
@@ -21,7 +21,7 @@ def ranges(name: str, column: Column, members: np.ndarray) -> Column:
     >>> ranges("age", Column.of([31, 38, None]), np.array([[0, 1], [1, 1], [1, 2]])).decode().to_pylist()
     ['31–38', '38', '*']
     """
-    attribute = Ordered.of(column, name)
+    attribute = OrderedAttribute.of(column, name)
     codes = attribute.codes[members]
     low, high = codes.min(axis=1), codes.max(axis=1)
     if (low == high).all():
@@ -61,7 +61,7 @@ def _set(texts: list[str | None]) -> str | None:
 
 def ancestors(column: Column, hierarchy: Hierarchy, members: np.ndarray) -> Column:
     """For each row of `members` the label on the lowest level that has one for all of them."""
-    attribute = Tree.of(column, hierarchy)
+    attribute = TreeAttribute.of(column, hierarchy)
     codes = attribute.codes[members]
     labels = pa.nulls(len(members), pa.string())
     open_ = np.ones(len(members), dtype=bool)

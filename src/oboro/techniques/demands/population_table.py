@@ -20,7 +20,7 @@ from oboro.table.groups import Groups
 from oboro.table.hierarchy.levels import text_array
 from oboro.techniques.base import Work
 
-__all__ = ["Crowd", "PopulationTable"]
+__all__ = ["PopulationCodes", "PopulationTable"]
 
 
 def _given(value: Any) -> str | Dataset:
@@ -39,7 +39,7 @@ PopulationTable = Annotated[
 
 
 @dataclass(frozen=True, eq=False)
-class Crowd:
+class PopulationCodes:
     """The table's quasi-identifiers over a dictionary that also holds the population's values, and its codes."""
 
     table: Dataset
@@ -48,7 +48,7 @@ class Crowd:
     codes: tuple[np.ndarray, ...]
 
     @staticmethod
-    def read(given: str | Dataset, work: Work, names: list[str]) -> Crowd:
+    def read(given: str | Dataset, work: Work, names: list[str]) -> PopulationCodes:
         """Put both tables into the same codes; raises an `InputError` where somebody of the table is not in the
         population. O(records + people).
         """
@@ -61,7 +61,7 @@ class Crowd:
             columns[name], people = _extended(name, work.data[name], table[name])
             codes.append(people)
         _require_everybody([columns[name] for name in names], codes, work.data.rows)
-        return Crowd(table, columns, tuple(codes))
+        return PopulationCodes(table, columns, tuple(codes))
 
 
 def _extended(name: str, column: Column, people: Column) -> tuple[Column, np.ndarray]:

@@ -62,15 +62,7 @@ def _next(away: np.ndarray, following: np.ndarray, way: int) -> int:
 
 @kernel()
 def _insert(distances: np.ndarray, one: int, start: int, following: np.ndarray) -> None:
-    place, growth, here = start, np.inf, start
-    while True:
-        on = following[here]
-        more = distances[here, one] + distances[one, on] - distances[here, on]
-        if more < growth:
-            place, growth = here, more
-        here = on
-        if here == start:
-            break
+    place, _ = _best_place(distances, one, start, following)
     following[one] = following[place]
     following[place] = one
 
@@ -105,7 +97,7 @@ def cheapest_insertion(distances: np.ndarray, start: int, tour: np.ndarray) -> N
             if following[other] >= 0:
                 continue
             if place[other] == before:
-                place[other], growth[other] = _look(distances, other, start, following)
+                place[other], growth[other] = _best_place(distances, other, start, following)
                 continue
             for here, there in ((before, best), (best, on)):
                 more = distances[here, other] + distances[other, there] - distances[here, there]
@@ -115,7 +107,8 @@ def cheapest_insertion(distances: np.ndarray, start: int, tour: np.ndarray) -> N
 
 
 @kernel()
-def _look(distances: np.ndarray, one: int, start: int, following: np.ndarray) -> tuple[int, float]:
+def _best_place(distances: np.ndarray, one: int, start: int, following: np.ndarray) -> tuple[int, float]:
+    """After whom somebody lengthens the tour least, and by how much."""
     place, growth, here = start, np.inf, start
     while True:
         on = following[here]

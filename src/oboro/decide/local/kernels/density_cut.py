@@ -7,22 +7,28 @@ n₁·log(n₁ / l₁) + n₂·log(n₂ / l₂) − n·log(n / l).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from oboro.decide.local.kernels.closures import ascending
+from oboro.decide.local.kernels.group_closures import ascending
 from oboro.kernels import kernel
 
-__all__ = ["best_cut", "grow"]
+__all__ = ["PlacedRecords", "best_cut", "grow"]
+
+
+class PlacedRecords(NamedTuple):
+    """Distinct records: ranks, how many are alike, and where each attribute's ranks lie (`places[offset[j] + rank]`)."""
+
+    codes: np.ndarray
+    loads: np.ndarray
+    places: np.ndarray
+    offset: np.ndarray
 
 
 @kernel()
 def grow(
-    codes: np.ndarray,
-    loads: np.ndarray,
-    places: np.ndarray,
-    offset: np.ndarray,
+    records: PlacedRecords,
     k: int,
     penalty: float,
     patience: int,
@@ -40,6 +46,7 @@ def grow(
     such cuts one below the other, in case the cuts below it pay for it. `halves` takes the median of the longest side
     instead of the best cut (Mondrian, for comparison). O(items · attributes · depth).
     """
+    codes = records.codes
     d = codes.shape[1]
     left = np.full(starts.size, -1, dtype=np.int64)
     worth, weak = np.zeros(starts.size), np.zeros(starts.size, dtype=np.int64)
@@ -48,11 +55,9 @@ def grow(
     while node < nodes:
         here = items[starts[node] : stops[node]]
         if halves:
-            j, rank, edge, gain = _median_cut(
-                codes, loads, places, offset, k, here, low[node], high[node], high[0] - low[0]
-            )
+            j, rank, edge, gain = _median_cut(records, k, here, high[0] - low[0])
         else:
-            j, rank, edge, gain = best_cut(codes, loads, places, offset, k, here, low[node], high[node])
+            j, rank, edge, gain = best_cut(records, k, here, low[node], high[node])
         pays = halves or gain > penalty
         if j >= 0 and (pays or weak[node] < patience):
             middle = starts[node] + _part(codes, j, rank, here)
@@ -70,18 +75,12 @@ def grow(
 
 @kernel()
 def best_cut(
-    codes: np.ndarray,
-    loads: np.ndarray,
-    places: np.ndarray,
-    offset: np.ndarray,
-    k: int,
-    items: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
+    records: PlacedRecords, k: int, items: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> tuple[int, int, float, float]:
     """The attribute, the last rank below, the place and the gain of the cut that raises the likelihood most, with k
     records or more on both sides; attribute −1 if there is none. Of equal gains the first counts.
     """
+    codes, loads, places, offset = records
     best = (-1, 0, 0.0, -1.0)
     total = loads[items].sum()
     if total < 2 * k:
@@ -107,18 +106,9 @@ def best_cut(
 
 
 @kernel()
-def _median_cut(
-    codes: np.ndarray,
-    loads: np.ndarray,
-    places: np.ndarray,
-    offset: np.ndarray,
-    k: int,
-    items: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    whole: np.ndarray,
-) -> tuple[int, int, float, float]:
+def _median_cut(records: PlacedRecords, k: int, items: np.ndarray, whole: np.ndarray) -> tuple[int, int, float, float]:
     """Strict Mondrian: the most even cut of the attribute with the widest range (of its records) that can be cut."""
+    codes, loads, places, offset = records
     total = loads[items].sum()
     d = codes.shape[1]
     spans = np.empty(d)

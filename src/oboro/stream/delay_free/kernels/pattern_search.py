@@ -9,7 +9,16 @@ from __future__ import annotations
 import numpy as np
 
 from oboro.kernels import kernel
-from oboro.stream.delay_free.kernels.memory import ENTRIES, RECORDS, Memory, Rules, Trail, expire, lookup, remember
+from oboro.stream.delay_free.kernels.release_history import (
+    ENTRIES,
+    RECORDS,
+    ArrivalOrder,
+    ReleaseHistory,
+    ReleaseRules,
+    expire,
+    lookup,
+    remember,
+)
 
 __all__ = ["absorb", "agreement", "best"]
 
@@ -46,19 +55,19 @@ def worth(table: np.ndarray, mask: int) -> int:
 
 
 @kernel()
-def _suffices(memory: Memory, rules: Rules, record: int, person: int, secret: int) -> bool:
+def _suffices(history: ReleaseHistory, rules: ReleaseRules, record: int, person: int, secret: int) -> bool:
     """Whether the records that are exactly alike are enough by themselves."""
     if not rules.people and rules.secrets <= 1:
-        return memory.total[record] >= rules.others
+        return history.total[record] >= rules.others
     people, secrets = np.empty(rules.others, dtype=np.int64), np.empty(rules.secrets, dtype=np.int64)
     secrets[0] = secret
     others, kinds = 0, 1
-    entry = memory.head[record]
+    entry = history.head[record]
     while entry >= 0 and (others < rules.others or kinds < rules.secrets):
-        if memory.count[entry] > 0:
-            others = _count_in(rules.people, memory.person[entry], person, memory.count[entry], people, others)
-            kinds = _note(memory.secret[entry], secrets, kinds)
-        entry = memory.next[entry]
+        if history.count[entry] > 0:
+            others = _count_in(rules.people, history.person[entry], person, history.count[entry], people, others)
+            kinds = _note(history.secret[entry], secrets, kinds)
+        entry = history.next[entry]
     return others >= rules.others and kinds >= rules.secrets
 
 
@@ -82,13 +91,13 @@ def _note(value: int, seen: np.ndarray, count: int) -> int:
 
 
 @kernel()
-def _tally(memory: Memory, rules: Rules, row: np.ndarray) -> np.ndarray:
+def _tally(history: ReleaseHistory, rules: ReleaseRules, row: np.ndarray) -> np.ndarray:
     """How many earlier records agree with `row` on which bits, as (mask, entry, worth, number), in no order.
 
     Under `swap` only those that could change places with it: their own output leaves open whatever they do not agree on.
     """
-    size, codes, head, next_ = memory.sizes[RECORDS], memory.codes, memory.head, memory.next
-    out, count = memory.out, memory.count
+    size, codes, head, next_ = history.sizes[RECORDS], history.codes, history.head, history.next
+    out, count = history.out, history.count
     block = np.empty(BLOCK, dtype=np.int64)
     table, used = np.zeros((256, 2), dtype=np.int64), 0  # a small hash table from masks (never 0) to numbers
     for start in range(max(0, size - rules.reach), size, BLOCK):
@@ -130,7 +139,7 @@ def _wider(table: np.ndarray) -> np.ndarray:
 
 
 @kernel()
-def _tallied(rules: Rules, table: np.ndarray, used: int) -> np.ndarray:
+def _tallied(rules: ReleaseRules, table: np.ndarray, used: int) -> np.ndarray:
     items, size, sums = np.empty((used, 4), dtype=np.int64), 0, rules.worth
     for i in range(table.shape[0]):
         if table[i, 0] != 0:
@@ -141,10 +150,10 @@ def _tallied(rules: Rules, table: np.ndarray, used: int) -> np.ndarray:
 
 
 @kernel()
-def _listed(memory: Memory, rules: Rules, row: np.ndarray) -> np.ndarray:
+def _listed(history: ReleaseHistory, rules: ReleaseRules, row: np.ndarray) -> np.ndarray:
     """The same one by one, where it matters who agrees and what their secrets are."""
-    size, codes, head, next_ = memory.sizes[RECORDS], memory.codes, memory.head, memory.next
-    out, count, sums = memory.out, memory.count, rules.worth
+    size, codes, head, next_ = history.sizes[RECORDS], history.codes, history.head, history.next
+    out, count, sums = history.out, history.count, rules.worth
     block = np.empty(BLOCK, dtype=np.int64)
     items, found = np.empty((1024, 4), dtype=np.int64), 0
     for start in range(max(0, size - rules.reach), size, BLOCK):
@@ -164,7 +173,9 @@ def _listed(memory: Memory, rules: Rules, row: np.ndarray) -> np.ndarray:
 
 
 @kernel()
-def _holds(memory: Memory, rules: Rules, items: np.ndarray, mask: int, person: int, secret: int) -> bool:
+def _holds(
+    history: ReleaseHistory, rules: ReleaseRules, items: np.ndarray, mask: int, person: int, secret: int
+) -> bool:
     """Whether the agreements that include `mask` are enough."""
     if not rules.people and rules.secrets <= 1:
         number = 0
@@ -172,7 +183,7 @@ def _holds(memory: Memory, rules: Rules, items: np.ndarray, mask: int, person: i
             number += items[i, 3] if items[i, 0] & mask == mask else 0
         return number >= rules.others
     people, secrets = np.empty(rules.others, dtype=np.int64), np.empty(rules.secrets, dtype=np.int64)
-    by_people, persons, kept, secrets[0] = rules.people, memory.person, memory.secret, secret
+    by_people, persons, kept, secrets[0] = rules.people, history.person, history.secret, secret
     others, kinds = 0, 1
     for i in range(items.shape[0]):
         if items[i, 0] & mask == mask:
@@ -185,7 +196,7 @@ def _holds(memory: Memory, rules: Rules, items: np.ndarray, mask: int, person: i
 
 
 @kernel()
-def _walk(memory: Memory, rules: Rules, items: np.ndarray, full: int, person: int, secret: int) -> int:
+def _walk(history: ReleaseHistory, rules: ReleaseRules, items: np.ndarray, full: int, person: int, secret: int) -> int:
     """The mask worth most that enough agreements include: intersections of agreements, depth first, the best first.
 
     What is worth most is the intersection of all agreements that include it, so adding agreements one by one, in one
@@ -213,7 +224,7 @@ def _walk(memory: Memory, rules: Rules, items: np.ndarray, full: int, person: in
         if 2 * tried > seen.shape[0]:
             seen = _wider(seen)
         effort -= count
-        if _holds(memory, rules, items, mask, person, secret):
+        if _holds(history, rules, items, mask, person, secret):
             found, most = mask, worth(sums, mask)
         else:
             depth += 1
@@ -232,25 +243,25 @@ def full_mask(row: np.ndarray) -> int:
 
 
 @kernel()
-def best(memory: Memory, rules: Rules, record: int, row: np.ndarray, person: int, secret: int) -> int:
+def best(history: ReleaseHistory, rules: ReleaseRules, record: int, row: np.ndarray, person: int, secret: int) -> int:
     """The mask under which a record is released: worth most among those that enough earlier records match.
 
     `record` is what `lookup` found for the row.
     """
     full = full_mask(row)
-    if record >= 0 and _suffices(memory, rules, record, person, secret):
+    if record >= 0 and _suffices(history, rules, record, person, secret):
         return full
     plain = not rules.people and rules.secrets <= 1
-    items = _tally(memory, rules, row) if plain else _listed(memory, rules, row)
+    items = _tally(history, rules, row) if plain else _listed(history, rules, row)
     order = np.argsort(-items[:, 2], kind="mergesort")[:KEPT]
-    return _walk(memory, rules, items[order], full, person, secret)
+    return _walk(history, rules, items[order], full, person, secret)
 
 
 @kernel()
 def absorb(
-    memory: Memory,
-    rules: Rules,
-    trail: Trail,
+    history: ReleaseHistory,
+    rules: ReleaseRules,
+    arrivals: ArrivalOrder,
     keep: int,
     cutoff: float,
     now: float,
@@ -264,24 +275,24 @@ def absorb(
 
     `masks` receives the decisions; `forced` means that they were taken before (a replay) and only have to be remembered.
     """
-    sizes, total, count, ends = memory.sizes, memory.total, memory.count, trail.ends
+    sizes, total, count, ends = history.sizes, history.total, history.count, arrivals.ends
     simple = not rules.people and rules.secrets <= 1 and not rules.forgets
     for i in range(rows.shape[0]):
         if sizes[RECORDS] >= total.size or sizes[ENTRIES] >= count.size:
             return i
         if rules.forgets:
-            if ends[1] - ends[0] >= trail.entry.size:
+            if ends[1] - ends[0] >= arrivals.entry.size:
                 return i
-            expire(memory, trail, keep, cutoff)
-        record = lookup(memory, rows[i])
+            expire(history, arrivals, keep, cutoff)
+        record = lookup(history, rows[i])
         if simple and record >= 0 and total[record] >= rules.others:
             masks[i] = full_mask(rows[i])  # and nothing to remember: no later decision could depend on it
             continue
         if not forced:
-            masks[i] = best(memory, rules, record, rows[i], people[i], secrets[i])
-        entry = remember(memory, rules, record, rows[i], masks[i], people[i], secrets[i])
+            masks[i] = best(history, rules, record, rows[i], people[i], secrets[i])
+        entry = remember(history, rules, record, rows[i], masks[i], people[i], secrets[i])
         if rules.forgets:
-            place = ends[1] % trail.entry.size
-            trail.entry[place], trail.time[place] = entry, now
+            place = ends[1] % arrivals.entry.size
+            arrivals.entry[place], arrivals.time[place] = entry, now
             ends[1] += 1
     return rows.shape[0]

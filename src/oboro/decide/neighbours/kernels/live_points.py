@@ -14,9 +14,9 @@ from oboro.kernels import kernel
 
 __all__ = [
     "Anchors",
-    "Live",
+    "LivePoints",
     "Metric",
-    "Places",
+    "PointRows",
     "apart",
     "beyond",
     "copy_row",
@@ -32,7 +32,7 @@ __all__ = [
 STRIDE = 16  # coordinates between two looks at the limit
 
 
-class Places(NamedTuple):
+class PointRows(NamedTuple):
     """Where records stand, a row each."""
 
     points: np.ndarray  # numbers, scaled; a missing one stands at the centre
@@ -58,10 +58,10 @@ class Anchors(NamedTuple):
     distances: np.ndarray  # room for the distances of one point
 
 
-class Live(NamedTuple):
+class LivePoints(NamedTuple):
     """Slots, some of which hold a record that can be found; in as many linked lists of its region as there are sets."""
 
-    at: Places
+    at: PointRows
     alive: np.ndarray
     number: np.ndarray  # which record of the stream stands in a slot: decides between equal distances
     keys: np.ndarray  # [slot, set]
@@ -105,7 +105,7 @@ def squares(a: np.ndarray, i: int, b: np.ndarray, j: int, limit: float) -> float
 
 
 @kernel(inner=True, bare=True)
-def beyond(metric: Metric, a: Places, i: int, b: Places, j: int) -> float:
+def beyond(metric: Metric, a: PointRows, i: int, b: PointRows, j: int) -> float:
     """What categories and missing numbers add to the squared distance of two records."""
     total = 0.0
     for m in range(a.traits.shape[1]):
@@ -119,7 +119,7 @@ def beyond(metric: Metric, a: Places, i: int, b: Places, j: int) -> float:
 
 
 @kernel(inner=True, bare=True)
-def apart(metric: Metric, a: Places, i: int, b: Places, j: int) -> float:
+def apart(metric: Metric, a: PointRows, i: int, b: PointRows, j: int) -> float:
     """The squared distance of two records."""
     return squares(a.points, i, b.points, j, np.inf) + beyond(metric, a, i, b, j)
 
@@ -170,7 +170,7 @@ def occupancy(anchors: Anchors, points: np.ndarray, sizes: np.ndarray) -> None:
 
 
 @kernel(bare=True)
-def put(live: Live, anchors: Anchors, slot: int) -> None:
+def put(live: LivePoints, anchors: Anchors, slot: int) -> None:
     """Let a record whose place is written be found."""
     live.alive[slot] = 1
     if anchors.sets > 0:
@@ -181,7 +181,7 @@ def put(live: Live, anchors: Anchors, slot: int) -> None:
 
 
 @kernel(inner=True, bare=True)
-def _widen(live: Live, slot: int) -> None:
+def _widen(live: LivePoints, slot: int) -> None:
     """Write a point into the next row."""
     points, shift, wide = live.at.points, live.shift, live.wide
     row, width, norm = live.rows[0], points.shape[1], 0.0
@@ -195,7 +195,7 @@ def _widen(live: Live, slot: int) -> None:
 
 
 @kernel(inner=True, bare=True)
-def _narrow(live: Live, slot: int) -> None:
+def _narrow(live: LivePoints, slot: int) -> None:
     """Let the last row take a point's place."""
     wide, row, last = live.wide, live.row[slot], live.rows[0] - 1
     for m in range(wide.shape[1]):
@@ -206,7 +206,7 @@ def _narrow(live: Live, slot: int) -> None:
 
 
 @kernel(inner=True, bare=True)
-def link(live: Live, slot: int) -> None:
+def link(live: LivePoints, slot: int) -> None:
     """Enter a slot into the lists of its regions."""
     for one in range(live.first.shape[0]):
         key = live.keys[slot, one]
@@ -218,7 +218,7 @@ def link(live: Live, slot: int) -> None:
 
 
 @kernel(bare=True)
-def take_out(live: Live, slot: int) -> None:
+def take_out(live: LivePoints, slot: int) -> None:
     """Let a record be found no more."""
     live.alive[slot] = 0
     for one in range(live.first.shape[0]):

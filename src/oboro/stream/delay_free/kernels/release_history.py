@@ -16,12 +16,22 @@ import numpy as np
 
 from oboro.kernels import kernel
 
-__all__ = ["ENTRIES", "RECORDS", "Memory", "Rules", "Trail", "expire", "lookup", "relink", "remember"]
+__all__ = [
+    "ENTRIES",
+    "RECORDS",
+    "ArrivalOrder",
+    "ReleaseHistory",
+    "ReleaseRules",
+    "expire",
+    "lookup",
+    "relink",
+    "remember",
+]
 
-RECORDS, ENTRIES = 0, 1  # places in `Memory.sizes`
+RECORDS, ENTRIES = 0, 1  # places in `ReleaseHistory.sizes`
 
 
-class Memory(NamedTuple):
+class ReleaseHistory(NamedTuple):
     """Everything remembered, in arrays with room to grow."""
 
     slots: np.ndarray  # hash table: a record's number or −1
@@ -37,7 +47,7 @@ class Memory(NamedTuple):
     sizes: np.ndarray  # used records, used entries
 
 
-class Rules(NamedTuple):
+class ReleaseRules(NamedTuple):
     """What a release needs."""
 
     others: int  # k − 1 earlier matches (of other people, where people are known)
@@ -49,7 +59,7 @@ class Rules(NamedTuple):
     worth: np.ndarray  # worth[i, byte]: what the bits of the i-th byte of a mask are worth
 
 
-class Trail(NamedTuple):
+class ArrivalOrder(NamedTuple):
     """The entries in the order of arrival, a ring; for forgetting. `ends` holds where it starts and stops."""
 
     entry: np.ndarray
@@ -75,9 +85,9 @@ def _same(codes: np.ndarray, record: int, row: np.ndarray) -> bool:
 
 
 @kernel()
-def lookup(memory: Memory, row: np.ndarray) -> int:
+def lookup(history: ReleaseHistory, row: np.ndarray) -> int:
     """The number of a record that is like `row`, −1 if there is none."""
-    slots, codes = memory.slots, memory.codes
+    slots, codes = history.slots, history.codes
     last = slots.size - 1
     place = _hash(row) & last
     while slots[place] >= 0:
@@ -88,77 +98,79 @@ def lookup(memory: Memory, row: np.ndarray) -> int:
 
 
 @kernel()
-def relink(memory: Memory) -> None:
+def relink(history: ReleaseHistory) -> None:
     """Fill the hash table from the records; the table was emptied or replaced."""
-    last = memory.slots.size - 1
-    memory.slots[:] = -1
-    row = np.empty(memory.codes.shape[0], dtype=memory.codes.dtype)
-    for record in range(memory.sizes[RECORDS]):
+    last = history.slots.size - 1
+    history.slots[:] = -1
+    row = np.empty(history.codes.shape[0], dtype=history.codes.dtype)
+    for record in range(history.sizes[RECORDS]):
         for bit in range(row.size):
-            row[bit] = memory.codes[bit, record]
+            row[bit] = history.codes[bit, record]
         place = _hash(row) & last
-        while memory.slots[place] >= 0:
+        while history.slots[place] >= 0:
             place = (place + 1) & last
-        memory.slots[place] = record
+        history.slots[place] = record
 
 
 @kernel()
-def _add_record(memory: Memory, row: np.ndarray) -> int:
-    record = memory.sizes[RECORDS]
-    memory.sizes[RECORDS] = record + 1
+def _add_record(history: ReleaseHistory, row: np.ndarray) -> int:
+    record = history.sizes[RECORDS]
+    history.sizes[RECORDS] = record + 1
     for bit in range(row.size):
-        memory.codes[bit, record] = row[bit]
-    memory.total[record] = 0
-    memory.head[record] = -1
-    last = memory.slots.size - 1
+        history.codes[bit, record] = row[bit]
+    history.total[record] = 0
+    history.head[record] = -1
+    last = history.slots.size - 1
     place = _hash(row) & last
-    while memory.slots[place] >= 0:
+    while history.slots[place] >= 0:
         place = (place + 1) & last
-    memory.slots[place] = record
+    history.slots[place] = record
     return record
 
 
 @kernel()
-def remember(memory: Memory, rules: Rules, record: int, row: np.ndarray, mask: int, person: int, secret: int) -> int:
+def remember(
+    history: ReleaseHistory, rules: ReleaseRules, record: int, row: np.ndarray, mask: int, person: int, secret: int
+) -> int:
     """Note a record and how it was released; returns its entry.
 
     Without forgetting, more than is ever asked for is not kept: k people and as many secrets as are needed say enough
     for every later record, so an entry of the same release takes the rest, and memory grows with the distinct records only.
     """
     if record < 0:
-        record = _add_record(memory, row)
-    memory.total[record] += 1
+        record = _add_record(history, row)
+    history.total[record] += 1
     mask = mask if rules.swap else 0
-    entry = _home(memory, rules, record, mask, person, secret)
+    entry = _home(history, rules, record, mask, person, secret)
     if entry < 0:
-        entry = memory.sizes[ENTRIES]
-        memory.sizes[ENTRIES] = entry + 1
-        memory.next[entry] = memory.head[record]
-        memory.head[record] = entry
-        memory.owner[entry] = record
-        memory.out[entry] = mask
-        memory.count[entry] = 0
-        memory.person[entry] = person
-        memory.secret[entry] = secret
-    memory.count[entry] += 1
+        entry = history.sizes[ENTRIES]
+        history.sizes[ENTRIES] = entry + 1
+        history.next[entry] = history.head[record]
+        history.head[record] = entry
+        history.owner[entry] = record
+        history.out[entry] = mask
+        history.count[entry] = 0
+        history.person[entry] = person
+        history.secret[entry] = secret
+    history.count[entry] += 1
     return entry
 
 
 @kernel()
-def _home(memory: Memory, rules: Rules, record: int, mask: int, person: int, secret: int) -> int:
+def _home(history: ReleaseHistory, rules: ReleaseRules, record: int, mask: int, person: int, secret: int) -> int:
     """The entry that one more record may be added to, −1 if it needs one of its own."""
     if rules.forgets and rules.people:
         return -1  # who leaves must be known exactly, and a frequent record would have a long list to look through
     people, secrets, found = 0, 0, -1
-    entry = memory.head[record]
+    entry = history.head[record]
     while entry >= 0:
-        if memory.out[entry] == mask:
-            if memory.person[entry] == person and memory.secret[entry] == secret:
+        if history.out[entry] == mask:
+            if history.person[entry] == person and history.secret[entry] == secret:
                 return entry
-            people += 1 if _first_with(memory, memory.person, entry) else 0
-            secrets += 1 if _first_with(memory, memory.secret, entry) else 0
+            people += 1 if _first_with(history, history.person, entry) else 0
+            secrets += 1 if _first_with(history, history.secret, entry) else 0
             found = entry
-        entry = memory.next[entry]
+        entry = history.next[entry]
     if found < 0 or rules.forgets:
         return -1
     enough = not rules.people or people > rules.others
@@ -166,27 +178,27 @@ def _home(memory: Memory, rules: Rules, record: int, mask: int, person: int, sec
 
 
 @kernel()
-def _first_with(memory: Memory, values: np.ndarray, entry: int) -> bool:
+def _first_with(history: ReleaseHistory, values: np.ndarray, entry: int) -> bool:
     """Whether no older entry of the same record and release has the same value."""
-    older = memory.next[entry]
+    older = history.next[entry]
     while older >= 0:
-        if memory.out[older] == memory.out[entry] and values[older] == values[entry]:
+        if history.out[older] == history.out[entry] and values[older] == values[entry]:
             return False
-        older = memory.next[older]
+        older = history.next[older]
     return True
 
 
 @kernel()
-def expire(memory: Memory, trail: Trail, keep: int, cutoff: float) -> int:
+def expire(history: ReleaseHistory, arrivals: ArrivalOrder, keep: int, cutoff: float) -> int:
     """Forget from the oldest on, until at most `keep` records are left and all came at `cutoff` or later; how many went."""
     gone = 0
-    while trail.ends[1] - trail.ends[0] > 0:
-        place = trail.ends[0] % trail.entry.size
-        if trail.ends[1] - trail.ends[0] <= keep and trail.time[place] >= cutoff:
+    while arrivals.ends[1] - arrivals.ends[0] > 0:
+        place = arrivals.ends[0] % arrivals.entry.size
+        if arrivals.ends[1] - arrivals.ends[0] <= keep and arrivals.time[place] >= cutoff:
             break
-        entry = trail.entry[place]
-        memory.count[entry] -= 1
-        memory.total[memory.owner[entry]] -= 1
-        trail.ends[0] += 1
+        entry = arrivals.entry[place]
+        history.count[entry] -= 1
+        history.total[history.owner[entry]] -= 1
+        arrivals.ends[0] += 1
         gone += 1
     return gone

@@ -13,7 +13,7 @@ from oboro.decide.concealment.design import Design
 from oboro.decide.concealment.people import People
 from oboro.papers.benchmark_rows import data_folder
 from oboro.papers.concealment_bench import adult, designs, flow, in_degrees, sample
-from oboro.papers.pictures import save
+from oboro.papers.plots.pictures import save
 from oboro.table.dataset import Dataset
 
 __all__ = ["draw", "histogram", "plane"]

@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from oboro.attacks import kernels
-from oboro.attacks.column_comparison import ColumnComparison
+from oboro.attacks.comparison import kernels
+from oboro.attacks.comparison.column_comparison import ColumnComparison
 from oboro.kernels.grouping import occurrences
 from oboro.table.dataset import Dataset
 from oboro.table.large_arrays import large_zeros

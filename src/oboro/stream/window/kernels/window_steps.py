@@ -6,12 +6,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from oboro.decide.neighbours.kernels.live_set import Anchors, Live, Metric, Places, apart, copy_row, put, take_out
-from oboro.decide.neighbours.kernels.lookup import Found, Lists, by_list, by_region, everywhere
+from oboro.decide.neighbours.kernels.live_points import (
+    Anchors,
+    LivePoints,
+    Metric,
+    PointRows,
+    apart,
+    copy_row,
+    put,
+    take_out,
+)
+from oboro.decide.neighbours.kernels.nearest_search import CandidateLists, Neighbours, by_list, by_region, everywhere
 from oboro.kernels import kernel
-from oboro.stream.window.kernels.joining import Desk, Rules, commonest, gather, gather_diverse
+from oboro.stream.window.kernels.group_forming import GroupRules, GroupScratch, commonest, gather, gather_diverse
 
-__all__ = ["Incoming", "Outgoing", "State", "advance", "fill", "paper", "reindex"]
+__all__ = ["Incoming", "Outgoing", "WindowState", "advance", "fill", "paper", "reindex"]
 
 # The kinds of index.
 EXHAUSTIVE, REGIONS, LISTS = 0, 1, 2
@@ -25,24 +34,24 @@ DONE, LISTS_NEEDED, LEARN = 0, 1, 2
 NOT_YET = -1
 
 
-class State(NamedTuple):
+class WindowState(NamedTuple):
     """Everything that is remembered; `raw` are numbers as they came, and once decided as they are released."""
 
-    buffer: Live
+    buffer: LivePoints
     raw: np.ndarray
     status: np.ndarray
     arrived: np.ndarray  # when each record came
     demands: np.ndarray  # codes that must differ within a group: the secret, the person
-    cache: Live  # published centroids, oldest first overwritten
+    cache: LivePoints  # published centroids, oldest first overwritten
     cache_raw: np.ndarray
     count: np.ndarray  # how many records were released as this centroid
     anchors: Anchors
     metric: Metric
     centre: np.ndarray
     factor: np.ndarray
-    lists: Lists
-    cache_lists: Lists
-    desk: Desk
+    lists: CandidateLists
+    cache_lists: CandidateLists
+    scratch: GroupScratch
     marks: np.ndarray
     losses: np.ndarray  # sum over decisions of the loss of the head, their number; and the true loss over all records
 
@@ -70,7 +79,7 @@ class Outgoing(NamedTuple):
 
 
 @kernel(inner=True, bare=True)
-def _place(live: Live, raw: np.ndarray, slot: int, centre: np.ndarray, factor: np.ndarray) -> None:
+def _place(live: LivePoints, raw: np.ndarray, slot: int, centre: np.ndarray, factor: np.ndarray) -> None:
     """Scale a record's numbers."""
     points, lacking, holes = live.at.points, live.at.lacking, 0
     for m in range(raw.shape[1]):
@@ -81,7 +90,7 @@ def _place(live: Live, raw: np.ndarray, slot: int, centre: np.ndarray, factor: n
 
 
 @kernel(bare=True)
-def reindex(state: State) -> None:
+def reindex(state: WindowState) -> None:
     """Place and enter everybody anew, after something was learned. O((W + cache) · (d + anchors · d))."""
     for live, raw in ((state.buffer, state.raw), (state.cache, state.cache_raw)):
         live.first[:] = -1
@@ -95,7 +104,7 @@ def reindex(state: State) -> None:
 
 
 @kernel(inner=True, bare=True)
-def _enter(state: State, buffer: Live, rows: Incoming, i: int) -> None:
+def _enter(state: WindowState, buffer: LivePoints, rows: Incoming, i: int) -> None:
     slot = state.marks[TAIL] % state.status.size
     copy_row(rows.raw, i, state.raw, slot)
     copy_row(rows.traits, i, buffer.at.traits, slot)
@@ -115,7 +124,7 @@ def _enter(state: State, buffer: Live, rows: Incoming, i: int) -> None:
 
 
 @kernel(inner=True, bare=True)
-def _neighbours(state: State, buffer: Live, rules: Rules, q: int, best: Found) -> None:
+def _neighbours(state: WindowState, buffer: LivePoints, rules: GroupRules, q: int, best: Neighbours) -> None:
     state.marks[QUERY] += 1
     if rules.kind == REGIONS:
         by_region(
@@ -138,7 +147,15 @@ def _neighbours(state: State, buffer: Live, rules: Rules, q: int, best: Found) -
 
 
 @kernel(inner=True, bare=True)
-def _published(state: State, buffer: Live, cache: Live, rules: Rules, q: int, enough: float, best: Found) -> None:
+def _published(
+    state: WindowState,
+    buffer: LivePoints,
+    cache: LivePoints,
+    rules: GroupRules,
+    q: int,
+    enough: float,
+    best: Neighbours,
+) -> None:
     """The nearest published centroid that may take one more; who is farther than `enough` does not matter."""
     if rules.kind == REGIONS:
         by_region(cache, state.metric, buffer.at, q, buffer.keys, rules.base, 0, state.marks[QUERY], enough, best)
@@ -150,7 +167,7 @@ def _published(state: State, buffer: Live, cache: Live, rules: Rules, q: int, en
 
 
 @kernel(inner=True, bare=True)
-def _any_published(state: State, buffer: Live, cache: Live, q: int) -> int:
+def _any_published(state: WindowState, buffer: LivePoints, cache: LivePoints, q: int) -> int:
     """The nearest of all published centroids, however many it stands for; −1 if there is none."""
     count, here, there, metric = state.count, buffer.at, cache.at, state.metric
     chosen, least = -1, np.inf
@@ -163,7 +180,15 @@ def _any_published(state: State, buffer: Live, cache: Live, q: int) -> int:
 
 
 @kernel(inner=True, bare=True)
-def _publish(state: State, buffer: Live, cache: Live, rules: Rules, order: np.ndarray, size: int, loss: float) -> None:
+def _publish(
+    state: WindowState,
+    buffer: LivePoints,
+    cache: LivePoints,
+    rules: GroupRules,
+    order: np.ndarray,
+    size: int,
+    loss: float,
+) -> None:
     """Make a group of the first members: a new centroid, which all of them are released as."""
     slot = state.marks[ENTRY] % cache.alive.size
     if cache.alive[slot]:
@@ -203,7 +228,7 @@ def _average(
 
 
 @kernel(inner=True, bare=True)
-def _release_as(state: State, here: Places, slot: int, there: Places, entry: int) -> None:
+def _release_as(state: WindowState, here: PointRows, slot: int, there: PointRows, entry: int) -> None:
     """Write a published centroid over a record."""
     state.losses[2] += apart(state.metric, here, slot, there, entry)
     copy_row(state.cache_raw, entry, state.raw, slot)
@@ -215,7 +240,9 @@ def _release_as(state: State, here: Places, slot: int, there: Places, entry: int
 
 
 @kernel(inner=True, bare=True)
-def _join(state: State, buffer: Live, cache: Live, rules: Rules, q: int, entry: int, loss: float) -> None:
+def _join(
+    state: WindowState, buffer: LivePoints, cache: LivePoints, rules: GroupRules, q: int, entry: int, loss: float
+) -> None:
     _release_as(state, buffer.at, q, cache.at, entry)
     if cache.alive[entry] and state.count[entry] > 2 * rules.k - 1:
         take_out(cache, entry)
@@ -224,7 +251,9 @@ def _join(state: State, buffer: Live, cache: Live, rules: Rules, q: int, entry: 
 
 
 @kernel(inner=True, bare=True)
-def decide(state: State, buffer: Live, cache: Live, rules: Rules, ending: bool, late: bool) -> int:
+def decide(
+    state: WindowState, buffer: LivePoints, cache: LivePoints, rules: GroupRules, ending: bool, late: bool
+) -> int:
     """Decide the head: a new group (process 1) or a published centroid (process 2), whichever loses less.
 
     `late`: the head may go on waiting if there is nothing for it (`NOT_YET`); else it is withheld.
@@ -234,12 +263,12 @@ def decide(state: State, buffer: Live, cache: Live, rules: Rules, ending: bool, 
         return LISTS_NEEDED
     waiting = state.marks[WAITERS] - 1
     take_out(buffer, q)
-    desk = state.desk
-    nearest = desk.nearest
-    _neighbours(state, buffer, rules, q, desk.best)
-    size, loss = gather(rules, state.metric, buffer.at, state.demands, q, desk, waiting, ending)
+    scratch = state.scratch
+    nearest = scratch.nearest
+    _neighbours(state, buffer, rules, q, scratch.best)
+    size, loss = gather(rules, state.metric, buffer.at, state.demands, q, scratch, waiting, ending)
     if size == 0 and rules.least.size > 0 and waiting + 1 >= rules.k:
-        size, loss = gather_diverse(rules, state.metric, buffer, state.demands, q, desk)
+        size, loss = gather_diverse(rules, state.metric, buffer, state.demands, q, scratch)
     state.losses[1] += 1
     nearest.count[0] = 0
     if not (ending and waiting > 0 and waiting < rules.k and size > 0):
@@ -247,14 +276,16 @@ def decide(state: State, buffer: Live, cache: Live, rules: Rules, ending: bool, 
     if nearest.count[0] > 0 and nearest.distances[0] < loss:
         _join(state, buffer, cache, rules, q, nearest.slots[0], nearest.distances[0])
     elif size > 0:
-        _publish(state, buffer, cache, rules, desk.order, size, loss)
+        _publish(state, buffer, cache, rules, scratch.order, size, loss)
     else:
         return _last_resort(state, buffer, cache, rules, q, late)
     return DONE
 
 
 @kernel(inner=True, bare=True)
-def _last_resort(state: State, buffer: Live, cache: Live, rules: Rules, q: int, late: bool) -> int:
+def _last_resort(
+    state: WindowState, buffer: LivePoints, cache: LivePoints, rules: GroupRules, q: int, late: bool
+) -> int:
     """No group and no centroid with room: the nearest centroid of all, or go on waiting, or never."""
     entry = _any_published(state, buffer, cache, q)
     if entry >= 0:
@@ -270,7 +301,7 @@ def _last_resort(state: State, buffer: Live, cache: Live, rules: Rules, q: int, 
 
 
 @kernel(inner=True, bare=True)
-def _leave(state: State, buffer: Live, out: Outgoing, count: int) -> int:
+def _leave(state: WindowState, buffer: LivePoints, out: Outgoing, count: int) -> int:
     """Let decided heads go; how many have left."""
     while state.marks[HEAD] < state.marks[TAIL]:
         slot = state.marks[HEAD] % state.status.size
@@ -289,7 +320,7 @@ def _leave(state: State, buffer: Live, out: Outgoing, count: int) -> int:
 
 
 @kernel(bare=True)
-def advance(state: State, rules: Rules, rows: Incoming, out: Outgoing, progress: np.ndarray) -> int:
+def advance(state: WindowState, rules: GroupRules, rows: Incoming, out: Outgoing, progress: np.ndarray) -> int:
     """Take rows in and let out what is decided: `progress` says how many of each. Comes back early where it needs something."""
     buffer, cache = state.buffer, state.cache  # once: taking them out counts a reference for each of their arrays
     marks = state.marks
@@ -318,7 +349,7 @@ def advance(state: State, rules: Rules, rows: Incoming, out: Outgoing, progress:
 
 
 @kernel(bare=True)
-def fill(state: State, rows: Incoming) -> None:
+def fill(state: WindowState, rows: Incoming) -> None:
     """Let records in without deciding anybody: the start of the experiment."""
     buffer = state.buffer
     for i in range(rows.raw.shape[0]):
@@ -326,7 +357,7 @@ def fill(state: State, rows: Incoming) -> None:
 
 
 @kernel(bare=True)
-def paper(state: State, rules: Rules, rows: Incoming, heads: int, progress: np.ndarray) -> int:
+def paper(state: WindowState, rules: GroupRules, rows: Incoming, heads: int, progress: np.ndarray) -> int:
     """So many heads pass: one record enters for each that is decided, none for heads whose release is known."""
     buffer, cache, marks = state.buffer, state.cache, state.marks
     while progress[1] < heads:

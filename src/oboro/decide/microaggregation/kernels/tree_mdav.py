@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from oboro.decide.local.kernels.closures import ascending
-from oboro.decide.microaggregation.kernels.box_tree import Tree, apart, farthest, go, nearest, remove
+from oboro.decide.local.kernels.group_closures import ascending
+from oboro.decide.microaggregation.kernels.record_tree import BoxTree, apart, farthest, go, nearest, remove
 from oboro.kernels import kernel
 
 __all__ = ["SORTING", "Centre", "Shell", "mdav", "outermost", "vmdav"]
@@ -38,7 +38,7 @@ def _centre(centre: Centre, target: np.ndarray, traits: np.ndarray) -> None:
 
 
 @kernel()
-def _close(tree: Tree, centre: Centre, heap: np.ndarray, label: int, labels: np.ndarray) -> None:
+def _close(tree: BoxTree, centre: Centre, heap: np.ndarray, label: int, labels: np.ndarray) -> None:
     """Make these positions a group and take them out."""
     chosen = np.empty(heap.size, dtype=np.int64)
     for i in range(heap.size):
@@ -70,7 +70,7 @@ class Shell(NamedTuple):
 
 
 @kernel()
-def outermost(tree: Tree, shell: Shell, target: np.ndarray, traits: np.ndarray, labels: np.ndarray) -> int:
+def outermost(tree: BoxTree, shell: Shell, target: np.ndarray, traits: np.ndarray, labels: np.ndarray) -> int:
     """`farthest` from a centre: its position. The queue is made anew when looking has cost as much as that does."""
     if shell.state[2] >= SORTING * tree.held[0]:
         _measure_shell(tree, shell, target, traits, labels)
@@ -93,7 +93,7 @@ def outermost(tree: Tree, shell: Shell, target: np.ndarray, traits: np.ndarray, 
 
 
 @kernel()
-def _measure_shell(tree: Tree, shell: Shell, target: np.ndarray, traits: np.ndarray, labels: np.ndarray) -> None:
+def _measure_shell(tree: BoxTree, shell: Shell, target: np.ndarray, traits: np.ndarray, labels: np.ndarray) -> None:
     found = 0
     for i in range(shell.state[0]):
         one = shell.queue[i]
@@ -112,7 +112,7 @@ def _measure_shell(tree: Tree, shell: Shell, target: np.ndarray, traits: np.ndar
 
 
 @kernel()
-def _moved(tree: Tree, shell: Shell, target: np.ndarray, traits: np.ndarray) -> float:
+def _moved(tree: BoxTree, shell: Shell, target: np.ndarray, traits: np.ndarray) -> float:
     """How far the centre went since the queue was made."""
     total = 0.0
     for j in range(target.size):
@@ -126,7 +126,7 @@ def _moved(tree: Tree, shell: Shell, target: np.ndarray, traits: np.ndarray) -> 
 
 
 @kernel()
-def mdav(tree: Tree, centre: Centre, shell: Shell, k: int, labels: np.ndarray) -> int:
+def mdav(tree: BoxTree, centre: Centre, shell: Shell, k: int, labels: np.ndarray) -> int:
     """Group all records as `oboro.decide.microaggregation.mdav` says; `labels[id]` is the group. Returns how many groups."""
     target, traits = np.empty(tree.points.shape[1]), np.empty(tree.categories.shape[1], dtype=np.int64)
     heap = np.empty(k, dtype=np.int64)
@@ -153,7 +153,7 @@ def mdav(tree: Tree, centre: Centre, shell: Shell, k: int, labels: np.ndarray) -
 
 
 @kernel()
-def vmdav(tree: Tree, centre: Centre, k: int, gamma: float, queue: np.ndarray, labels: np.ndarray) -> int:
+def vmdav(tree: BoxTree, centre: Centre, k: int, gamma: float, queue: np.ndarray, labels: np.ndarray) -> int:
     """V-MDAV: groups of k, extended up to 2k − 1 while the nearest outsider is nearer to the group than `gamma` times its
     distance to other outsiders. `queue` holds the ids from the farthest from the centre to the nearest. Fewer than k
     records stay without a group (label −1). Returns how many groups.
@@ -186,7 +186,7 @@ def vmdav(tree: Tree, centre: Centre, k: int, gamma: float, queue: np.ndarray, l
 
 @kernel()
 def _outsider(
-    tree: Tree,
+    tree: BoxTree,
     labels: np.ndarray,
     members: np.ndarray,
     partner: np.ndarray,
@@ -208,7 +208,7 @@ def _outsider(
 
 
 @kernel()
-def _alone(tree: Tree, one: int, target: np.ndarray, traits: np.ndarray) -> float:
+def _alone(tree: BoxTree, one: int, target: np.ndarray, traits: np.ndarray) -> float:
     """The squared distance from a remaining record to the nearest other one; infinite if there is none."""
     pair = np.empty(2, dtype=np.int64)
     go(tree, tree.where[one], target, traits)

@@ -13,17 +13,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from oboro.decide.local.kernels.closures import ascending
+from oboro.decide.local.kernels.group_closures import ascending
 from oboro.decide.microaggregation.kernels.exhaustive_scan import offer
 from oboro.kernels import kernel
 
-__all__ = ["LEAF", "Tree", "apart", "build", "farthest", "fill", "go", "nearest", "remove"]
+__all__ = ["LEAF", "BoxTree", "apart", "build", "farthest", "fill", "go", "nearest", "remove"]
 
 LEAF = 16  # records in a leaf, at most
 MIXED = -1
 
 
-class Tree(NamedTuple):
+class BoxTree(NamedTuple):
     """`points[p, j]` and `categories[p, j]` at position p; `ids[p]` who stands there and `where[id]` the way back."""
 
     points: np.ndarray
@@ -88,7 +88,7 @@ def _widest(points: np.ndarray, categories: np.ndarray, part: np.ndarray) -> int
 
 
 @kernel()
-def fill(tree: Tree) -> None:
+def fill(tree: BoxTree) -> None:
     """Set up every node from the leaves upwards; all records remain. O(n · attributes)."""
     n, first = tree.ids.size, (1 << tree.levels) - 1
     for position in range(n):
@@ -101,7 +101,7 @@ def fill(tree: Tree) -> None:
 
 
 @kernel()
-def remove(tree: Tree, one: Any) -> None:
+def remove(tree: BoxTree, one: Any) -> None:
     """Take one record (by id) out. O((leaf + log n) · attributes)."""
     n, first = tree.ids.size, (1 << tree.levels) - 1
     position = tree.where[one]
@@ -125,7 +125,7 @@ def remove(tree: Tree, one: Any) -> None:
 
 
 @kernel()
-def _measure_leaf(tree: Tree, node: int) -> None:
+def _measure_leaf(tree: BoxTree, node: int) -> None:
     start = (tree.ids.size * (node - (1 << tree.levels) + 1)) >> tree.levels
     for j in range(tree.points.shape[1]):
         tree.low[node, j], tree.high[node, j], tree.lacking[node, j] = np.inf, -np.inf, False
@@ -142,7 +142,7 @@ def _measure_leaf(tree: Tree, node: int) -> None:
 
 
 @kernel()
-def _measure_node(tree: Tree, node: int) -> None:
+def _measure_node(tree: BoxTree, node: int) -> None:
     left, right = 2 * node + 1, 2 * node + 2
     tree.held[node] = tree.held[left] + tree.held[right]
     for j in range(tree.points.shape[1]):
@@ -161,7 +161,7 @@ def _measure_node(tree: Tree, node: int) -> None:
 
 
 @kernel()
-def apart(tree: Tree, target: np.ndarray, traits: np.ndarray, position: int) -> float:
+def apart(tree: BoxTree, target: np.ndarray, traits: np.ndarray, position: int) -> float:
     """The squared distance of one record, added up as `distance.measure` does."""
     total = 0.0
     for j in range(target.size):
@@ -176,7 +176,7 @@ def apart(tree: Tree, target: np.ndarray, traits: np.ndarray, position: int) -> 
 
 
 @kernel()
-def _bound(tree: Tree, target: np.ndarray, traits: np.ndarray, node: int, far: bool) -> float:
+def _bound(tree: BoxTree, target: np.ndarray, traits: np.ndarray, node: int, far: bool) -> float:
     """No record of the node is nearer (or, with `far`, farther) than this."""
     total = 0.0
     for j in range(target.size):
@@ -205,7 +205,7 @@ def _bound(tree: Tree, target: np.ndarray, traits: np.ndarray, node: int, far: b
 
 
 @kernel()
-def nearest(tree: Tree, target: np.ndarray, traits: np.ndarray, heap: np.ndarray) -> int:
+def nearest(tree: BoxTree, target: np.ndarray, traits: np.ndarray, heap: np.ndarray) -> int:
     """The positions of the remaining records nearest to a place, the last of them first; returns how many.
 
     O(log n) where there are few attributes.
@@ -228,7 +228,7 @@ def nearest(tree: Tree, target: np.ndarray, traits: np.ndarray, heap: np.ndarray
 
 
 @kernel()
-def farthest(tree: Tree, target: np.ndarray, traits: np.ndarray) -> int:
+def farthest(tree: BoxTree, target: np.ndarray, traits: np.ndarray) -> int:
     """The position of the remaining record farthest from a place; of equally far ones that with the largest id."""
     best, most, waiting, first = -1, -1.0, 1, (1 << tree.levels) - 1
     tree.stack[0], tree.bounds[0] = 0, np.inf
@@ -249,7 +249,7 @@ def farthest(tree: Tree, target: np.ndarray, traits: np.ndarray) -> int:
 
 
 @kernel()
-def _push(tree: Tree, target: np.ndarray, traits: np.ndarray, left: int, far: bool, waiting: int) -> int:
+def _push(tree: BoxTree, target: np.ndarray, traits: np.ndarray, left: int, far: bool, waiting: int) -> int:
     """Let two siblings wait, the more promising one on top; empty ones are left out."""
     one, other = _bound(tree, target, traits, left, far), _bound(tree, target, traits, left + 1, far)
     for second in range(2):
@@ -262,7 +262,7 @@ def _push(tree: Tree, target: np.ndarray, traits: np.ndarray, left: int, far: bo
 
 
 @kernel()
-def go(tree: Tree, position: int, target: np.ndarray, traits: np.ndarray) -> None:
+def go(tree: BoxTree, position: int, target: np.ndarray, traits: np.ndarray) -> None:
     """Stand where a record stands."""
     for j in range(target.size):
         target[j] = tree.points[position, j]

@@ -9,13 +9,13 @@ import numpy as np
 
 from oboro.errors import ColumnError
 
-__all__ = ["Codes"]
+__all__ = ["ValueCodes"]
 
 
-class Codes:
+class ValueCodes:
     """The values of one field. Equal values (1, 1.0 and true) are one, in the form first seen; missing is one of them.
 
-    >>> codes = Codes("sex")
+    >>> codes = ValueCodes("sex")
     >>> [codes.code(value) for value in ("F", "M", "F", None)], codes.values
     ([0, 1, 0, 2], ['F', 'M', None])
     """

@@ -8,15 +8,25 @@ from typing import Any, Literal
 
 import numpy as np
 
-from oboro.decide.neighbours.kernels.live_set import Live, Metric
-from oboro.decide.neighbours.kernels.lookup import Lists
-from oboro.decide.neighbours.search_plan import SearchPlan, anchors_of, empty, no_anchors, nobody, places
+from oboro.decide.neighbours.kernels.live_points import LivePoints, Metric
+from oboro.decide.neighbours.kernels.nearest_search import CandidateLists
+from oboro.decide.neighbours.search_plan import SearchPlan, anchors_of, empty, no_anchors, no_neighbours, places
 from oboro.decide.neighbours.shortlists import shortlists
-from oboro.stream.window.kernels import window_loop as kernels
-from oboro.stream.window.kernels.joining import Desk, Rules
-from oboro.stream.window.kernels.window_loop import DUE, ENTRY, HEAD, LEARN, TAIL, WAITERS, Incoming, Outgoing, State
+from oboro.stream.window.kernels import window_steps as kernels
+from oboro.stream.window.kernels.group_forming import GroupRules, GroupScratch
+from oboro.stream.window.kernels.window_steps import (
+    DUE,
+    ENTRY,
+    HEAD,
+    LEARN,
+    TAIL,
+    WAITERS,
+    Incoming,
+    Outgoing,
+    WindowState,
+)
 
-__all__ = ["Engine", "Spec"]
+__all__ = ["EngineSpec", "WindowEngine"]
 
 KINDS = {"exhaustive": kernels.EXHAUSTIVE, "fdh": kernels.REGIONS, "fdhq": kernels.REGIONS, "auto": kernels.LISTS}
 CACHE_LIST = 8  # published centroids that a list holds at least
@@ -24,7 +34,7 @@ SAVED = ("raw", "status", "arrived", "demands", "cache_raw", "count", "centre", 
 
 
 @dataclass(frozen=True)
-class Spec:
+class EngineSpec:
     """What an engine is made for: counts, and the squared weights of numbers and categories."""
 
     k: int
@@ -46,16 +56,16 @@ class Spec:
         return max(32, 4 * self.k) if self.group == "grow" else 2 * self.k - 2
 
 
-class Engine:
+class WindowEngine:
     """A window over a stream of points.
 
     Memory: W slots of about 25d + 8 bytes (with regions 12 s more, with `auto` 4d), as many for the cache; nothing else grows.
     """
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: EngineSpec) -> None:
         self.spec = spec
         plan = spec.plan
-        self.rules = Rules(
+        self.rules = GroupRules(
             k=spec.k,
             grow=spec.group == "grow",
             pool=spec.pool,
@@ -67,7 +77,7 @@ class Engine:
         squared = np.square(spec.weights if spec.weights.size else np.ones(spec.numbers + spec.traits))
         self.heads = max(1, min(plan.batch, spec.window // 16))
         self.batches = 0
-        self.state = State(
+        self.state = WindowState(
             buffer=empty(spec.window, spec.numbers, spec.traits, plan),
             raw=np.zeros((spec.window, spec.numbers)),
             status=np.zeros(spec.window, dtype=np.int64),
@@ -82,7 +92,7 @@ class Engine:
             factor=np.ones(spec.numbers),
             lists=_no_lists(spec.window, self.heads, 2 * (spec.pool + 16)),
             cache_lists=_no_lists(0, self.heads, 2 * CACHE_LIST),
-            desk=_desk(spec),
+            scratch=_scratch(spec),
             marks=np.zeros(kernels.MARKS, dtype=np.int64),
             losses=np.zeros(3),
         )
@@ -258,10 +268,10 @@ class Engine:
         }
 
 
-def _desk(spec: Spec) -> Desk:
-    return Desk(
-        best=nobody(spec.pool),
-        nearest=nobody(1),
+def _scratch(spec: EngineSpec) -> GroupScratch:
+    return GroupScratch(
+        best=no_neighbours(spec.pool),
+        nearest=no_neighbours(1),
         order=np.zeros(2 * spec.k - 1, dtype=np.int64),
         used=np.zeros(spec.pool, dtype=np.bool_),
         different=np.ones(len(spec.least), dtype=np.int64),
@@ -269,8 +279,8 @@ def _desk(spec: Spec) -> Desk:
     )
 
 
-def _no_lists(slots: int, heads: int, room: int) -> Lists:
-    return Lists(
+def _no_lists(slots: int, heads: int, room: int) -> CandidateLists:
+    return CandidateLists(
         np.full(slots, -1, dtype=np.int64),
         np.full((heads, room), -1, dtype=np.int64),
         np.zeros((heads, room)),
@@ -279,7 +289,7 @@ def _no_lists(slots: int, heads: int, room: int) -> Lists:
     )
 
 
-def _kept(live: Live) -> dict[str, np.ndarray]:
+def _kept(live: LivePoints) -> dict[str, np.ndarray]:
     return {
         "traits": live.at.traits,
         "lacking": live.at.lacking,

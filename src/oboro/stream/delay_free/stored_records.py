@@ -6,21 +6,21 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from oboro.stream.delay_free.delay_free_settings import Settings
+from oboro.stream.delay_free.delay_free_settings import DelayFreeSettings
 
-__all__ = ["Store"]
+__all__ = ["StoredRecords"]
 
 START = 256  # records that there is room for at first
 FACTS = np.dtype([("people", np.int64), ("secrets", np.int64), ("times", np.float64), ("numbers", np.int64)])
 
 
-class Store:
+class StoredRecords:
     """Rows of codes with what belongs to them: person, secret, time, number in the stream. Grows with what is stored.
 
     Taking a copy of everything is one move of memory, so whoever stores waits for it hardly at all.
     """
 
-    def __init__(self, settings: Settings, bits: int) -> None:
+    def __init__(self, settings: DelayFreeSettings, bits: int) -> None:
         self.settings = settings
         self._rows = np.empty((START, bits), dtype=np.int32)
         self._facts = np.empty(START, dtype=FACTS)

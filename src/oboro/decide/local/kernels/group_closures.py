@@ -19,8 +19,9 @@ from oboro.decide.lattice.kernels.node_classes import ENTROPY, RECURSIVE, breaks
 from oboro.kernels import kernel
 
 __all__ = [
-    "Rules",
-    "Shape",
+    "AttributeTables",
+    "LocalProblem",
+    "SensitiveRules",
     "allowed",
     "apart",
     "ascending",
@@ -40,7 +41,7 @@ DENSE = 64  # a counter for every value is cheaper than sorting until there are 
 assert ENTROPY <= DISTINCT_LIKE
 
 
-class Shape(NamedTuple):
+class AttributeTables(NamedTuple):
     """The attributes, one after the other in flat arrays.
 
     Ordered: `value[offset + rank]` is the place of the rank, 0 to the attribute's weight; `missing` is the rank of a
@@ -57,7 +58,7 @@ class Shape(NamedTuple):
     value: np.ndarray
 
 
-class Rules(NamedTuple):
+class SensitiveRules(NamedTuple):
     """Rules about sensitive attributes, as `lattice.breaks` takes them, one after the other in flat arrays."""
 
     secrets: np.ndarray
@@ -72,8 +73,17 @@ class Rules(NamedTuple):
     tree_offset: np.ndarray
 
 
+class LocalProblem(NamedTuple):
+    """Records, a row of codes each, and what every group of them must keep."""
+
+    codes: np.ndarray
+    shape: AttributeTables
+    rules: SensitiveRules
+    k: int
+
+
 @kernel()
-def loss(shape: Shape, j: int, low: Whole, high: Whole) -> float:
+def loss(shape: AttributeTables, j: int, low: Whole, high: Whole) -> float:
     """What attribute j's closure leaves open. O(1)."""
     if shape.ordered[j]:
         if low == high:
@@ -85,7 +95,7 @@ def loss(shape: Shape, j: int, low: Whole, high: Whole) -> float:
 
 
 @kernel()
-def climb(shape: Shape, j: int, level: int, leaf: Whole, code: Whole) -> int:
+def climb(shape: AttributeTables, j: int, level: int, leaf: Whole, code: Whole) -> int:
     """The lowest level from `level` on where two leaves have one ancestor. O(height)."""
     place = shape.offset[j] + level * shape.width[j]
     while shape.table[place + leaf] != shape.table[place + code]:
@@ -95,7 +105,7 @@ def climb(shape: Shape, j: int, level: int, leaf: Whole, code: Whole) -> int:
 
 
 @kernel()
-def joined(shape: Shape, codes: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
+def joined(shape: AttributeTables, codes: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
     """The loss of a closure after one more record joins, summed over the attributes in their order."""
     total = 0.0
     for j in range(codes.size):
@@ -108,7 +118,7 @@ def joined(shape: Shape, codes: np.ndarray, low: np.ndarray, high: np.ndarray) -
 
 
 @kernel()
-def apart(shape: Shape, one: np.ndarray, other: np.ndarray) -> float:
+def apart(shape: AttributeTables, one: np.ndarray, other: np.ndarray) -> float:
     """The loss of the closure of two records."""
     total = 0.0
     for j in range(one.size):
@@ -123,7 +133,7 @@ def apart(shape: Shape, one: np.ndarray, other: np.ndarray) -> float:
 
 
 @kernel()
-def close(shape: Shape, codes: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
+def close(shape: AttributeTables, codes: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
     """The closure of one record alone."""
     for j in range(codes.size):
         low[j] = codes[j] if shape.ordered[j] else 0
@@ -131,7 +141,7 @@ def close(shape: Shape, codes: np.ndarray, low: np.ndarray, high: np.ndarray) ->
 
 
 @kernel()
-def widen(shape: Shape, codes: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
+def widen(shape: AttributeTables, codes: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
     """Let one more record into a closure."""
     for j in range(codes.size):
         code = np.int64(codes[j])
@@ -143,7 +153,7 @@ def widen(shape: Shape, codes: np.ndarray, low: np.ndarray, high: np.ndarray) ->
 
 
 @kernel()
-def keeps(rules: Rules, items: np.ndarray, loads: np.ndarray) -> bool:
+def keeps(rules: SensitiveRules, items: np.ndarray, loads: np.ndarray) -> bool:
     """Whether a group keeps every rule; too close to a limit for logarithms counts as broken. O(records + values)."""
     for r in range(rules.kind.size):
         width, height = rules.width[r], rules.height[r]
@@ -211,19 +221,20 @@ def ascending(keys: np.ndarray) -> np.ndarray:
 
 
 @kernel()
-def allowed(rules: Rules, k: int, items: np.ndarray, loads: np.ndarray, side: np.ndarray) -> bool:
+def allowed(problem: LocalProblem, items: np.ndarray, loads: np.ndarray, side: np.ndarray) -> bool:
     """Whether both groups are large enough and keep every rule."""
     first, total = 0, 0
     for i in range(items.size):
         first += side[i]
         total += loads[i]
-    if first < k or total - first < k:
+    if first < problem.k or total - first < problem.k:
         return False
+    rules = problem.rules
     return bool(part_keeps(rules, items, loads, side, True) and part_keeps(rules, items, loads, side, False))
 
 
 @kernel()
-def part_keeps(rules: Rules, items: np.ndarray, loads: np.ndarray, side: np.ndarray, first: bool) -> bool:
+def part_keeps(rules: SensitiveRules, items: np.ndarray, loads: np.ndarray, side: np.ndarray, first: bool) -> bool:
     """Whether one of two groups keeps every rule."""
     if rules.kind.size == 0:
         return True

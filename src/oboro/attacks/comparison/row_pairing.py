@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from oboro.attacks.attacker_view import AttackerView
-from oboro.attacks.column_comparison import ColumnComparison
-from oboro.attacks.kernels import FITS, NUMBER
+from oboro.attacks.comparison.attacker_view import AttackerView
+from oboro.attacks.comparison.column_comparison import ColumnComparison
+from oboro.attacks.comparison.kernels import FITS, NUMBER
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
 

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from oboro.decide.local.kernels.closures import Rules, Shape, allowed, ascending, close, keeps, loss, place, widen
+from oboro.decide.local.kernels.group_closures import (
+    LocalProblem,
+    SensitiveRules,
+    allowed,
+    ascending,
+    close,
+    keeps,
+    loss,
+    place,
+    widen,
+)
 from oboro.kernels import kernel
 
 __all__ = ["split"]
@@ -14,19 +24,12 @@ BUCKETS = 2048  # counters for finding a middle value: 16 kB, so that they stay 
 
 @kernel()
 def split(
-    codes: np.ndarray,
-    shape: Shape,
-    rules: Rules,
-    k: int,
-    relaxed: bool,
-    items: np.ndarray,
-    loads: np.ndarray,
-    out: np.ndarray,
-    out_loads: np.ndarray,
+    problem: LocalProblem, relaxed: bool, items: np.ndarray, loads: np.ndarray, out: np.ndarray, out_loads: np.ndarray
 ) -> np.ndarray:
     """Cut one group along the attribute that leaves most open and can be cut; the parts are written to `out` one after
     the other. Returns where they end, nothing if no attribute can be cut. O(items · attributes).
     """
+    codes, shape, rules, k = problem.codes, problem.shape, problem.rules, problem.k
     low, high = np.empty(codes.shape[1], dtype=np.int64), np.empty(codes.shape[1], dtype=np.int64)
     close(shape, codes[items[0]], low, high)
     for i in items:
@@ -41,7 +44,7 @@ def split(
         for i in range(items.size):
             values[i] = codes[items[i], j]
         if shape.ordered[j]:
-            side = _cut(shape, rules, k, relaxed, j, low[j], high[j], values, items, loads)
+            side = _cut(problem, relaxed, j, low[j], high[j], values, items, loads)
             if side.size:
                 return place(items, loads, side, out, out_loads)
         else:
@@ -60,9 +63,7 @@ def split(
 
 @kernel()
 def _cut(
-    shape: Shape,
-    rules: Rules,
-    k: int,
+    problem: LocalProblem,
     relaxed: bool,
     j: int,
     low: int,
@@ -76,21 +77,21 @@ def _cut(
     Missing numbers stand alone if they may; else they are the largest. Then through the middle value (relaxed), or on
     the side of it that makes the parts more even, or on the other.
     """
-    if high == shape.missing[j]:
+    if high == problem.shape.missing[j]:
         side = _up_to(ranks, loads, high - 1)
-        if allowed(rules, k, items, loads, side):
+        if allowed(problem, items, loads, side):
             return side
     total = loads.sum()
     middle, below, at = _middle(ranks, loads, low, high, (total + 1) // 2)
     if relaxed:
         side = _through(ranks, loads, middle, total // 2 - below)
-        if allowed(rules, k, items, loads, side):
+        if allowed(problem, items, loads, side):
             return side
     before_first = abs(total - 2 * below) <= abs(total - 2 * (below + at))
     for first in (True, False):
         last = middle - 1 if first == before_first else middle
         side = _up_to(ranks, loads, last)
-        if allowed(rules, k, items, loads, side):
+        if allowed(problem, items, loads, side):
             return side
     return np.zeros(0, dtype=np.int64)
 
@@ -150,7 +151,7 @@ def _through(ranks: np.ndarray, loads: np.ndarray, middle: int, lacking: int) ->
 
 @kernel()
 def _branch(
-    rules: Rules,
+    rules: SensitiveRules,
     k: int,
     children: np.ndarray,
     items: np.ndarray,
@@ -186,7 +187,7 @@ def _branch(
 
 
 @kernel()
-def _stands(rules: Rules, k: int, items: np.ndarray, loads: np.ndarray) -> bool:
+def _stands(rules: SensitiveRules, k: int, items: np.ndarray, loads: np.ndarray) -> bool:
     return bool(loads.sum() >= k and keeps(rules, items, loads))
 
 
@@ -205,7 +206,7 @@ def _starts(keys: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 @kernel()
 def _judge(
-    rules: Rules,
+    rules: SensitiveRules,
     k: int,
     order: np.ndarray,
     starts: np.ndarray,

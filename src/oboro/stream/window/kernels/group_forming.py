@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from oboro.decide.neighbours.kernels.live_set import Live, Metric, Places, apart, beyond, copy_row, squares
-from oboro.decide.neighbours.kernels.lookup import Found
+from oboro.decide.neighbours.kernels.live_points import LivePoints, Metric, PointRows, apart, beyond, copy_row, squares
+from oboro.decide.neighbours.kernels.nearest_search import Neighbours
 from oboro.kernels import kernel
 
-__all__ = ["Desk", "Rules", "commonest", "gather", "gather_diverse"]
+__all__ = ["GroupRules", "GroupScratch", "commonest", "gather", "gather_diverse"]
 
 
-class Rules(NamedTuple):
+class GroupRules(NamedTuple):
     """What is demanded of a group, and how it is looked for."""
 
     k: int
@@ -25,15 +25,15 @@ class Rules(NamedTuple):
     base: int  # parts an anchor cuts the data into
 
 
-class Desk(NamedTuple):
+class GroupScratch(NamedTuple):
     """What a decision is worked out on; nothing here is remembered."""
 
-    best: Found  # neighbours of the head
-    nearest: Found  # the nearest published centroid
+    best: Neighbours  # neighbours of the head
+    nearest: Neighbours  # the nearest published centroid
     order: np.ndarray  # the group's members
     used: np.ndarray  # which of the neighbours are members
     different: np.ndarray  # of each demand: how many different values the group has
-    centre: Places  # of the group
+    centre: PointRows  # of the group
 
 
 @kernel(inner=True, bare=True)
@@ -59,7 +59,7 @@ def commonest(traits: np.ndarray, order: np.ndarray, size: int, m: int) -> tuple
 
 
 @kernel(inner=True, bare=True)
-def _settle(metric: Metric, at: Places, order: np.ndarray, size: int, centre: Places) -> float:
+def _settle(metric: Metric, at: PointRows, order: np.ndarray, size: int, centre: PointRows) -> float:
     """Categories and gaps of the centre: what most members have, of equally many the smallest; and what that costs."""
     cost, traits, holes, lacking = 0.0, at.traits, at.holes, at.lacking
     for m in range(traits.shape[1]):
@@ -83,7 +83,9 @@ def _settle(metric: Metric, at: Places, order: np.ndarray, size: int, centre: Pl
 
 
 @kernel(inner=True, bare=True)
-def _next(rules: Rules, metric: Metric, at: Places, best: Found, used: np.ndarray, size: int, centre: Places) -> int:
+def _next(
+    rules: GroupRules, metric: Metric, at: PointRows, best: Neighbours, used: np.ndarray, size: int, centre: PointRows
+) -> int:
     """Which candidate comes next; −1 if there is none."""
     if not rules.grow:
         return size - 1 if size - 1 < best.count[0] else -1
@@ -103,7 +105,7 @@ def _next(rules: Rules, metric: Metric, at: Places, best: Found, used: np.ndarra
 
 
 @kernel(inner=True, bare=True)
-def _join(at: Places, centre: Places, size: int, slot: int) -> float:
+def _join(at: PointRows, centre: PointRows, size: int, slot: int) -> float:
     """Move the centre of `size` members for one more; how much the sum of squares grows by that (exact, no cancellation)."""
     here, there = centre.points, at.points
     more = squares(here, 0, there, slot, np.inf) * size / (size + 1)
@@ -113,55 +115,62 @@ def _join(at: Places, centre: Places, size: int, slot: int) -> float:
 
 
 @kernel(inner=True, bare=True)
-def _begin(at: Places, q: int, desk: Desk) -> None:
+def _begin(at: PointRows, q: int, scratch: GroupScratch) -> None:
     """A group of one."""
-    copy_row(at.points, q, desk.centre.points, 0)
-    copy_row(at.traits, q, desk.centre.traits, 0)
-    copy_row(at.lacking, q, desk.centre.lacking, 0)
-    desk.centre.holes[0] = at.holes[q]
-    desk.used[:] = False
-    desk.different[:] = 1
-    desk.order[0] = q
+    copy_row(at.points, q, scratch.centre.points, 0)
+    copy_row(at.traits, q, scratch.centre.traits, 0)
+    copy_row(at.lacking, q, scratch.centre.lacking, 0)
+    scratch.centre.holes[0] = at.holes[q]
+    scratch.used[:] = False
+    scratch.different[:] = 1
+    scratch.order[0] = q
 
 
 @kernel(inner=True, bare=True)
-def _lacks(rules: Rules, desk: Desk) -> int:
+def _lacks(rules: GroupRules, scratch: GroupScratch) -> int:
     """A demand that has too few different values; −1 if there is none."""
     for which in range(rules.least.size):
-        if desk.different[which] < rules.least[which]:
+        if scratch.different[which] < rules.least[which]:
             return which
     return -1
 
 
 @kernel(inner=True, bare=True)
-def _count_different(demands: np.ndarray, desk: Desk, size: int, slot: int) -> None:
-    for which in range(desk.different.size):
-        desk.different[which] += _different(demands, desk.order, size, slot, which)
+def _count_different(demands: np.ndarray, scratch: GroupScratch, size: int, slot: int) -> None:
+    for which in range(scratch.different.size):
+        scratch.different[which] += _different(demands, scratch.order, size, slot, which)
 
 
 @kernel(inner=True, bare=True)
 def gather(
-    rules: Rules, metric: Metric, at: Places, demands: np.ndarray, q: int, desk: Desk, waiting: int, ending: bool
+    rules: GroupRules,
+    metric: Metric,
+    at: PointRows,
+    demands: np.ndarray,
+    q: int,
+    scratch: GroupScratch,
+    waiting: int,
+    ending: bool,
 ) -> tuple[int, float]:
-    """The size of the best group around q and its loss per record; `desk.order` holds its members. Size 0: there is none.
+    """The size of the best group around q and its loss per record; `scratch.order` holds its members. Size 0: there is none.
 
     `ending`: nobody new will come, so nobody of the `waiting` others may be left over alone.
     """
-    _begin(at, q, desk)
-    best, centre, order = desk.best, desk.centre, desk.order
+    _begin(at, q, scratch)
+    best, centre, order = scratch.best, scratch.centre, scratch.order
     total, chosen, least = 0.0, 0, np.inf
     for size in range(1, 2 * rules.k - 1):
-        c = _next(rules, metric, at, best, desk.used, size, centre)
+        c = _next(rules, metric, at, best, scratch.used, size, centre)
         if c < 0:
             break
-        desk.used[c] = True
+        scratch.used[c] = True
         slot = best.slots[c]
-        _count_different(demands, desk, size, slot)
+        _count_different(demands, scratch, size, slot)
         total += _join(at, centre, size, slot)
         order[size] = slot
         cost = _settle(metric, at, order, size + 1, centre) if rules.grow or size + 1 >= rules.k else 0.0
         left = waiting - size
-        if size + 1 < rules.k or _lacks(rules, desk) >= 0 or (ending and 0 < left < rules.k):
+        if size + 1 < rules.k or _lacks(rules, scratch) >= 0 or (ending and 0 < left < rules.k):
             continue
         if (total + cost) / (size + 1) < least:
             chosen, least = size + 1, (total + cost) / (size + 1)
@@ -170,35 +179,35 @@ def gather(
 
 @kernel(inner=True, bare=True)
 def gather_diverse(
-    rules: Rules, metric: Metric, live: Live, demands: np.ndarray, q: int, desk: Desk
+    rules: GroupRules, metric: Metric, live: LivePoints, demands: np.ndarray, q: int, scratch: GroupScratch
 ) -> tuple[int, float]:
     """As `gather`, where the nearest are too much alike: first whoever is nearest and different, then whoever is nearest.
 
     O(k · slots · d); asked only where `gather` found nothing.
     """
-    _begin(live.at, q, desk)
-    at, centre, order = live.at, desk.centre, desk.order
+    _begin(live.at, q, scratch)
+    at, centre, order = live.at, scratch.centre, scratch.order
     size, total, cost = 1, 0.0, 0.0
     while size < order.size:
-        lacking = _lacks(rules, desk)
+        lacking = _lacks(rules, scratch)
         if lacking < 0 and size >= rules.k:
             break
         chosen = _nearest_different(metric, live, demands, q, order, size, lacking)
         if chosen < 0:
             return 0, np.inf
-        _count_different(demands, desk, size, chosen)
+        _count_different(demands, scratch, size, chosen)
         total += _join(at, centre, size, chosen)
         order[size] = chosen
         size += 1
         cost = _settle(metric, at, order, size, centre)
-    if size < rules.k or _lacks(rules, desk) >= 0:
+    if size < rules.k or _lacks(rules, scratch) >= 0:
         return 0, np.inf
     return size, (total + cost) / size
 
 
 @kernel(inner=True, bare=True)
 def _nearest_different(
-    metric: Metric, live: Live, demands: np.ndarray, q: int, order: np.ndarray, size: int, lacking: int
+    metric: Metric, live: LivePoints, demands: np.ndarray, q: int, order: np.ndarray, size: int, lacking: int
 ) -> int:
     """Who is nearest to q of those who are no members and, if a demand is `lacking`, differ in it; −1 if nobody."""
     alive, number, chosen, least = live.alive, live.number, -1, np.inf

@@ -10,9 +10,9 @@ import altair as alt
 import numpy as np
 
 from oboro.decide.intervals.univariate import Method, univariate
-from oboro.papers.benchmark_rows import Row
+from oboro.papers.benchmark_rows import BenchRow
 from oboro.papers.histogram_bench import METHODS, MIXTURES, SEED
-from oboro.papers.pictures import save
+from oboro.papers.plots.pictures import save
 
 __all__ = ["draw"]
 
@@ -22,7 +22,7 @@ COLOURS = ("#b4543a", "#3a7ca5", "#4c8c4a")
 RELEASES = {"mean": "means (Figure 2)", "uniform": "uniform draws (Figure 3)", "linear": "draws from a line density"}
 
 
-def draw(found: list[Row], folder: Path) -> list[Path]:
+def draw(found: list[BenchRow], folder: Path) -> list[Path]:
     """Write one PNG per figure and one HTML file that loads nothing; returns the files."""
     figures = {
         "histogram-figure1": _intervals(),
@@ -61,7 +61,7 @@ def _records(**columns: np.ndarray) -> list[dict[str, float]]:
     return [dict(zip(columns, map(float, row), strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _losses(found: list[Row], releases: list[str]) -> Any:
+def _losses(found: list[BenchRow], releases: list[str]) -> Any:
     """Figures 2 and 3: the estimated divergence against k, one panel for each data set and way to publish."""
     colour = alt.Color("method:N", title=None, scale=alt.Scale(domain=list(NAMES.values()), range=list(COLOURS)))
     panels = []
@@ -74,7 +74,7 @@ def _losses(found: list[Row], releases: list[str]) -> Any:
     return alt.concat(*panels, columns=3) if panels else None
 
 
-def _series(found: list[Row], release: str) -> Iterator[tuple[tuple[str, int], list[dict[str, Any]]]]:
+def _series(found: list[BenchRow], release: str) -> Iterator[tuple[tuple[str, int], list[dict[str, Any]]]]:
     rows = [row for row in found if row.metric == "kl_ulsif" and row.parameters["publish"] == release]
     for key in dict.fromkeys((row.parameters["data"], row.parameters["n"]) for row in rows):
         mine = [row for row in rows if (row.parameters["data"], row.parameters["n"]) == key]

@@ -16,20 +16,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from oboro.errors import ColumnError, InputError, UsageError, listing
+from oboro.errors import ColumnError, InputError, UsageError
 from oboro.stream.anonymizer import Record
-from oboro.stream.delay_free.delay_free_settings import Settings
-from oboro.stream.delay_free.value_levels import Ladder
+from oboro.stream.delay_free.delay_free_settings import DelayFreeSettings
+from oboro.stream.delay_free.value_levels import ValueLevels
+from oboro.stream.record_fields import wrong_fields
 from oboro.table.dataset import Column, Dataset
 
-__all__ = ["Coding", "Known"]
+__all__ = ["KnownRecord", "RecordCoder"]
 
 MOST_BITS = 62
 BATCH = 65_536
 REMEMBERED = 1 << 16  # different records whose codes are kept at hand
 
 
-class Known(NamedTuple):
+class KnownRecord(NamedTuple):
     """A record met before."""
 
     codes: tuple[int, ...]
@@ -39,14 +40,14 @@ class Known(NamedTuple):
     full: int  # the mask that keeps everything
 
 
-class Coding:
+class RecordCoder:
     """The values of one stream. What it holds grows with the distinct values, people and secrets; see `renumber`."""
 
-    def __init__(self, settings: Settings, folder: Path) -> None:
+    def __init__(self, settings: DelayFreeSettings, folder: Path) -> None:
         self.settings = settings
         missing = settings.missing == "value"
-        self.ladders = [Ladder(name, settings.spec(name), folder, missing) for name in settings.attributes]
-        self.heights = np.array([ladder.height for ladder in self.ladders])
+        self.attributes = [ValueLevels(name, settings.spec(name), folder, missing) for name in settings.attributes]
+        self.heights = np.array([attribute.height for attribute in self.attributes])
         self.offsets = np.cumsum(self.heights) - self.heights
         bits = int(self.heights.sum())
         if bits > MOST_BITS:
@@ -56,8 +57,8 @@ class Coding:
             )
         self.secrets: dict[Any, int] = {}
         self.people: dict[Any, int] = {}
-        self.known: dict[tuple[Any, ...], Known] = {}
-        self.rest = settings.released[len(self.ladders) :]
+        self.known: dict[tuple[Any, ...], KnownRecord] = {}
+        self.rest = settings.released[len(self.attributes) :]
         self.nobody = settings.person is None and settings.sensitive is None
         self.take = _taker(settings.fields)
         self._strict = settings.unnamed == "error"
@@ -69,20 +70,22 @@ class Coding:
         try:
             values = self.take(record)
         except (KeyError, TypeError):
-            raise ColumnError(_complain(self.settings.fields, record)) from None
+            raise ColumnError(wrong_fields(self.settings.fields, record)) from None
         if self._strict and len(record) != len(values):
-            raise ColumnError(_complain(self.settings.fields, record))
+            raise ColumnError(wrong_fields(self.settings.fields, record))
         return values
 
-    def meet(self, key: tuple[Any, ...]) -> Known:
+    def meet(self, key: tuple[Any, ...]) -> KnownRecord:
         """A record's attributes as codes. Looked up once; then the next one like it costs one dictionary access."""
-        leaves = [ladder.code(value) for ladder, value in zip(self.ladders, key, strict=True)]
+        leaves = [attribute.code(value) for attribute, value in zip(self.attributes, key, strict=True)]
         codes: list[int] = []
-        for ladder, leaf in zip(self.ladders, leaves, strict=True):
-            codes += ladder.steps[leaf] if leaf >= 0 else ladder.nothing
-        cells = {ladder.name: ladder.released(leaf, 0) for ladder, leaf in zip(self.ladders, leaves, strict=True)}
+        for attribute, leaf in zip(self.attributes, leaves, strict=True):
+            codes += attribute.steps[leaf] if leaf >= 0 else attribute.nothing
+        cells = {
+            attribute.name: attribute.released(leaf, 0) for attribute, leaf in zip(self.attributes, leaves, strict=True)
+        }
         full = sum(1 << bit for bit, code in enumerate(codes) if code >= 0)
-        known = Known(tuple(codes), leaves, cells, sum(leaf < 0 for leaf in leaves), full)
+        known = KnownRecord(tuple(codes), leaves, cells, sum(leaf < 0 for leaf in leaves), full)
         if len(self.known) >= REMEMBERED:
             self.known.clear()
         if not any(isinstance(value, float) and math.isnan(value) for value in key):  # equals nothing, not even itself
@@ -94,7 +97,7 @@ class Coding:
         person = secret = -1
         try:
             if self.settings.sensitive is not None:
-                secret = self.secrets.setdefault(values[len(self.ladders)], len(self.secrets))
+                secret = self.secrets.setdefault(values[len(self.attributes)], len(self.secrets))
             if self.settings.person is not None:
                 person = self.people.setdefault(values[-1], len(self.people))
         except TypeError:
@@ -104,26 +107,28 @@ class Coding:
     def cells(self, leaves: Sequence[int], mask: int) -> tuple[dict[str, Any], int, int]:
         """The released attributes, and how many of them are suppressed and how many generalized."""
         released, suppressed, generalized = {}, 0, 0
-        for ladder, leaf in zip(self.ladders, leaves, strict=True):
-            level = ladder.height - (mask & (1 << ladder.height) - 1).bit_count()
-            mask >>= ladder.height
-            released[ladder.name] = ladder.released(leaf, level)
-            suppressed += leaf < 0 or level == ladder.height
-            generalized += leaf >= 0 and 0 < level < ladder.height
+        for attribute, leaf in zip(self.attributes, leaves, strict=True):
+            level = attribute.height - (mask & (1 << attribute.height) - 1).bit_count()
+            mask >>= attribute.height
+            released[attribute.name] = attribute.released(leaf, level)
+            suppressed += leaf < 0 or level == attribute.height
+            generalized += leaf >= 0 and 0 < level < attribute.height
         return released, suppressed, generalized
 
     # Many records -------------------------------------------------------------------------------------------------
 
     def look_up(self, records: Sequence[Record]) -> None:
         """Look new values up in their hierarchies together, which is much faster than one by one; refuses nothing."""
-        for ladder in self.ladders:
-            if ladder.height == 1:
+        for attribute in self.attributes:
+            if attribute.height == 1:
                 continue
             values = {
-                record.get(ladder.name) for record in records if isinstance(record.get(ladder.name), str | int | float)
+                record.get(attribute.name)
+                for record in records
+                if isinstance(record.get(attribute.name), str | int | float)
             }
             with suppress(InputError):  # whoever brought it will hear of it
-                ladder.learn([value for value in values if value not in ladder.leaves])
+                attribute.learn([value for value in values if value not in attribute.leaves])
 
     def admit_all(self, batch: Sequence[Record]) -> list[tuple[Any, ...]]:
         """`admit` for each, without a call of ours for each."""
@@ -136,12 +141,12 @@ class Coding:
             pass  # which one it was, and why, is said below
         return [self.admit(record) for record in batch]
 
-    def distinct(self, keys: Sequence[tuple[Any, ...]]) -> tuple[list[Known], np.ndarray]:
+    def distinct(self, keys: Sequence[tuple[Any, ...]]) -> tuple[list[KnownRecord], np.ndarray]:
         """The different ones among records' attributes, and for each record which one it is."""
         numbers: dict[tuple[Any, ...], int] = {}
         try:
             which = [numbers.setdefault(key, len(numbers)) for key in keys]
-        except TypeError:  # a list or an object: the ladder says so
+        except TypeError:  # a list or an object: its attribute says so
             return [self.meet(key) for key in keys], np.arange(len(keys))
         return [self.known.get(key) or self.meet(key) for key in numbers], np.array(which, dtype=np.int64)
 
@@ -149,11 +154,11 @@ class Coding:
         """The codes of a table's values, `[row, attribute]`; `ColumnError` where its columns are not those that were named."""
         lacking = [name for name in self.settings.fields if name not in data]
         if lacking or (self._strict and len(data.columns) != len(self.settings.fields)):
-            raise ColumnError(_complain(self.settings.fields, dict.fromkeys(data)))
-        leaves = np.empty((data.rows, len(self.ladders)), dtype=np.int64)
-        for i, ladder in enumerate(self.ladders):
-            column = data[ladder.name]
-            leaves[:, i] = np.array(ladder.learn(column.values.to_pylist()), dtype=np.int64)[column.codes]
+            raise ColumnError(wrong_fields(self.settings.fields, dict.fromkeys(data)))
+        leaves = np.empty((data.rows, len(self.attributes)), dtype=np.int64)
+        for i, attribute in enumerate(self.attributes):
+            column = data[attribute.name]
+            leaves[:, i] = np.array(attribute.learn(column.values.to_pylist()), dtype=np.int64)[column.codes]
         return leaves
 
     def all_numbers(self, data: Dataset) -> tuple[np.ndarray, np.ndarray]:
@@ -170,7 +175,10 @@ class Coding:
 
     def rows(self, leaves: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         """The codes on all levels, `[row, bit]`, of a bounded number of rows at a time."""
-        tables = [np.concatenate([ladder.table, np.full((1, ladder.height), -1, np.int32)]) for ladder in self.ladders]
+        tables = [
+            np.concatenate([attribute.table, np.full((1, attribute.height), -1, np.int32)])
+            for attribute in self.attributes
+        ]
         for start in range(0, leaves.shape[0], BATCH):
             part = slice(start, start + BATCH)
             yield part, np.concatenate([table[leaves[part, i]] for i, table in enumerate(tables)], axis=1)
@@ -184,8 +192,8 @@ class Coding:
     def columns(self, leaves: np.ndarray, levels: np.ndarray) -> dict[str, Column]:
         """The released attributes as columns of text."""
         return {
-            ladder.name: _column(ladder, leaves[:, i], levels[:, i].astype(np.int64))
-            for i, ladder in enumerate(self.ladders)
+            attribute.name: _column(attribute, leaves[:, i], levels[:, i].astype(np.int64))
+            for i, attribute in enumerate(self.attributes)
         }
 
     # What is known ------------------------------------------------------------------------------------------------
@@ -193,43 +201,43 @@ class Coding:
     @property
     def size(self) -> int:
         """How many values, people or secrets are known, whichever are most."""
-        return max(len(self.people), len(self.secrets), *(len(ladder.leaves) for ladder in self.ladders))
+        return max(len(self.people), len(self.secrets), *(len(attribute.leaves) for attribute in self.attributes))
 
     def renumber(self, arrays: dict[str, np.ndarray]) -> None:
-        """Forget values, people and secrets that nobody in these arrays (of `Counting.dump`) has; number the others anew."""
+        """Forget values, people and secrets that nobody in these arrays (of `CountingMode.dump`) has; number the others anew."""
         codes = arrays["codes"]
-        for i, (ladder, offset) in enumerate(zip(self.ladders, self.offsets.tolist(), strict=True)):
+        for i, (attribute, offset) in enumerate(zip(self.attributes, self.offsets.tolist(), strict=True)):
             leaves = codes[offset]  # on the level of values, labels are values
-            used = np.zeros(len(ladder.paths), dtype=bool)
+            used = np.zeros(len(attribute.paths), dtype=bool)
             used[leaves[leaves >= 0]] = True
-            self.ladders[i] = fresh = ladder.kept(used)
-            table = np.concatenate([fresh.table, np.full((1, ladder.height), -1, dtype=np.int32)])
+            self.attributes[i] = fresh = attribute.kept(used)
+            table = np.concatenate([fresh.table, np.full((1, attribute.height), -1, dtype=np.int32)])
             place = np.append(np.cumsum(used) - 1, -1)
-            codes[offset : offset + ladder.height] = table[place[leaves]].T
+            codes[offset : offset + attribute.height] = table[place[leaves]].T
         self.people, arrays["person"] = _fewer(self.people, arrays["person"])
         self.secrets, arrays["secret"] = _fewer(self.secrets, arrays["secret"])
         self.known.clear()
 
     def dump(self) -> dict[str, Any]:
         """What is known, as plain data."""
-        ladders = [ladder.dump() for ladder in self.ladders]
-        return {"ladders": ladders, "secrets": list(self.secrets), "people": list(self.people)}
+        attributes = [attribute.dump() for attribute in self.attributes]
+        return {"ladders": attributes, "secrets": list(self.secrets), "people": list(self.people)}
 
     def restore(self, meta: Mapping[str, Any]) -> None:
         """Take up what `dump` gave."""
-        for ladder, known in zip(self.ladders, meta["ladders"], strict=True):
-            ladder.restore(known)
+        for attribute, known in zip(self.attributes, meta["ladders"], strict=True):
+            attribute.restore(known)
         self.secrets = {value: number for number, value in enumerate(meta["secrets"])}
         self.people = {value: number for number, value in enumerate(meta["people"])}
 
 
-def _column(ladder: Ladder, leaves: np.ndarray, levels: np.ndarray) -> Column:
+def _column(attribute: ValueLevels, leaves: np.ndarray, levels: np.ndarray) -> Column:
     """The released values of one attribute as a column of text. O(rows + values)."""
-    steps = ladder.height + 1
-    keys = np.where((leaves < 0) | (levels == ladder.height), ladder.height, leaves * steps + levels)
-    used = np.zeros(max(len(ladder.paths), 1) * steps, dtype=bool)
+    steps = attribute.height + 1
+    keys = np.where((leaves < 0) | (levels == attribute.height), attribute.height, leaves * steps + levels)
+    used = np.zeros(max(len(attribute.paths), 1) * steps, dtype=bool)
     used[keys] = True
-    labels = [ladder.released(key // steps, key % steps) for key in np.flatnonzero(used).tolist()]
+    labels = [attribute.released(key // steps, key % steps) for key in np.flatnonzero(used).tolist()]
     texts = pa.array([None if label is None else _text(label) for label in labels], pa.string())
     return Column(texts, (np.cumsum(used) - 1).astype(np.uint32)[keys]).tidy()
 
@@ -252,13 +260,3 @@ def _taker(names: list[str]) -> Callable[[Record], tuple[Any, ...]]:
         only = names[0]
         return lambda record: (record[only],)
     return itemgetter(*names)
-
-
-def _complain(fields: list[str], record: object) -> str:
-    if not isinstance(record, Mapping):
-        return f"a record is an object with the fields {listing(fields, most=30)}; this is a {type(record).__name__}"
-    lacking = [name for name in fields if name not in record]
-    extra = [name for name in record if name not in fields]
-    parts = [f"the field {listing(lacking)} is missing"] if lacking else []
-    parts += [f"the field {listing(extra)} is not known"] if extra else []
-    return "; ".join(parts) or "the record has two fields of one name"

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.attacks.kernels import FITS, NUMBER, SPAN
+from oboro.attacks.comparison.kernels import FITS, NUMBER, SPAN
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.hierarchy.levels import text_array

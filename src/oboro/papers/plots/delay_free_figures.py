@@ -8,8 +8,8 @@ from typing import Any
 
 import altair as alt
 
-from oboro.papers.benchmark_rows import Row
-from oboro.papers.pictures import save
+from oboro.papers.benchmark_rows import BenchRow
+from oboro.papers.plots.pictures import save
 
 __all__ = ["draw"]
 
@@ -17,7 +17,7 @@ TITLES = {"latency_s_total": "latency so far, seconds", "cells": "suppressed cel
 MODES = ["swap", "count", "paper", "fixed", "sequential"]
 
 
-def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
+def draw(rows: Sequence[BenchRow], folder: Path) -> list[Path]:
     """Write the figure as PNG and HTML; nothing where there was no real data."""
     points = [
         {"mode": row.method, "k": f"k = {row.parameters['k']}", "records": row.parameters["n"], row.metric: row.ours}

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from oboro.decide.neighbours.kernels.live_set import Live, Metric, Places, beyond, squares
+from oboro.decide.neighbours.kernels.live_points import LivePoints, Metric, PointRows, beyond, squares
 from oboro.kernels import kernel
 
-__all__ = ["Found", "Lists", "by_list", "by_region", "everywhere", "ranked", "shortlist"]
+__all__ = ["CandidateLists", "Neighbours", "by_list", "by_region", "everywhere", "ranked", "shortlist"]
 
 CLASSES = 128
 STEP = 8  # of a list are measured before looking again how far the rest is
@@ -17,7 +17,7 @@ LARGE = 1e15  # norms beyond which single precision could overflow
 TINY = 1e-30  # more than what is lost where single precision underflows
 
 
-class Found(NamedTuple):
+class Neighbours(NamedTuple):
     """The nearest so far, in order; there is room for as many as are asked for."""
 
     slots: np.ndarray
@@ -25,7 +25,7 @@ class Found(NamedTuple):
     count: np.ndarray  # how many are there, and how many were measured
 
 
-class Lists(NamedTuple):
+class CandidateLists(NamedTuple):
     """Candidates that were made for many heads at once. Whoever is in no list was at least `bound` away when it was made."""
 
     row: np.ndarray  # by slot of the head: its list, or −1
@@ -54,7 +54,14 @@ def _insert(slots: np.ndarray, distances: np.ndarray, number: np.ndarray, n: int
 
 @kernel(inner=True, bare=True)
 def _measure(
-    live: Live, metric: Metric, query: Places, q: int, some: np.ndarray, count: int, enough: float, best: Found
+    live: LivePoints,
+    metric: Metric,
+    query: PointRows,
+    q: int,
+    some: np.ndarray,
+    count: int,
+    enough: float,
+    best: Neighbours,
 ) -> None:
     """Measure the first `count` of some slots and keep the nearest, as far as `enough`: O(count · d)."""
     here, there, number = query.points, live.at.points, live.number
@@ -75,7 +82,7 @@ def _measure(
 
 
 @kernel(bare=True)
-def everywhere(live: Live, metric: Metric, query: Places, q: int, enough: float, best: Found) -> None:
+def everywhere(live: LivePoints, metric: Metric, query: PointRows, q: int, enough: float, best: Neighbours) -> None:
     """Measure everybody: O(slots · d)."""
     alive, some, count = live.alive, live.some, 0
     for slot in range(alive.size):
@@ -87,7 +94,7 @@ def everywhere(live: Live, metric: Metric, query: Places, q: int, enough: float,
 
 
 @kernel(inner=True, bare=True)
-def _walk(live: Live, one: int, key: int, mark: int, some: np.ndarray, count: int) -> int:
+def _walk(live: LivePoints, one: int, key: int, mark: int, some: np.ndarray, count: int) -> int:
     """Add the slots of one region that this query has not met yet; how many there are now."""
     after, stamp = live.after, live.stamp
     slot = live.first[one, key]
@@ -102,16 +109,16 @@ def _walk(live: Live, one: int, key: int, mark: int, some: np.ndarray, count: in
 
 @kernel(bare=True)
 def by_region(
-    live: Live,
+    live: LivePoints,
     metric: Metric,
-    query: Places,
+    query: PointRows,
     q: int,
     keys: np.ndarray,
     base: int,
     least: int,
     mark: int,
     enough: float,
-    best: Found,
+    best: Neighbours,
 ) -> None:
     """Measure the query's own region in every set; if these are fewer than `least`, also regions one step away, then everybody.
 
@@ -140,7 +147,15 @@ def by_region(
 
 @kernel(bare=True)
 def by_list(
-    live: Live, metric: Metric, query: Places, q: int, head: int, lists: Lists, last: int, enough: float, best: Found
+    live: LivePoints,
+    metric: Metric,
+    query: PointRows,
+    q: int,
+    head: int,
+    lists: CandidateLists,
+    last: int,
+    enough: float,
+    best: Neighbours,
 ) -> bool:
     """Measure a head's list and whoever came later; whether that is certain to be the same as measuring everybody.
 

@@ -8,8 +8,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from oboro.decide.local.kernels.closures import Rules, Shape, allowed, apart, close, joined, place, widen
-from oboro.decide.local.kernels.two_seeds import assign, lacking
+from oboro.decide.local.kernels.group_closures import (
+    AttributeTables,
+    LocalProblem,
+    allowed,
+    apart,
+    close,
+    joined,
+    place,
+    widen,
+)
+from oboro.decide.local.kernels.top_down_split import assign, lacking
 from oboro.kernels import kernel
 from oboro.kernels.chance import coin
 
@@ -19,12 +28,12 @@ ROUNDS = 6  # three times there and back between the farthest (4.2)
 
 
 @kernel()
-def divide(codes: np.ndarray, shape: Shape, rules: Rules, k: int, state: np.ndarray, labels: np.ndarray) -> int:
+def divide(problem: LocalProblem, state: np.ndarray, labels: np.ndarray) -> int:
     """Split all records again and again; `labels` says in which group each ends, returned is how many groups there are.
 
     `state` is one random number, and goes on. O(records · attributes · depth).
     """
-    count = codes.shape[0]
+    count = problem.codes.shape[0]
     items, ones, spare = np.arange(count), np.ones(count, dtype=np.int64), np.empty(count, dtype=np.int64)
     starts, stops = np.zeros(count + 1, dtype=np.int64), np.full(count + 1, count)
     waiting, groups = 1, 0
@@ -33,8 +42,8 @@ def divide(codes: np.ndarray, shape: Shape, rules: Rules, k: int, state: np.ndar
         start, stop = starts[waiting], stops[waiting]
         group, loads = items[start:stop].copy(), ones[start:stop]
         side = ones[:0]
-        if group.size >= 2 * k:
-            side = _split(codes, shape, rules, k, group, loads, state)
+        if group.size >= 2 * problem.k:
+            side = _split(problem, group, loads, state)
         if side.size > 0:
             middle = start + place(group, loads, side, items[start:], spare)[0]
             starts[waiting], stops[waiting] = start, middle
@@ -48,28 +57,27 @@ def divide(codes: np.ndarray, shape: Shape, rules: Rules, k: int, state: np.ndar
 
 
 @kernel()
-def _split(
-    codes: np.ndarray, shape: Shape, rules: Rules, k: int, items: np.ndarray, loads: np.ndarray, state: np.ndarray
-) -> np.ndarray:
+def _split(problem: LocalProblem, items: np.ndarray, loads: np.ndarray, state: np.ndarray) -> np.ndarray:
     """1 for the items of one part and 0 for those of the other; nothing at all if the group stays whole.
 
     A part that is too small takes the nearest from the other or is put together with it, whichever loses less (the paper's
     last step, done where the small part arises: its neighbour is the part that it has just been split from).
     """
+    codes, shape = problem.codes, problem.shape
     u, v = _seeds(codes, shape, items, state)
     if u == v:
         return loads[:0]
     side = _assigned(codes, shape, items, loads, u, v, state)
-    if allowed(rules, k, items, loads, side):
+    if allowed(problem, items, loads, side):
         return side
-    filled = _filled(codes, shape, rules, k, items, loads, side)
+    filled = _filled(problem, items, loads, side)
     if filled.size == 0 or _lost(codes, shape, items, filled) >= _lost(codes, shape, items, loads):
         return loads[:0]
     return filled
 
 
 @kernel()
-def _seeds(codes: np.ndarray, shape: Shape, items: np.ndarray, state: np.ndarray) -> tuple[int, int]:
+def _seeds(codes: np.ndarray, shape: AttributeTables, items: np.ndarray, state: np.ndarray) -> tuple[int, int]:
     """From a record at random to the farthest from it, back to the farthest from that one, and so on."""
     v = np.int64(coin(state) % np.uint64(items.size))
     u = v
@@ -89,7 +97,7 @@ def _seeds(codes: np.ndarray, shape: Shape, items: np.ndarray, state: np.ndarray
 
 @kernel()
 def _assigned(
-    codes: np.ndarray, shape: Shape, items: np.ndarray, loads: np.ndarray, u: int, v: int, state: np.ndarray
+    codes: np.ndarray, shape: AttributeTables, items: np.ndarray, loads: np.ndarray, u: int, v: int, state: np.ndarray
 ) -> np.ndarray:
     """Each item, in random order, to the seed's part whose total loss grows less."""
     order = np.arange(items.size)
@@ -107,19 +115,12 @@ def _assigned(
 
 
 @kernel()
-def _filled(
-    codes: np.ndarray,
-    shape: Shape,
-    rules: Rules,
-    k: int,
-    items: np.ndarray,
-    loads: np.ndarray,
-    side: np.ndarray,
-) -> np.ndarray:
+def _filled(problem: LocalProblem, items: np.ndarray, loads: np.ndarray, side: np.ndarray) -> np.ndarray:
     """The part that lacks something with the nearest of the other, twice as many each time, until both may stand; nothing at
     all if they never may.
     """
-    side = lacking(rules, k, items, loads, side)
+    side, k = lacking(problem, items, loads, side), problem.k
+    codes, shape = problem.codes, problem.shape
     total, size = items.size, side.sum()
     grown = side.copy()
     low, high, _ = _closure(codes, shape, items, grown, 1)
@@ -127,7 +128,7 @@ def _filled(
     while size + more <= total - k:
         for _ in range(more):
             _take_nearest(codes, shape, items, grown, low, high)
-        if allowed(rules, k, items, loads, grown):
+        if allowed(problem, items, loads, grown):
             return grown
         size, more = size + more, 2 * more
     return loads[:0]
@@ -135,7 +136,7 @@ def _filled(
 
 @kernel()
 def _take_nearest(
-    codes: np.ndarray, shape: Shape, items: np.ndarray, grown: np.ndarray, low: np.ndarray, high: np.ndarray
+    codes: np.ndarray, shape: AttributeTables, items: np.ndarray, grown: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> None:
     """Let the item in that widens the part least, of equal ones the first."""
     nearest, least = -1, np.inf
@@ -149,7 +150,7 @@ def _take_nearest(
 
 
 @kernel()
-def _lost(codes: np.ndarray, shape: Shape, items: np.ndarray, side: np.ndarray) -> float:
+def _lost(codes: np.ndarray, shape: AttributeTables, items: np.ndarray, side: np.ndarray) -> float:
     """Size times NCP, of both parts together."""
     total = 0.0
     for part in range(2):
@@ -163,7 +164,7 @@ def _lost(codes: np.ndarray, shape: Shape, items: np.ndarray, side: np.ndarray) 
 
 @kernel()
 def _closure(
-    codes: np.ndarray, shape: Shape, items: np.ndarray, side: np.ndarray, part: int
+    codes: np.ndarray, shape: AttributeTables, items: np.ndarray, side: np.ndarray, part: int
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """What the items of one part have in common, and how many they are."""
     low, high = np.zeros(codes.shape[1], dtype=np.int64), np.zeros(codes.shape[1], dtype=np.int64)

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from oboro.attacks import kernels
-from oboro.attacks.column_comparison import ColumnComparison, compare_columns
-from oboro.attacks.known_people import KnownPeople, tables
+from oboro.attacks.comparison import kernels
+from oboro.attacks.comparison.column_comparison import ColumnComparison, compare_columns
+from oboro.attacks.comparison.known_people import KnownPeople, tables
 from oboro.table.dataset import Dataset
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from oboro.decide.local.kernels.closures import (
-    Rules,
-    Shape,
+from oboro.decide.local.kernels.group_closures import (
+    AttributeTables,
+    LocalProblem,
     allowed,
     apart,
     ascending,
@@ -25,14 +25,7 @@ ROUNDS = 3  # of looking for the farthest record from the farthest; more hardly 
 
 @kernel()
 def split(
-    codes: np.ndarray,
-    shape: Shape,
-    rules: Rules,
-    k: int,
-    items: np.ndarray,
-    loads: np.ndarray,
-    out: np.ndarray,
-    out_loads: np.ndarray,
+    problem: LocalProblem, items: np.ndarray, loads: np.ndarray, out: np.ndarray, out_loads: np.ndarray
 ) -> np.ndarray:
     """Split one group in two, written to `out` one after the other; returns where they end, nothing if it stays whole.
 
@@ -40,19 +33,19 @@ def split(
     other item joins the one where the loss grows less; a group that then is too small or breaks a rule takes the
     nearest from the other one. O(items · attributes), and · log(items) where records move over.
     """
-    u, v = _seeds(codes, shape, items)
+    u, v = _seeds(problem.codes, problem.shape, items)
     if u == v:
         return np.zeros(0, dtype=np.int64)
-    side = assign(codes, shape, items, loads, u, v)
-    if not allowed(rules, k, items, loads, side):
-        side = _balance(codes, shape, rules, k, items, loads, side)
+    side = assign(problem.codes, problem.shape, items, loads, u, v)
+    if not allowed(problem, items, loads, side):
+        side = _balance(problem, items, loads, side)
     if side.size == 0:
         return side
     return place(items, loads, side, out, out_loads)
 
 
 @kernel()
-def _seeds(codes: np.ndarray, shape: Shape, items: np.ndarray) -> tuple[int, int]:
+def _seeds(codes: np.ndarray, shape: AttributeTables, items: np.ndarray) -> tuple[int, int]:
     """Two records far apart: the farthest from the first one, the farthest from that one, and so on."""
     u, v, most = 0, 0, 0.0
     for _ in range(ROUNDS):
@@ -68,7 +61,9 @@ def _seeds(codes: np.ndarray, shape: Shape, items: np.ndarray) -> tuple[int, int
 
 
 @kernel()
-def assign(codes: np.ndarray, shape: Shape, items: np.ndarray, loads: np.ndarray, u: int, v: int) -> np.ndarray:
+def assign(
+    codes: np.ndarray, shape: AttributeTables, items: np.ndarray, loads: np.ndarray, u: int, v: int
+) -> np.ndarray:
     """Each item goes where the total loss (size · NCP) grows less; where both grow alike, to the smaller group."""
     d = codes.shape[1]
     low, high = np.empty((2, d), dtype=np.int64), np.empty((2, d), dtype=np.int64)
@@ -94,42 +89,36 @@ def assign(codes: np.ndarray, shape: Shape, items: np.ndarray, loads: np.ndarray
 
 
 @kernel()
-def _balance(
-    codes: np.ndarray,
-    shape: Shape,
-    rules: Rules,
-    k: int,
-    items: np.ndarray,
-    loads: np.ndarray,
-    side: np.ndarray,
-) -> np.ndarray:
+def _balance(problem: LocalProblem, items: np.ndarray, loads: np.ndarray, side: np.ndarray) -> np.ndarray:
     """Let the part that lacks something take the records that widen it least, twice as many each time, until both may
     stand; nothing at all if they never may.
     """
-    side = lacking(rules, k, items, loads, side)
+    side, k = lacking(problem, items, loads, side), problem.k
     total, size = loads.sum(), side.sum()
-    order = _by_growth(codes, shape, items, loads, side)
+    order = _by_growth(problem.codes, problem.shape, items, loads, side)
     more = k - size if size < k else k
     while size + more <= total - k:
         grown = _taken(order, loads, side, more)
-        if allowed(rules, k, items, loads, grown):
+        if allowed(problem, items, loads, grown):
             return grown
         more *= 2
     return np.zeros(0, dtype=np.int64)
 
 
 @kernel()
-def lacking(rules: Rules, k: int, items: np.ndarray, loads: np.ndarray, side: np.ndarray) -> np.ndarray:
+def lacking(problem: LocalProblem, items: np.ndarray, loads: np.ndarray, side: np.ndarray) -> np.ndarray:
     """Of two parts the one that is too small or breaks a rule; the smaller one, if both do."""
     if 2 * side.sum() > loads.sum():
         side = loads - side
-    if side.sum() >= k and part_keeps(rules, items, loads, side, True):
+    if side.sum() >= problem.k and part_keeps(problem.rules, items, loads, side, True):
         side = loads - side
     return side
 
 
 @kernel()
-def _by_growth(codes: np.ndarray, shape: Shape, items: np.ndarray, loads: np.ndarray, side: np.ndarray) -> np.ndarray:
+def _by_growth(
+    codes: np.ndarray, shape: AttributeTables, items: np.ndarray, loads: np.ndarray, side: np.ndarray
+) -> np.ndarray:
     """The items outside a group by how much they would widen it, equal ones in their order."""
     low, high = np.empty(codes.shape[1], dtype=np.int64), np.empty(codes.shape[1], dtype=np.int64)
     outside, growth = np.empty(items.size, dtype=np.int64), np.empty(items.size)

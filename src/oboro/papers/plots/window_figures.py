@@ -8,8 +8,8 @@ from typing import Any
 
 import altair as alt
 
-from oboro.papers.benchmark_rows import Row
-from oboro.papers.pictures import save
+from oboro.papers.benchmark_rows import BenchRow
+from oboro.papers.plots.pictures import save
 from oboro.papers.window_bench import SPLITS, flow, region_sizes
 from oboro.stream import Window
 
@@ -18,7 +18,7 @@ __all__ = ["draw", "trips"]
 STOPS = 4
 
 
-def draw(found: Sequence[Row], folder: Path) -> list[Path]:
+def draw(found: Sequence[BenchRow], folder: Path) -> list[Path]:
     """Write the pictures, one PNG each, and all of them as one page."""
     n = next(int(row.parameters["n"]) for row in found if row.table == "1")
     charts = {
@@ -70,7 +70,7 @@ def _figure_6(n: int) -> Any:
     return _curve(values, "Figure 6: the twenty largest", list(SPLITS), log=False)
 
 
-def _time_and_loss(found: Sequence[Row]) -> Any:
+def _time_and_loss(found: Sequence[BenchRow]) -> Any:
     """One panel for each window and width: seconds across, loss per record up; k = 3."""
     seconds = {_key(row): row.ours for row in found if row.metric == "seconds"}
     values = [
@@ -97,7 +97,7 @@ def _time_and_loss(found: Sequence[Row]) -> Any:
     return alt.concat(*panels, columns=2)
 
 
-def _key(row: Row) -> tuple[Any, ...]:
+def _key(row: BenchRow) -> tuple[Any, ...]:
     return (row.method, *(row.parameters[name] for name in ("W", "d", "k")))
 
 

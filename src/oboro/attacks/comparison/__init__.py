@@ -1,0 +1,1 @@
+"""People and released records as an attacker compares them."""

@@ -1,0 +1,1 @@
+"""The figures of the papers, drawn again from our rows."""

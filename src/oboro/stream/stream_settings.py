@@ -1,0 +1,52 @@
+"""What every stream is told at the start. Parameters are data: checked once, written into every snapshot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from oboro.errors import UsageError, listing
+
+__all__ = ["StreamSettings"]
+
+
+class StreamSettings(BaseModel):
+    """Parameters of a stream; what is wrong with them is said in one sentence."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    if TYPE_CHECKING:  # declared by each kind of stream, in the order that its fingerprint is made of
+        attributes: list[str]
+        l_diversity: dict[str, int]
+        keep: list[str]
+        drop: list[str]
+        person: str | None
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> Self:
+        """Checked parameters, or a `UsageError` that says what is wrong."""
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            what = first["msg"].removeprefix("Value error, ")
+            raise UsageError(f"{where}: {what}; got {first['input']!r}" if where else what) from None
+
+    @property
+    def released(self) -> list[str]:
+        """The fields of a released record, in order."""
+        return [*self.attributes, *self.l_diversity, *self.keep]
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields of an incoming record."""
+        return [*self.released, *self.drop, *([self.person] if self.person is not None else [])]
+
+    def require_named_once(self) -> None:
+        """Raise a `ValueError` where a field stands in two places."""
+        if twice := sorted({name for name in self.fields if self.fields.count(name) > 1}):
+            raise ValueError(
+                f"{listing(twice)}: a field is named once, as attribute, sensitive, kept, dropped or person"
+            )
