@@ -25,7 +25,7 @@ from oboro.techniques.columns.density import Density
 from oboro.techniques.columns.interval_labels import spans
 from oboro.techniques.partition_univariate import PartitionUnivariate
 from oboro.techniques.synthesize import Synthesize
-from oboro.verifier.models import KAnonymity
+from oboro.verifier.models.class_models import KAnonymity
 from oboro.verifier.table_check import verify
 
 EXAMPLES: list[Technique] = [

@@ -11,8 +11,8 @@ from tests.naive.concealment import possible_pairs
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import HierarchySpec
 from oboro.table.labels.possible_values import PossibleValues, possible_values
-from oboro.verifier.concealment_model import KConcealment
 from oboro.verifier.matching import Relation, correspondence, relation
+from oboro.verifier.models.concealment_model import KConcealment
 from oboro.verifier.table_check import Promise
 
 graphs = st.sampled_from([1, 2, 3, 4, 5, 6, 7, 7, 7]).flatmap(

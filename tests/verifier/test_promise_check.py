@@ -7,7 +7,7 @@ import pytest
 from oboro import KAnonymize, Recipe
 from oboro.errors import PromiseError
 from oboro.table.dataset import Dataset
-from oboro.verifier.models import DistinctLDiversity, KAnonymity
+from oboro.verifier.models.class_models import DistinctLDiversity, KAnonymity
 from oboro.verifier.promise_check import verify_promises
 from oboro.verifier.table_check import Promise
 

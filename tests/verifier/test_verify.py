@@ -25,8 +25,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.verifier import kernels
 from oboro.verifier.classes import Classes
-from oboro.verifier.entropy import _decide
-from oboro.verifier.models import (
+from oboro.verifier.models.class_models import (
     AlphaK,
     DistinctLDiversity,
     EntropyLDiversity,
@@ -35,6 +34,7 @@ from oboro.verifier.models import (
     RecursiveLDiversity,
     TCloseness,
 )
+from oboro.verifier.models.entropy import _decide
 from oboro.verifier.table_check import Promise, Verification, verify
 
 # The definitions, in plain loops --------------------------------------------------------------------------------------

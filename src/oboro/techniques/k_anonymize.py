@@ -30,9 +30,9 @@ from oboro.techniques.demands.chosen_levels import mixed, progress, runner_up, w
 from oboro.techniques.demands.models_asked import Alpha, Closeness, Demand, Diversity, Presence
 from oboro.techniques.demands.population_table import PopulationCodes, PopulationTable
 from oboro.text import Message, Words
-from oboro.verifier.models import KAnonymity, Model
-from oboro.verifier.population_models import DeltaPresence, KMap
-from oboro.verifier.risk_limits import AverageRisk, MaximumRisk
+from oboro.verifier.models.class_models import KAnonymity, Model
+from oboro.verifier.models.population_models import DeltaPresence, KMap
+from oboro.verifier.models.risk_limits import AverageRisk, MaximumRisk
 from oboro.verifier.table_check import Promise
 
 __all__ = ["Alpha", "Closeness", "Diversity", "KAnonymize", "Presence"]

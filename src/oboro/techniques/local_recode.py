@@ -28,7 +28,7 @@ from oboro.techniques.columns import group_values
 from oboro.techniques.columns.numeric import places, written
 from oboro.techniques.demands.models_asked import Closeness, Demand, Diversity
 from oboro.text import Message, Words
-from oboro.verifier.models import KAnonymity
+from oboro.verifier.models.class_models import KAnonymity
 from oboro.verifier.table_check import Promise
 
 __all__ = ["LocalRecode"]

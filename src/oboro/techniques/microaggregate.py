@@ -20,7 +20,7 @@ from oboro.techniques.base import Outcome, Work
 from oboro.techniques.columns import group_values
 from oboro.techniques.columns.numeric import OnColumns, differing, places, written
 from oboro.text import Message, Words, quoted
-from oboro.verifier.models import KAnonymity
+from oboro.verifier.models.class_models import KAnonymity
 from oboro.verifier.table_check import Promise
 
 __all__ = ["Microaggregate"]

@@ -14,7 +14,7 @@ from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.text import Message
 from oboro.verifier.classes import Classes
-from oboro.verifier.models import (
+from oboro.verifier.models.class_models import (
     AlphaK,
     DistinctLDiversity,
     EntropyLDiversity,
@@ -24,8 +24,8 @@ from oboro.verifier.models import (
     SensitiveModel,
     TCloseness,
 )
-from oboro.verifier.population_models import DeltaPresence, KMap
-from oboro.verifier.risk_limits import AverageRisk, MaximumRisk
+from oboro.verifier.models.population_models import DeltaPresence, KMap
+from oboro.verifier.models.risk_limits import AverageRisk, MaximumRisk
 from oboro.verifier.verdict import Verdict, Verification
 
 __all__ = ["Promise", "Verdict", "Verification", "verify"]

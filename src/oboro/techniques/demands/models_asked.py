@@ -10,7 +10,14 @@ from oboro.decide.class_rules import Rule, alpha_rule, closeness_rule, diversity
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
 from oboro.text import Message
-from oboro.verifier.models import AlphaK, DistinctLDiversity, EntropyLDiversity, Model, RecursiveLDiversity, TCloseness
+from oboro.verifier.models.class_models import (
+    AlphaK,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    Model,
+    RecursiveLDiversity,
+    TCloseness,
+)
 
 __all__ = ["Alpha", "Closeness", "Demand", "Diversity", "Presence"]
 

@@ -25,8 +25,8 @@ from oboro.table.value_counts import Tally, clean
 from oboro.text import Message
 from oboro.verifier import kernels
 from oboro.verifier.classes import Classes
-from oboro.verifier.closeness import equal_distances, hierarchical_distances, ordered_distances
-from oboro.verifier.entropy import entropies, entropy_at_least
+from oboro.verifier.models.closeness import equal_distances, hierarchical_distances, ordered_distances
+from oboro.verifier.models.entropy import entropies, entropy_at_least
 from oboro.verifier.verdict import Verdict
 
 __all__ = [

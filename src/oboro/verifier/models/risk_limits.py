@@ -11,7 +11,7 @@ from pydantic import Field
 
 from oboro.text import Message
 from oboro.verifier.classes import Classes
-from oboro.verifier.models import Model
+from oboro.verifier.models.class_models import Model
 
 __all__ = ["AverageRisk", "MaximumRisk"]
 

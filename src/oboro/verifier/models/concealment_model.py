@@ -14,7 +14,7 @@ from oboro.table.hierarchy import Hierarchy
 from oboro.text import Message
 from oboro.verifier.classes import Classes
 from oboro.verifier.matching import correspondence, relation
-from oboro.verifier.models import EMPTY, Model
+from oboro.verifier.models.class_models import EMPTY, Model
 from oboro.verifier.verdict import Verdict
 
 __all__ = ["KConcealment"]

@@ -29,7 +29,7 @@ from oboro.table.value_counts import clean
 from oboro.table.values import STAR
 from oboro.text import Message
 from oboro.verifier.classes import Classes
-from oboro.verifier.models import EMPTY, Model
+from oboro.verifier.models.class_models import EMPTY, Model
 from oboro.verifier.verdict import Verdict
 
 __all__ = ["Crowd", "DeltaPresence", "KMap", "PopulationModel"]
