@@ -20,7 +20,7 @@ from oboro.errors import FileError, InputError, UsageError
 from oboro.stream.anonymizer import Anonymizer
 from oboro.stream.runner.codecs import HUGE, BadRecord, Format, LineBlocks, codec, encode_json
 from oboro.stream.runner.endpoints import StopRequest, StreamInput, StreamOutput
-from oboro.stream.runner.state_folder import Batch
+from oboro.stream.runner.state_folder import Batch, StateFolder
 
 __all__ = ["Runner", "StreamPlan"]
 
