@@ -15,9 +15,9 @@ from oboro.io.csv.dialect import Dialect, dialect_of, first_record, names_of
 from oboro.io.csv.parse import NotUnicode, parse
 from oboro.io.csv.parse_held import parse_held
 from oboro.io.csv.rows_out import text_before_rows
+from oboro.io.file_progress import ByteProgress, RowProgress
 from oboro.io.output import destination, dialect_for, is_csv, write, write_blocks
 from oboro.io.parquet.encode import encode, schema_of
-from oboro.io.progress import ByteProgress, RowProgress
 from oboro.io.untouched_columns import (
     FileState,
     UntouchedColumns,

@@ -19,8 +19,8 @@ from oboro.io.byte_streams import ByteStream, open_stream, readable
 from oboro.io.csv.dialect import Dialect
 from oboro.io.csv.parse import parse
 from oboro.io.csv.record_blocks import PAD
+from oboro.io.file_progress import RowProgress
 from oboro.io.parquet.encode import batches, schema_of
-from oboro.io.progress import RowProgress
 from oboro.table.dataset import Column, Dataset
 from oboro.table.large_arrays import large_zeros
 from oboro.table.unencoded_columns import UnencodedColumn, UnreadColumn, unread_columns

@@ -13,9 +13,9 @@ import pyarrow as pa
 import yaml
 from pyarrow import csv
 
+from oboro.io.file_progress import RowProgress
 from oboro.io.files import Source
 from oboro.io.output import write
-from oboro.io.progress import RowProgress
 from oboro.recipe.evidence import files_evidence, hierarchy_files, measure
 from oboro.recipe.run_summary import run_summary
 from oboro.system.atomic_file import atomic

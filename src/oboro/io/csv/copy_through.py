@@ -14,8 +14,8 @@ from oboro.io.csv.dialect import Dialect
 from oboro.io.csv.kernels import copying as kernels
 from oboro.io.csv.kernels import rendering
 from oboro.io.csv.rows_out import column_table, dictionary_text, must_quote
+from oboro.io.file_progress import RowProgress
 from oboro.io.ordered_threads import in_order
-from oboro.io.progress import RowProgress
 from oboro.io.untouched_columns import UntouchedCsvColumns, file_changed, file_rows
 from oboro.table.dataset import Dataset
 from oboro.table.large_arrays import large_zeros

@@ -22,7 +22,7 @@ from oboro.io.csv.dialect import Dialect
 from oboro.io.csv.kernels import numbering as kernels
 from oboro.io.csv.kernels.cells import size_of
 from oboro.io.csv.record_blocks import RecordBlock, RecordCutter
-from oboro.io.progress import ByteProgress
+from oboro.io.file_progress import ByteProgress
 from oboro.table.dataset import Column, Dataset, smallest_unsigned
 from oboro.table.large_arrays import large_zeros
 

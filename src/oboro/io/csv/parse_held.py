@@ -15,7 +15,7 @@ from oboro.io.byte_streams import ByteStream
 from oboro.io.csv.dialect import Dialect
 from oboro.io.csv.parse import CsvParser, NotUnicode
 from oboro.io.csv.record_blocks import RecordBlock, RecordCutter
-from oboro.io.progress import ByteProgress, RowProgress
+from oboro.io.file_progress import ByteProgress, RowProgress
 from oboro.io.untouched_columns import BlockEnd, FileState, UntouchedCsvColumns
 from oboro.table.dataset import Dataset
 from oboro.table.unencoded_columns import UnreadColumn

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from oboro.errors import ColumnError
+from oboro.io.file_progress import RowProgress
 from oboro.io.ordered_threads import ahead
 from oboro.io.parquet.growing_columns import (
     MOST_ROWS,
@@ -25,7 +26,6 @@ from oboro.io.parquet.growing_columns import (
     is_text,
     joined_column,
 )
-from oboro.io.progress import RowProgress
 from oboro.table.dataset import Column, Dataset
 
 __all__ = ["batches", "encode", "schema_of"]
