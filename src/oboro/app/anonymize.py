@@ -77,9 +77,10 @@ def anonymize(
         return
     if output is None:
         raise UsageError("say where the released table goes: --output OUT (or --explain to see the plan only)")
+    check_files({"--output": output}, recipe, *plan.files)
     check_output(output)
     pages = Pages(report, public_report, lang)
-    check_files({"--truth": truth, **pages.files}, data, recipe, output)
+    check_files({"--truth": truth, **pages.files}, data, recipe, output, *plan.files)
     warn_if_cold()
     options = {"encoding": encoding, "delimiter": delimiter, "header": header, "sheet": sheet}
     with stages() as stage, _report_loaded(pages.any, stage) as progress:

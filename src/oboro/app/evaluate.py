@@ -86,10 +86,12 @@ def evaluate(
     from oboro.recipe.comparable import renaming
     from oboro.recipe.evaluate import Question
     from oboro.recipe.evaluate import evaluate as measure
+    from oboro.recipe.recipe import Recipe
     from oboro.table.schema import Role
 
     pages = Pages(report, public_report, lang)
-    check_files(pages.files, original, released, recipe, control, truth, stream_metrics)
+    named = [] if recipe is None else Recipe.load(recipe).files
+    check_files(pages.files, original, released, recipe, control, truth, stream_metrics, *named)
     files = {"input": original, "output": released, "control group": control, "truth": truth, "recipe": recipe}
     given = {role: path for role, path in files.items() if path is not None}
     tables = {

@@ -123,6 +123,14 @@ class Recipe(BaseModel):
         return self._folder
 
     @property
+    def files(self) -> list[Path]:
+        """The files that it names: hierarchies, populations, keys. None of them may be written over."""
+        from oboro.recipe.evidence import hierarchy_files
+
+        read = [self._folder / name for step in self.steps for name in step.files()]
+        return [*hierarchy_files(self.schema_given).values(), *read]
+
+    @property
     def schema_given(self) -> Schema:
         """What it says of the columns."""
         return Schema(self.attributes, self._folder)

@@ -100,6 +100,10 @@ class Technique(BaseModel):
         """The columns that stop being identifiers by this step (dropped or pseudonymized)."""
         return ()
 
+    def files(self) -> Sequence[str]:
+        """The files that the step reads beside the table, as the recipe names them. None of them may be written over."""
+        return ()
+
     def reads(self, names: Sequence[str]) -> Collection[str]:
         """Which columns of a table the step looks at or changes, beside the quasi-identifiers and the sensitive ones.
 

@@ -132,6 +132,10 @@ class KAnonymize(Technique):
             raise ValueError("recoding: local recoding takes no population and no average_risk; use global")
         return self
 
+    def files(self) -> tuple[str, ...]:
+        """The file of the population, if it was given as one."""
+        return (self.population,) if isinstance(self.population, str) else ()
+
     def run(self, work: Work) -> Outcome:
         """Search, generalize, suppress."""
         data, schema = work.data, work.schema

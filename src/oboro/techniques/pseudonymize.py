@@ -145,6 +145,10 @@ class Pseudonymize(Technique):
     def _names(self) -> tuple[str, ...]:
         return self.attributes if self.attributes is not None else (self.attribute or "",)
 
+    def files(self) -> tuple[str, ...]:
+        """The file of the key, if it stands in one."""
+        return () if self.key_file is None else (self.key_file,)
+
     @property
     def removes_identity(self) -> tuple[str, ...]:
         """A pseudonym is no identifier."""
