@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from unicodedata import east_asian_width
 
-from oboro.report.sections.attacks import beaten
+from oboro.report.sections.attacks_section import beaten
 from oboro.report.sections.first_screen import headline
 from oboro.report.text.language import translate
 from oboro.text import Message, count, number, percent

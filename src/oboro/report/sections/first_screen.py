@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oboro.report.page.blocks import CHECKLISTS, Answer, Answers, Tone
-from oboro.report.sections.attacks import beaten
+from oboro.report.sections.attacks_section import beaten
 from oboro.report.text.language import Both, translate
 from oboro.text import count, number, percent
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from oboro.report.distributions import MISSING, OTHER, SPECIAL, SUPPRESSED, Bar, Distribution
 from oboro.report.page import charts
 from oboro.report.page.blocks import Block, Card, Cards, Cell, Grid, Notes, Picture, Pictures, Section, Text
-from oboro.report.sections.associations import associations
-from oboro.report.sections.attacks import attacks, linking
-from oboro.report.sections.checklists import checklist_sections
+from oboro.report.sections.associations_section import associations
+from oboro.report.sections.attacks_section import attacks, linking
+from oboro.report.sections.checklists_section import checklist_sections
 from oboro.report.sections.findings import stream, warnings
 from oboro.report.sections.first_screen import answers, constructed
 from oboro.report.sections.provenance import counting, evidence, recipe, solutions, steps
-from oboro.report.sections.uniqueness import uniqueness
-from oboro.report.sections.utility import losses, statistics
+from oboro.report.sections.uniqueness_section import uniqueness
+from oboro.report.sections.utility_section import losses, statistics
 from oboro.report.text.language import Data
 from oboro.text import count, few, number, percent
 
