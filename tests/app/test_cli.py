@@ -194,7 +194,7 @@ def test_bench_lists_the_benchmarks() -> None:
     ]
     done = call("bench")
     assert done.code == UsageError.exit_code
-    assert "oboro bench --list lists them" in done.err
+    assert "oboro bench --list shows all" in done.err
 
 
 def test_schema_is_json() -> None:

@@ -477,7 +477,7 @@ def test_weights_categories_and_quasi_have_effect() -> None:
         len({round(c, 6) for c in (cost(), cost(weights={"age": 5}), cost(categories=["age"]), cost(quasi=["age"]))})
         == 4
     )
-    with pytest.raises(UsageError, match="not concealed by"):
+    with pytest.raises(UsageError, match="not a quasi-identifier"):
         cost(quasi=["age"], weights={"sex": 2.0})
     with pytest.raises(UsageError, match="twice"):
         cost(quasi=["age", "age"])

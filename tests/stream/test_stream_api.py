@@ -197,7 +197,7 @@ def test_fields_are_named_and_no_other_ones_pass() -> None:
     for wrong, complaint in (
         ({"x": "a"}, "'note', 'phone' is missing"),
         ({**record, "more": 1}, "'more' is not known"),
-        ({**record, "x": ["a"]}, "a list is no single value"),
+        ({**record, "x": ["a"]}, "a single value, not a list"),
         ([1], "this is a list"),
     ):
         with pytest.raises(ColumnError, match=complaint):
@@ -213,10 +213,10 @@ def test_fields_are_named_and_no_other_ones_pass() -> None:
         ({"attributes": [], "k": 2}, "attributes"),
         ({"attributes": ["x"], "k": 1}, "k: "),
         ({"attributes": ["x"], "k": 2, "mode": "best"}, "mode: "),
-        ({"attributes": ["x"], "k": 2, "keep": ["x"]}, "named once"),
-        ({"attributes": ["x"], "k": 2, "weights": {"y": 1}}, "none of the attributes"),
+        ({"attributes": ["x"], "k": 2, "keep": ["x"]}, "name each field once"),
+        ({"attributes": ["x"], "k": 2, "weights": {"y": 1}}, "not among the attributes"),
         ({"attributes": ["x"], "k": 2, "mode": "paper", "reach": 5}, "no effect"),
-        ({"attributes": ["x"], "k": 2, "mode": "fixed", "horizon": 5}, "does not forget"),
+        ({"attributes": ["x"], "k": 2, "mode": "fixed", "horizon": 5}, "forgets nothing"),
         ({"attributes": ["x"], "k": 5, "mode": "fixed", "initial": 3}, "at least 5"),
         ({"attributes": ["x"], "k": 2, "l_diversity": {"s": 1}}, "at least 2"),
         ({"attributes": ["x"], "k": 2, "hierarchies": {"x": {"mask": "right"}}}, "longest value"),
@@ -243,7 +243,7 @@ def test_a_damaged_state_says_so(tmp_path: Path) -> None:
 
 
 def test_verifying_what_is_no_generalization() -> None:
-    with pytest.raises(UsageError, match="does not stand for its original"):
+    with pytest.raises(UsageError, match="does not cover its original"):
         verify_stream([{"x": "a"}], [{"x": "b"}], attributes=["x"], k=2)
     with pytest.raises(UsageError, match="1 records went in"):
         verify_stream([{"x": "a"}], [], attributes=["x"], k=2)

@@ -94,8 +94,8 @@ def test_what_is_no_record_is_a_dead_letter(tmp_path: Path) -> None:
         "not a JSON object": b"[1, 2]",
         "'age' is missing": json.dumps({"sex": "F", "note": 1}).encode(),
         "'more' is not known": json.dumps({**good, "more": 1}).encode(),
-        "a list is no single value": json.dumps({**good, "sex": ["secret"]}).encode(),
-        "an object is no single value": json.dumps({**good, "sex": {"a": "secret"}}).encode(),
+        "a list is a single value": json.dumps({**good, "sex": ["secret"]}).encode(),
+        "a single value, not an object": json.dumps({**good, "sex": {"a": "secret"}}).encode(),
         "does not take this value": json.dumps({**good, "age": "secret"}).encode(),
         "twice": b'{"sex": "F", "sex": "M", "age": 1, "note": 2}',
         "not UTF-8": b'{"sex": "\xff", "age": 1, "note": 2}',
@@ -494,7 +494,7 @@ def test_pseudonyms_are_those_of_a_table(more: dict[str, Any], tmp_path: Path, m
     released = [one["name"] for one in lines(tmp_path / "out.ndjson")]
     assert released == Pseudonymize(attribute="name", key_env="KEY", **more).apply({"name": names})["name"]
     assert metrics["dead_letters"] == 1
-    assert "no single value" in lines(tmp_path / "dead")[0]["reason"]
+    assert "a single value" in lines(tmp_path / "dead")[0]["reason"]
     assert pseudonyms(Recipe.model_validate(recipe), tmp_path)["name"](39) == pseudonyms(
         Recipe.model_validate(recipe), tmp_path
     )["name"]("39")

@@ -308,7 +308,7 @@ def test_a_state_of_something_else(tmp_path: Path) -> None:
     from oboro.stream import DelayFree
 
     DelayFree(["x"], 2).save(tmp_path / "state")
-    with pytest.raises(FileError, match="no state of a window"):
+    with pytest.raises(FileError, match="not the state of a window"):
         Window.restore(tmp_path / "state")
 
 
@@ -378,7 +378,7 @@ def test_records_that_are_refused_leave_no_trace(record: Any, words: str) -> Non
 
 def test_a_list_is_no_category() -> None:
     stream = Window(["c"], 2, 3, categories=["c"])
-    with pytest.raises(ColumnError, match="no single value"):
+    with pytest.raises(ColumnError, match="a single value"):
         stream.push({"c": ["a"]})
     stream.push_many([{"c": "a"}, {"c": "a"}])
     assert stream.flush() == [{"c": "a"}, {"c": "a"}]
@@ -393,7 +393,7 @@ def test_a_list_is_no_category() -> None:
         ({"scaling": {"x": 0}}, "positive"),
         ({"weights": {"x": -1}}, "positive"),
         ({"l_diversity": {"s": 4}}, "at most k"),
-        ({"keep": ["x"]}, "named once"),
+        ({"keep": ["x"]}, "name each field once"),
         ({"p": 3}, "no effect"),
         ({"index": "hnsw"}, "index"),
         ({"max_delay": 0}, "max_delay"),

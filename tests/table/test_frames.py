@@ -225,8 +225,8 @@ def test_not_a_number_is_missing() -> None:
     [
         (pl.LazyFrame({"a": [1]}), UsageError, r"LazyFrame.*collect\(\)"),
         (nw.from_native(pl.LazyFrame({"a": [1]})), UsageError, r"LazyFrame.*collect\(\)"),
-        (42, UsageError, "'int' came"),
-        ([1, 2], UsageError, "'list' came"),
+        (42, UsageError, "got 'int'"),
+        ([1, 2], UsageError, "got 'list'"),
         ({"a": [1, "x"]}, ColumnError, "'a' mixes kinds"),
         ({"a": [1], "b": [1, 2]}, ColumnError, "'a' has 1, 'b' has 2"),
         ({"1": [1], 1: [2]}, ColumnError, "same name: '1'"),

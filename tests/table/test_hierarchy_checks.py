@@ -145,7 +145,7 @@ def test_a_level_that_is_not_there_is_refused() -> None:
         ({"intervals": [float("inf")]}, "positive widths"),
         ({"intervals": ["a"]}, "positive widths"),
         ({"intervals": [5], "bottom": 9, "top": 3}, "bottom not above top"),
-        ({"intervals": [5], "origin": float("nan")}, "are numbers"),
+        ({"intervals": [5], "origin": float("nan")}, "must be numbers"),
         ({"intervals": {"edges": [[0, 10], [0, 5]]}}, "5 is not in"),
         ({"intervals": {"edges": [[5, 0]]}}, "ascending"),
         ({"intervals": {"edges": [[]]}}, "ascending"),

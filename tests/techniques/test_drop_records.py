@@ -132,7 +132,7 @@ def test_conditions_refuse_to_compare_different_kinds(column: list[Any], conditi
     [
         ({}, "needs one of above, below, .* in, not_in"),
         ({"equals": None}, "missing: true"),
-        ({"matches": "("}, "no regular expression"),
+        ({"matches": "("}, "not a regular expression"),
         ({"in": []}, "at least 1"),
         ({"like": "a"}, "Extra inputs"),
     ],

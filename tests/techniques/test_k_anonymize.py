@@ -159,7 +159,7 @@ def test_impossible_promises_are_refused_with_a_way_out():
 def test_bad_parameters_teach():
     with pytest.raises(UsageError, match="no quasi-identifier"):
         run(KAnonymize(k=2), PEOPLE, {})
-    with pytest.raises(UsageError, match="either known or secret"):
+    with pytest.raises(UsageError, match="either a quasi-identifier or sensitive"):
         run(KAnonymize(k=2, l_diversity={"sex": 2}), PEOPLE, ROLES)
     with pytest.raises(UsageError, match="named twice"):
         run(KAnonymize(k=2, quasi=["sex", "sex"]), PEOPLE, ROLES)

@@ -344,7 +344,7 @@ def test_what_cannot_be_done_is_said():
         LocalRecode(k=2).apply(frame)
     with pytest.raises(UsageError, match="named twice"):
         LocalRecode(k=2, quasi=["n", "n"]).apply(frame)
-    with pytest.raises(UsageError, match="either known or secret"):
+    with pytest.raises(UsageError, match="either a quasi-identifier or sensitive"):
         LocalRecode(k=2, l_diversity={"n": 2}).apply(frame, attributes=roles)
     with pytest.raises(ColumnError, match="t: needs numbers"):
         LocalRecode(k=2, method="bic", quasi=["t"]).apply(frame)

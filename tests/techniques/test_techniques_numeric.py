@@ -112,7 +112,7 @@ def test_rounding_dates_counts_days_from_a_monday():
     assert Round(attribute="d", base=7, method="down").apply(texts) == {"d": ["2024/02/26", "2024/3/4"]}
     with pytest.raises(UsageError, match="no decimal places"):
         Round(attribute="d", digits=0).apply(days)
-    with pytest.raises(UsageError, match="no whole number of days"):
+    with pytest.raises(UsageError, match="not a whole number of days"):
         Round(attribute="d", base=1.5).apply(days)
 
 

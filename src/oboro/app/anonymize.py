@@ -76,7 +76,9 @@ def anonymize(
         print(plan.explain())
         return
     if output is None:
-        raise UsageError("say where the released table goes: --output OUT (or --explain to see the plan only)")
+        raise UsageError(
+            "--output is missing: name a file for the released table (or use --explain to see the plan only)"
+        )
     check_files({"--output": output}, recipe, *plan.files)
     check_output(output)
     pages = Pages(report, public_report, lang)

@@ -37,6 +37,6 @@ def bench(
         print("\n".join(f"{one.replace('_', '-'):<12} {bench.shows}" for one, bench in BENCHES.items()))
         return
     if name is None:
-        raise UsageError("say which benchmark: oboro bench NAME; oboro bench --list lists them")
+        raise UsageError("name a benchmark: oboro bench NAME; oboro bench --list shows all")
     with stages() as stage:
         run(name, quick=quick, full=full, as_json=as_json, output=output, progress=stage)

@@ -24,5 +24,5 @@ def schema(
 
     schemas = {"recipe": Recipe.json_schema, "report": Report.json_schema}
     if what not in schemas:
-        raise UsageError(f"there is a schema of {' and of '.join(schemas)}; got {what!r}")
+        raise UsageError(f"there is no schema {what!r}; there are {', '.join(schemas)}")
     print_json(schemas[what]())

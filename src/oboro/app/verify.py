@@ -110,7 +110,7 @@ def _presence(text: str | None) -> tuple[float, float] | None:
     try:
         low, high = (float(part) for part in text.split(","))
     except ValueError:
-        raise UsageError(f"--presence: two numbers with a comma, such as 0.1,0.6; got {text!r}") from None
+        raise UsageError(f"--presence: give two numbers separated by a comma, such as 0.1,0.6; got {text!r}") from None
     return low, high
 
 
@@ -123,7 +123,7 @@ def _hierarchies(recipe: Path | None, everybody: Any, released: Any, quasi: list
 
     if everybody is None:
         if recipe is not None:
-            raise UsageError("--recipe: explains labels to a population; give --population too")
+            raise UsageError("--recipe: is used only with --population; give that too")
         return None
     known = [name for name in quasi if name in everybody and name in released]
     if recipe is None:

@@ -116,7 +116,7 @@ def cascade(
 def _owners(original: Dataset, released: Dataset) -> np.ndarray:
     owners = released.origin_rows
     if owners.size and (owners.min() < 0 or owners.max() >= original.rows):
-        raise UsageError("the released table does not know which original record each of its records came from")
+        raise UsageError("it is not known which original record each released record came from")
     return owners
 
 

@@ -40,7 +40,7 @@ def binary_reader(path: str | Path) -> Reader | None:
     if zipped:
         raise FileError(f"{path}: looks like an archive; unpack it first (Excel files end in {', '.join(EXCEL)})")
     if Path(path).suffix.lower() in (*EXCEL, ".parquet", ".feather", ".arrow") and head:
-        raise FileError(f"{path}: is not what its ending says; rename it (text: .csv), or write it again")
+        raise FileError(f"{path}: its content does not match its ending; rename it (text: .csv), or write it again")
     return None
 
 

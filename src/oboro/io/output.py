@@ -125,7 +125,7 @@ def _format_of(path: str | Path) -> tuple[str, str | None]:
         raise UsageError(f"{path}: Excel files are read but not written; write .csv, which Excel opens, or .parquet")
     if ending not in WRITERS or (compression and WRITERS[ending] is not _csv):
         raise UsageError(
-            f"{path}: the ending chooses the format, and {Path(name).suffix or 'no ending'!r} is none of "
+            f"{path}: the ending chooses the format, but {Path(name).suffix or 'no ending'!r} is not one of "
             f"{', '.join(WRITERS)}, .csv.gz, .csv.zst"
         )
     return ending, compression

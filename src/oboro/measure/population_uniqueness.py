@@ -55,7 +55,7 @@ def uniqueness(sizes: np.ndarray, fraction: float) -> Uniqueness:
     """
     if not 0 < fraction <= 1:
         raise UsageError(
-            f"fraction: the part of the population that the table holds, above 0 and at most 1; got {fraction}"
+            f"fraction: must be above 0 and at most 1 (the share of the population in the table); got {fraction}"
         )
     sizes = np.asarray(sizes)
     records, alone = int(sizes.sum()), int((sizes == 1).sum())

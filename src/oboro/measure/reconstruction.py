@@ -90,13 +90,13 @@ def reconstruct(
     if method not in ("bayes", "inverse"):
         raise UsageError(f"method must be 'bayes' or 'inverse', not {method!r}")
     if tolerance <= 0 or max_iterations < 1:
-        raise UsageError(f"tolerance must be above 0, max_iterations at least 1; came {tolerance}, {max_iterations}")
+        raise UsageError(f"tolerance must be above 0, max_iterations at least 1; got {tolerance}, {max_iterations}")
     if data.rows == 0:
         raise UsageError("the table has no records; nothing can be reconstructed from it")
     known = [Domain.of(name, data[name], (domains or {}).get(name)) for name in _checked(attributes)]
     rhos = list(rates(rho, attributes).values())
     if 0 in rhos:
-        raise UsageError("rho is 0: every value was replaced, so the table says nothing of the original")
+        raise UsageError("rho is 0: every value was replaced, so the table says nothing about the original")
     counted = _count(data, known)
     inverse = gather(counted, rhos)
     if method == "inverse":

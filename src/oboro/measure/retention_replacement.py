@@ -69,7 +69,7 @@ def rates(rho: float | Mapping[str, float], attributes: Sequence[str]) -> dict[s
     randomized."""
     given = dict(rho) if isinstance(rho, Mapping) else dict.fromkeys(attributes, rho)
     if lacking := [name for name in attributes if name not in given]:
-        raise UsageError(f"rho says nothing of {listing(lacking)}; give its rho, or 1 if it was not randomized")
+        raise UsageError(f"rho: is missing for {listing(lacking)}; give it, or 1 if the column was not randomized")
     if bad := [name for name in attributes if not 0 <= given[name] <= 1]:
         raise UsageError(f"rho of {bad[0]!r} must be between 0 and 1, not {given[bad[0]]}")
     return {name: float(given[name]) for name in attributes}

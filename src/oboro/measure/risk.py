@@ -112,7 +112,7 @@ def risk(
     if k < 1:
         raise UsageError(f"k: must be at least 1; got {k!r}")
     if not quasi:
-        raise UsageError("quasi: name at least one column; the columns that others may know form the classes")
+        raise UsageError("quasi: name at least one column; the quasi-identifiers form the equivalence classes")
     if population is not None and population_sizes is not None:
         raise UsageError("risk: give a population or the sizes of its classes, not both")
     data = Frame.read(frame).data
@@ -201,5 +201,5 @@ def _require_population(found: np.ndarray, everybody: np.ndarray) -> None:
     if lacking:
         raise InputError(
             f"the population has fewer records than the table in {lacking} of {found.size} classes, "
-            "so the table is no part of it; generalize the population as the table was generalized"
+            "so the table cannot be a sample of it; generalize the population as the table was generalized"
         )

@@ -58,7 +58,7 @@ def run(
         raise UsageError(f"there is no benchmark {name!r}; there are {listing(BENCHES)}")
     module = importlib.import_module(BENCHES[name].module)
     if full and (quick or not getattr(module, "FULL", ())):
-        raise UsageError(f"--full: {'it cannot be quick too' if quick else f'{name} has no more than it shows anyway'}")
+        raise UsageError(f"--full: {'cannot be combined with --quick' if quick else f'{name} has no larger part'}")
     if output is not None and hasattr(module, "pictures"):
         check_altair()
     more = {"full": True} if full else {}

@@ -62,9 +62,7 @@ def renaming(text: str | None) -> dict[str, str]:
     """`Age=age,ZIP=zip` as a table from released to original names."""
     pairs = [part.split("=") for part in (text or "").split(",") if part.strip()]
     if any(len(pair) != 2 or not all(map(str.strip, pair)) for pair in pairs):
-        raise UsageError(
-            f"--rename: released names, each with = and its original name, as in Age=age,ZIP=zip; got {text!r}"
-        )
+        raise UsageError(f"--rename: give pairs of released=original names, such as Age=age,ZIP=zip; got {text!r}")
     return {new.strip(): old.strip() for new, old in pairs}
 
 
@@ -105,11 +103,11 @@ def _renamed(original: Dataset, released: Dataset, names: Mapping[str, str]) -> 
     alike = {**_alike(original, released), **names}
     columns = {alike.get(name, name): column for name, column in released.columns.items()}
     if len(columns) < len(released.columns):
-        raise UsageError("--rename: two released columns would have the same name; rename each to another original one")
+        raise UsageError("--rename: two released columns would get the same name; use each original name once")
     if not any(name in original for name in columns):
         raise UsageError(
             f"the tables have no column in common: the original has {listing(original, most=30)}, the release "
-            f"{listing(released, most=30)}; say which is which with --rename RELEASED=ORIGINAL,…"
+            f"{listing(released, most=30)}; match them with --rename RELEASED=ORIGINAL,…"
         )
     guessed = [f"{new} = {old}" for new, old in alike.items() if new not in names]
     return replace(released, columns=columns), guessed

@@ -30,12 +30,12 @@ def owners(truth: Dataset, original: Dataset, released: Dataset) -> np.ndarray:
     known = np.isfinite(numbers) & (numbers >= 1) & (numbers <= original.rows) & (numbers == np.floor(numbers))
     if not known.all():
         raise InputError(
-            f"the truth's row {int(np.argmin(known)) + 1} is no row of the original; it must be a whole number from 1 to "
+            f"row {int(np.argmin(known)) + 1} of the truth is not a row of the original; it must be a whole number from 1 to "
             f"{original.rows}"
         )
     rows = np.asarray(numbers.astype(np.int64) - 1)
     if np.unique(rows).size != rows.size:
-        raise InputError("the truth names an original row twice; every released record is another person's")
+        raise InputError("the truth names an original row twice; each released record must have its own")
     return rows
 
 

@@ -39,7 +39,9 @@ def settings(recipe: Recipe, folder: Path, options: dict[str, Any]) -> DelayFree
     if person in renamed:
         raise RecipeError(f"pseudonymize: {person!r} is the --person, which is not released; leave the step out")
     if recipe.unnamed == "other":
-        raise RecipeError("unnamed: other would release fields that nobody named; write error or drop for a stream")
+        raise RecipeError(
+            "unnamed: other would release fields that the recipe does not name; use error or drop for a stream"
+        )
     quasi = [name for name in schema.quasi if name not in dropped and name != person]
     kinds = diversity(asked)
     kept = [name for name in recipe.attributes if name not in (*quasi, *dropped, *kinds, person)]
@@ -86,7 +88,7 @@ def _renamed(recipe: Recipe) -> dict[str, Pseudonymize]:
         role = recipe.attributes[name].role.value if name in recipe.attributes else "not named by the recipe"
         if role not in ("identifier", "other"):
             raise RecipeError(
-                f"pseudonymize: {name!r} is {role}; a stream pseudonymizes identifier and other attributes"
+                f"pseudonymize: {name!r} has the role {role}; a stream can pseudonymize only identifier and other attributes"
             )
     return found
 
@@ -99,7 +101,7 @@ def pseudonyms(recipe: Recipe, folder: Path) -> dict[str, Callable[[Any], Any]]:
 
         def change(value: Any) -> Any:
             if isinstance(value, list | dict):
-                raise ColumnError(f"{name}: a list or an object is no single value")
+                raise ColumnError(f"{name}: must be a single value, not a list or an object")
             text = value if value is None or isinstance(value, str) else Column.of([value]).texts[0]
             return pseudonym(text)
 
@@ -118,7 +120,7 @@ def diversity(asked: Any) -> dict[str, int]:
         least = demand if isinstance(demand, int | float) else demand.l if demand.kind == "distinct" else None
         if least is None or least != int(least):
             raise RecipeError(
-                f"k_anonymize: l_diversity of {name!r}: a stream counts distinct values, a whole number of them"
+                f"k_anonymize: l_diversity of {name!r}: a stream counts distinct values, so l must be a whole number"
             )
         found[name] = int(least)
     return {name: least for name, least in found.items() if least > 1}

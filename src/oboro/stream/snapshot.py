@@ -64,5 +64,5 @@ def read_snapshot(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     except OSError as error:
         raise FileError(f"{path}: cannot read the state: {error.strerror or error}") from None
     except (ValueError, KeyError, zipfile.BadZipFile, EOFError):
-        raise FileError(f"{path}: is no state of a stream, or a damaged one") from None
+        raise FileError(f"{path}: is not the state of a stream, or is damaged") from None
     return meta, arrays

@@ -47,6 +47,4 @@ class StreamSettings(BaseModel):
     def require_named_once(self) -> None:
         """Raise a `ValueError` where a field stands in two places."""
         if twice := sorted({name for name in self.fields if self.fields.count(name) > 1}):
-            raise ValueError(
-                f"{listing(twice)}: a field is named once, as attribute, sensitive, kept, dropped or person"
-            )
+            raise ValueError(f"{listing(twice)}: name each field once: as attribute, sensitive, keep, drop or person")

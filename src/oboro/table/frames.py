@@ -51,8 +51,8 @@ class Frame:
             if fits(native):
                 return read(native)
         raise UsageError(
-            "a table was expected (pandas, polars or pyarrow frame, dict of lists, Dataset), "
-            f"but {type(native).__name__!r} came; read files with oboro.read"
+            "expected a table (pandas, polars or pyarrow frame, dict of lists, Dataset), "
+            f"got {type(native).__name__!r}; read files with oboro.read"
         )
 
     def write(self) -> Any:
@@ -146,7 +146,7 @@ def _refuse_names(frame: Any) -> None:
     named = [name for name in frame.index.names if name is not None]
     if named:
         raise ColumnError(
-            f"the index {listing(named)} would name every row; make it a column with reset_index(), "
+            f"the index {listing(named)} would identify every row; make it a column with reset_index(), "
             "or leave it out with reset_index(drop=True)"
         )
     if frame.columns.nlevels > 1:

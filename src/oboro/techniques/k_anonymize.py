@@ -189,7 +189,9 @@ class KAnonymize(Technique):
         demands += [(name, d if isinstance(d, Alpha) else Alpha(alpha=d)) for name, d in alpha.items()]
         both = [name for name, _ in demands if name in schema.chosen(self.quasi, self.step)]
         if both:
-            raise UsageError(f"{self.step}: {listing(both)} is a quasi-identifier; a column is either known or secret")
+            raise UsageError(
+                f"{self.step}: {listing(both)} is a quasi-identifier; a column is either a quasi-identifier or sensitive"
+            )
         return demands
 
     def _limits(self, population: PopulationCodes | None, hierarchies: Mapping[str, Hierarchy]) -> list[Model]:
@@ -251,7 +253,7 @@ class KAnonymize(Technique):
         if most == 0:
             raise PromiseError(
                 f"{self.step}: an average risk of {self.average_risk:g} needs at least {int(1 / self.average_risk)} "
-                f"records, for all of them are at least one class; the table has {rows}"
+                f"records, even if all of them form one class; the table has {rows}"
             )
         return most
 

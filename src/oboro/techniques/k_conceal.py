@@ -94,7 +94,9 @@ class KConceal(Technique):
         names = schema.chosen(self.quasi, self.step)
         schema.require(data, [*names, *self.weights, *self.categories], self.step)
         if idle := [name for name in (*self.weights, *self.categories) if name not in names]:
-            raise UsageError(f"{self.step}: {listing(idle)} is not concealed by; name only quasi-identifiers")
+            raise UsageError(
+                f"{self.step}: {listing(idle)} is not a quasi-identifier; weights and categories are for these"
+            )
         originals = data.select(names)
         trees = self._trees(originals, schema)
         promise = Promise(self.step, tuple(names), (KConcealment(k=self.k, originals=originals, hierarchies=trees),))
@@ -139,7 +141,7 @@ class KConceal(Technique):
     def _design(self, originals: Dataset, schema: Schema, rng: np.random.Generator, facts: dict[str, Any]) -> Design:
         if originals.rows < self.k:
             raise PromiseError(
-                f"{self.step}: the table has only {originals.rows} records, so none can be {self.k} people's; lower k"
+                f"{self.step}: the table has only {originals.rows} records, fewer than k = {self.k}; lower k"
             )
         columns = originals.columns
         categorical = frozenset(name for name in columns if self._is_category(name, columns[name], schema))

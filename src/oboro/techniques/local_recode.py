@@ -129,7 +129,7 @@ class LocalRecode(Technique):
         demands += [(name, d if isinstance(d, Closeness) else Closeness(t=d)) for name, d in self.t_closeness.items()]
         if both := [name for name, _ in demands if name in quasi]:
             raise UsageError(
-                f"{self.step}: {listing(both)} is a quasi-identifier too; a column is either known or secret"
+                f"{self.step}: {listing(both)} is a quasi-identifier too; a column is either a quasi-identifier or sensitive"
             )
         return demands
 
@@ -163,9 +163,7 @@ class LocalRecode(Technique):
     def _enough(self, attributes: Mapping[str, LocalAttribute]) -> int:
         rows = next(iter(attributes.values())).codes.size
         if rows < self.k:
-            raise PromiseError(
-                f"{self.step}: the table has only {rows} records, so none can look like {self.k - 1} others; lower k"
-            )
+            raise PromiseError(f"{self.step}: the table has only {rows} records, fewer than k = {self.k}; lower k")
         return self.k
 
     def _published(self, name: str, column: Column, attribute: LocalAttribute, groups: Groups) -> Column:

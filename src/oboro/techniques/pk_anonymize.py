@@ -95,7 +95,7 @@ class PkAnonymize(Technique):
         free = [name for name in sizes if name not in fixed]
         if self.k is None:
             if free:
-                raise UsageError(f"{self.step}: rho says nothing of {listing(free)}; give its rho, or k")
+                raise UsageError(f"{self.step}: rho: is missing for {listing(free)}; give it, or k")
             return {name: float(fixed[name]) for name in sizes}
         found = solve(self.k, records, sizes, fixed, step=self.step)
         return {name: float(fixed.get(name, found)) for name in sizes}

@@ -117,7 +117,9 @@ class Round(OnColumns):
             day = DAY if kind is Kind.DATETIME else 1
             ticks = _ticks(base) if kind is Kind.DATETIME else base
             if ticks % 1 or not ticks:
-                raise UsageError(f"{self.step}: {name!r} holds dates; base {self.base:.15g} is no whole number of days")
+                raise UsageError(
+                    f"{self.step}: {name!r} holds dates; base {self.base:.15g} is not a whole number of days"
+                )
             counts = np.where(missing, 0, numbers).astype(np.int64)
             return _whole(counts, missing, int(ticks), MONDAY * day, lambda array: _dated(array, column))
         if kind is Kind.INTEGER and base % 1 == 0:

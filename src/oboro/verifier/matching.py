@@ -151,7 +151,7 @@ def _fitting(
     starts = np.cumsum(starts)
     if starts[-1] > LARGEST:
         raise InputError(
-            f"{starts[-1]} pairs of people and released records fit each other, too many to verify (at most {LARGEST}); "
+            f"{starts[-1]} pairs of an original and a released record match, too many to verify (at most {LARGEST}); "
             "verify parts of the table, or release finer values"
         )
     heads = np.empty(int(starts[-1]), dtype=np.int32)

@@ -247,6 +247,6 @@ def _levels(name: str, levels: list[list[str | None]], released: list[str | None
             continue
         at = next((number for number, level in enumerate(levels) if level[i] == text), None)
         if at is None:
-            raise UsageError(f"{name}: the released value of record {i + 1} does not stand for its original")
+            raise UsageError(f"{name}: the released value of record {i + 1} does not cover its original value")
         found.append(at)
     return found

@@ -139,11 +139,13 @@ def _of_population(
 def _require_population(population: Any, **given: Any) -> None:
     asked = [name for name in ("k_map", "presence") if given[name] is not None]
     if asked and population is None:
-        raise UsageError(f"{', '.join(asked)}: needs a population: a table of everybody, with the same columns")
+        raise UsageError(
+            f"{', '.join(asked)}: needs a population: a table of all people that the table was drawn from, with the same columns"
+        )
     if population is not None and not asked:
         raise UsageError("population: has no effect without k_map or presence; give one of them")
     if given["hierarchies"] and population is None:
-        raise UsageError("hierarchies: explain labels to a population; give population too")
+        raise UsageError("hierarchies: are used only with a population; give population too")
 
 
 def _diversity(name: str, kind: str, l: float, c: float | None) -> Model:  # noqa: E741
@@ -168,13 +170,15 @@ def _build(model: Callable[..., Model], **parameters: Any) -> Model:
 def _require(quasi: list[str], sensitive: list[str], **given: Any) -> None:
     """Raise a `UsageError` for questions that make no sense."""
     if not quasi:
-        raise UsageError("quasi: name at least one column; the columns that others may know form the classes")
+        raise UsageError("quasi: name at least one column; the quasi-identifiers form the equivalence classes")
     if all(given[name] is None for name in MODELS):
         raise UsageError(f"nothing to verify: give at least one of {', '.join(MODELS)}")
     if not sensitive and (needs := [name for name in ("l", "t", "alpha") if given[name] is not None]):
         raise UsageError(f"{', '.join(needs)}: needs a sensitive column; name it with sensitive=")
     if both := [name for name in sensitive if name in quasi]:
-        raise UsageError(f"sensitive: {listing(both)} is a quasi-identifier too; a column is either known or secret")
+        raise UsageError(
+            f"sensitive: {listing(both)} is a quasi-identifier too; a column is either a quasi-identifier or sensitive"
+        )
     if given["kind"] not in KINDS:
         raise UsageError(f"kind: must be one of {listing(KINDS)}; got {given['kind']!r}")
     if (given["kind"] == "recursive") != (given["c"] is not None):

@@ -47,8 +47,8 @@ def recode(problem: Problem) -> Recoding | None:
     """Give every class its own levels; None where what is left in the end cannot be made safe within the limit."""
     if problem.lattice.size > ORDERED:
         raise UsageError(
-            f"local recoding puts all {problem.lattice.size} choices of levels in order, at most {ORDERED}; use fewer "
-            "quasi-identifiers or hierarchies with fewer levels, or the step local_recode"
+            f"local recoding must order all {problem.lattice.size} nodes of the lattice, but can order at most {ORDERED}; use "
+            "fewer quasi-identifiers or hierarchies with fewer levels, or the step local_recode"
         )
     whole = NodeChecker.of(replace(problem, limit=problem.rows))  # every class is judged, however many go
     top, nodes = problem.lattice.top, list(_visits(problem))

@@ -50,7 +50,7 @@ class OrderedAttribute:
         """Numbers or dates, by size. O(rows + distinct values · log)."""
         numbers = column.numbers(name)
         if np.isinf(numbers).any():
-            raise ColumnError(f"{name}: holds an infinite number, which no range can be measured to; correct it")
+            raise ColumnError(f"{name}: holds an infinite number; correct it, or drop the record")
         distinct, rank = np.unique(numbers[~np.isnan(numbers)], return_inverse=True)
         table = np.full(numbers.size, distinct.size, dtype=np.int64)
         table[~np.isnan(numbers)] = rank
@@ -193,7 +193,7 @@ class Records:
             raise InputError(f"{self.count} records cannot form a group of k = {k}; lower k or give more records")
         if not self.keeps():
             raise InputError(
-                "the whole table as one group breaks a rule about its sensitive attributes; relax the rule"
+                "even the whole table as one group breaks a demand on its sensitive attributes; relax the demand"
             )
 
 

@@ -36,7 +36,7 @@ class Dialect:
     def __post_init__(self) -> None:
         for what, mark in (("delimiter", self.delimiter), ("quote", self.quote)):
             if len(mark) != 1 or not mark.isascii() or mark in "\r\n\0 " or mark.isalnum():
-                raise UsageError(f"{what} must be one ASCII mark such as , ; | or a tab, but {mark!r} came")
+                raise UsageError(f"{what}: must be one ASCII character such as , ; | or a tab; got {mark!r}")
         if self.delimiter == self.quote:
             raise UsageError(f"delimiter and quote must differ, but both are {self.quote!r}")
 
@@ -117,7 +117,7 @@ def names_of(path: str, first: Sequence[str], dialect: Dialect) -> list[str]:
     for place, name in enumerate(first, 1):
         if not name:
             raise FileError(
-                f"{path}: column {place} has no name; name it in the header, or say that there is no header"
+                f"{path}: column {place} has no name; name it in the header, or say that the file has no header (--no-header)"
             )
     twice = sorted({name for name in first if first.count(name) > 1}) if len(set(first)) < len(first) else []
     if twice:

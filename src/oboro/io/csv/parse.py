@@ -158,7 +158,7 @@ class ColumnCoder:
         if used + more > MOST_TEXT:
             raise FileError(
                 f"column {int(self.table[kernels.PLACE]) + 1} holds more than 4 GiB of different values; "
-                "leave it out by naming the columns that are needed"
+                "drop it, or read only the columns that you need"
             )
         guess = int(1.1 * used * wanted / max(self.found, 64))
         size = min(max(2 * self.text.size, used + more + 64, guess), MOST_TEXT + 64)

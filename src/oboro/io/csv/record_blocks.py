@@ -120,7 +120,7 @@ class RecordCutter:
         where = f"{self.stream.path}, line {line}: "
         if kind == kernels.NUL:
             raise FileError(
-                where + f"field {fields} holds a NUL byte; is this a text file? (UTF-16 needs its encoding said)"
+                where + f"field {fields} holds a NUL byte; is this a text file? (for UTF-16, give the encoding)"
             )
         if kind == kernels.UNEXPECTED:
             raise FileError(

@@ -58,13 +58,13 @@ class DelayFreeSettings(StreamSettings):
         self.require_named_once()
         for what, names in (("hierarchies", self.hierarchies), ("weights", self.weights)):
             if unknown := [name for name in names if name not in self.attributes]:
-                raise ValueError(f"{what}: {listing(unknown)} is none of the attributes {listing(self.attributes)}")
+                raise ValueError(f"{what}: {listing(unknown)} is not among the attributes {listing(self.attributes)}")
         if bad := [name for name, weight in self.weights.items() if not 0 < weight <= 1000]:
             raise ValueError(f"weights: {listing(bad)} needs a positive weight up to 1000")
         if bad := [name for name, least in self.l_diversity.items() if least < 2]:
             raise ValueError(f"l_diversity: {listing(bad)} needs at least 2 different values")
         if self.mode == "fixed" and (self.horizon or self.horizon_seconds):
-            raise ValueError("a fixed function does not forget; leave horizon and horizon_seconds out")
+            raise ValueError("mode fixed forgets nothing; leave horizon and horizon_seconds out")
         given = self.model_fields_set
         for name, modes in (("reach", COUNTING), ("initial", ("fixed",)), ("background", ("paper",))):
             if name in given and self.mode not in modes:

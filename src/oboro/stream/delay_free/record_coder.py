@@ -52,7 +52,7 @@ class RecordCoder:
         bits = int(self.heights.sum())
         if bits > MOST_BITS:
             raise UsageError(
-                f"attributes: all levels of all hierarchies together are {bits}, at most {MOST_BITS} are possible; "
+                f"attributes: their hierarchies have {bits} levels in all, but at most {MOST_BITS} are possible; "
                 "leave levels or attributes out"
             )
         self.secrets: dict[Any, int] = {}
@@ -101,7 +101,7 @@ class RecordCoder:
             if self.settings.person is not None:
                 person = self.people.setdefault(values[-1], len(self.people))
         except TypeError:
-            raise ColumnError("the sensitive attribute or the person is no single value") from None
+            raise ColumnError("the sensitive attribute and the person must be single values") from None
         return person, secret
 
     def cells(self, leaves: Sequence[int], mask: int) -> tuple[dict[str, Any], int, int]:

@@ -83,7 +83,7 @@ class ValueLevels:
         try:
             found = self.leaves.get(value)
         except TypeError:
-            raise ColumnError(f"{self.name}: {_kind(value)} is no single value") from None
+            raise ColumnError(f"{self.name}: must be a single value, not {_kind(value)}") from None
         return found if found is not None else self.learn([value])[0]
 
     def learn(self, values: Sequence[Any]) -> list[int]:
@@ -94,7 +94,7 @@ class ValueLevels:
             if value is None:
                 self._remember(value, (None,) * self.height if self.missing_is_value else None)
             elif not isinstance(value, KINDS):
-                raise ColumnError(f"{self.name}: {_kind(value)} is no single value")
+                raise ColumnError(f"{self.name}: must be a single value, not {_kind(value)}")
             elif value == STAR:
                 self._remember(value, None)
             elif value not in self.leaves:

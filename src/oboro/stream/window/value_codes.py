@@ -31,7 +31,7 @@ class ValueCodes:
     def checked(self, value: Any) -> Any:
         """A value that can be one; NaN is missing."""
         if isinstance(value, list | dict | set):
-            raise ColumnError(f"{self.name}: is no single value")
+            raise ColumnError(f"{self.name}: must be a single value")
         return None if isinstance(value, float) and value != value else value
 
     def code(self, value: Any) -> int:

@@ -230,7 +230,9 @@ class Window:
         """Go on from a saved state; everything is released as if there had been no break."""
         meta, arrays = read_snapshot(Path(path))
         if meta.get("format") != FORMAT or "waiting" not in meta:
-            raise FileError(f"{path}: is no state of a window, or of another version; start with a new state")
+            raise FileError(
+                f"{path}: is not the state of a window, or was written by another version; start with a new state"
+            )
         window = cls(**meta["settings"])
         for codes, values in zip((*window._categories, *window._demands), meta["codes"], strict=True):
             codes.load(values)
@@ -297,4 +299,4 @@ def _number(name: str, value: Any) -> float:
             number = math.inf
     if abs(number) < 1e150 or number != number:  # squares of larger ones would overflow
         return number
-    raise ColumnError(f"{name}: is no number that can be averaged; name it in categories if it is none")
+    raise ColumnError(f"{name}: must be a finite number; if the field is a category, name it in categories")

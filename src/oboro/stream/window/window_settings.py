@@ -70,7 +70,7 @@ class WindowSettings(StreamSettings):
             ("scaling", scaled, self.numbers),
         ):
             if unknown := [name for name in names if name not in known]:
-                raise ValueError(f"{what}: {listing(unknown)} is none of {listing(known)}")
+                raise ValueError(f"{what}: {listing(unknown)} is not among {listing(known)}")
         for what, values in (("weights", self.weights), ("scaling", scaled)):
             if bad := [name for name, value in values.items() if not 0 < value < 1e100]:
                 raise ValueError(f"{what}: {listing(bad)} needs a positive number")

@@ -53,7 +53,9 @@ class Edges(BaseModel):
     def _nested(cls, edges: list[list[Number]]) -> list[list[Number]]:
         for level in edges:
             if not level or any(low >= high for low, high in pairwise(level)) or not all(map(math.isfinite, level)):
-                raise ValueError(f"edges of a level are ascending numbers, such as [0, 18, 40, 65]; got {level}")
+                raise ValueError(
+                    f"the edges of a level must be ascending numbers, such as [0, 18, 40, 65]; got {level}"
+                )
         for finer, coarser in pairwise(edges):
             if extra := sorted(set(coarser) - set(finer)):
                 raise ValueError(f"a coarser level may only leave edges out, but {listing(extra)} is not in {finer}")
@@ -76,7 +78,7 @@ class Mask(BaseModel):
     @classmethod
     def _ascending(cls, steps: list[int] | None) -> list[int] | None:
         if steps is not None and (steps[0] < 1 or any(low >= high for low, high in pairwise(steps))):
-            raise ValueError(f"steps are ascending numbers of characters, such as [1, 2, 4]; got {steps}")
+            raise ValueError(f"steps: must be ascending numbers of characters, such as [1, 2, 4]; got {steps}")
         return steps
 
 
@@ -157,7 +159,7 @@ class HierarchySpec(BaseModel):
             return given
         if not isinstance(given, Sequence) or not given or not all(_is_width(width) for width in given):
             raise ValueError(
-                f"intervals are positive widths, such as [5, 10, 20], or {{edges: [[…], …]}}; got {given!r}"
+                f"intervals: must be positive widths, such as [5, 10, 20], or {{edges: [[…], …]}}; got {given!r}"
             )
         for finer, coarser in pairwise(given):
             if coarser <= finer or (Fraction(str(coarser)) / Fraction(str(finer))).denominator != 1:
@@ -196,7 +198,9 @@ class HierarchySpec(BaseModel):
             raise ValueError("edges have open ends already; remove origin, bottom and top")
         ends = [end for end in (self.bottom, self.top) if end is not None]
         if not all(map(math.isfinite, [self.origin, *ends])) or ends != sorted(ends):
-            raise ValueError(f"bottom, top and origin are numbers, bottom not above top; got {self.bottom}, {self.top}")
+            raise ValueError(
+                f"bottom, top and origin must be numbers, and bottom not above top; got {self.bottom}, {self.top}"
+            )
         return self
 
     def build(self, name: str, column: Column, folder: Path = Path(".")) -> Hierarchy:

@@ -67,7 +67,7 @@ class Condition(BaseModel):
             try:
                 pc.match_substring_regex(pa.array([""]), pattern)
             except pa.ArrowInvalid as problem:
-                raise ValueError(f"{pattern!r} is no regular expression: {problem}") from None
+                raise ValueError(f"{pattern!r} is not a regular expression: {problem}") from None
         return pattern
 
     @model_validator(mode="after")

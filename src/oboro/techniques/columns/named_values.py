@@ -88,7 +88,7 @@ def _place(value: Value, given: Kind, kind: Kind) -> float:
     if given in NUMBERS:
         number = float(value)
         if not np.isfinite(number):
-            raise UsageError(f"a bound must be a finite number, but {value!r} came")
+            raise UsageError(f"a bound must be a finite number; got {value!r}")
         return number
     number = float(numbers_of(pa.array([value]))[0])
     if given is kind:

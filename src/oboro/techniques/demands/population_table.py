@@ -93,6 +93,6 @@ def _require_everybody(columns: list[Column], codes: list[np.ndarray], rows: int
     outside = int(np.maximum(held - people, 0).sum())
     if outside:
         raise InputError(
-            f"population: {outside} of the table's {rows} records have no counterpart in it; it must hold everybody "
+            f"population: {outside} of the table's {rows} records have no counterpart in it; it must hold every person "
             "of the table, with the same values (not yet generalized)"
         )
