@@ -232,9 +232,9 @@ def test_archives_are_refused(tmp_path: Path) -> None:
 def test_impossible_marks(tmp_path: Path, mark: str) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,b\n1,2\n")
-    with pytest.raises(UsageError, match="delimiter must be one ASCII mark"):
+    with pytest.raises(UsageError, match="delimiter: must be one ASCII character"):
         read(path, delimiter=mark)
-    with pytest.raises(UsageError, match="quote must be one ASCII mark"):
+    with pytest.raises(UsageError, match="quote: must be one ASCII character"):
         read(path, quote=mark)
     with pytest.raises(UsageError, match="differ"):
         read(path, delimiter='"', quote='"')

@@ -75,7 +75,7 @@ def test_csv(tmp_path: Path) -> None:
     assert (tmp_path / "out.csv").read_text() == "sex,age,note\nF,33.0,1\nF,33.0,2\nF,33.0,3\nF,33.0,5\n"
     (letter,) = lines(tmp_path / "dead.ndjson")
     assert letter["line"] == 5
-    assert "age: is no number" in letter["reason"]
+    assert "age: must be a finite number" in letter["reason"]
     assert metrics["dead_letters"] == 1
 
 

@@ -179,7 +179,7 @@ def test_wrong_parameters_are_refused_at_the_door(parameters: dict[str, object],
         ({"k": 5}, UsageError, "k = 5 cannot be reached with 4 records; ask for at most 4"),
         ({"k": 3, "rho": 0.9}, UsageError, r"with the given rho k is at most 1\.0083"),  # 1 + 3 * (0.1 / 1.9)^2
         ({"rho": {"other": 0.5}}, UsageError, "rho names 'other', which is not randomized"),
-        ({"rho": {}}, UsageError, "rho says nothing of 'sex'"),
+        ({"rho": {}}, UsageError, "rho: is missing for 'sex'"),
         ({"k": 2, "domain": {"other": ["x"]}}, UsageError, "domain names 'other'"),
         ({"k": 2, "attributes": ["nobody"]}, ColumnError, "there is no column 'nobody'; the table has 'sex'"),
         ({"k": 2, "domain": {"sex": ["F", "X"]}}, ColumnError, "the data holds 'M', which is not in the domain"),
@@ -343,7 +343,7 @@ def test_evidence_needs_rows_that_can_be_matched() -> None:
     data = Dataset.of({"job": ["a", "b"]})
     with pytest.raises(UsageError, match="cannot be matched"):
         pk_evidence(data, Dataset.of({"job": ["a"]}), rho=0.3, attributes=["job"])
-    with pytest.raises(UsageError, match="rho says nothing of 'job'"):
+    with pytest.raises(UsageError, match="rho: is missing for 'job'"):
         pk_evidence(data, data, rho={}, attributes=["job"])
     (one,) = pk_evidence(data, data, rho=1.0, attributes=["job"], domains={"job": ["a", "b", "c"]})
     assert (one.z, one.domain_size) == (0.0, 3)
@@ -476,7 +476,7 @@ def test_a_value_that_chance_left_out_needs_the_declared_domain() -> None:
     [
         ({"attributes": ["v"], "rho": 0}, "rho is 0"),
         ({"attributes": ["v"], "rho": 1.2}, "between 0 and 1, not 1.2"),
-        ({"attributes": ["v"], "rho": {"w": 0.5}}, "rho says nothing of 'v'"),
+        ({"attributes": ["v"], "rho": {"w": 0.5}}, "rho: is missing for 'v'"),
         ({"attributes": [], "rho": 0.5}, "list of different columns"),
         ({"attributes": "v", "rho": 0.5}, "list of different columns"),
         ({"attributes": ["v"], "rho": 0.5, "method": "magic"}, "method must be"),
