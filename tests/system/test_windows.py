@@ -15,7 +15,7 @@ import pytest
 
 from oboro.errors import UsageError
 from oboro.stream.runner import endpoints
-from oboro.stream.runner.endpoints import Stop, StreamInput, StreamOutput
+from oboro.stream.runner.endpoints import StopRequest, StreamInput, StreamOutput
 from oboro.system import process
 
 HERE = Path(__file__).parent
@@ -34,6 +34,25 @@ def imports(path: Path) -> Iterator[str]:
 def test_only_one_room_asks_for_what_some_systems_lack() -> None:
     asking = {path for path in SOURCE.rglob("*.py") if SYSTEM_ONLY & set(imports(path))}
     assert {path.parent.name for path in asking} == {"system"}
+
+
+def text_without_encoding(path: Path) -> Iterator[int]:
+    """The lines that open a file as text in whatever encoding the system is set to."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and "encoding" not in {one.arg for one in node.keywords}:
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            modes = [one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+            owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+            if isinstance(owner, ast.Name) and owner.id in ("os", "self"):
+                continue
+            if called in ("read_text", "write_text") or (called == "open" and not any("b" in mode for mode in modes)):
+                yield node.lineno
+
+
+def test_text_is_read_and_written_in_an_encoding_that_is_said() -> None:
+    """Windows would take its code page."""
+    found = {path: list(text_without_encoding(path)) for path in SOURCE.rglob("*.py")}
+    assert {path.name: lines for path, lines in found.items() if lines} == {}
 
 
 def test_every_module_imports_and_a_table_is_anonymized_without_posix(tmp_path: Path) -> None:
@@ -71,7 +90,7 @@ def test_what_is_printed_is_utf8(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_stream_where_only_sockets_can_be_awaited(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(endpoints, "WAITS_FOR_FILES", False)
-    stop = Stop()
+    stop = StopRequest()
     assert stop.wait(0, selectors.EVENT_READ)
     with socket.create_server(("127.0.0.1", 0)) as server:
         place = f"tcp://127.0.0.1:{server.getsockname()[1]}"
@@ -91,7 +110,7 @@ def test_a_stream_where_only_sockets_can_be_awaited(monkeypatch: pytest.MonkeyPa
 
 
 def test_unix_sockets_where_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    stop = Stop()
+    stop = StopRequest()
     monkeypatch.delattr(socket, "AF_UNIX")
     with pytest.raises(UsageError, match="no Unix sockets on this system; use tcp://"):
         StreamInput("unix:///tmp/records", stop)

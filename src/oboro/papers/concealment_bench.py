@@ -225,7 +225,11 @@ def _everybody(data: Dataset, progress: Progress) -> Iterator[BenchRow]:
 
 def adult(folder: Path) -> Dataset:
     """All 48,842 records, adult.data first."""
-    lines = [line for name in ("adult.data", "adult.test") for line in (folder / name).read_text().splitlines()]
+    lines = [
+        line
+        for name in ("adult.data", "adult.test")
+        for line in (folder / name).read_text(encoding="utf-8").splitlines()
+    ]
     cells = [[cell.strip() for cell in line.rstrip(".").split(",")] for line in lines if line.count(",") == 14]
     columns = zip(COLUMNS, zip(*cells, strict=True), strict=True)
     return Dataset.of({name: [int(c) for c in column] if name in NUMBERS else list(column) for name, column in columns})

@@ -60,7 +60,7 @@ def pictures(found: list[BenchRow], folder: Path) -> list[Path]:
 def _adult(folder: Path) -> list[Record]:
     found = []
     for name in ("adult.data", "adult.test"):
-        for line in (folder / name).read_text().splitlines():
+        for line in (folder / name).read_text(encoding="utf-8").splitlines():
             cells = [cell.strip() for cell in line.split(",")]
             if len(cells) == 15:
                 found.append({column: None if cells[i] == "?" else cells[i] for column, i in COLUMNS.items()})
@@ -158,8 +158,8 @@ def _lines(people: list[Record]) -> Iterator[BenchRow]:
         folder = Path(made)
         attributes = {name: {"role": "quasi"} for name in COLUMNS}
         recipe = {"attributes": attributes, "steps": [{"k_anonymize": {"k": 3}}]}
-        (folder / "recipe.json").write_text(json.dumps(recipe))
-        (folder / "in.ndjson").write_text("".join(json.dumps(record) + "\n" for record in people))
+        (folder / "recipe.json").write_text(json.dumps(recipe), encoding="utf-8")
+        (folder / "in.ndjson").write_text("".join(json.dumps(record) + "\n" for record in people), encoding="utf-8")
         source, target = str(folder / "in.ndjson"), str(folder / "out.ndjson")
         metrics = run_stream(folder / "recipe.json", source=source, target=target, state=folder / "state")
     given = {"n": len(people), "k": 3}

@@ -112,7 +112,11 @@ def ages() -> np.ndarray | None:
     folder = data_folder("adult")
     if folder is None:
         return None
-    lines = [line for name in ("adult.data", "adult.test") for line in (folder / name).read_text().splitlines()]
+    lines = [
+        line
+        for name in ("adult.data", "adult.test")
+        for line in (folder / name).read_text(encoding="utf-8").splitlines()
+    ]
     return np.sort([float(line.split(",")[0]) for line in lines if line.count(",") == 14])
 
 
