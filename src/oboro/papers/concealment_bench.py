@@ -27,6 +27,7 @@ from oboro.decide.local.mondrian import mondrian
 from oboro.decide.local.records import OrderedAttribute, Records
 from oboro.decide.microaggregation.mdav import mdav
 from oboro.decide.space import Space, ranks
+from oboro.papers.adult_records import adult_records
 from oboro.papers.benchmark_rows import BenchRow, data_folder
 from oboro.papers.complete_anonymity import greedy_groups, group_design, optimal_pairs
 from oboro.table.dataset import Column, Dataset
@@ -225,13 +226,7 @@ def _everybody(data: Dataset, progress: Progress) -> Iterator[BenchRow]:
 
 def adult(folder: Path) -> Dataset:
     """All 48,842 records, adult.data first."""
-    lines = [
-        line
-        for name in ("adult.data", "adult.test")
-        for line in (folder / name).read_text(encoding="utf-8").splitlines()
-    ]
-    cells = [[cell.strip() for cell in line.rstrip(".").split(",")] for line in lines if line.count(",") == 14]
-    columns = zip(COLUMNS, zip(*cells, strict=True), strict=True)
+    columns = zip(COLUMNS, zip(*adult_records(folder), strict=True), strict=True)
     return Dataset.of({name: [int(c) for c in column] if name in NUMBERS else list(column) for name, column in columns})
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from oboro.papers.adult_records import adult_records
 from oboro.papers.benchmark_rows import BenchRow, data_folder
 from oboro.recipe.stream import run_stream
 from oboro.stream import DelayFree
@@ -58,13 +59,10 @@ def pictures(found: list[BenchRow], folder: Path) -> list[Path]:
 
 
 def _adult(folder: Path) -> list[Record]:
-    found = []
-    for name in ("adult.data", "adult.test"):
-        for line in (folder / name).read_text(encoding="utf-8").splitlines():
-            cells = [cell.strip() for cell in line.split(",")]
-            if len(cells) == 15:
-                found.append({column: None if cells[i] == "?" else cells[i] for column, i in COLUMNS.items()})
-    return found
+    return [
+        {column: None if cells[i] == "?" else cells[i] for column, i in COLUMNS.items()}
+        for cells in adult_records(folder)
+    ]
 
 
 def _side_by_side(people: list[Record], k: int, quick: bool, progress: Progress) -> Iterator[BenchRow]:

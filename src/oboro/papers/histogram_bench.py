@@ -27,6 +27,7 @@ import numpy as np
 from oboro.decide.intervals.univariate import Intervals, Method, univariate
 from oboro.measure.statistics.density_ratio import divergence
 from oboro.measure.statistics.resemblance import wasserstein
+from oboro.papers.adult_records import adult_records
 from oboro.papers.benchmark_rows import BenchRow, data_folder
 from oboro.techniques.columns.density import Density
 
@@ -110,14 +111,7 @@ def true_divergence(mixture: Mixture, density: Density, steps: int = 64) -> floa
 def ages() -> np.ndarray | None:
     """The 48,842 ages of Adult, or None where the data is not there."""
     folder = data_folder("adult")
-    if folder is None:
-        return None
-    lines = [
-        line
-        for name in ("adult.data", "adult.test")
-        for line in (folder / name).read_text(encoding="utf-8").splitlines()
-    ]
-    return np.sort([float(line.split(",")[0]) for line in lines if line.count(",") == 14])
+    return None if folder is None else np.sort([float(cells[0]) for cells in adult_records(folder)])
 
 
 def rows(*, quick: bool = False, progress: Progress = lambda stage: None) -> list[BenchRow]:
