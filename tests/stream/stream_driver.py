@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.stream import settings
+from oboro.recipe.stream_plan import StreamOptions, anonymizer
 from oboro.stream.runner import endpoints, state_folder
 from oboro.stream.runner.runner import Runner, StreamPlan
 
@@ -85,8 +85,8 @@ class Death:
             setattr(os, name, lambda *given, act=act: death.call(act, *given))
 
 
-def options(mode: str) -> dict[str, Any]:
-    return {"mode": mode, **({"window": 30, "categories": ["sex"]} if mode == "window" else {})}
+def options(mode: Any) -> StreamOptions:
+    return StreamOptions(mode=mode, **({"window": 30, "categories": ["sex"]} if mode == "window" else {}))
 
 
 def child(folder: Path, target: str, mode: str, recipe: Recipe, death: Death) -> None:
@@ -99,7 +99,7 @@ def child(folder: Path, target: str, mode: str, recipe: Recipe, death: Death) ->
         every=15_000,
     )
     death.wait_for()
-    Runner(lambda: settings(recipe, folder, options(mode)), plan).run()
+    Runner(lambda: anonymizer(recipe, options(mode)), plan).run()
 
 
 def start(folder: Path, how: str, mode: str, recipe: Recipe, death: Death) -> tuple[int, int]:
@@ -149,7 +149,7 @@ def main(folder: Path, how: str, seed: int, mode: str) -> None:
     rng = random.Random(seed)
     kills = 0
     recipe = Recipe.load(folder / "recipe.yaml")
-    with settings(recipe, folder, options(mode)) as warm:  # compiled once, for all children
+    with anonymizer(recipe, options(mode)) as warm:  # compiled once, for all children
         warm.push_many([{"sex": "F", "age": age % 7, "note": 0} for age in range(50)])
         warm.push({"sex": "F", "age": 3, "note": 0})
         warm.save(folder / "warm")

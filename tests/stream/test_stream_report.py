@@ -11,7 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from oboro.app.cli import app
-from oboro.recipe.stream import run_stream as run
+from oboro.recipe.recipe import Recipe
+from oboro.recipe.stream import run_stream
+from oboro.recipe.stream_plan import StreamOptions
 
 RECIPE = """
 attributes:
@@ -55,7 +57,7 @@ def streamed(folder: Path, data: str, recipe: str, **options: Any) -> None:
     (folder / "recipe.yaml").write_text(recipe)
     moments: list[dict[str, Any]] = []
     places = {"source": str(folder / "in.csv"), "target": str(folder / "out.csv")}
-    moments.append(run(folder / "recipe.yaml", **places, options=options))
+    moments.append(run_stream(Recipe.load(folder / "recipe.yaml"), StreamOptions(**options), **places))
     (folder / "metrics.ndjson").write_text("".join(json.dumps(one) + "\n" for one in moments))
 
 

@@ -25,8 +25,8 @@ from tests.stream.stream_driver import least
 
 from oboro.errors import FileError, RecipeError, UsageError
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.stream import pseudonyms, settings
-from oboro.recipe.stream import run_stream as run
+from oboro.recipe.stream import run_stream
+from oboro.recipe.stream_plan import StreamOptions, anonymizer, pseudonyms
 from oboro.stream.runner.codecs import BadRecord, CsvCodec, LineBlocks, NdjsonCodec, decode_json, encode_json
 from oboro.stream.runner.state_folder import Batch, StateFolder
 from oboro.techniques import Pseudonymize
@@ -64,7 +64,8 @@ def holds(rows: list[dict[str, Any]], released: list[dict[str, Any]]) -> bool:
 
 def go(folder: Path, **more: Any) -> dict[str, Any]:
     given = {"source": str(folder / "in.ndjson"), "target": str(folder / "out.ndjson"), **more}
-    return run(folder / "recipe.yaml", **given)
+    options = StreamOptions(**given.pop("options", {}))
+    return run_stream(Recipe.load(folder / "recipe.yaml"), options, **given)
 
 
 def test_a_file_goes_through(tmp_path: Path) -> None:
@@ -457,22 +458,21 @@ def test_a_recipe_that_is_not_for_streams_says_so() -> None:
     ]
     for steps, complaint in cases:
         with pytest.raises(RecipeError, match=complaint):
-            settings(Recipe(attributes=attributes, steps=steps), Path("."), {})
-    made = settings(
+            anonymizer(Recipe(attributes=attributes, steps=steps), StreamOptions())
+    made = anonymizer(
         Recipe(attributes=attributes, steps=[{"k_anonymize": {"k": 2, "l_diversity": {"secret": 2}}}]),
-        Path("."),
-        {"person": "name"},
+        StreamOptions(person="name"),
     )
     assert made.settings.person == "name"
     assert made.push({"age": 1, "name": "Ann", "secret": "s"}) == {"age": "*", "secret": "s"}
     renamed = {"pseudonymize": {"attribute": "name", "key_env": "KEY"}}
-    with pytest.raises(RecipeError, match="is the --person"):
-        settings(Recipe(attributes=attributes, steps=[renamed, goal]), Path("."), {"person": "name"})
+    with pytest.raises(RecipeError, match="is the person"):
+        anonymizer(Recipe(attributes=attributes, steps=[renamed, goal]), StreamOptions(person="name"))
     by_number = {"pseudonymize": {"attribute": "name", "method": "number"}}
     with pytest.raises(UsageError, match="number is for one table"):
-        pseudonyms(Recipe(attributes=attributes, steps=[by_number, goal]), Path("."))
-    with pytest.raises(UsageError, match="--format"):
-        run(Path("recipe.yaml"), form="xml")
+        pseudonyms(Recipe(attributes=attributes, steps=[by_number, goal]))
+    with pytest.raises(UsageError, match="format: must be one of 'ndjson', 'csv'; got 'xml'"):
+        run_stream(Recipe(attributes=attributes, steps=[drop, goal]), form="xml")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -495,6 +495,5 @@ def test_pseudonyms_are_those_of_a_table(more: dict[str, Any], tmp_path: Path, m
     assert released == Pseudonymize(attribute="name", key_env="KEY", **more).apply({"name": names})["name"]
     assert metrics["dead_letters"] == 1
     assert "a single value" in lines(tmp_path / "dead")[0]["reason"]
-    assert pseudonyms(Recipe.model_validate(recipe), tmp_path)["name"](39) == pseudonyms(
-        Recipe.model_validate(recipe), tmp_path
-    )["name"]("39")
+    taken = pseudonyms(Recipe.model_validate(recipe))["name"]
+    assert taken(39) == taken("39")

@@ -15,7 +15,9 @@ import pytest
 
 from oboro.app.stream import _watch
 from oboro.errors import UsageError
-from oboro.recipe.stream import run_stream as run
+from oboro.recipe.recipe import Recipe
+from oboro.recipe.stream import run_stream
+from oboro.recipe.stream_plan import StreamOptions
 from oboro.verifier.window_check import verify_window
 
 RECIPE = """
@@ -46,7 +48,8 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 def go(folder: Path, **more: Any) -> dict[str, Any]:
     given = {"source": str(folder / "in.ndjson"), "target": str(folder / "out.ndjson"), "options": OPTIONS, **more}
-    return run(folder / "recipe.yaml", **given)
+    options = StreamOptions(**given.pop("options", {}))
+    return run_stream(Recipe.load(folder / "recipe.yaml"), options, **given)
 
 
 def checked(released: list[dict[str, Any]], count: int) -> None:

@@ -6,12 +6,11 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    pass
+from oboro.app.options import names
 
 __all__ = ["stream"]
 
@@ -83,31 +82,34 @@ def stream(
 
     Example: `oboro stream --recipe recipe.yaml --state state < people.ndjson > released.ndjson`
     """
+    from oboro.recipe.recipe import Recipe
     from oboro.recipe.stream import run_stream
+    from oboro.recipe.stream_plan import StreamOptions
 
+    options = StreamOptions(
+        mode=mode,  # type: ignore[arg-type]
+        person=person,
+        horizon=horizon,
+        horizon_seconds=horizon_seconds,
+        window=window,
+        max_delay=max_delay,
+        categories=names(categories) or None,
+        index=index,  # type: ignore[arg-type]
+        group=group,  # type: ignore[arg-type]
+    )
     metrics = run_stream(
-        recipe,
+        Recipe.load(recipe),
+        options,
         source=source,
         target=target,
         state=state,
         dead_letters=dead_letters,
-        form=form,
-        output_form=output_form,
-        resume=resume,
+        form=form,  # type: ignore[arg-type]
+        output_form=output_form,  # type: ignore[arg-type]
+        resume=resume,  # type: ignore[arg-type]
         longest_line=longest_line,
         fsync=fsync,
         watch=_watch() if sys.stderr.isatty() else _print if as_json else None,
-        options={
-            "mode": mode,
-            "person": person,
-            "horizon": horizon,
-            "horizon_seconds": horizon_seconds,
-            "window": window,
-            "max_delay": max_delay,
-            "categories": categories.split(",") if categories else None,
-            "index": index,
-            "group": group,
-        },
     )
     if sys.stderr.isatty():
         print(file=sys.stderr)

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from oboro.papers.adult_records import adult_records
 from oboro.papers.benchmark_rows import BenchRow, data_folder
+from oboro.recipe.recipe import Recipe
 from oboro.recipe.stream import run_stream
 from oboro.stream import DelayFree
 from oboro.verifier.stream_check import Pairing, candidates, verify_stream
@@ -159,7 +160,7 @@ def _lines(people: list[Record]) -> Iterator[BenchRow]:
         (folder / "recipe.json").write_text(json.dumps(recipe), encoding="utf-8")
         (folder / "in.ndjson").write_text("".join(json.dumps(record) + "\n" for record in people), encoding="utf-8")
         source, target = str(folder / "in.ndjson"), str(folder / "out.ndjson")
-        metrics = run_stream(folder / "recipe.json", source=source, target=target, state=folder / "state")
+        metrics = run_stream(Recipe.load(folder / "recipe.json"), source=source, target=target, state=folder / "state")
     given = {"n": len(people), "k": 3}
     yield BenchRow("lines", "swap", given, "records_per_s", metrics["records_per_second"], None, metrics["seconds"])
 

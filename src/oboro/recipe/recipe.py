@@ -27,6 +27,7 @@ from oboro.text import Message
 from oboro.text.progress import Progress
 
 if TYPE_CHECKING:
+    from oboro.recipe.stream import RecipeStream
     from oboro.report import Report
 
 __all__ = ["Recipe"]
@@ -56,6 +57,10 @@ def _plain(technique: Technique) -> dict[str, Any]:
 
 
 Step = Annotated[InstanceOf[Technique], BeforeValidator(_step), PlainSerializer(_plain)]
+
+
+Mode = Literal["swap", "count", "paper", "sequential", "fixed", "window"]
+Index = Literal["auto", "exhaustive", "fdh", "fdhq"]
 
 
 class Recipe(BaseModel):
@@ -168,6 +173,48 @@ class Recipe(BaseModel):
         releases nothing where a promise does not hold on the result.
         """
         return run(self, source, progress=progress, reading=reading)
+
+    def stream(
+        self,
+        *,
+        mode: Mode = "swap",
+        person: str | None = None,
+        horizon: int | None = None,
+        horizon_seconds: float | None = None,
+        background: bool | None = None,
+        window: int | None = None,
+        max_delay: float | None = None,
+        categories: Sequence[str] | None = None,
+        index: Index | None = None,
+        group: Literal["grow", "paper"] | None = None,
+        restore: str | Path | None = None,
+    ) -> RecipeStream:
+        """The recipe as an anonymizer of records that come one by one: `push`, `push_many`, `flush`, `save`.
+
+        `mode` and the other options are those of `oboro stream`. `restore` goes on from a file that `save` wrote. Raises a
+        `RecipeError` where the recipe asks for what a stream cannot do, or would release an identifier.
+
+        >>> recipe = Recipe(attributes={"sex": {"role": "quasi"}}, steps=[{"k_anonymize": {"k": 2}}])
+        >>> anonymizer = recipe.stream()
+        >>> anonymizer.push({"sex": "F"}), anonymizer.push({"sex": "F"})
+        ([{'sex': '*'}], [{'sex': 'F'}])
+        """
+        from oboro.recipe.stream import RecipeStream
+        from oboro.recipe.stream_plan import StreamOptions
+
+        options = StreamOptions(
+            mode=mode,
+            person=person,
+            horizon=horizon,
+            horizon_seconds=horizon_seconds,
+            background=background,
+            window=window,
+            max_delay=max_delay,
+            categories=None if categories is None else list(categories),
+            index=index,
+            group=group,
+        )
+        return RecipeStream(self, options, restore)
 
     def reads(self, names: Sequence[str]) -> Collection[str]:
         """Which columns of a table must be held to run the recipe; the others are released as they stand, or not at all."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from oboro.errors import RecipeError, UsageError
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.stream import diversity, goal
+from oboro.recipe.stream_plan import diversity, goal
 from oboro.table.dataset import Dataset
 from oboro.table.schema import Schema
 from oboro.verifier.stream_check import verify_stream

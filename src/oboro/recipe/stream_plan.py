@@ -1,0 +1,166 @@
+"""What a recipe means for a stream: its goal, its fields, its pseudonyms, and what a stream cannot keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal
+
+from oboro.errors import ColumnError, RecipeError, listing
+from oboro.stream import DelayFree, Window
+from oboro.table.dataset import Column
+from oboro.table.schema import Role
+from oboro.techniques import TECHNIQUES
+from oboro.techniques.drop import DropColumns
+from oboro.techniques.k_anonymize import KAnonymize
+from oboro.techniques.pseudonymize import Pseudonymize
+
+if TYPE_CHECKING:
+    from oboro.recipe.recipe import Recipe
+
+__all__ = ["StreamOptions", "anonymizer", "diversity", "goal", "pseudonyms"]
+
+UNDERSTOOD = {"k", "l_diversity", "suppress", "loss", "search", "recoding", "minimal", "time_limit"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamOptions:
+    """What a recipe does not say about a stream. What is left out (None) is as `DelayFree` or `Window` have it."""
+
+    mode: Literal["swap", "count", "paper", "sequential", "fixed", "window"] = "swap"
+    person: str | None = None
+    """The field that says whose record it is: k people, not k records. It is not released."""
+    horizon: int | None = None
+    """How many of the last records protect a new one."""
+    horizon_seconds: float | None = None
+    """For how many seconds a record protects later ones."""
+    background: bool | None = None
+    """Mode paper: whether functions are made in a thread of their own."""
+    window: int | None = None
+    """Mode window: how many records are held at most."""
+    max_delay: float | None = None
+    """Mode window: seconds that a record waits at most."""
+    categories: list[str] | None = None
+    """Mode window: attributes that are no numbers."""
+    index: Literal["auto", "exhaustive", "fdh", "fdhq"] | None = None
+    """Mode window: how neighbours are found."""
+    group: Literal["grow", "paper"] | None = None
+    """Mode window: how a group grows."""
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Those that are not left out."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def anonymizer(recipe: Recipe, options: StreamOptions) -> DelayFree | Window:
+    """The attributes, the one `k_anonymize` (k and l-diversity) and the columns to drop, as an anonymizer.
+
+    It releases what the recipe pseudonymizes as it comes: `pseudonyms` says by what it is replaced before.
+    """
+    asked = goal(recipe)
+    kinds = diversity(asked)
+    person, dropped = options.person, _dropped(recipe)
+    _require_released(recipe, person, dropped)
+    quasi = [name for name in recipe.schema_given.quasi if name not in dropped and name != person]
+    weights = {name: recipe.attributes[name].weight for name in quasi if recipe.attributes[name].weight != 1}
+    shared: dict[str, Any] = {
+        "l_diversity": kinds,
+        "keep": [name for name in recipe.attributes if name not in (*quasi, *dropped, *kinds, person)],
+        "drop": [name for name in dropped if name != person],
+        "weights": weights,
+        "unnamed": recipe.unnamed,
+    }
+    if options.mode == "window":  # numbers are averaged, so hierarchies are not asked
+        more = {name: value for name, value in options.given.items() if name != "mode"}
+        return Window(quasi, asked.k, **more, **shared)
+    specs = {name: spec for name in quasi if (spec := recipe.attributes[name].hierarchy) is not None}
+    return DelayFree(quasi, asked.k, hierarchies=specs, folder=recipe.folder, **options.given, **shared)
+
+
+def _dropped(recipe: Recipe) -> list[str]:
+    return [name for step in recipe.steps if isinstance(step, DropColumns) for name in step.attributes]
+
+
+def _require_released(recipe: Recipe, person: str | None, dropped: list[str]) -> None:
+    """Raise where the stream would release what it must not: an identifier, or fields that nobody named."""
+    renamed = _renamed(recipe)
+    known = (*dropped, *renamed, person)
+    leaking = [name for name in recipe.schema_given.named(Role.IDENTIFIER) if name not in known]
+    if leaking:
+        raise RecipeError(
+            f"identifier {listing(leaking)} would be released; drop it with drop_columns, pseudonymize it, or name it "
+            "as the person"
+        )
+    if person in renamed:
+        raise RecipeError(f"pseudonymize: {person!r} is the person, which is not released; leave the step out")
+    if recipe.unnamed == "other":
+        raise RecipeError(
+            "unnamed: other would release fields that the recipe does not name; use error or drop for a stream"
+        )
+
+
+# The promise ----------------------------------------------------------------------------------------------------------
+
+
+def goal(recipe: Recipe) -> KAnonymize:
+    """The one step that says what is promised; a step that a stream cannot do is an error that says why."""
+    possible = [name for name, technique in TECHNIQUES.items() if technique.not_in_stream is None]
+    for step in recipe.steps:
+        if step.not_in_stream is not None:
+            raise RecipeError(
+                f"{step.step}: a stream cannot do this: {step.not_in_stream}; it can do {', '.join(possible)}"
+            )
+    goals = [step for step in recipe.steps if isinstance(step, KAnonymize)]
+    if len(goals) != 1:
+        raise RecipeError(f"a stream takes exactly one k_anonymize step; the recipe has {len(goals)}")
+    return goals[0]
+
+
+def diversity(asked: KAnonymize) -> dict[str, int]:
+    """The l-diversity of a step, as far as a stream can keep it; what it cannot keep is an error, not ignored."""
+    more = [name for name in sorted(asked.model_fields_set - UNDERSTOOD) if getattr(asked, name)]
+    if more:
+        raise RecipeError(f"k_anonymize: a stream keeps k and l_diversity; it cannot keep {listing(more)}")
+    found = {}
+    for name, demand in asked.l_diversity.items():
+        least = demand if isinstance(demand, int | float) else demand.l if demand.kind == "distinct" else None
+        if least is None or least != int(least):
+            raise RecipeError(
+                f"k_anonymize: l_diversity of {name!r}: a stream counts distinct values, so l must be a whole number"
+            )
+        found[name] = int(least)
+    return {name: least for name, least in found.items() if least > 1}
+
+
+# Pseudonyms -----------------------------------------------------------------------------------------------------------
+
+
+def pseudonyms(recipe: Recipe) -> dict[str, Callable[[Any], Any]]:
+    """The fields that a recipe pseudonymizes, each with what takes a value to its pseudonym, the same as in a table."""
+    return {name: _pseudonym(recipe, name, step) for name, step in _renamed(recipe).items()}
+
+
+def _pseudonym(recipe: Recipe, name: str, step: Pseudonymize) -> Callable[[Any], Any]:
+    pseudonym = step.one_by_one(name, recipe.folder)
+
+    def change(value: Any) -> Any:
+        if isinstance(value, list | dict):
+            raise ColumnError(f"{name}: must be a single value, not a list or an object")
+        text = value if value is None or isinstance(value, str) else Column.of([value]).texts[0]
+        return pseudonym(text)
+
+    return change
+
+
+def _renamed(recipe: Recipe) -> dict[str, Pseudonymize]:
+    """The attributes that are pseudonymized, each with its step."""
+    found = {n: step for step in recipe.steps if isinstance(step, Pseudonymize) for n in step.removes_identity}
+    for name in found:
+        role = recipe.attributes[name].role.value if name in recipe.attributes else "not named by the recipe"
+        if role not in ("identifier", "other"):
+            raise RecipeError(
+                f"pseudonymize: {name!r} has the role {role}; a stream can pseudonymize only identifier and other attributes"
+            )
+    return found

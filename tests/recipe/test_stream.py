@@ -1,0 +1,151 @@
+"""A recipe as an anonymizer of records in Python: the same as `oboro stream` writes, whatever the mode."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from tests.command_line import call
+
+from oboro import Recipe
+from oboro.errors import ColumnError, RecipeError, UsageError
+
+RECIPE = """
+attributes:
+  name: {role: identifier}
+  customer: {role: identifier}
+  sex: {role: quasi}
+  age: {role: quasi, hierarchy: {intervals: [10, 40]}}
+  illness: {role: sensitive}
+  shop: {role: other}
+steps:
+  - drop_columns: {attributes: [name]}
+  - pseudonymize: {attribute: customer, key_env: KEY}
+  - k_anonymize: {k: 3, l_diversity: {illness: 2}}
+"""
+MODES: dict[str, dict[str, Any]] = {
+    "swap": {},
+    "count": {"horizon": 50},
+    "sequential": {},
+    "window": {"window": 30, "categories": ["sex"]},
+}
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEY", "0123456789abcdef-of-a-test")
+
+
+@pytest.fixture(scope="module")
+def rows() -> list[dict[str, Any]]:
+    rng = random.Random(5)
+    return [
+        {
+            "name": f"person {i}",
+            "customer": i % 40,
+            "sex": rng.choice("FM"),
+            "age": rng.randint(20, 69),
+            "illness": rng.choice(["flu", "cold", "gout"]),
+            "shop": i,
+        }
+        for i in range(120)
+    ]
+
+
+def written(folder: Path, rows: list[dict[str, Any]], mode: str, options: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the command line writes."""
+    (folder / "recipe.yaml").write_text(RECIPE)
+    (folder / "in.ndjson").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = [
+        word
+        for name, value in {"mode": mode, **options}.items()
+        for word in (f"--{name}", ",".join(value) if isinstance(value, list) else str(value))
+    ]
+    places = ("--from", "in.ndjson", "--to", "out.ndjson", "--dead-letters", "dead.ndjson")
+    done = call("stream", "--recipe", "recipe.yaml", *places, *words, cwd=folder)
+    assert done.code == 0, done.err
+    return [json.loads(line) for line in (folder / "out.ndjson").read_text().splitlines()]
+
+
+def pushed(rows: list[dict[str, Any]], mode: Any, options: dict[str, Any]) -> list[dict[str, Any]]:
+    with Recipe.parse(RECIPE).stream(mode=mode, **options) as anonymizer:
+        return [one for row in rows for one in anonymizer.push(row)] + anonymizer.flush()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_push_releases_what_the_command_line_writes(mode: str, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    expected = written(tmp_path, rows, mode, MODES[mode])
+    assert pushed(rows, mode, MODES[mode]) == expected
+    assert len(expected) == len(rows)
+    assert set(expected[0]) == {"sex", "age", "illness", "customer", "shop"}
+    assert [one["shop"] for one in expected] == [row["shop"] for row in rows]
+    assert {one["customer"] for one in expected}.isdisjoint(range(40))
+
+
+@pytest.mark.parametrize(("mode", "options"), [("paper", {"background": False}), ("fixed", {})])
+def test_modes_that_make_a_function(mode: Any, options: dict[str, Any], rows: list[dict[str, Any]]) -> None:
+    """Here a thread of its own would decide when a function is ready, or more records come first than there are."""
+    plain = Recipe.parse(RECIPE.replace(", l_diversity: {illness: 2}", ""))
+    one_by_one = plain.stream(mode=mode, **options)
+    released = [one for row in rows for one in one_by_one.push(row)]
+    assert len(released) == len(rows)
+    assert released == plain.stream(mode=mode, **options).push_many(rows)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("frame", [False, True])
+def test_push_many_is_push_one_after_the_other(mode: Any, frame: bool, rows: list[dict[str, Any]]) -> None:
+    anonymizer = Recipe.parse(RECIPE).stream(mode=mode, **MODES[mode])
+    released = anonymizer.push_many(pd.DataFrame(rows) if frame else rows) + anonymizer.flush()
+    assert released == pushed(rows, mode, MODES[mode])
+    assert anonymizer.stats()["records"] == len(rows)
+    assert list(released[0]) == list(anonymizer.fields)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_saved_stream_goes_on_as_if_there_had_been_no_break(
+    mode: Any, rows: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    recipe = Recipe.parse(RECIPE)
+    first = recipe.stream(mode=mode, **MODES[mode])
+    released = first.push_many(rows[:70])
+    first.save(tmp_path / "state")
+    again = recipe.stream(mode=mode, **MODES[mode], restore=tmp_path / "state")
+    assert released + again.push_many(rows[70:]) + again.flush() == pushed(rows, mode, MODES[mode])
+
+
+def test_a_state_belongs_to_its_settings(rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    Recipe.parse(RECIPE).stream().save(tmp_path / "state")
+    with pytest.raises(UsageError, match="other settings"):
+        Recipe.parse(RECIPE).stream(mode="count", restore=tmp_path / "state")
+
+
+def test_people_instead_of_records(rows: list[dict[str, Any]]) -> None:
+    recipe = Recipe.parse(RECIPE.replace("  - pseudonymize: {attribute: customer, key_env: KEY}\n", ""))
+    with pytest.raises(RecipeError, match="identifier 'customer' would be released"):
+        recipe.stream()
+    released = recipe.stream(person="customer").push_many(rows)
+    assert "customer" not in released[0]
+
+
+def test_what_a_stream_cannot_keep_is_said(rows: list[dict[str, Any]]) -> None:
+    shuffled = Recipe.parse(RECIPE + "  - shuffle: {}\n")
+    with pytest.raises(RecipeError, match="shuffle: a stream cannot do this: records come out in the order"):
+        shuffled.stream()
+    with pytest.raises(UsageError, match="window"):
+        Recipe.parse(RECIPE).stream(mode="swap", window=30)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_refused_record_leaves_no_trace(mode: Any, rows: list[dict[str, Any]]) -> None:
+    anonymizer = Recipe.parse(RECIPE).stream(mode=mode, **MODES[mode])
+    for bad in ({"sex": "F"}, {**rows[0], "more": 1}, {**rows[0], "customer": ["a list"]}):
+        with pytest.raises(ColumnError):
+            anonymizer.push(bad)
+        with pytest.raises(ColumnError):
+            anonymizer.push_many([rows[0], bad])
+    assert anonymizer.stats()["records"] == 0
