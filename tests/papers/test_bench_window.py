@@ -4,9 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.naive import window as naive
 
+from oboro.decide.neighbours import SearchPlan
 from oboro.papers import window_bench as bench
 from oboro.papers.benchmark_rows import BenchRow
+from oboro.papers.window_experiment import fill, pass_heads
+from oboro.stream.window.window_engine import EngineSpec, WindowEngine
+
+
+@pytest.mark.parametrize("rule", ["paper", "grow"])
+def test_the_experiment_of_the_paper(rule: str) -> None:
+    points = np.random.default_rng(1).uniform(-0.999, 0.999, (500, 8))
+    for index in ("exhaustive", "auto"):
+        engine = WindowEngine(
+            EngineSpec(k=3, window=200, numbers=8, traits=0, plan=SearchPlan.of(index), cache=500, group=rule)
+        )
+        fill(engine, points[:200])
+        pass_heads(engine, points[200:], 200)
+        losses = engine.state.losses
+        assert losses[0] / losses[1] == pytest.approx(naive.experiment(points.tolist(), 3, 200, 200, rule), rel=1e-9)
 
 
 def test_region_sizes_are_of_the_same_anchors() -> None:

@@ -13,10 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.naive import window as naive
 
-from oboro.decide.neighbours import SearchPlan
 from oboro.errors import ColumnError, FileError, UsageError
 from oboro.stream import Window
-from oboro.stream.window.window_engine import EngineSpec, WindowEngine
 from oboro.verifier.window_check import verify_window
 
 SMALL = {"fdh": {"anchors": 2, "sets": 3}, "fdhq": {"anchors": 2, "sets": 3, "split": [22, 28, 28, 22]}}
@@ -87,19 +85,6 @@ def test_exact_indexes_release_what_the_paper_says(
         assert list(one.values()) == pytest.approx(other, rel=1e-9, abs=1e-12)
     assert verify_window(released, attributes=names, k=k, window=window).holds
     assert len(stream.withheld()) == count - len(released) == (count if count < k else 0)
-
-
-@pytest.mark.parametrize("rule", ["paper", "grow"])
-def test_the_experiment_of_the_paper(rule: str) -> None:
-    points = np.random.default_rng(1).uniform(-0.999, 0.999, (500, 8))
-    for index in ("exhaustive", "auto"):
-        engine = WindowEngine(
-            EngineSpec(k=3, window=200, numbers=8, traits=0, plan=SearchPlan.of(index), cache=500, group=rule)
-        )
-        engine.fill(points[:200])
-        engine.paper(points[200:], 200)
-        losses = engine.state.losses
-        assert losses[0] / losses[1] == pytest.approx(naive.experiment(points.tolist(), 3, 200, 200, rule), rel=1e-9)
 
 
 @pytest.mark.parametrize("index", INDEXES)

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from oboro.decide.neighbours import SearchPlan
-from oboro.decide.neighbours.kernels.live_points import occupancy
 from oboro.decide.neighbours.search_plan import anchors_of
 from oboro.papers.benchmark_rows import BenchRow
+from oboro.papers.kernels import occupancy
+from oboro.papers.window_experiment import fill, pass_heads
 from oboro.stream import Window
 from oboro.stream.window.kernels.window_steps import DUE
 from oboro.stream.window.window_engine import EngineSpec, WindowEngine
@@ -184,9 +185,9 @@ def _experiment(method: str, window: int, d: int, k: int, heads: int, seed: int 
     """Seconds that the heads take, and the loss per head that was decided."""
     points = uniform(window + heads, d, seed)
     engine = _engine(method, window, d, k)
-    engine.fill(points[:window])
+    fill(engine, points[:window])
     began = time.perf_counter()
-    engine.paper(points[window:], heads)
+    pass_heads(engine, points[window:], heads)
     seconds = time.perf_counter() - began
     return seconds, float(engine.state.losses[0] / engine.state.losses[1])
 

@@ -113,20 +113,9 @@ class WindowEngine:
         """Take records in; what leaves for that, in the order of coming."""
         out, progress = self._room(self.held + len(rows.raw)), np.zeros(2, dtype=np.int64)
         while why := kernels.advance(self.state, self.rules, rows, out, progress):
-            self._help(why)
+            self.provide(why)
         count = int(progress[1])
         return Outgoing(*(each[:count] for each in out))
-
-    def fill(self, points: np.ndarray) -> None:
-        """Let points in without deciding anybody: the start of the paper's experiment."""
-        kernels.fill(self.state, self.incoming(points))
-        self.learn()
-
-    def paper(self, points: np.ndarray, heads: int) -> None:
-        """The paper's experiment, after `fill`: so many heads pass, and a record enters for each that is decided."""
-        progress, rows = np.zeros(2, dtype=np.int64), self.incoming(points)
-        while why := kernels.paper(self.state, self.rules, rows, heads, progress):
-            self._help(why)
 
     def incoming(
         self,
@@ -164,7 +153,8 @@ class WindowEngine:
             np.empty(count, dtype=np.uint8),
         )
 
-    def _help(self, why: int) -> None:
+    def provide(self, why: int) -> None:
+        """Give the kernels what they came back for."""
         if why == LEARN:
             self.learn()
         else:

@@ -23,7 +23,6 @@ __all__ = [
     "key_of",
     "keys_of",
     "link",
-    "occupancy",
     "put",
     "squares",
     "take_out",
@@ -157,16 +156,6 @@ def keys_of(anchors: Anchors, points: np.ndarray, i: int, keys: np.ndarray, out:
         distances[a] = np.sqrt(distances[a])
     for one in range(anchors.sets):
         keys[out, one] = key_of(anchors, one)
-
-
-@kernel()
-def occupancy(anchors: Anchors, points: np.ndarray, sizes: np.ndarray) -> None:
-    """How many points each region of each set holds: `sizes[set, region]`."""
-    keys = np.empty((1, anchors.sets), dtype=np.int64)
-    for i in range(points.shape[0]):
-        keys_of(anchors, points, i, keys, 0)
-        for one in range(anchors.sets):
-            sizes[one, keys[0, one]] += 1
 
 
 @kernel(bare=True)

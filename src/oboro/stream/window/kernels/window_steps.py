@@ -20,7 +20,7 @@ from oboro.decide.neighbours.kernels.nearest_search import CandidateLists, Neigh
 from oboro.kernels import kernel
 from oboro.stream.window.kernels.group_forming import GroupRules, GroupScratch, commonest, gather, gather_diverse
 
-__all__ = ["Incoming", "Outgoing", "WindowState", "advance", "fill", "paper", "reindex"]
+__all__ = ["Incoming", "Outgoing", "WindowState", "advance", "decide", "enter", "reindex"]
 
 # The kinds of index.
 EXHAUSTIVE, REGIONS, LISTS = 0, 1, 2
@@ -104,7 +104,8 @@ def reindex(state: WindowState) -> None:
 
 
 @kernel(inner=True, bare=True)
-def _enter(state: WindowState, buffer: LivePoints, rows: Incoming, i: int) -> None:
+def enter(state: WindowState, buffer: LivePoints, rows: Incoming, i: int) -> None:
+    """Let one record in, at the end of the window."""
     slot = state.marks[TAIL] % state.status.size
     copy_row(rows.raw, i, state.raw, slot)
     copy_row(rows.traits, i, buffer.at.traits, slot)
@@ -341,37 +342,5 @@ def advance(state: WindowState, rules: GroupRules, rows: Incoming, out: Outgoing
                 continue
         if progress[0] == rows.raw.shape[0]:
             return DONE
-        _enter(state, buffer, rows, progress[0])
+        enter(state, buffer, rows, progress[0])
         progress[0] += 1
-
-
-# The paper's experiment. Kernels of their own, so that nobody else waits for their compilation.
-
-
-@kernel(bare=True)
-def fill(state: WindowState, rows: Incoming) -> None:
-    """Let records in without deciding anybody: the start of the experiment."""
-    buffer = state.buffer
-    for i in range(rows.raw.shape[0]):
-        _enter(state, buffer, rows, i)
-
-
-@kernel(bare=True)
-def paper(state: WindowState, rules: GroupRules, rows: Incoming, heads: int, progress: np.ndarray) -> int:
-    """So many heads pass: one record enters for each that is decided, none for heads whose release is known."""
-    buffer, cache, marks = state.buffer, state.cache, state.marks
-    while progress[1] < heads:
-        slot = marks[HEAD] % state.status.size
-        if state.status[slot] == WAITING:
-            why = decide(
-                state, buffer, cache, rules, rows.ending, rows.ending
-            )  # no constants: compiled once, not twice
-            if why != DONE:
-                return why
-            marks[HEAD] += 1
-            _enter(state, buffer, rows, progress[0])
-            progress[0] += 1
-        else:
-            marks[HEAD] += 1
-        progress[1] += 1
-    return DONE
