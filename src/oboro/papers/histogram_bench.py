@@ -29,6 +29,7 @@ from oboro.measure.statistics.density_ratio import divergence
 from oboro.measure.statistics.resemblance import wasserstein
 from oboro.papers.adult_records import adult_records
 from oboro.papers.benchmark_rows import BenchRow, data_folder
+from oboro.papers.published import published
 from oboro.techniques.columns.density import Density
 
 __all__ = ["MIXTURES", "Mixture", "ages", "million", "pictures", "rows", "true_divergence"]
@@ -39,28 +40,7 @@ Progress = Callable[[str], None]
 METHODS: tuple[Method, ...] = ("hansen", "hist_aic", "hist_bic")
 PUBLISHES: tuple[Publish, ...] = ("mean", "uniform", "linear")
 FIGURES = {"mean": "Figure 2", "uniform": "Figure 3", "linear": "Figure 3"}
-SIZES: dict[str, dict[int, tuple[float, float, float]]] = {  # k → hansen, hist_aic, hist_bic in the paper
-    "1": {
-        5: (5.5, 17.2, 100),
-        25: (25.6, 47.6, 111),
-        50: (52.6, 90.9, 125),
-        75: (76.9, 100, 167),
-        100: (100, 125, 167),
-    },
-    "2": {
-        50: (50.5, 123, 417),
-        250: (256, 384, 666),
-        500: (526, 667, 909),
-        750: (769, 1000, 1000),
-        1000: (1111, 1250, 1250),
-    },
-    "3": {
-        5: (687.9, 1684.2, 2325.8),
-        750: (1162.9, 2713.4, 3488.7),
-        1500: (2220.1, 4070.2, 4884.2),
-        2500: (3052.6, 3757.1, 5426.9),
-    },
-}
+SIZES: dict[str, dict[int, list[float]]] = {str(table): sizes for table, sizes in published("histogram").items()}
 RECORDS = {"1": 1_000, "2": 10_000}
 DRAWS, DRAWS_QUICK = 30, 5  # data sets of each mixture for interval sizes
 FIGURE_DRAWS = 2  # … and for losses, each of which takes a second
@@ -149,8 +129,8 @@ def _mixture_sizes(draws: int, progress: Progress) -> Iterator[BenchRow]:
         progress(f"table {table}")
         rng = np.random.default_rng(SEED)
         data = [mixture.draw(records, rng) for mixture in MIXTURES.values() for _ in range(draws)]
-        for k, published in SIZES[table].items():
-            for method, paper in zip(METHODS, published, strict=True):
+        for k, printed in SIZES[table].items():
+            for method, paper in zip(METHODS, printed, strict=True):
                 cuts = [_cut(values, k, method) for values in data]
                 sizes = np.array([records / len(cut) for cut, _ in cuts])
                 seconds = float(np.mean([taken for _, taken in cuts]))
@@ -159,8 +139,8 @@ def _mixture_sizes(draws: int, progress: Progress) -> Iterator[BenchRow]:
 
 
 def _age_sizes(values: np.ndarray) -> Iterator[BenchRow]:
-    for k, published in SIZES["3"].items():
-        for method, paper in zip((*METHODS, "hist_nml"), (*published, None), strict=True):
+    for k, printed in SIZES["3"].items():
+        for method, paper in zip((*METHODS, "hist_nml"), (*printed, None), strict=True):
             cut, seconds = _cut(values, k, method)
             size = round(values.size / len(cut), 1)
             yield BenchRow("3", method, {"n": values.size, "k": k}, "mean_interval_size", size, paper, seconds)

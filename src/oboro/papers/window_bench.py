@@ -20,6 +20,7 @@ from oboro.decide.neighbours import SearchPlan
 from oboro.decide.neighbours.search_plan import anchors_of
 from oboro.papers.benchmark_rows import BenchRow
 from oboro.papers.kernels import occupancy
+from oboro.papers.published import published
 from oboro.papers.window_experiment import fill, pass_heads
 from oboro.stream import Window
 from oboro.stream.window.kernels.window_steps import DUE
@@ -35,59 +36,7 @@ METHODS = ("exhaustive", "fdh", "fdhq", "fdhq'", "auto", "grow")
 HEADS, SETS, ANCHOR_DRAWS = 10_000, 100, 25
 DRAWS = 3  # of the data, where the window is small: the loss at d = 16 differs by 1 % from draw to draw
 
-# [d][method]: for k = 3, 4, 5.
-SECONDS = {
-    16: {
-        "exhaustive": (2.76, 2.05, 1.66),
-        "fdh": (1.68, 1.33, 1.14),
-        "fdhq": (1.13, 0.85, 0.74),
-        "fdhq'": (1.09, 0.85, 0.74),
-    },
-    32: {
-        "exhaustive": (3.52, 2.55, 1.94),
-        "fdh": (1.84, 1.50, 1.33),
-        "fdhq": (1.21, 0.97, 0.87),
-        "fdhq'": (1.21, 0.95, 0.85),
-    },
-    64: {
-        "exhaustive": (5.11, 3.71, 3.04),
-        "fdh": (2.60, 2.07, 1.81),
-        "fdhq": (1.59, 1.29, 1.14),
-        "fdhq'": (1.55, 1.27, 1.10),
-    },
-}
-LOSSES = {
-    16: {
-        "exhaustive": (1.027, 1.371, 1.612),
-        "fdh": (1.036, 1.389, 1.645),
-        "fdhq": (1.061, 1.413, 1.676),
-        "fdhq'": (1.061, 1.416, 1.684),
-    },
-    32: {
-        "exhaustive": (3.524, 4.460, 5.123),
-        "fdh": (3.574, 4.543, 5.190),
-        "fdhq": (3.654, 4.619, 5.291),
-        "fdhq'": (3.666, 4.639, 5.315),
-    },
-    64: {
-        "exhaustive": (9.327, 11.417, 12.774),
-        "fdh": (9.528, 11.615, 13.000),
-        "fdhq": (9.684, 11.817, 13.192),
-        "fdhq'": (9.679, 11.807, 13.233),
-    },
-}
-LARGE_SECONDS = {
-    "exhaustive": (187.47, 170.77, 154.76),
-    "fdh": (14.64, 13.13, 11.83),
-    "fdhq": (8.87, 7.53, 6.74),
-    "fdhq'": (7.73, 7.10, 6.63),
-}
-LARGE_LOSSES = {
-    "exhaustive": (7.844, 9.560, 10.717),
-    "fdh": (8.257, 10.058, 11.273),
-    "fdhq": (8.479, 10.313, 11.557),
-    "fdhq'": (8.495, 10.339, 11.580),
-}
+PUBLISHED = published("window")
 
 
 def rows(quick: bool = False, progress: Progress = lambda stage: None) -> list[BenchRow]:
@@ -99,10 +48,14 @@ def rows(quick: bool = False, progress: Progress = lambda stage: None) -> list[B
     heads, ks = (2_000, (3,)) if quick else (HEADS, (3, 4, 5))
     for d in (16, 64) if quick else (16, 32, 64):
         for k in ks:
-            found += _side_by_side(("2", "3"), 10_000, d, k, heads, SECONDS[d], LOSSES[d], progress)
+            found += _side_by_side(
+                ("2", "3"), 10_000, d, k, heads, PUBLISHED["seconds"][d], PUBLISHED["losses"][d], progress
+            )
     methods = ("fdhq'", "auto") if quick else METHODS
     for k in ks:
-        found += _side_by_side(("4", "5"), 100_000, 64, k, heads, LARGE_SECONDS, LARGE_LOSSES, progress, methods)
+        found += _side_by_side(
+            ("4", "5"), 100_000, 64, k, heads, PUBLISHED["large_seconds"], PUBLISHED["large_losses"], progress, methods
+        )
     found += _compared(found)
     for batch in (512, 128, 16):
         found += _pauses(10_000, 16 if quick else 64, batch, 2_000 if quick else 10_000, progress)
@@ -204,8 +157,8 @@ def _side_by_side(
     d: int,
     k: int,
     heads: int,
-    paper_seconds: Mapping[str, tuple[float, ...]],
-    paper_losses: Mapping[str, tuple[float, ...]],
+    paper_seconds: Mapping[str, list[float]],
+    paper_losses: Mapping[str, list[float]],
     progress: Progress,
     methods: tuple[str, ...] = METHODS,
 ) -> Iterator[BenchRow]:

@@ -66,19 +66,18 @@ class Correspondence:
     def candidates(self) -> np.ndarray:
         """For each released record, how many originals it can correspond to."""
         found = self.relation
-        counts = np.bincount(
-            found.tails, weights=found.originals.sizes[found.heads] * self.usable, minlength=len(found.released)
-        )
-        return np.asarray(counts.astype(np.int64)[found.released.labels])
+        return self._counted(found.tails, found.originals.sizes[found.heads], found.released)
 
     @cached_property
     def records(self) -> np.ndarray:
         """For each original, how many released records it can correspond to."""
         found = self.relation
-        counts = np.bincount(
-            found.heads, weights=found.released.sizes[found.tails] * self.usable, minlength=len(found.originals)
-        )
-        return np.asarray(counts.astype(np.int64)[found.originals.labels])
+        return self._counted(found.heads, found.released.sizes[found.tails], found.originals)
+
+    def _counted(self, ends: np.ndarray, sizes: np.ndarray, kinds: Groups) -> np.ndarray:
+        """For each row the sizes at the other ends of the usable edges of its kind, summed up."""
+        counts = np.bincount(ends, weights=sizes * self.usable, minlength=len(kinds))
+        return np.asarray(counts.astype(np.int64)[kinds.labels])
 
 
 def correspondence(found: Relation) -> Correspondence:

@@ -48,12 +48,11 @@ def divide_top_down(problem: LocalProblem, grain: int, items: np.ndarray, loads:
     others. O(items · attributes · depth).
     """
     arena, weights, starts = _open(items, loads, out.ends.size)
-    waiting, top, groups = 1, items.size, 0
+    waiting, top, groups, most = 1, items.size, 0, max(grain, 2 * problem.k - 1)
     while waiting > 0:
         start = starts[waiting - 1]
-        group, held, parts = arena[start:top].copy(), weights[start:top].copy(), starts[:0]
-        if held.sum() > max(grain, 2 * problem.k - 1):
-            parts = _top_down(problem, group, held, arena[start:], weights[start:])
+        group, held = arena[start:top].copy(), weights[start:top].copy()
+        parts = _top_down(problem, group, held, arena[start:], weights[start:]) if held.sum() > most else starts[:0]
         waiting, top, groups = _next(parts, starts, waiting - 1, group, held, groups, out)
     return groups
 
@@ -64,12 +63,15 @@ def divide_mondrian(
 ) -> int:
     """The same by Mondrian."""
     arena, weights, starts = _open(items, loads, out.ends.size)
-    waiting, top, groups = 1, items.size, 0
+    waiting, top, groups, most = 1, items.size, 0, max(grain, 2 * problem.k - 1)
     while waiting > 0:
         start = starts[waiting - 1]
-        group, held, parts = arena[start:top].copy(), weights[start:top].copy(), starts[:0]
-        if held.sum() > max(grain, 2 * problem.k - 1):
-            parts = _mondrian(problem, relaxed, group, held, arena[start:], weights[start:])
+        group, held = arena[start:top].copy(), weights[start:top].copy()
+        parts = (
+            _mondrian(problem, relaxed, group, held, arena[start:], weights[start:])
+            if held.sum() > most
+            else starts[:0]
+        )
         waiting, top, groups = _next(parts, starts, waiting - 1, group, held, groups, out)
     return groups
 
