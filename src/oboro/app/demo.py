@@ -10,7 +10,7 @@ import typer
 from oboro.app.options import console, stages, warn_if_cold
 
 if TYPE_CHECKING:
-    from oboro.recipe.sample_files import Demonstration
+    from oboro.recipe.preparing.sample_files import Demonstration
     from oboro.table.dataset import Dataset
 
 __all__ = ["demo"]
@@ -33,7 +33,7 @@ def demo(
 
     Example: `oboro demo --rows 20000`
     """
-    from oboro.recipe.sample_files import demonstrate
+    from oboro.recipe.preparing.sample_files import demonstrate
 
     warn_if_cold()
     with stages() as stage:

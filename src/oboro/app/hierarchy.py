@@ -20,7 +20,7 @@ from oboro.app.options import (
 )
 
 if TYPE_CHECKING:
-    from oboro.recipe.column_hierarchy import ColumnHierarchy
+    from oboro.recipe.preparing.column_hierarchy import ColumnHierarchy
     from oboro.table.hierarchy import HierarchySpec
 
 __all__ = ["hierarchy"]
@@ -48,7 +48,7 @@ def hierarchy(
 
     Example: `oboro hierarchy people.csv age --spec '{intervals: [5, 10, 20]}'`
     """
-    from oboro.recipe.column_hierarchy import column_hierarchy
+    from oboro.recipe.preparing.column_hierarchy import column_hierarchy
 
     table = read_table(data, encoding, delimiter, header, sheet).data
     found = column_hierarchy(table, column, None if spec is None else _parsed(spec))

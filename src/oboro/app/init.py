@@ -18,6 +18,6 @@ def init(
 
     Example: `oboro init people.csv > recipe.yaml`
     """
-    from oboro.recipe.starter import starter
+    from oboro.recipe.preparing.starter import starter
 
     print(starter(read_table(data, encoding, delimiter, header, sheet).data, data.name), end="")

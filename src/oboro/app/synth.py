@@ -26,7 +26,7 @@ def synth(
 
     Example: `oboro synth people --rows 100000 --output people.csv`
     """
-    from oboro.recipe.sample_files import write_sample
+    from oboro.recipe.preparing.sample_files import write_sample
 
     with stages() as stage:
         stage(f"making up {rows} rows")

@@ -13,8 +13,8 @@ from oboro.errors import FileError, InputError, UsageError
 from oboro.recipe.comparable import comparable, explained
 from oboro.recipe.concealment_attacks import attacks, owners
 from oboro.recipe.evidence import bound_hierarchies, files_evidence, hierarchy_files, measure
+from oboro.recipe.preparing.starter import guess
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.starter import guess
 from oboro.recipe.stream_promise import verified
 from oboro.report import Report
 from oboro.table.dataset import Dataset

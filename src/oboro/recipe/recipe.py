@@ -118,7 +118,7 @@ class Recipe(BaseModel):
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """The JSON Schema of recipes, for editors."""
-        from oboro.recipe.json_schema import json_schema
+        from oboro.recipe.preparing.json_schema import json_schema
 
         return json_schema()
 
