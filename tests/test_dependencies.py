@@ -15,6 +15,7 @@ import pytest
 
 from oboro import papers
 from oboro.errors import UsageError
+from oboro.papers.plots import pictures
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -85,7 +86,7 @@ def test_the_lock_files_hold_what_is_declared(lock: str, extras: list[str]) -> N
 
 
 def test_benchmarks_without_altair_say_so_before_any_work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(papers.pictures, "find_spec", lambda name: None)
+    monkeypatch.setattr(pictures, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"altair.*oboro\[bench\]"):
         papers.run("histogram", quick=True, output=tmp_path / "out")
     assert not (tmp_path / "out").exists()
