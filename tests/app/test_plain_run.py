@@ -51,4 +51,4 @@ def test_it_builds_no_report_and_each_verdict_names_its_columns(tmp_path: Path) 
 
 
 def test_a_report_that_is_asked_for_is_built(tmp_path: Path) -> None:
-    assert "oboro.report.build" in run(tmp_path, "--report", "report.html").stdout.split()
+    assert "oboro.report.make_report" in run(tmp_path, "--report", "report.html").stdout.split()

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.report.building import build
 
 from oboro.measure.statistics.correlations import correlation_difference
 from oboro.measure.statistics.divergence import divergences
 from oboro.measure.utility import utility
-from oboro.report.build import build
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import HierarchySpec
 from oboro.table.labels.recoded_column import RecodedColumn

@@ -33,7 +33,7 @@ SUBTITLE = {"HS": "low", "BSc": "low", "MSc": "high"}
 @pytest.fixture(autouse=True)
 def no_models(monkeypatch: pytest.MonkeyPatch) -> None:
     """Training models takes most of the time and is tested elsewhere."""
-    monkeypatch.setattr("oboro.report.usefulness.fidelity", lambda *tables, **options: [])
+    monkeypatch.setattr("oboro.report.utility_measures.fidelity", lambda *tables, **options: [])
 
 
 def write(path: Path, head: list[str], rows: list[tuple[Any, ...]], **style: Any) -> Path:
@@ -97,7 +97,7 @@ def test_every_notation_gives_the_same_figures(name: str, label: Callable[[int],
         classes = {(age // 10, edu) for age, _, edu, _ in PEOPLE}
         # One of each class, by chance; four standard deviations of 200 guesses.
         assert linked["attack"]["share"] == pytest.approx(len(classes) / ROWS, abs=0.04)
-        assert "not understood" not in linked["note"]
+        assert "attack.note.strange" not in [note["id"] for note in linked["notes"]]
     assert attacked == any(one["name"] == "record_linkage" for one in found["attacks"])
 
 
@@ -118,7 +118,7 @@ def test_labels_that_overlap_show_no_hierarchy_and_are_understood_all_the_same(t
     labels = [f"{age - i % 3}-{age + 5}" for i, (age, *_) in enumerate(PEOPLE)]
     after = write(tmp_path / "r.csv", HEAD, [(label, *rest) for label, (_, *rest) in zip(labels, PEOPLE, strict=True)])
     found = evaluate(before, after, "--quasi", "age")
-    assert not any("labels" in one for one in found["warnings"])
+    assert not any(one["id"].startswith("report.warning.labels") for one in found["warnings"])
     originals, released = Dataset.of({"age": [a for a, *_ in PEOPLE]}), Dataset.of({"age": labels})
     assert implied_hierarchy("age", originals["age"], released["age"], slice(None)) is None
 
@@ -128,7 +128,9 @@ def test_labels_that_nothing_explains_are_a_warning(tmp_path: Path) -> None:
     rows = [(f"group {age % 3}", zip_, SUBTITLE[edu], total) for age, zip_, edu, total in PEOPLE]
     after = write(tmp_path / "r.csv", HEAD, rows)
     warnings = evaluate(before, after, "--quasi", "age,edu", "--unpaired")["warnings"]
-    assert any(one.startswith("Nothing says what labels stand for") and "age, edu" in one for one in warnings)
+    unclear = next(one for one in warnings if one["id"] == "report.warning.labels_unclear")
+    assert unclear["values"] == {"columns": ["age", "edu"]}
+    assert unclear["text"].startswith("It is not known which values these released labels stand for")
 
 
 def test_codes_follow_from_values_though_nothing_explains_them() -> None:
@@ -149,7 +151,7 @@ def test_na_counts_as_suppressed(nothing: str, tmp_path: Path) -> None:
     found = evaluate(before, after, "--quasi", "age,edu")
     assert figure(found, "suppressed_cells", "age") == pytest.approx(0.25)
     assert figure(found, "ncp", "age") == pytest.approx(0.25)
-    assert any("count as suppressed: age" in one for one in found["warnings"]) == (nothing != "*")
+    assert any("count as suppressed: age" in one["text"] for one in found["warnings"]) == (nothing != "*")
 
 
 def test_a_word_that_the_original_has_is_a_value() -> None:
@@ -172,7 +174,7 @@ def test_decimal_commas_are_numbers(tmp_path: Path) -> None:
     before = write(tmp_path / "o.csv", HEAD, PEOPLE)
     rows = [(age, zip_, edu, f"{total + 1:.2f}".replace(".", ",")) for age, zip_, edu, total in PEOPLE]
     found = evaluate(before, write(tmp_path / "r.csv", HEAD, rows, delimiter=";"), "--quasi", "age")
-    assert any("decimal comma were read as numbers: sum" in one for one in found["warnings"])
+    assert any("decimal comma were read as numbers: sum" in one["text"] for one in found["warnings"])
     assert next(one["kind"] for one in found["columns"] if one["name"] == "sum") == "number"
     assert figure(found, "wasserstein", "sum") == pytest.approx(1 / (ROWS * 1.25 - 1.25 + 1))  # everything moved by 1
 
@@ -185,8 +187,8 @@ def test_names_that_differ_in_capitals_and_marks_are_the_same() -> None:
     after = Dataset.of({"marital.status": ["a"], "AGE": [1], "Zip": ["x"]})
     _, released, notes = comparable(before, after, {})
     assert list(released) == ["marital status", "Age", "Zip"]  # of zip and ZIP nobody knows which
-    assert notes == [
-        "Columns are taken to be the same though their names differ: marital.status = marital status; AGE = Age."
+    assert [str(one) for one in notes] == [
+        "These columns are taken to be the same although their names differ: marital.status = marital status; AGE = Age."
     ]
     assert list(comparable(before, after, {"Zip": "ZIP"})[1]) == ["marital status", "Age", "ZIP"]
 
@@ -211,7 +213,7 @@ def test_a_column_of_another_name_is_taken_as_dropped_and_said(tmp_path: Path) -
     before = write(tmp_path / "o.csv", HEAD, PEOPLE)
     after = write(tmp_path / "r.csv", ["Age", "ZIP", "Schooling", "Sum"], PEOPLE)
     found = evaluate(before, after, "--quasi", "age,edu")
-    assert any("Taken as not released: edu. The release has Schooling" in one for one in found["warnings"])
+    assert any("Taken as not released: edu. The release has Schooling" in one["text"] for one in found["warnings"])
     assert found["quasi"] == ["age"]
     assert evaluate(before, after, "--quasi", "age,edu", "--rename", "Schooling=edu")["quasi"] == ["age", "edu"]
 
@@ -225,7 +227,7 @@ def test_other_orders_and_numbers_of_rows_and_columns(tmp_path: Path) -> None:
     more = evaluate(before, write(tmp_path / "more.csv", HEAD, PEOPLE + PEOPLE[:50]), "--quasi", "age")
     assert more["table"]["rows_after"] == 450
     for found in (fewer, more):
-        assert any("not known which released record" in one for one in found["warnings"])
+        assert any("not known which released record" in one["text"] for one in found["warnings"])
         assert "record_linkage" not in {one["name"] for one in found["attacks"]}
 
 

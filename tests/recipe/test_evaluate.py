@@ -51,7 +51,7 @@ def test_another_tools_release_needs_no_recipe(files: tuple[Path, Path], tmp_pat
     assert {one["name"] for one in found["attacks"]} >= {"linkability", "inference_disease", "record_linkage"}
     assert len(found["files"]["input"]["sha256"]) == 64
     assert "No promise was verified here" in (tmp_path / "r.html").read_text()
-    assert any("n-th released record" in one for one in found["warnings"])
+    assert any("n-th released record" in one["text"] for one in found["warnings"])
     Draft202012Validator(Report.json_schema()).validate(found)
 
 
@@ -59,7 +59,7 @@ def test_guessed_roles_are_said(files: tuple[Path, Path]) -> None:
     found = json.loads(run(*files, "--json", "--attempts", 0).stdout)
     assert found["quasi"] == ["age", "sex"]
     assert found["sensitive"] == ["disease"]
-    assert "guessed" in found["warnings"][0]
+    assert "guessed" in found["warnings"][0]["text"]
     assert found["attacks"] == []
 
 
@@ -68,7 +68,7 @@ def test_rows_in_another_order_are_noticed(files: tuple[Path, Path]) -> None:
     mixed = random.Random(1).sample(lines[1:], len(lines) - 1)
     files[1].write_text("\n".join([lines[0], *mixed]) + "\n")
     found = json.loads(run(*files, "--quasi", "age,sex", "--json", "--attempts", 50).stdout)
-    assert any("not known which" in one for one in found["warnings"])
+    assert any("not known which" in one["text"] for one in found["warnings"])
     assert "record_linkage" not in {one["name"] for one in found["attacks"]}
 
 

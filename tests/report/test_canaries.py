@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -101,8 +100,8 @@ def everything(report: Report) -> str:
 def test_no_canary_sings(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANARY_KEY", KEY)
     if step not in ("noise", "k_anonymize"):  # models and attacks take most of the time
-        monkeypatch.setattr("oboro.report.usefulness.fidelity", lambda *tables, **options: [])
-        monkeypatch.setattr(sys.modules["oboro.report.build"], "attack", lambda *tables, **options: [])
+        monkeypatch.setattr("oboro.report.utility_measures.fidelity", lambda *tables, **options: [])
+        monkeypatch.setattr("oboro.report.measured_release.attack", lambda *tables, **options: [])
     table = people()
     source, output = tmp_path / "canaryinput.csv", tmp_path / "canaryoutput.csv"
     rows = zip(*table.values(), strict=True)
@@ -137,7 +136,7 @@ def test_no_canary_sings(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     labels = [bar.label for one in owner.to_public().columns if one.distribution for bar in one.distribution.bars]
     assert not [label for label in labels if re.search(r"\b116\b", label) and label not in released]
     assert owner.files["output"]["sha256"] in public
-    rates = [rate.share for one in owner.to_public().attacks for rate in (one.attack, one.control) if rate.share]
+    rates = [rate.share for one in owner.to_public().attacks for rate in (one.found, one.control) if rate.share]
     assert rates == [round(rate, 2) for rate in rates]
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.report.building import build
 
 import oboro
 from oboro.measure.identifier_forms import RESTRICTED_ZIPS
-from oboro.report import Report, build
+from oboro.report import Report
 from oboro.report.checklists.appi import publication
 from oboro.report.checklists.checklists import SAFE_HARBOR
 from oboro.report.checklists.material import ISO_NAMES

@@ -13,12 +13,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.report.building import build
 
 from oboro.errors import FileError
-from oboro.report import Report, build
+from oboro.report import Report
 from oboro.report.distributions import MISSING, OTHER, SPECIAL, SUPPRESSED, Bar, compare
 from oboro.report.page.charts import clip
-from oboro.report.sections.sections import MOST_PICTURES, sections
+from oboro.report.sections.contents import sections
+from oboro.report.sections.released_columns import MOST_PICTURES
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.verifier.table_check import verify
@@ -173,9 +175,9 @@ def test_the_page_tells_all_of_it(html: str) -> None:
         "0.2512",
         "0.4321",
         "There are 6 combinations of levels.",
-        "Tried: 3.",
+        "Evaluated: 3.",
         "Followed from those: 3.",
-        "Minimal, so that in those no column could be finer: 2.",
+        "Minimal solutions, in which no column can be released at a lower level: 2.",
         "A missing value is a value like any other",
         "7; whoever has it can repeat the random choices",
         "seed: 7",

@@ -92,13 +92,13 @@ def evaluate(
     pages = Pages(report, public_report, lang)
     named = [] if recipe is None else Recipe.load(recipe).files
     check_files(pages.files, original, released, recipe, control, truth, stream_metrics, *named)
-    files = {"input": original, "output": released, "control group": control, "truth": truth, "recipe": recipe}
+    files = {"input": original, "output": released, "control_group": control, "truth": truth, "recipe": recipe}
     given = {role: path for role, path in files.items() if path is not None}
     tables = {
         role: read_table(given[role], encoding, delimiter, header, sheet).data for role in given if role != "recipe"
     }
     roles = {Role.QUASI: names(quasi), Role.SENSITIVE: names(sensitive), Role.IDENTIFIER: names(identifier)}
-    group, known = tables.get("control group"), tables.get("truth")
+    group, known = tables.get("control_group"), tables.get("truth")
     renames = renaming(rename)
     question = Question(recipe, roles, fraction, group, stream_metrics, unpaired, attempts, known, target, renames)
     with stages() as stage:

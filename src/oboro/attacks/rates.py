@@ -7,13 +7,14 @@ risk that comes from being in the release.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 from oboro.text import Message
 
-__all__ = ["Attack", "Rate"]
+__all__ = ["AddedRisk", "Attack", "Judgement", "Rate"]
 
 Z = 1.959963984540054  # 95 %
 FEW = 20  # attempts that say nothing about a rate
@@ -29,10 +30,13 @@ class Rate:
 
     right: int
     tried: int
+    told: tuple[float, float, float] | None = None  # the share and its interval, where they are told rounded
 
     @property
     def share(self) -> float | None:
         """The part that was right; None where nothing was tried."""
+        if self.told is not None:
+            return self.told[0]
         return self.right / self.tried if self.tried else None
 
     @property
@@ -49,12 +53,49 @@ class Rate:
     @property
     def interval(self) -> tuple[float, float]:
         """Wilson's 95 % interval."""
+        if self.told is not None:
+            return self.told[1:]
         return max(0.0, self.middle - self.error), min(1.0, self.middle + self.error)
+
+    @property
+    def low(self) -> float:
+        """The lower end of the interval."""
+        return self.interval[0]
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval."""
+        return self.interval[1]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
-        low, high = self.interval
-        return {"right": self.right, "tried": self.tried, "share": self.share, "low": low, "high": high}
+        return {name: getattr(self, name) for name in ("right", "tried", "share", "low", "high")}
+
+    @staticmethod
+    def read(data: Mapping[str, Any]) -> Rate:
+        """A rate from its plain data.
+
+        >>> Rate.read(Rate(10, 100).as_dict()) == Rate(10, 100)
+        True
+        """
+        exact = Rate(data["right"], data["tried"])
+        told = data["share"], data["low"], data["high"]
+        return exact if (exact.share, *exact.interval) == told else Rate(exact.right, exact.tried, told)
+
+
+class AddedRisk(NamedTuple):
+    """What a release adds to the control, with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Judgement(NamedTuple):
+    """What comes of an attack and its control."""
+
+    risk: AddedRisk | None
+    better: bool
 
 
 @dataclass(frozen=True)
@@ -63,18 +104,34 @@ class Attack:
 
     kind: str  # which attack: "linkability"
     question: str  # of WP216: singling out, linkability, inference
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # what the attacker knows, or what descriptions use
     found: Rate
     control: Rate
-    control_is: Message
+    control_is: Message | None  # None: not told
     secret: str | None = None  # the column that is inferred
     notes: tuple[Message, ...] = ()
     means: Message | None = None  # a meaning with values of its own
+    allowed: bool = False  # better than the control, but within the 1/k that the promised k-anonymity allows
+    told: Judgement | None = None  # where rates are told rounded: what the exact ones said
 
     @property
     def name(self) -> str:
         """The kind, with the column that is inferred."""
         return f"{self.kind}_{self.secret}" if self.secret else self.kind
+
+    @property
+    def title(self) -> Message:
+        """The name for people."""
+        return self._words("title_of" if self.secret else "title")
+
+    @property
+    def short(self) -> Message:
+        """The name in a picture."""
+        return self._words("short_of" if self.secret else "short")
+
+    def _words(self, what: str) -> Message:
+        named = {"column": self.secret} if self.secret else {}
+        return Message(f"attack.{self.kind}.{what}", **named)
 
     @property
     def meaning(self) -> Message:
@@ -87,38 +144,58 @@ class Attack:
         return "; ".join(map(str, self.notes))
 
     @property
-    def risk(self) -> tuple[float, float, float] | None:
+    def risk(self) -> AddedRisk | None:
         """What the release adds to the control, with its 95 % interval; None where hardly anything could be tried."""
+        if self.told is not None:
+            return self.told.risk
         if min(self.found.tried, self.control.tried) < FEW:
             return None
         a, c = self.found.middle, self.control.middle
         error = sqrt((self.found.error / (1 - c)) ** 2 + (self.control.error * (a - 1) / (1 - c) ** 2) ** 2)
         value = (a - c) / (1 - c)
-        clip = [min(1.0, max(0.0, end)) for end in (value, value - error, value + error)]
-        return clip[0], clip[1], clip[2]
+        return AddedRisk(*(min(1.0, max(0.0, end)) for end in (value, value - error, value + error)))
 
     @property
     def better(self) -> bool:
         """Whether the attack does better than the control, beyond the error of both."""
-        return self.found.interval[0] > self.control.interval[1]
+        return self.told.better if self.told is not None else self.found.low > self.control.high
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON."""
-        risk = self.risk
+        """Plain data, ready for JSON; texts are English, and ids, values and `notes` are for programs."""
         return {
             "name": self.name,
             "kind": self.kind,
             "question": self.question,
             "meaning": str(self.meaning),
-            "means": None if self.means is None else self.means.as_dict(),
+            "means": self.means and self.means.as_dict(),
             "columns": list(self.columns),
             "secret": self.secret,
             "attack": self.found.as_dict(),
             "control": self.control.as_dict(),
-            "control_is": str(self.control_is),
-            "compared_with": self.control_is.as_dict(),
-            "risk": None if risk is None else dict(zip(("value", "low", "high"), risk, strict=True)),
+            "control_is": str(self.control_is or ""),
+            "compared_with": self.control_is and self.control_is.as_dict(),
+            "risk": self.risk and self.risk._asdict(),
             "better_than_control": self.better,
+            "allowed": self.allowed,
             "note": self.note,
             "notes": [note.as_dict() for note in self.notes],
         }
+
+    @staticmethod
+    def read(data: Mapping[str, Any]) -> Attack:
+        """An attack from its plain data."""
+        exact = Attack(
+            kind=data["kind"],
+            question=data["question"],
+            columns=tuple(data["columns"]),
+            found=Rate.read(data["attack"]),
+            control=Rate.read(data["control"]),
+            control_is=data["compared_with"] and Message.read(data["compared_with"]),
+            secret=data["secret"],
+            notes=tuple(map(Message.read, data["notes"])),
+            means=data["means"] and Message.read(data["means"]),
+            allowed=data["allowed"],
+        )
+        told = Judgement(data["risk"] and AddedRisk(**data["risk"]), data["better_than_control"])
+        rounded = exact.found.told is not None or (exact.risk, exact.better) != told
+        return replace(exact, told=told) if rounded else exact

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Literal
 
 import numpy as np
@@ -60,13 +62,13 @@ class Measure:
         return f"{self.title}: {value} [{self.low:g} … {high}{better}]: {self.meaning}{note}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, ready for JSON; texts are English, and ids, values and `notes` are for programs."""
+        """Plain data, ready for JSON; `meaning_id` and `notes` are for programs, the texts are English."""
         return {
             "name": self.name,
             "value": self.value,
             "meaning": str(self.meaning),
             "meaning_id": self.meaning.id,
-            "means": None if self.means is None else self.means.as_dict(),
+            "means": self.means and self.means.as_dict(),
             "better": self.better,
             "low": self.low,
             "high": self.high,
@@ -76,6 +78,21 @@ class Measure:
             "error": self.error,
             "title": str(self.title),
         }
+
+    @staticmethod
+    def read(data: Mapping[str, Any]) -> Measure:
+        """A measure from its plain data.
+
+        >>> one = Measure("ncp", 0.1, "lower", notes=(Message("measure.note.not_classes"),))
+        >>> Measure.read(one.as_dict()) == one
+        True
+        """
+        return Measure(
+            **{name: data[name] for name in ("name", "value", "better", "high", "column", "error")},
+            low=-inf if data["low"] is None else data["low"],
+            notes=tuple(map(Message.read, data["notes"])),
+            means=data["means"] and Message.read(data["means"]),
+        )
 
 
 def mean_error(values: np.ndarray) -> float | None:

@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from pydantic import computed_field
 from scipy.special import gammaln
 
 from oboro.errors import UsageError
@@ -42,10 +43,15 @@ class Uniqueness:
     decided_by: str
     intrusion: float | None  # probability that a unique match is right
 
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def share(self) -> float | None:
+        """The part of the population that is unique, by the number taken."""
+        return None if self.decision is None or not self.population else self.decision / self.population
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
-        share = None if self.decision is None or not self.population else self.decision / self.population
-        return {**asdict(self), "share": share}
+        return {**asdict(self), "share": self.share}
 
 
 def uniqueness(sizes: np.ndarray, fraction: float) -> Uniqueness:

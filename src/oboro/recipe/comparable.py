@@ -23,22 +23,17 @@ from oboro.table.labels.starred_values import without_star
 from oboro.table.row_origins import Rows
 from oboro.table.schema import Schema
 from oboro.table.values import STAR, kind_of
+from oboro.text import Message
 
 __all__ = ["comparable", "explained", "renaming"]
 
 NOTHING = ("NA", "<NA>", "N/A", "NaN", "nan", "NULL", "null", "None", "?", ".")
 COMMA = r"^([-+]?[0-9]+),([0-9]+)$"
-RENAMED = "Columns are taken to be the same though their names differ: {pairs}."
-COMMAS = "Numbers with a decimal comma were read as numbers: {columns}."
-BLANKS = "Released values that are missing (empty, NA) where the original has none count as suppressed: {columns}."
-LACKING = (
-    "Taken as not released: {columns}. The release has {added}, which the original lacks; --rename says which is which."
-)
-UNCLEAR = "Nothing says what labels stand for, so that attacks look weaker than they are: {columns}. A recipe's hierarchies do."
-IMPLIED = "What released labels stand for was read from the labels and the records behind them: {columns}."
 
 
-def comparable(original: Dataset, released: Dataset, names: Mapping[str, str]) -> tuple[Dataset, Dataset, list[str]]:
+def comparable(
+    original: Dataset, released: Dataset, names: Mapping[str, str]
+) -> tuple[Dataset, Dataset, list[Message]]:
     """Both tables, and what was assumed. `names` says which original column a released one is, where names differ."""
     released, pairs = _renamed(original, released, names)
     before, after = dict(original.columns), dict(released.columns)
@@ -53,8 +48,8 @@ def comparable(original: Dataset, released: Dataset, names: Mapping[str, str]) -
             new = new.where(new.codes == new.missing, STAR)
             blanks.append(name)
         before[name], after[name] = old, new
-    said = ((RENAMED, pairs), (COMMAS, commas), (BLANKS, blanks))
-    notes = [text.format(pairs="; ".join(found), columns=", ".join(found)) for text, found in said if found]
+    said = {"same_columns": pairs, "decimal_commas": commas, "blanks_suppressed": blanks}
+    notes = [Message(f"report.warning.{name}", columns=found) for name, found in said.items() if found]
     return replace(original, columns=before), replace(released, columns=after), notes
 
 
@@ -66,7 +61,7 @@ def renaming(text: str | None) -> dict[str, str]:
     return {new.strip(): old.strip() for new, old in pairs}
 
 
-def explained(original: Dataset, released: Dataset, schema: Schema, rows: Rows | None) -> tuple[Schema, list[str]]:
+def explained(original: Dataset, released: Dataset, schema: Schema, rows: Rows | None) -> tuple[Schema, list[Message]]:
     """The schema with the hierarchies that recoded columns show, where the recipe has none; and what was assumed, or is unclear.
 
     `rows`: for each released row the original one, if known.
@@ -87,8 +82,9 @@ def explained(original: Dataset, released: Dataset, schema: Schema, rows: Rows |
         for name in schema.quasi
         if name in released and compare_columns(original[name], released[name], trees.get(name), rows).nobody.any()
     ]
-    said = ((LACKING, lacking if added else []), (IMPLIED, list(found)), (UNCLEAR, unclear))
-    notes = [text.format(columns=", ".join(names), added=", ".join(added)) for text, names in said if names]
+    said = {"labels_read": list(found), "labels_unclear": unclear}
+    notes = [Message("report.warning.not_released", columns=lacking, added=added)] if lacking and added else []
+    notes += [Message(f"report.warning.{name}", columns=names) for name, names in said.items() if names]
     return schema, notes
 
 

@@ -16,15 +16,14 @@ from oboro.recipe.evidence import bound_hierarchies, files_evidence, hierarchy_f
 from oboro.recipe.preparing.starter import guess
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.stream_promise import verified
-from oboro.report import Report
+from oboro.report import Provenance, Report, Scope
 from oboro.table.dataset import Dataset
 from oboro.table.row_origins import same_rows
 from oboro.table.schema import Attribute, Role, Schema
+from oboro.text import Message
 from oboro.verifier.verdict import Verification
 
 __all__ = ["Question", "evaluate", "stream_metrics"]
-
-GUESSED = "The roles of the columns were guessed from their names and values: {roles}."
 
 
 @dataclass(frozen=True)
@@ -60,22 +59,19 @@ def evaluate(original: Dataset, released: Dataset, question: Question, paths: Ma
     in_order = bool(moments) and original.rows == released.rows  # a stream releases in the order of its input
     paired = released.origin is not None or (not moved and (in_order or _correspond(original, released, schema)))
     schema, read = explained(original, released, schema, same_rows(original, released) if paired else None)
-    return measure(
-        original,
-        released,
-        schema,
-        recipe_text=recipe.to_yaml() if recipe else "",
-        paired=paired,
-        fraction=question.fraction,
-        control=question.control,
-        attempts=question.attempts,
-        target=question.target,
-        stream=moments,
+    read_from = [*paths.items(), *hierarchy_files(schema).items()]
+    provenance = Provenance(
         verification=_stream_verified(recipe, question, original, released, moments),
+        recipe_text=recipe.to_yaml() if recipe else "",
+        files=files_evidence(dict(read_from)),
+        stream=moments,
         warnings=[*guessed, *taken, *read],
         linkage=found,
-        files=files_evidence({**paths, **hierarchy_files(schema)}),
     )
+    scope = Scope(
+        fraction=question.fraction, control=question.control, attempts=question.attempts, target=question.target
+    )
+    return measure(original, released, schema, provenance, scope, paired=paired)
 
 
 def _stream_verified(
@@ -95,7 +91,7 @@ def _correspond(original: Dataset, released: Dataset, schema: Schema) -> bool:
     return correspond(original, released, names, bound_hierarchies(original, schema))
 
 
-def _schema(original: Dataset, recipe: Recipe | None, question: Question) -> tuple[Schema, list[str]]:
+def _schema(original: Dataset, recipe: Recipe | None, question: Question) -> tuple[Schema, list[Message]]:
     if recipe is not None:
         return Schema(recipe.attributes, question.recipe.parent if question.recipe else Path(".")), []
     named = {name: role for role, names in question.roles.items() for name in names}
@@ -104,8 +100,13 @@ def _schema(original: Dataset, recipe: Recipe | None, question: Question) -> tup
     if any(question.roles.values()):
         return Schema({name: Attribute(role=named.get(name, Role.OTHER)) for name in original}), []
     guessed = {name: guess(name, original[name]).role for name in original}
-    said = "; ".join(f"{name} {role.value}" for name, role in guessed.items() if role is not Role.OTHER) or "–"
-    return Schema({name: Attribute(role=role) for name, role in guessed.items()}), [GUESSED.format(roles=said)]
+    roles = [
+        Message("report.warning.role_of", column=name, role=role.value)
+        for name, role in guessed.items()
+        if role is not Role.OTHER
+    ]
+    warning = Message("report.warning.roles_guessed", roles=roles or "–")
+    return Schema({name: Attribute(role=role) for name, role in guessed.items()}), [warning]
 
 
 def stream_metrics(path: Path) -> list[dict[str, Any]]:

@@ -12,27 +12,37 @@ from oboro.errors import InputError
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.schema import Role, Schema
+from oboro.text import Message, Words
 
 if TYPE_CHECKING:
-    from oboro.report import Report
+    from oboro.report import Provenance, Report, Scope
 
 __all__ = ["bound_hierarchies", "file_evidence", "files_evidence", "hierarchy_files", "measure"]
 
 
-def measure(original: Dataset, released: Dataset, schema: Schema, **evidence: Any) -> Report:
+def measure(
+    original: Dataset,
+    released: Dataset,
+    schema: Schema,
+    provenance: Provenance,
+    scope: Scope | None = None,
+    *,
+    paired: bool = True,
+) -> Report:
     """Risk and utility of a release, with the roles and hierarchies of `schema`."""
     # Imported here, because it takes half a second to load, and most jobs write no report.
-    from oboro.report import build
+    from oboro.report import Tables, make_report
 
-    return build(
+    tables = Tables(
         original,
         released,
         quasi=[name for name in schema.quasi if name in released],
         sensitive=[name for name in schema.sensitive if name in released],
         identifiers=schema.named(Role.IDENTIFIER),
         hierarchies=bound_hierarchies(original, schema),
-        **evidence,
+        paired=paired,
     )
+    return make_report(tables, provenance, scope)
 
 
 def bound_hierarchies(original: Dataset, schema: Schema) -> dict[str, Hierarchy]:
@@ -53,15 +63,21 @@ def file_evidence(path: Path) -> dict[str, Any]:
     return {"path": path.name, "bytes": path.stat().st_size, "sha256": digest}
 
 
-def files_evidence(paths: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
-    """The same of several files, read at once; what is no file (standard input) leaves none."""
-    known = {role: path for role, path in paths.items() if path.is_file()}
+def files_evidence(paths: Mapping[Words, Path]) -> dict[str, dict[str, Any]]:
+    """The same of several files by their roles, read at once; what is no file (standard input) leaves none."""
+    there = {_role(role): path for role, path in paths.items() if path.is_file()}
     with ThreadPoolExecutor() as pool:
-        return dict(zip(known, pool.map(file_evidence, known.values()), strict=True))
+        found = pool.map(file_evidence, there.values())
+        return {str(role): {"role": role, **facts} for role, facts in zip(there, found, strict=True)}
 
 
-def hierarchy_files(schema: Schema) -> dict[str, Path]:
+def _role(role: Words) -> Message:
+    return role if isinstance(role, Message) else Message(f"report.file.{role}")
+
+
+def hierarchy_files(schema: Schema) -> dict[Words, Path]:
     """The files that hold hierarchies, for evidence."""
     specs = {name: one.hierarchy for name, one in schema.attributes.items() if one.hierarchy is not None}
     named = {name: one.csv or one.tree for name, one in specs.items()}
-    return {f"hierarchy of {name}": schema.folder / one for name, one in named.items() if isinstance(one, str)}
+    files = {name: schema.folder / one for name, one in named.items() if isinstance(one, str)}
+    return {Message("report.file.hierarchy", column=name): path for name, path in files.items()}

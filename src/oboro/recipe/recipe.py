@@ -233,4 +233,6 @@ class Recipe(BaseModel):
         schema = Schema(self.attributes, self._folder)
         schema.require(before, (name for name in self.attributes if name in after), "the original table")
         paired = before.rows == after.rows and not any(step.moves_records for step in self.steps)
-        return measure(before, after, schema, recipe_text=self.to_yaml(), paired=paired)
+        from oboro.report import Provenance
+
+        return measure(before, after, schema, Provenance(recipe_text=self.to_yaml()), paired=paired)

@@ -91,14 +91,11 @@ class Release:
     @cached_property
     def report(self) -> Report:
         """Attacks, risk, utility and evidence; made when first asked for."""
-        return measure(
-            self.original,
-            self.frame.data,
-            self.given,
-            recipe_text=self.recipe_text,
-            verification=self.verification,
-            steps=[step.as_dict() for step in self.steps],
-        )
+        from oboro.report import Provenance
+
+        steps = [step.as_dict() for step in self.steps]
+        provenance = Provenance(verification=self.verification, steps=steps, recipe_text=self.recipe_text)
+        return measure(self.original, self.frame.data, self.given, provenance)
 
     def with_files(self, output: str | Path) -> Report:
         """The report with evidence of the files: their names, sizes and SHA-256, so that a signature speaks of exactly these."""
@@ -110,13 +107,13 @@ class Release:
         return files_evidence(self._read_from)
 
     @property
-    def _read_from(self) -> dict[str, Path]:
-        table = {"input": Path(self.source.path)} if self.source else {}
+    def _read_from(self) -> dict[Words, Path]:
+        table: dict[Words, Path] = {"input": Path(self.source.path)} if self.source else {}
         steps = (yaml.safe_load(self.recipe_text) or {}).get("steps", [])
         given = [settings.get("population") for step in steps for settings in step.values() if settings]
         named = dict.fromkeys(path for path in given if isinstance(path, str))
-        people = {f"population {path}": self.given.folder / path for path in named}
-        return {**table, **hierarchy_files(self.given), **people}
+        table |= hierarchy_files(self.given)
+        return table | {Message("report.file.population", path=path): self.given.folder / path for path in named}
 
     def explain(self, lang: str = "en") -> str:
         """What was done, step by step, what it changed, and what was verified."""

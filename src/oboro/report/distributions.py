@@ -22,6 +22,7 @@ from oboro.table.hierarchy import Hierarchy
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.labels.recoded_column import positions
 from oboro.table.values import STAR, Kind, kind_of, numbers_of
+from oboro.text import Message
 
 __all__ = ["MISSING", "OTHER", "SPECIAL", "SUPPRESSED", "Bar", "Distribution", "compare"]
 
@@ -50,7 +51,7 @@ class Distribution(BaseModel):
 
     shape: Literal["categories", "sequence"]
     bars: list[Bar]
-    note: str = ""
+    note: Message | None = None
 
     @property
     def compared(self) -> bool:
@@ -144,7 +145,7 @@ def _labelled(
     bars = [*_bars(shown, smallest), *_rest(shown, rows_before, after.rows, smallest)]
     bars += _specials(before, after, smallest, compared=earlier is not None)
     merged = any(bar.label == OTHER for bar in bars)
-    note = f"Rare labels, and all held by fewer than {smallest} rows, are counted together." if merged else ""
+    note = Message("section.columns.rare_together", smallest=smallest) if merged else None
     return Distribution(shape="sequence" if in_order else "categories", bars=bars, note=note)
 
 
@@ -256,7 +257,7 @@ def _binned(before: _Parts, after: _Parts, smallest: int) -> Distribution:
         for label, a, b in zip(labels, counts[0].tolist(), counts[1].tolist(), strict=True)
     ]
     hidden = any(bar.before is None or bar.after is None for bar in bars)
-    note = f"Bins with fewer than {smallest} rows are not drawn." if hidden else ""
+    note = Message("section.columns.small_bins", smallest=smallest) if hidden else None
     return Distribution(shape="sequence", bars=[*bars, *_specials(before, after, smallest, True)], note=note)
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
-from math import inf, isfinite
-from typing import Annotated, Any, Literal
+from dataclasses import replace
+from math import isfinite
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, computed_field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
 
+from oboro.attacks.rates import Attack
 from oboro.measure.metrics import Measure
 from oboro.report.distributions import Distribution
 from oboro.text import Message
+from oboro.verifier.verdict import Verification
 
 __all__ = [
     "AttackFacts",
@@ -20,15 +22,14 @@ __all__ = [
     "Checklist",
     "ColumnFacts",
     "Facts",
+    "Loose",
     "MeasureFacts",
     "PairFacts",
-    "RateFacts",
-    "RiskInterval",
-    "Said",
     "TableFacts",
-    "UniquenessFacts",
+    "VerificationFacts",
     "measured",
     "plain",
+    "trait",
 ]
 
 
@@ -42,7 +43,24 @@ def plain(value: Any) -> Any:
         value = value.item()
     if isinstance(value, float):
         return value if isfinite(value) else None
-    return value if isinstance(value, str | int | bool | None.__class__) else str(value)
+    return value if isinstance(value, Message | str | int | bool | None.__class__) else str(value)
+
+
+def _written(value: Any) -> Any:
+    """Plain data with messages in it, for JSON."""
+    if isinstance(value, Message):
+        return value.as_dict()
+    if isinstance(value, Mapping):
+        return {name: _written(inner) for name, inner in value.items()}
+    return [_written(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _read(value: Any) -> Any:
+    """What `_written` wrote, or what was never written."""
+    if isinstance(value, Mapping):
+        message = value.keys() == {"id", "values", "text"}
+        return Message.read(value) if message else {name: _read(inner) for name, inner in value.items()}
+    return [_read(inner) for inner in value] if isinstance(value, list) else value
 
 
 def measured(measure: Measure) -> Measure:
@@ -51,24 +69,28 @@ def measured(measure: Measure) -> Measure:
     return replace(measure, value=value, error=error)
 
 
-def _to_json(measure: Measure) -> dict[str, Any]:
-    out: dict[str, Any] = plain(measure.as_dict())
-    return out
+def trait(step: Mapping[str, Any], name: str) -> Any:
+    """What the technique of a step says of itself (`oboro.table.traits`); None where it is not known."""
+    return (step.get("traits") or {}).get(name)
 
 
-def _from_json(value: Any) -> Any:
-    if not isinstance(value, Mapping):
-        return value
-    known = {one.name: value[one.name] for one in fields(Measure) if one.name in value}
-    return {**known, "low": -inf if value.get("low", 0.0) is None else value.get("low", 0.0)}
+T = TypeVar("T", Attack, Measure, Verification)
 
 
-Said = Annotated[Message, PlainSerializer(str, return_type=str, when_used="json")]
-"""A message that is English text in JSON."""
-MeasureFacts = Annotated[
-    Measure, BeforeValidator(_from_json), PlainSerializer(_to_json, return_type=dict[str, Any], when_used="json")
+def _from(kind: type[T]) -> BeforeValidator:
+    """Reads it from its plain data."""
+    return BeforeValidator(lambda value: kind.read(value) if isinstance(value, Mapping) else value)
+
+
+_AS_DICT = PlainSerializer(lambda value: plain(value.as_dict()), return_type=dict[str, Any], when_used="json")
+AttackFacts = Annotated[Attack, _from(Attack), _AS_DICT]
+MeasureFacts = Annotated[Measure, _from(Measure), _AS_DICT]
+VerificationFacts = Annotated[Verification, _from(Verification), _AS_DICT]
+"""What others measured and found, as plain objects in JSON."""
+Loose = Annotated[
+    dict[str, Any], BeforeValidator(_read), PlainSerializer(_written, return_type=dict[str, Any], when_used="json")
 ]
-"""A measure that is a plain object in JSON."""
+"""Facts of any shape, with messages among them."""
 
 
 class Facts(BaseModel):
@@ -116,98 +138,8 @@ class ColumnFacts(Facts):
     """Only of released columns; small cells are merged."""
 
 
-class RateFacts(Facts):
-    """Right guesses out of those tried, with Wilson's 95 % interval."""
-
-    right: int
-    tried: int
-    share: float | None
-    low: float
-    high: float
-
-
-class RiskInterval(Facts):
-    """(attack − control) / (1 − control), with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-class AttackFacts(Facts):
-    """One attack that was run against the release."""
-
-    name: str
-    kind: str
-    """Which attack it is; `name` also says which column was inferred."""
-    question: str
-    """Which of WP216's questions it asks."""
-    means: Message | None = None
-    """What counts as right, where the kind of attack alone does not say it."""
-    columns: list[str]
-    """What the attacker knows, or what descriptions use."""
-    secret: str | None
-    attack: RateFacts
-    control: RateFacts
-    compared_with: Message | None
-    """What the control is; the public is not told."""
-    risk: RiskInterval | None
-    better_than_control: bool
-    """Whether the two intervals do not meet."""
-    allowed: bool = False
-    """Better than a guess by chance, but within the 1/k that the promised k-anonymity allows."""
-    notes: list[Message]
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def meaning(self) -> Said:
-        """What counts as right."""
-        return self.means or self._words("meaning")
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def control_is(self) -> str:
-        """What the control is, in English."""
-        return str(self.compared_with or "")
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def note(self) -> str:
-        """All notes in English, or nothing."""
-        return "; ".join(map(str, self.notes))
-
-    @property
-    def title(self) -> Message:
-        """The name for people."""
-        return Message("attack.inference.title_of", column=self.secret) if self.secret else self._words("title")
-
-    @property
-    def short(self) -> Message:
-        """The name in a picture."""
-        return Message("attack.inference.short_of", column=self.secret) if self.secret else self._words("short")
-
-    def _words(self, what: str) -> Message:
-        return Message(f"attack.{self.kind}.{what}")
-
-
-class UniquenessFacts(Facts):
-    """How many people are unique in the population, estimated from the table."""
-
-    fraction: float
-    """The part of the population that the table holds."""
-    population: int
-    sample_uniques: int
-    zayatz: float | None
-    pitman: float | None
-    decision: float | None
-    decided_by: str
-    intrusion: float | None
-    """The probability that a unique match is right (data intrusion simulation)."""
-    share: float | None
-
-
 class PairFacts(Facts):
-    """Cramér's V of pairs of columns before and after."""
+    """Cramér's V of pairs of columns before and after, to four digits."""
 
     columns: list[str]
     before: list[list[float]]

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from math import ceil, floor
-from typing import Any
 
+from oboro.attacks.rates import AddedRisk, Attack, Judgement, Rate
 from oboro.measure.metrics import Measure
 from oboro.report.distributions import OTHER, SPECIAL
-from oboro.report.facts import AttackFacts, ColumnFacts, RateFacts, RiskInterval, TableFacts
+from oboro.report.facts import ColumnFacts, TableFacts
 from oboro.report.report import Report
 
 __all__ = ["DECISIONS", "public"]
@@ -103,18 +103,19 @@ def _table(table: TableFacts) -> TableFacts:
     return table.model_copy(update={**gone, "added": [], "bytes_after": None})
 
 
-def _attack(one: AttackFacts) -> AttackFacts:
-    gone: dict[str, Any] = {"name": one.kind, "columns": [], "secret": None, "notes": [], "compared_with": None}
-    risk = one.risk and RiskInterval.model_validate(_percents(one.risk.model_dump()))
-    return one.model_copy(update={**gone, "attack": _rate(one.attack), "control": _rate(one.control), "risk": risk})
+def _attack(one: Attack) -> Attack:
+    """Without what it used, and in whole percents."""
+    risk = None if one.risk is None else AddedRisk(**_percents(one.risk._asdict()))
+    gone = replace(one, columns=(), secret=None, notes=(), control_is=None)
+    return replace(gone, found=_rate(one.found), control=_rate(one.control), told=Judgement(risk, one.better))
 
 
-def _rate(rate: RateFacts) -> RateFacts:
+def _rate(rate: Rate) -> Rate:
     """Right in so many of a hundred guesses; one person more or less does not show."""
     if rate.share is None:
         return rate
     short = _percents({"share": rate.share, "low": rate.low, "high": rate.high})
-    return RateFacts(right=round(short["share"] * rate.tried), tried=rate.tried, **short)
+    return Rate(round(short["share"] * rate.tried), rate.tried, (short["share"], short["low"], short["high"]))
 
 
 def _percents(shares: Mapping[str, float]) -> dict[str, float]:
@@ -138,6 +139,6 @@ def _column(column: ColumnFacts) -> ColumnFacts:
         after = [bar for bar in shown.bars if bar.after is not None and (bar.after or bar.label not in SPECIAL)]
         bars = [bar.model_copy(update={"before": None}) for bar in after]
         hidden = any(bar.after is None or bar.label == OTHER for bar in shown.bars if bar.after != 0)
-        shown = shown.model_copy(update={"bars": bars, "note": shown.note if hidden else ""})
+        shown = shown.model_copy(update={"bars": bars, "note": shown.note if hidden else None})
     gone = {"distinct_before": None, "missing_before": None, "bytes_before": None, "bytes_after": None}
     return column.model_copy(update={**gone, "distribution": shown})

@@ -13,21 +13,23 @@ from pydantic import Field
 
 from oboro.attacks.few_attributes import UniqueByFew
 from oboro.errors import UsageError
+from oboro.measure.population_uniqueness import Uniqueness
 from oboro.report.facts import (
     AttackFacts,
     Checklist,
     ColumnFacts,
     Facts,
+    Loose,
     MeasureFacts,
     PairFacts,
     TableFacts,
-    UniquenessFacts,
+    VerificationFacts,
 )
 from oboro.system.atomic_file import atomic
+from oboro.text import LANGUAGES, Message
+from oboro.verifier.verdict import Verdict
 
-__all__ = ["LANGUAGES", "Report"]
-
-LANGUAGES = ("en", "ja")
+__all__ = ["Report"]
 
 
 class Report(Facts):
@@ -42,7 +44,8 @@ class Report(Facts):
     table: TableFacts
     quasi: list[str]
     sensitive: list[str]
-    verification: dict[str, Any] | None
+    verification: VerificationFacts | None
+    """What the verifier found on the released table."""
     risk: dict[str, Any] | None
     """None where there is no quasi-identifier."""
     risk_before: dict[str, Any] | None
@@ -60,26 +63,31 @@ class Report(Facts):
     """Attacks that were run against the release."""
     linkage: list[MeasureFacts]
     """Attacks on a release without groups (k-concealment), each saying what it means."""
-    uniqueness: UniquenessFacts | None
+    uniqueness: Uniqueness | None
     """Who is unique in the population, estimated."""
     special: UniqueByFew | None
     """Records that one or two attributes make unique; None for a table too large to search."""
     utility: list[MeasureFacts]
     pairs: PairFacts | None
     columns: list[ColumnFacts]
-    steps: list[dict[str, Any]]
+    steps: list[Loose]
     recipe: str
     seeded: bool | None
     """Whether random choices can be repeated; None without a recipe."""
-    files: dict[str, dict[str, Any]]
+    files: dict[str, Loose]
     versions: dict[str, str]
     smallest_cell: int = Field(ge=1)
     """Labels held by fewer rows are not shown on their own."""
     checklists: list[Checklist]
     stream: list[dict[str, Any]]
     """The metrics of a stream, one after the other."""
-    warnings: list[str]
+    warnings: list[Message]
     """Everything that a reader should know before signing."""
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """What the verifier says of each promised model; none where nothing was verified."""
+        return () if self.verification is None else self.verification.verdicts
 
     def to_public(self) -> Report:
         """The report without anything that helps to undo the processing; `docs/report.md` says why, item by item."""

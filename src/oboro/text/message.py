@@ -90,6 +90,12 @@ class Message:
         )
 
     @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
+        """The shape of its plain data."""
+        texts = {name: {"type": "string"} for name in ("id", "text")}
+        return {"type": "object", "properties": {**texts, "values": {"type": "object"}}, "required": ["id", "values"]}
+
+    @classmethod
     def read(cls, value: Any) -> Message:
         """A message from its plain data, or from itself."""
         if isinstance(value, Message):

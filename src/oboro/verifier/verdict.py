@@ -198,6 +198,11 @@ class Verification:
             "verdicts": [verdict.as_dict() for verdict in self.verdicts],
         }
 
+    @staticmethod
+    def read(data: Mapping[str, Any]) -> Verification:
+        """A verification from its plain data."""
+        return Verification(data["holds"], tuple(map(Verdict.read, data["verdicts"])), tuple(data["quasi"]))
+
     def __str__(self) -> str:
         head = "holds" if self.holds else "BROKEN"
         over = f" over {', '.join(self.quasi)}" if self.quasi else ""

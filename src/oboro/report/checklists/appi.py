@@ -182,7 +182,7 @@ def _other(known: Material) -> CheckItem:
         "第5号:個人情報データベース等の性質を踏まえたその他の措置",
     )
     models, models_ja = (listed(say(list(known.models), lang)) for lang in ("en", "ja"))
-    run = [one for one in known.attacks if one.attack.tried]
+    run = [one for one in known.attacks if one.found.tried]
     said = (
         f"Verified on the released table: {models}. Attacks that were run: {len(run)}"
         + (", at least one better than its control." if known.beaten else "."),

@@ -199,8 +199,8 @@ UNTRIED: Both = (
 
 
 def _question(known: Material, key: str, title: Both) -> CheckItem:
-    mine = [one for one in known.attacks if one.question == key and one.attack.tried and one.risk is not None]
-    better = any(one.better_than_control and not one.allowed for one in mine)
+    mine = [one for one in known.attacks if one.question == key and one.found.tried and one.risk is not None]
+    better = any(one.better and not one.allowed for one in mine)
     if not mine or (not better and any(note.id == STRANGE for one in mine for note in one.notes)):
         return item(key, title, "stated", UNTRIED)
     risk = max((one.risk for one in mine if one.risk is not None), key=lambda risk: risk.value)

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from oboro.attacks.rates import Attack
 from oboro.measure.identifiers import Finding
-from oboro.report.facts import AttackFacts, CheckItem
+from oboro.report.facts import CheckItem
 from oboro.text import Message, few
 
 __all__ = ["ISO_NAMES", "TO_STATE", "Both", "Material", "State", "item", "listed"]
@@ -64,7 +65,7 @@ class Material:
     released: Sequence[str]
     steps: Sequence[Mapping[str, Any]]  # none: somebody else made the release
     findings: Sequence[Finding]
-    attacks: Sequence[AttackFacts]
+    attacks: Sequence[Attack]
     uniques: int | None
     least: int | None  # of a concealed release: how many people the most exposed record can be
     models: Sequence[Message]  # that were verified
@@ -90,7 +91,7 @@ class Material:
     @property
     def beaten(self) -> bool:
         """Whether an attack does better than its control, beyond what the promised model allows."""
-        return any(one.better_than_control and not one.allowed for one in self.attacks)
+        return any(one.better and not one.allowed for one in self.attacks)
 
     def but(self, said: Both) -> Both:
         """A finding of nothing, with the columns that it does not speak of."""

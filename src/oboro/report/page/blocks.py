@@ -1,16 +1,20 @@
 """What a report is made of: sections of a few kinds of blocks, as plain data. How they look is the template's affair.
 
+A place for words holds a `Message`, said in the reader's language when the page is made, or text from a table or a file, which
+is the same in every language.
+
 A new section is a function that returns a `Section`; a new kind of block is a class here and a macro in the template.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from oboro.text import Message, Words
+
 __all__ = [
-    "CHECKLISTS",
     "Answer",
     "Answers",
     "Block",
@@ -18,24 +22,30 @@ __all__ = [
     "Cards",
     "Cell",
     "Code",
+    "Drawing",
     "FactList",
     "Grid",
     "Notes",
     "Picture",
+    "Pictures",
+    "Section",
+    "Text",
+    "Tone",
+    "words",
 ]
-__all__ += ["Pictures", "Section", "Text", "Tone", "words"]
 
 Tone = Literal["", "good", "warn", "bad", "quiet"]
-CHECKLISTS = {"iso": "ISO/IEC 20889", "appi": "APPI", "hipaa": "HIPAA", "wp216": "WP216"}
+Drawing = Callable[[str], str]
+"""Makes a picture as SVG, with its words in the given language."""
 
 
 @dataclass(frozen=True)
 class Cell:
     """One cell of a table: its text, its tone (never the only sign), a second line, how full its meter is (0 … 1)."""
 
-    text: str
+    text: Words
     tone: Tone = ""
-    hint: str | Sequence[str] = ""
+    hint: Words | Sequence[Words] = ""
     meter: float | None = None
 
 
@@ -44,16 +54,16 @@ class Text:
     """A paragraph."""
 
     kind: ClassVar[str] = "text"
-    text: str
+    text: Words
 
 
 @dataclass(frozen=True)
 class Card:
     """One figure, large."""
 
-    label: str
+    label: Words
     value: str
-    note: str = ""
+    note: Words = ""
 
 
 @dataclass(frozen=True)
@@ -69,9 +79,9 @@ class Answer:
     """One question of whoever signs, what is known of it, sentence by sentence, and the section that says more."""
 
     key: str
-    question: str
+    question: Words
     tone: Tone
-    said: Sequence[str]
+    said: Sequence[Words]
 
 
 @dataclass(frozen=True)
@@ -87,25 +97,25 @@ class Grid:
     """A table. Columns named in `numbers` are set to the right; one of whole sentences says so with `prose`."""
 
     kind: ClassVar[str] = "grid"
-    head: Sequence[str]
+    head: Sequence[Words]
     rows: Sequence[Sequence[Cell]]
     numbers: frozenset[int] = frozenset()
-    caption: str = ""
+    caption: Words = ""
     prose: bool = False
 
 
 @dataclass(frozen=True)
 class Picture:
-    """An SVG drawing with its title, a tag beside it, and a line below.
+    """A drawing with its title, a tag beside it, and a line below.
 
     A drawing as wide as the page brings a `narrow` one for phones, where it would shrink beyond reading.
     """
 
-    title: str
-    svg: str
-    tag: str = ""
-    note: str | Sequence[str] = ""
-    narrow: str = ""
+    title: Words
+    draw: Drawing
+    tag: Words = ""
+    note: Words | Sequence[Words] = ""
+    narrow: Drawing | None = None
 
 
 @dataclass(frozen=True)
@@ -122,9 +132,9 @@ class FactList:
     """Terms and what is known of them."""
 
     kind: ClassVar[str] = "facts"
-    facts: Sequence[tuple[str, str]]
-    title: str = ""
-    lead: str = ""
+    facts: Sequence[tuple[Words, Words]]
+    title: Words = ""
+    lead: Words = ""
 
 
 @dataclass(frozen=True)
@@ -132,7 +142,7 @@ class Notes:
     """Remarks, one after the other."""
 
     kind: ClassVar[str] = "notes"
-    notes: Sequence[str]
+    notes: Sequence[Words]
 
 
 @dataclass(frozen=True)
@@ -151,13 +161,13 @@ class Section:
     """A part of the report under a heading; `key` is its anchor."""
 
     key: str
-    title: str
+    title: Words
     blocks: Sequence[Block]
 
     @property
-    def name(self) -> str:
+    def name(self) -> Message:
         """What the navigation calls it."""
-        return CHECKLISTS.get(self.key, self.key.capitalize())
+        return Message(f"section.{self.key}.name")
 
 
 def words(name: str) -> str:

@@ -4,6 +4,8 @@ Colours are CSS variables of the page (`--before`, `--after`, `--muted`, `--line
 What was and what is differ in width as well as in colour, for those who print in grey or see few colours. Each picture
 is written down as a Vega-Lite specification: to build one of Altair's objects took longer than to draw it. The converter
 takes 0.6 s to start (`warm_up`), so is imported when the first picture is drawn; each then takes about 0.03 s.
+
+The last parameter of every picture is the language of its words: labels from tables are the same in all of them.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from itertools import accumulate, takewhile
 from typing import Any
 from unicodedata import east_asian_width
 
-from oboro.report.distributions import SPECIAL, Bar, Distribution
+from oboro.report.distributions import MISSING, OTHER, SPECIAL, Bar, Distribution
+from oboro.text import Message, say
 
 __all__ = ["WIDTH", "class_sizes", "clip", "distribution", "heat", "intervals", "lattice", "timeline", "warm_up"]
 
@@ -26,30 +29,36 @@ SIDES = (
     ("before", BEFORE, 0.86),
     ("after", AFTER, 0.44),
 )  # field, colour, part of the band: what was stands behind what is
+SHARE_OF_ROWS, ROWS_IN_CLASS, SHARE_RIGHT, SUM_OF_LEVELS, LOSS, SECONDS = (
+    Message(f"chart.{name}")
+    for name in ("share_of_rows", "rows_in_class", "share_right", "sum_of_levels", "loss", "seconds")
+)
+OURS = {MISSING: Message("chart.missing"), OTHER: Message("chart.other")}
 
 
-def distribution(column: Distribution) -> str:
+def distribution(column: Distribution, lang: str) -> str:
     """One column before and after, in percent of the rows. What has no place in a sequence is not drawn into it."""
-    rows = _shares(column.bars)
+    rows = _shares(column.bars, lang)
     if column.shape == "categories":
-        return _lying(rows)
-    return _standing([row for row, bar in zip(rows, column.bars, strict=True) if bar.label not in SPECIAL])
+        return _lying(rows, lang)
+    return _standing([row for row, bar in zip(rows, column.bars, strict=True) if bar.label not in SPECIAL], lang)
 
 
-def class_sizes(bars: Sequence[Bar], width: int) -> str:
+def class_sizes(bars: Sequence[Bar], width: int, lang: str) -> str:
     """How many rows stand in classes of which size, before and after."""
-    return _standing(_shares(bars), title="rows in a class", width=width)
+    return _standing(_shares(bars, lang), lang, title=say(ROWS_IN_CLASS, lang), width=width)
 
 
-def intervals(rows: list[dict[str, Any]], width: int) -> str:
-    """Shares with their intervals, attack and control on one line for each label."""
-    labels = list(dict.fromkeys(row["label"] for row in rows))
-    shown = dict(zip(labels, _distinct(labels), strict=True))
+def intervals(rows: list[dict[str, Any]], width: int, lang: str) -> str:
+    """Shares with their intervals, attack and control on one line for each label; rows of one line have the same `place`."""
+    labels = {row["place"]: say(row["label"], lang) for row in rows}
+    shown = dict(zip(labels, _distinct(labels.values()), strict=True))
     y = _labels("label", _labels_axis(14, minExtent=LABELS, maxExtent=LABELS))
-    low, value = (_values(field, "share that was right", ".0%", scale={"domain": [0, 1]}) for field in ("low", "value"))
+    title = say(SHARE_RIGHT, lang)
+    low, value = (_values(field, title, ".0%", scale={"domain": [0, 1]}) for field in ("low", "value"))
     layers = []
     for side, colour, dot, offset in (("control", BEFORE, 70, 5), ("attack", AFTER, 90, -3)):
-        mine = [{**row, "label": shown[row["label"]]} for row in rows if row["side"] == side]
+        mine = [{**row, "label": shown[row["place"]]} for row in rows if row["side"] == side]
         line = {"type": "rule", "color": colour, "strokeWidth": 2, "yOffset": offset}
         point = {"type": "point", "color": colour, "fill": colour, "size": dot, "opacity": 1, "yOffset": offset}
         layers.append(_layer(line, mine, x=low, x2={"field": "high"}, y=y))
@@ -57,7 +66,7 @@ def intervals(rows: list[dict[str, Any]], width: int) -> str:
     return _svg(layers, width=width - LABELS - 20, height={"step": 30})
 
 
-def heat(columns: Sequence[str], matrix: Sequence[Sequence[float]]) -> str:
+def heat(columns: Sequence[str], matrix: Sequence[Sequence[float]], lang: str) -> str:
     """A matrix of numbers from 0 to 1 as squares, the darker the larger; few columns have their numbers written in."""
     names = _distinct(columns, 13)
     rows = [
@@ -79,15 +88,15 @@ def heat(columns: Sequence[str], matrix: Sequence[Sequence[float]]) -> str:
     return _svg(layers, below=SLANTED, width=side * len(names), height=side * len(names))
 
 
-def lattice(points: list[dict[str, Any]]) -> str:
+def lattice(points: list[dict[str, Any]], lang: str) -> str:
     """Combinations of levels by how far they generalize and what they lose; the chosen one is filled."""
     heights, losses = ([point[name] for point in points] for name in ("height", "loss"))
     first, last, room = min(heights), max(heights), (max(losses) - min(losses)) * 0.12 or 0.05
     ticks = list(range(first, last + 1, -(-(last - first + 1) // 10)))
     across = {"domain": [first - 0.6, last + 0.6], "nice": False}
     up = {"domain": [max(0.0, min(losses) - room), max(losses) + room], "nice": False}
-    x = _values("height", "levels in all", "d", values=ticks, scale=across)
-    y = _values("loss", "loss", "~g", scale=up)
+    x = _values("height", say(SUM_OF_LEVELS, lang), "d", values=ticks, scale=across)
+    y = _values("loss", say(LOSS, lang), "~g", scale=up)
     layers = []
     for chosen, fill in ((False, "transparent"), (True, AFTER)):
         dot = {"type": "point", "color": AFTER, "fill": fill, "size": 130, "opacity": 1, "strokeWidth": 2}
@@ -95,16 +104,16 @@ def lattice(points: list[dict[str, Any]]) -> str:
     return _svg(layers, width=WIDTH - 60, height=150)
 
 
-def timeline(rows: list[dict[str, Any]]) -> str:
+def timeline(rows: list[dict[str, Any]], lang: str) -> str:
     """One figure over the seconds of a stream."""
     line = {"type": "line", "color": AFTER, "strokeWidth": 2}
-    encoding = {"x": _values("seconds", "seconds", ",.1~f"), "y": _values("value", None, ",.4~f")}
+    encoding = {"x": _values("seconds", say(SECONDS, lang), ",.1~f"), "y": _values("value", None, ",.4~f")}
     return _svg([_layer(line, rows, **encoding)], width=WIDTH - 60, height=150)
 
 
 def warm_up() -> None:
     """Start the converter while something else is waited for."""
-    timeline([{"seconds": 0, "value": 0}])
+    timeline([{"seconds": 0, "value": 0}], "en")
 
 
 def clip(label: str, columns: int = 20) -> str:
@@ -143,23 +152,24 @@ def _same_start(labels: Sequence[str]) -> int:
     return sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*labels, strict=False)))
 
 
-def _shares(bars: Sequence[Bar]) -> list[dict[str, Any]]:
+def _shares(bars: Sequence[Bar], lang: str) -> list[dict[str, Any]]:
     """The rows of a chart. Before and after each add up to one, so that a sample can be held against the whole."""
     before, after = (sum(getattr(bar, side) or 0 for bar in bars) or 1 for side in ("before", "after"))
+    labels = _distinct(say(OURS.get(bar.label, bar.label), lang) for bar in bars)
     return [
         {"label": text, "before": (bar.before or 0) / before, "after": (bar.after or 0) / after}
-        for text, bar in zip(_distinct(bar.label for bar in bars), bars, strict=True)
+        for text, bar in zip(labels, bars, strict=True)
     ]
 
 
-def _lying(rows: list[dict[str, Any]]) -> str:
+def _lying(rows: list[dict[str, Any]], lang: str) -> str:
     """Bars from left to right, with room for words."""
     y = _labels("label", _labels_axis(minExtent=LABELS, maxExtent=LABELS))
     layers = [
         _layer(
             {"type": "bar", "color": colour, "height": {"band": part}},
             rows,
-            x=_values(side, "share of rows", ".0%"),
+            x=_values(side, say(SHARE_OF_ROWS, lang), ".0%"),
             y=y,
         )
         for side, colour, part in SIDES
@@ -167,7 +177,7 @@ def _lying(rows: list[dict[str, Any]]) -> str:
     return _svg(layers, width=WIDTH - LABELS - 20, height={"step": 20})
 
 
-def _standing(rows: list[dict[str, Any]], title: str | None = None, width: int = WIDTH) -> str:
+def _standing(rows: list[dict[str, Any]], lang: str, title: str | None = None, width: int = WIDTH) -> str:
     """Bars side by side, in the order of their labels."""
     x = _labels("label", _labels_axis(labelAngle=0, labelOverlap="parity", labelSeparation=10), title=title)
     layers = [
@@ -175,7 +185,7 @@ def _standing(rows: list[dict[str, Any]], title: str | None = None, width: int =
             {"type": "bar", "color": colour, "width": {"band": part}},
             rows,
             x=x,
-            y=_values(side, "share of rows", ".0%"),
+            y=_values(side, say(SHARE_OF_ROWS, lang), ".0%"),
         )
         for side, colour, part in SIDES
     ]

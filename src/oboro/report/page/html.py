@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from oboro.report.page.blocks import Section
-from oboro.report.sections.first_screen import banner
-from oboro.report.sections.sections import glance, promises, sections, subtitle
-from oboro.report.text.language import translate, translated
+from oboro.report.sections.contents import first_sections, sections, subtitle
+from oboro.report.sections.overview.banner import banner
+from oboro.report.text.language import translated
+from oboro.text import Message, say
 
 if TYPE_CHECKING:
     from oboro.report.report import Report
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["render", "render_compact"]
 
 LONG_WORD = 24  # letters
+WORDS = ("title", "table", "sections", "before", "after", "made_by", "no_advice")  # of the template itself
 
 
 def render(report: Report) -> str:
@@ -26,19 +28,22 @@ def render(report: Report) -> str:
 
 def render_compact(report: Report) -> str:
     """The verdict, the main figures and the promises, to stand inside another page."""
-    return _page(report, [glance(report), promises(report)], compact=True)
+    return _page(report, first_sections(report), compact=True)
 
 
 def _page(report: Report, shown: list[Section], *, compact: bool) -> str:
+    """All words are said here, in the reader's language."""
     lang = report.lang
     page = _template().render(
         report=report,
-        banner=translated(banner(report), lang),
-        subtitle=translate(subtitle(report), lang),
-        sections=translated(shown, lang),
+        banner=say(banner(report), lang),
+        subtitle=say(subtitle(report), lang),
+        sections=[
+            translated(one, lang) if one.key in ("appi", "hipaa", "wp216", "iso") else say(one, lang) for one in shown
+        ],
         compact=compact,
         lang=lang,
-        t=partial(translate, lang=lang),
+        words={name: Message(f"report.page.{name}").say(lang) for name in WORDS},
     )
     return str(page)
 

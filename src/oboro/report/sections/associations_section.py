@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from oboro.report.facts import PairFacts
 from oboro.report.page import charts
 from oboro.report.page.blocks import Block, Cell, Grid, Picture, Pictures, Section, Text
-from oboro.report.text.language import Data
 from oboro.text import Message, number
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ def associations(report: Report) -> Section | None:
     if found is None:
         return None
     sides = (("before", found.before), ("after", found.after))
-    pictures = [Picture(Message(f"association.{name}"), charts.heat(found.columns, matrix)) for name, matrix in sides]
+    pictures = [
+        Picture(Message(f"association.{name}"), partial(charts.heat, found.columns, matrix)) for name, matrix in sides
+    ]
     blocks: list[Block] = [Text(Message("association.lead"))]
     if found.sampled:
         blocks.append(Text(Message("association.sampled", rows=found.sampled, error=found.error)))
@@ -45,7 +47,7 @@ def _changed(report: Report, found: PairFacts) -> Block:
     linear = {one.column: one.value for one in measured if one.column in names.values()}
     rows = [
         [
-            Cell(Data(names[i, j])),
+            Cell(names[i, j]),
             *(Cell(f"{value:.3f}") for value in (found.before[i][j], found.after[i][j], gaps[i, j])),
             *([Cell(number(linear[names[i, j]]) if names[i, j] in linear else "")] if linear else []),
         ]

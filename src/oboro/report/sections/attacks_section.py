@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-from oboro.report.facts import AttackFacts, RateFacts
+from oboro.attacks.rates import Attack, Rate
 from oboro.report.page import charts
 from oboro.report.page.blocks import Block, Cell, Grid, Notes, Picture, Pictures, Section, Text, Tone
-from oboro.report.text.language import Data
 from oboro.text import Message, count, number, percent
 
 if TYPE_CHECKING:
@@ -17,12 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["attacks", "beaten", "linking"]
 
 HEAD = [Message(f"attack.section.{name}") for name in ("attack", "right", "control", "risk", "verdict")]
-NO_WIDTH = "\u200b"
 
 
-def beaten(report: Report) -> list[AttackFacts]:
+def beaten(report: Report) -> list[Attack]:
     """The attacks that do better than their control and than what was promised allows."""
-    return [one for one in report.attacks if one.better_than_control and not one.allowed]
+    return [one for one in report.attacks if one.better and not one.allowed]
 
 
 def attacks(report: Report) -> Section | None:
@@ -50,63 +49,68 @@ def linking(report: Report) -> list[Block]:
 def _drawn(report: Report) -> list[Block]:
     """The attacks that made enough guesses to say something, one below the other."""
     shown = [one for one in report.attacks if one.risk is not None]
-    labels = [one.short.say(report.lang) for one in shown]
-    lines = [label + NO_WIDTH * labels[:place].count(label) for place, label in enumerate(labels)]  # one line for each
     drawn = [
-        {"label": line, "side": side, "value": rate.share or 0.0, "low": rate.low, "high": rate.high}
-        for line, one in zip(lines, shown, strict=True)
-        for side, rate in (("attack", one.attack), ("control", one.control))
+        {
+            "place": place,
+            "label": one.short,
+            "side": side,
+            "value": rate.share or 0.0,
+            "low": rate.low,
+            "high": rate.high,
+        }
+        for place, one in enumerate(shown)
+        for side, rate in (("attack", one.found), ("control", one.control))
     ]
     if not drawn:
         return []
-    wide, narrow = (charts.intervals(drawn, width) for width in (2 * charts.WIDTH, charts.WIDTH))
+    wide, narrow = (partial(charts.intervals, drawn, width) for width in (2 * charts.WIDTH, charts.WIDTH))
     title, note = Message("attack.section.picture"), Message("attack.section.picture_note")
     return [Pictures([Picture(title, wide, note=note, narrow=narrow)], legend=False)]
 
 
-def _notes(found: Sequence[AttackFacts]) -> list[Message]:
+def _notes(found: Sequence[Attack]) -> list[Message]:
     """Which control each attack had, what to know of how it was run, and what was allowed."""
-    controls = dict.fromkeys(one.compared_with for one in found if one.compared_with is not None)
+    controls = dict.fromkeys(one.control_is for one in found if one.control_is is not None)
     said = [_control(found, control) for control in controls]
     said += [Message("text.sentence", said=note) for note in dict.fromkeys(note for one in found for note in one.notes)]
     return said + ([Message("attack.section.within_k")] if any(one.allowed for one in found) else [])
 
 
-def _control(found: Sequence[AttackFacts], control: Message) -> Message:
+def _control(found: Sequence[Attack], control: Message) -> Message:
     """Which attacks were held against this control."""
-    titles = [one.title for one in found if one.compared_with == control]
+    titles = [one.title for one in found if one.control_is == control]
     return Message("attack.section.control_of", attacks=titles, control=control)
 
 
-def _row(one: AttackFacts) -> list[Cell]:
+def _row(one: Attack) -> list[Cell]:
     risk = "–" if one.risk is None else percent(one.risk.value)
     between = "" if one.risk is None else f"{percent(one.risk.low)} – {percent(one.risk.high)}"
     tone, verdict = _judged(one)
     return [
         Cell(one.title, hint=Message("text.sentence", said=one.meaning)),
-        _rate(one.attack),
+        _rate(one.found),
         _rate(one.control),
-        Cell(risk, hint=Data(between), meter=None if one.risk is None else one.risk.value),
+        Cell(risk, hint=between, meter=None if one.risk is None else one.risk.value),
         Cell(Message(f"attack.section.{verdict}"), tone),
     ]
 
 
-def _judged(one: AttackFacts) -> tuple[Tone, str]:
+def _judged(one: Attack) -> tuple[Tone, str]:
     """The tone of a verdict, and which one."""
-    if not one.attack.tried:
+    if not one.found.tried:
         return "quiet", "no_guess"
-    if one.risk is None and not one.better_than_control:  # two of two people found are few guesses, but found
+    if one.risk is None and not one.better:  # two of two people found are few guesses, but found
         return "quiet", "few_guesses"
     if one.allowed:
         return "good", "allowed"
-    return ("bad", "better") if one.better_than_control else ("good", "no_better")
+    return ("bad", "better") if one.better else ("good", "no_better")
 
 
-def _rate(rate: RateFacts) -> Cell:
+def _rate(rate: Rate) -> Cell:
     if rate.share is None:
         return Cell("–")
     hints = [f"{percent(rate.low)} – {percent(rate.high)}", f"{count(rate.right)} / {count(rate.tried)}"]
-    return Cell(percent(rate.share), hint=[Data(hint) for hint in hints])
+    return Cell(percent(rate.share), hint=hints)
 
 
 def _linkage(report: Report) -> list[Block]:

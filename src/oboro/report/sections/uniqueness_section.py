@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oboro.attacks.few_attributes import UniqueByFew
-from oboro.report.facts import UniquenessFacts
+from oboro.measure.population_uniqueness import Uniqueness
 from oboro.report.page.blocks import Block, Cell, Grid, Section, Text
-from oboro.report.text.language import Data
 from oboro.text import Message, count, number, percent
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ def uniqueness(report: Report) -> Section | None:
     return Section("alone", Message("uniqueness.title"), blocks)
 
 
-def _population(found: UniquenessFacts | None) -> list[Block]:
+def _population(found: Uniqueness | None) -> list[Block]:
     """Estimates where the table is a part of the population; where it is the whole there is nothing to estimate."""
     if found is None:
         return []
@@ -54,7 +53,7 @@ def _special(found: UniqueByFew | None) -> list[Block]:
         [Cell(Message(f"uniqueness.by_few.{name}")), Cell(count(found.before[size])), Cell(count(found.sizes[size]))]
         for name, size in (("one", "1"), ("two", "2"))
     ]
-    rows += [[Cell(Data(name)), Cell(""), Cell(count(held))] for name, held in found.sets.items()]
+    rows += [[Cell(name), Cell(""), Cell(count(held))] for name, held in found.sets.items()]
     head = [Message(f"uniqueness.by_few.{name}") for name in ("head", "before", "after")]
     grid = Grid(head, rows, frozenset({1, 2}), caption=Message("uniqueness.by_few.caption"))
     drawn = max(found.drawn, found.drawn_before)

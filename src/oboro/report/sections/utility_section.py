@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from oboro.measure.metrics import Measure
 from oboro.report.page.blocks import Block, Cell, Grid, Notes, Section, Text
-from oboro.report.text.language import Data
 from oboro.text import Message, number
 
 if TYPE_CHECKING:
@@ -96,8 +95,8 @@ def _by_column(measures: Sequence[Measure], caption: Message) -> list[Block]:
     names = list(dict.fromkeys(one.name for one in mine))
     found = {(one.column, one.name): Cell(number(one.value)) for one in mine}
     rows = [
-        [Cell(Data(column)), *(found.get((column, name), Cell("")) for name in names)]
-        for column in dict.fromkeys(one.column for one in mine)
+        [Cell(column), *(found.get((column, name), Cell("")) for name in names)]
+        for column in dict.fromkeys(one.column or "" for one in mine)
     ]
     told = {one.name for one in measures if one.column is None and one.value is not None}
     meanings = {one.name: one.meaning for one in mine if one.name not in told}

@@ -52,7 +52,7 @@ _PAGE = {
     "HIPAA": "HIPAA",
     "WP216": "WP216",
     "Counting": "数え方",
-    "Evidence": "証跡",
+    "Provenance": "証跡",
     "Recipe": "レシピ",
     "ISO/IEC 20889": "ISO/IEC 20889",
 }

@@ -1,0 +1,53 @@
+"""What a report is made from: the two tables, what is known of how the release was made, and what to measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from oboro.measure.metrics import Measure
+from oboro.table.dataset import Dataset
+from oboro.table.hierarchy import Hierarchy
+from oboro.text import Message
+from oboro.verifier.verdict import Verification
+
+__all__ = ["Provenance", "Scope", "Tables"]
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The original and the released table, and what their columns are."""
+
+    original: Dataset
+    released: Dataset
+    quasi: Sequence[str]
+    sensitive: Sequence[str] = ()
+    identifiers: Sequence[str] = ()  # of the original: columns that name a person
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)  # bound to the original columns
+    paired: bool = True  # whether it is known which released row was made from which original one
+
+
+@dataclass(frozen=True, eq=False)
+class Provenance:
+    """What is known of how the release was made, and what was found out about it before."""
+
+    verification: Verification | None = None
+    steps: Sequence[Mapping[str, Any]] = ()  # each with `name`, `plan`, `facts` and `seconds`
+    recipe_text: str = ""
+    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # `path`, `bytes`, `sha256`, by role ("input")
+    stream: Sequence[Mapping[str, Any]] = ()  # the metrics of a stream, one after the other
+    warnings: Sequence[Message] = ()
+    linkage: Sequence[Measure] = ()  # what attacks on a release without classes found
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """What to measure, and how much of it."""
+
+    smallest_cell: int | None = None  # labels that fewer rows hold are not shown; by default the promised k, at least 5
+    fraction: float = 1.0  # the part of the population that the table holds
+    control: Dataset | None = None  # people who are in neither table, for the attacks
+    attempts: int = 2000  # guesses that each attack makes at most; 0: none is run
+    target: str | None = None  # a column that models learn to predict
+    statistics: bool = True  # also what takes a second: models, and estimates of densities

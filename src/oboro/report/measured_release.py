@@ -1,0 +1,166 @@
+"""Everything that is measured of a release, each once, several at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.linalg  # noqa: F401  (numba loads it with its first kernel; threads must not load parts of scipy at once)
+
+from oboro.attacks import Attack, attack
+from oboro.attacks.few_attributes import UniqueByFew, special
+from oboro.measure.identifiers import Finding, scan
+from oboro.measure.metrics import Measure
+from oboro.measure.statistics.associations import Pairs
+from oboro.measure.statistics.learning import load
+from oboro.report.facts import ColumnFacts, trait
+from oboro.report.inputs import Provenance, Scope, Tables
+from oboro.report.table_facts import column_facts, only_read
+from oboro.report.utility_measures import utility_measures
+from oboro.table.dataset import Dataset
+from oboro.verifier.classes import class_sizes
+from oboro.verifier.verdict import Verification
+
+__all__ = ["SMALLEST_CELL", "Measured", "Subject", "measure_release"]
+
+SMALLEST_CELL = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A release as it is measured: the columns that were read, and which measures apply to them."""
+
+    tables: Tables
+    before: Dataset
+    after: Dataset
+    quasi: list[str]  # in both tables
+    sensitive: list[str]
+    k: int | None  # that was promised
+    keeps_k: bool
+    least_candidates: int | None
+    randomized: list[str]
+    has_classes: bool
+    """Whether the sizes of equivalence classes say how exposed people are."""
+
+    @staticmethod
+    def of(tables: Tables, provenance: Provenance) -> Subject:
+        """What the promises and the steps say about both tables."""
+        before, after = only_read(tables.original), only_read(tables.released)
+        quasi, sensitive = (
+            [name for name in names if name in before and name in after] for names in (tables.quasi, tables.sensitive)
+        )
+        verification = provenance.verification
+        least = _least_candidates(verification, provenance.linkage)
+        randomized = _randomized(provenance.steps, quasi)
+        verified = verification is not None and bool(verification.verdicts)
+        return Subject(
+            tables=tables,
+            before=before,
+            after=after,
+            quasi=quasi,
+            sensitive=sensitive,
+            k=_promised_k(provenance.steps, verification),
+            keeps_k=_keeps_k(provenance),
+            least_candidates=least,
+            randomized=randomized,
+            has_classes=least is None and (verified or not randomized),
+        )
+
+
+def _promised_k(steps: Sequence[Mapping[str, Any]], verification: Verification | None) -> int | None:
+    """The k that steps speak of, or that was verified where no step is known."""
+    found = [step.get("facts", {}).get("k") for step in steps]
+    found += [] if verification is None else [one.k for one in verification.verdicts]
+    return max((int(k + 1e-9) for k in found if isinstance(k, int | float)), default=None)  # Pk-anonymity: any number
+
+
+def _keeps_k(provenance: Provenance) -> bool:
+    held = provenance.verification is not None and provenance.verification.holds
+    return held or any(trait(step, "bounds_linkage") for step in provenance.steps)
+
+
+def _randomized(steps: Sequence[Mapping[str, Any]], quasi: Sequence[str]) -> list[str]:
+    """The quasi-identifiers whose values were drawn, disturbed or moved to other records by chance."""
+    touched = {
+        name
+        for step in steps
+        if trait(step, "random")
+        for name in (*(step.get("changed") or ()), *(step["facts"].get("attributes") or ()))
+    }
+    return [name for name in quasi if name in touched]
+
+
+def _least_candidates(verification: Verification | None, linkage: Sequence[Measure]) -> int | None:
+    """How many people the most exposed record of a concealed release or of a stream can be; None where classes say it."""
+    verdicts = () if verification is None else verification.verdicts
+    found = [one.achieved for one in verdicts if one.counts_candidates]
+    found += [one.value for one in linkage if one.name == "least_candidates"]
+    return None if not found else min((int(one) for one in found if one is not None), default=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What was measured."""
+
+    sizes: np.ndarray | None  # of the equivalence classes; None without quasi-identifiers
+    sizes_before: np.ndarray | None
+    attacks: list[Attack]
+    special: UniqueByFew | None
+    columns: list[ColumnFacts]
+    findings: list[Finding]
+    utility: list[Measure]
+    pairs: Pairs | None
+
+
+def measure_release(subject: Subject, scope: Scope, smallest: int) -> Measured:
+    """All of it; compiled loops leave the interpreter free for each other."""
+    before, after = subject.before, subject.after
+    with ThreadPoolExecutor(3) as pool:
+        if scope.statistics:
+            pool.submit(load)
+        sizes, sizes_before = pool.map(partial(_class_sizes, quasi=subject.quasi), (after, before))
+        attacks = pool.submit(_attacks, subject, scope)
+        by_few = pool.submit(special, before, after, subject.quasi if subject.has_classes else [], sizes_before, sizes)
+        columns = pool.submit(column_facts, subject.tables, smallest)
+        findings = pool.submit(scan, after, before)
+        utility, pairs = utility_measures(subject, scope, sizes)
+        return Measured(
+            sizes=sizes,
+            sizes_before=sizes_before,
+            attacks=attacks.result(),
+            special=by_few.result(),
+            columns=columns.result(),
+            findings=findings.result(),
+            utility=utility,
+            pairs=pairs,
+        )
+
+
+def _class_sizes(table: Dataset, quasi: Sequence[str]) -> np.ndarray | None:
+    return class_sizes(table, quasi) if quasi else None
+
+
+def _attacks(subject: Subject, scope: Scope) -> list[Attack]:
+    if not scope.attempts:
+        return []
+    found = attack(
+        subject.before,
+        subject.after,
+        quasi=subject.quasi,
+        sensitive=subject.sensitive,
+        hierarchies=subject.tables.hierarchies,
+        control=scope.control,
+        paired=subject.tables.paired,
+        attempts=scope.attempts,
+    )
+    k = subject.k if subject.keeps_k else None
+    return [replace(one, allowed=_allowed(one, k)) for one in found]
+
+
+def _allowed(one: Attack, k: int | None) -> bool:
+    """Linking by distance may be right as often as 1/k where k-anonymity holds, or Pk-anonymity by construction."""
+    return one.kind == "record_linkage" and k is not None and one.found.low <= 1 / k

@@ -1,0 +1,100 @@
+"""The sections for the record: warnings, how things are counted, the evidence, and the recipe."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from oboro.report.page.blocks import Block, Code, FactList, Notes, Section
+from oboro.report.sections.how_it_was_made import in_words
+from oboro.text import Message, Words, count
+
+if TYPE_CHECKING:
+    from oboro.report.report import Report
+
+__all__ = ["counting", "evidence", "recipe", "warnings"]
+
+FILE = ("path", "bytes", "sha256")
+COUNTED = ("missing", "suppression", "dropped", "loss")
+
+
+def _m(name: str, /, **values: Any) -> Message:
+    return Message(f"section.evidence.{name}", **values)
+
+
+def warnings(report: Report) -> Section | None:
+    """What a reader should know before signing."""
+    if not report.warnings:
+        return None
+    return Section("warnings", Message("section.warnings.title"), [Notes(report.warnings)])
+
+
+def counting(report: Report) -> Section:
+    """How missing and suppressed values are counted, and what is left out."""
+    notes = [Message(f"section.counting.{name}") for name in COUNTED]
+    if not report.public:
+        notes.append(Message("section.counting.small", smallest=report.smallest_cell))
+    return Section("counting", Message("section.counting.title"), [Notes(notes)])
+
+
+def evidence(report: Report) -> Section:
+    """Files, versions, seed and memory: what is needed to make the release again."""
+    facts = _public_facts(report) if report.public else _facts(report)
+    said = [(_m(name), value) for name, value in facts.items()]
+    return Section("evidence", _m("title"), [FactList(said), *_files(report)])
+
+
+def _facts(report: Report) -> dict[str, Words]:
+    table = report.table
+    return {
+        "rows": _m("in_out", before=table.rows_before, after=table.rows_after),
+        "columns": _m("in_out", before=table.columns_before, after=table.columns_after),
+        "dropped": ", ".join(table.dropped) or "–",
+        "passed": ", ".join(table.passed) or "–",
+        "quasi": ", ".join(report.quasi) or "–",
+        "sensitive": ", ".join(report.sensitive) or "–",
+        "models": _models(report),
+        "seed": _seed(report),
+        "memory": _m("memory_of", original=table.bytes_before or 0, release=table.bytes_after or 0),
+        "versions": _versions(report),
+    }
+
+
+def _public_facts(report: Report) -> dict[str, Words]:
+    return {
+        "rows": count(report.table.rows_after),
+        "columns": count(report.table.columns_after),
+        "quasi": ", ".join(report.quasi) or "–",
+        "models": _models(report),
+        "versions": _versions(report),
+    }
+
+
+def _models(report: Report) -> Words:
+    return Message("text.list", said=[one.model for one in report.verdicts]) if report.verdicts else "–"
+
+
+def _versions(report: Report) -> str:
+    return ", ".join(f"{name} {version}" for name, version in report.versions.items())
+
+
+def _seed(report: Report) -> Message:
+    """The seed where the recipe has one. A drawn one is not kept: with it whoever reads this could undo noise and pseudonyms."""
+    if report.seeded:
+        return _m("seed_is", seed=str(yaml.safe_load(report.recipe)["seed"]))
+    return _m("seed_unknown" if report.seeded is None else "seed_none")
+
+
+def _files(report: Report) -> list[Block]:
+    return [
+        FactList([(_m(name), in_words(file[name])) for name in FILE if name in file], title=file.get("role", role))
+        for role, file in report.files.items()
+    ]
+
+
+def recipe(report: Report) -> Section | None:
+    """The recipe itself."""
+    if not report.recipe.strip():
+        return None
+    return Section("recipe", Message("section.recipe.title"), [Code(report.recipe)])
