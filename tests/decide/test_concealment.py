@@ -26,7 +26,7 @@ from oboro.decide.concealment.kernels import closure_loss, pair_costs, tours, tr
 from oboro.decide.concealment.methods import METHODS, DesignSearch
 from oboro.decide.concealment.people import People
 from oboro.errors import InputError, PromiseError, UsageError
-from oboro.papers.complete_anonymity import greedy_groups, group_design, optimal_pairs
+from oboro.papers.compared.complete_anonymity import greedy_groups, group_design, optimal_pairs
 from oboro.papers.concealment_bench import adult, rows, sample
 from oboro.recipe import concealment_attacks
 from oboro.recipe.recipe import Recipe

@@ -12,7 +12,7 @@ from oboro import papers
 from oboro.decide.lattice.search import search
 from oboro.errors import UsageError
 from oboro.papers import lattice_bench
-from oboro.papers.exhaustive_lattice import best_losses
+from oboro.papers.compared.exhaustive_lattice import best_losses
 
 
 def test_every_node_agrees_with_the_search():

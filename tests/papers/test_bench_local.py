@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from oboro.decide.local.records import OrderedAttribute, TreeAttribute
-from oboro.papers import local_bench, peers
+from oboro.papers import local_bench
+from oboro.papers.compared import peers
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 from oboro.verifier.table_check import verify

@@ -29,7 +29,7 @@ from oboro.decide.microaggregation.mdav import mdav
 from oboro.decide.space import Space, ranks
 from oboro.papers.adult_records import adult_records
 from oboro.papers.benchmark_rows import BenchRow, data_folder
-from oboro.papers.complete_anonymity import greedy_groups, group_design, optimal_pairs
+from oboro.papers.compared.complete_anonymity import greedy_groups, group_design, optimal_pairs
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 from oboro.table.schema import Attribute, Schema

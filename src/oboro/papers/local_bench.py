@@ -27,7 +27,7 @@ from oboro.decide.microaggregation.mdav import mdav, vmdav
 from oboro.decide.space import Space
 from oboro.errors import PromiseError
 from oboro.papers.benchmark_rows import BenchRow, data_folder
-from oboro.papers.peers import peers
+from oboro.papers.compared.peers import peers
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 from oboro.table.schema import Attribute, Schema

@@ -1,0 +1,1 @@
+"""What our methods are compared with: plainest means, complete anonymity, public packages."""
