@@ -14,25 +14,10 @@ import pandas as pd
 import pytest
 import yaml
 from tests.command_line import call
+from tests.recipe.six_people import PEOPLE, RECIPE
 
 from oboro.app.cli import app
 from oboro.errors import UsageError
-
-PEOPLE = {
-    "name": ["Ann", "Bob", "Cid", "Dan", "Eve", "Fay"],
-    "age": [31, 38, 35, 52, 57, 59],
-    "disease": ["flu", "cold", "flu", "ulcer", "flu", "cold"],
-}
-RECIPE = """
-attributes:
-  name: {role: identifier}
-  age: {role: quasi, hierarchy: {intervals: [10, 20]}}
-  disease: {role: sensitive}
-steps:
-  - drop_columns: {attributes: [name]}
-  - k_anonymize: {k: 3}
-seed: 1
-"""
 
 
 @pytest.fixture

@@ -10,25 +10,10 @@ import pyarrow as pa
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
+from tests.recipe.six_people import PEOPLE, RECIPE
 
 import oboro
 from oboro.errors import ColumnError, FileError, HierarchyError, PromiseError, RecipeError
-
-PEOPLE = {
-    "name": ["Ann", "Bob", "Cid", "Dan", "Eve", "Fay"],
-    "age": [31, 38, 35, 52, 57, 59],
-    "disease": ["flu", "cold", "flu", "ulcer", "flu", "cold"],
-}
-RECIPE = """
-attributes:
-  name: {role: identifier}
-  age: {role: quasi, hierarchy: {intervals: [10, 20]}}
-  disease: {role: sensitive}
-steps:
-  - drop_columns: {attributes: [name]}
-  - k_anonymize: {k: 3, l_diversity: {disease: 2}}
-seed: 1
-"""
 
 
 def parse(text: str = RECIPE) -> oboro.Recipe:

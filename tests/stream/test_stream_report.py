@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from tests.command_line import call
 
-from oboro.app.cli import app
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.stream import run_stream
 from oboro.recipe.stream_plan import StreamOptions
@@ -65,9 +64,9 @@ def evaluated(folder: Path, *more: str) -> dict[str, Any]:
     files = [str(folder / name) for name in ("in.csv", "out.csv")]
     given = ["--recipe", str(folder / "recipe.yaml"), "--stream-metrics", str(folder / "metrics.ndjson")]
     arguments = ["evaluate", *files, *given, "--attempts", "50", "--json", *more]
-    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    found: dict[str, Any] = json.loads(done.stdout)
+    done = call(*arguments)
+    assert done.code == 0, done.err
+    found: dict[str, Any] = json.loads(done.out)
     return found
 
 

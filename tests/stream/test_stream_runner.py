@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 import pty
-import random
 import select
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -21,6 +19,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.stream.stream_cases import command, killed_again_and_again, lay_out, lines, people
 from tests.stream.stream_driver import least
 
 from oboro.errors import FileError, RecipeError, UsageError
@@ -31,30 +30,6 @@ from oboro.stream.runner.codecs import BadRecord, CsvCodec, LineBlocks, NdjsonCo
 from oboro.stream.runner.state_folder import Batch, StateFolder
 from oboro.techniques import Pseudonymize
 from oboro.verifier.stream_check import verify_stream
-
-RECIPE = """
-attributes:
-  sex: {role: quasi}
-  age: {role: quasi, hierarchy: {intervals: [10, 40]}}
-  note: {role: other}
-steps:
-  - k_anonymize: {k: 3}
-"""
-RUN = "import sys; from oboro.app import stream; import typer; typer.run(stream.stream)"
-
-
-def people(count: int, seed: int = 1) -> list[dict[str, Any]]:
-    rng = random.Random(seed)
-    return [{"sex": rng.choice("FM"), "age": min(99, int(rng.expovariate(0.03))), "note": i} for i in range(count)]
-
-
-def lay_out(folder: Path, rows: list[dict[str, Any]]) -> None:
-    (folder / "recipe.yaml").write_text(RECIPE)
-    (folder / "in.ndjson").write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def holds(rows: list[dict[str, Any]], released: list[dict[str, Any]]) -> bool:
@@ -131,19 +106,8 @@ def test_killed_at_any_moment(how: str, mode: str, tmp_path: Path) -> None:
             file.write(json.dumps(row) + "\n")
             if i % 40 == 0:
                 file.write(json.dumps({"sex": "F", "note": f"bad {i}"}) + "\n")
-    driver = Path(__file__).parent / "stream_driver.py"
-    done = subprocess.run(
-        [sys.executable, str(driver), str(tmp_path), how, "7", mode],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=1200,
-    )
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout.splitlines()[-1])
-    assert result["status"] == 0, done.stderr
-    print(result)
-    assert result["kills"] >= max(4, least((tmp_path / "in.ndjson").stat().st_size)), result
+    kills = killed_again_and_again(tmp_path, how, mode)
+    assert kills >= max(4, least((tmp_path / "in.ndjson").stat().st_size))
     released = lines(tmp_path / "out.ndjson")
     counts = Counter(one["note"] for one in released)
     assert max(counts.values()) == 1
@@ -236,9 +200,9 @@ def test_a_log_of_another_version_is_not_taken_for_a_damaged_one(tmp_path: Path)
 
 def test_stdin_to_stdout_and_a_clean_end_on_sigterm(tmp_path: Path) -> None:
     lay_out(tmp_path, [])
-    command = [sys.executable, "-c", RUN, "--recipe", "recipe.yaml", "--state", "state", "--json"]
+    words = command("--state", "state", "--json")
     process = subprocess.Popen(
-        command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        words, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert process.stdin is not None
     assert process.stdout is not None
@@ -261,8 +225,8 @@ def test_the_live_view_on_a_terminal(tmp_path: Path) -> None:
     """One line on stderr, written over; records are given until it has been seen, however long that takes."""
     lay_out(tmp_path, [])
     terminal, other_end = pty.openpty()
-    command = [sys.executable, "-c", RUN, "--recipe", "recipe.yaml", "--json"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=other_end)
+    words = command("--json")
+    process = subprocess.Popen(words, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=other_end)
     os.close(other_end)
     assert process.stdin is not None
     assert process.stdout is not None
@@ -293,8 +257,8 @@ def test_metrics(tmp_path: Path) -> None:
     lay_out(tmp_path, people(40))
     with (tmp_path / "in.ndjson").open("a") as file:
         file.write("no record\n")
-    command = [sys.executable, "-c", RUN, "--recipe", "recipe.yaml", "--from", "in.ndjson", "--to", "out.ndjson"]
-    done = subprocess.run([*command, "--dead-letters", "dead", "--json"], cwd=tmp_path, capture_output=True, check=True)
+    words = command("--from", "in.ndjson", "--to", "out.ndjson", "--dead-letters", "dead", "--json")
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, check=True)
     metrics = [json.loads(line) for line in done.stderr.splitlines()][-1]
     released = lines(tmp_path / "out.ndjson")
     cells = [[one["sex"], one["age"]] for one in released]
@@ -318,8 +282,7 @@ def test_a_slow_reader_stops_the_input(tmp_path: Path) -> None:
     lay_out(tmp_path, rows)
     size = (tmp_path / "in.ndjson").stat().st_size
     source = os.open(tmp_path / "in.ndjson", os.O_RDONLY)
-    command = [sys.executable, "-c", RUN, "--recipe", "recipe.yaml"]
-    process = subprocess.Popen(command, cwd=tmp_path, stdin=source, stdout=subprocess.PIPE)
+    process = subprocess.Popen(command(), cwd=tmp_path, stdin=source, stdout=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.readline()
     time.sleep(1.0)
@@ -359,20 +322,8 @@ def test_sockets(kind: str, tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     addresses = {"unix": str(tmp_path / "in.sock"), "tcp": f"127.0.0.1:{port}"}
-    listening = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            RUN,
-            "--recipe",
-            "recipe.yaml",
-            "--from",
-            f"{kind}-listen://{addresses[kind]}",
-            "--to",
-            "o",
-        ],
-        cwd=tmp_path,
-    )
+    words = command("--from", f"{kind}-listen://{addresses[kind]}", "--to", "o")
+    listening = subprocess.Popen(words, cwd=tmp_path)
     for half in (rows[:20], rows[20:]):  # two connections, one after the other
         connection = _connected(kind, addresses["unix"], port)
         connection.sendall("".join(json.dumps(row) + "\n" for row in half).encode())

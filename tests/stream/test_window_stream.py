@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.stream.stream_cases import command, killed_again_and_again, lay_out, lines, people
 
 from oboro.app.stream import _watch
 from oboro.errors import UsageError
@@ -20,30 +19,7 @@ from oboro.recipe.stream import run_stream
 from oboro.recipe.stream_plan import StreamOptions
 from oboro.verifier.window_check import verify_window
 
-RECIPE = """
-attributes:
-  sex: {role: quasi}
-  age: {role: quasi, hierarchy: {intervals: [10, 40]}}
-  note: {role: other}
-steps:
-  - k_anonymize: {k: 3}
-"""
-RUN = "import sys; from oboro.app import stream; import typer; typer.run(stream.stream)"
 OPTIONS: dict[str, Any] = {"mode": "window", "window": 30, "categories": ["sex"]}
-
-
-def people(count: int, seed: int = 1) -> list[dict[str, Any]]:
-    rng = random.Random(seed)
-    return [{"sex": rng.choice("FM"), "age": min(99, int(rng.expovariate(0.03))), "note": i} for i in range(count)]
-
-
-def lay_out(folder: Path, rows: list[dict[str, Any]]) -> None:
-    (folder / "recipe.yaml").write_text(RECIPE)
-    (folder / "in.ndjson").write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def go(folder: Path, **more: Any) -> dict[str, Any]:
@@ -99,13 +75,7 @@ def test_a_restart_goes_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", ["file", "pipe"])
 def test_killed_at_any_moment(how: str, tmp_path: Path) -> None:
     lay_out(tmp_path, people(400))
-    driver = Path(__file__).parent / "stream_driver.py"
-    command = [sys.executable, str(driver), str(tmp_path), how, "7", "window"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout.splitlines()[-1])
-    assert result["status"] == 0, done.stderr
-    assert result["kills"] >= 3, result
+    assert killed_again_and_again(tmp_path, how, "window") >= 3
     released = lines(tmp_path / "out.ndjson")
     if how == "file":
         checked(released, 400)
@@ -127,15 +97,14 @@ def test_too_few_are_dead_letters(tmp_path: Path) -> None:
     assert metrics["dead_letters"] == metrics["withheld"] == 2
 
 
-def command(window: int, *more: str) -> list[str]:
-    given = ("--recipe", "recipe.yaml", "--mode", "window", "--window", str(window), "--categories", "sex")
-    return [sys.executable, "-c", RUN, *given, *more]
+def window(width: int, *more: object) -> list[str]:
+    return command("--mode", "window", "--window", width, "--categories", "sex", *more)
 
 
 def test_max_delay_needs_no_further_record(tmp_path: Path) -> None:
     lay_out(tmp_path, [])
     process = subprocess.Popen(
-        command(1000, "--max-delay", "0.2", "--json"), cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        window(1000, "--max-delay", "0.2", "--json"), cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     assert process.stdin is not None
     assert process.stdout is not None
@@ -156,7 +125,7 @@ def test_sigterm(remembers: bool, tmp_path: Path) -> None:
     lay_out(tmp_path, rows)
     state = ["--state", "state"] if remembers else []
     process = subprocess.Popen(
-        command(6, "--to", "out.ndjson", "--json", *state), cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE
+        window(6, "--to", "out.ndjson", "--json", *state), cwd=tmp_path, stdin=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert process.stdin is not None
     process.stdin.write((tmp_path / "in.ndjson").read_bytes())
