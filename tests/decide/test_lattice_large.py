@@ -11,7 +11,7 @@ import pyarrow.csv
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tests.decide.test_lattice import LOSSES, Case, assert_equals_brute_force, cases, larger_case
+from tests.decide.lattice_cases import LOSSES, Case, assert_equals_brute_force, cases, larger_case
 
 from oboro.decide.lattice import hill_climb, levels_by_class, search, search_limits, sliced_check
 from oboro.decide.lattice.kernels import node_marks

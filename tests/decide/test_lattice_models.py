@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.decide.test_lattice import LOSSES, assert_equals_brute_force, cases
+from tests.decide.lattice_cases import LOSSES, assert_equals_brute_force, cases
 from typer.testing import CliRunner
 
 import oboro

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from tests.techniques.test_microaggregate import as_sets, naive_centre, naive_distance, naive_mdav, spaces
+from tests.naive.microaggregation import as_sets, naive_centre, naive_distance, naive_mdav, spaces
 
 from oboro.decide.microaggregation import mdav as module
 from oboro.decide.microaggregation.mdav import mdav, vmdav

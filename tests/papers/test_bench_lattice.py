@@ -6,7 +6,7 @@ import json
 from math import inf
 
 import pytest
-from tests.decide.test_lattice import larger_case
+from tests.decide.lattice_cases import larger_case
 
 from oboro import papers
 from oboro.decide.lattice.search import search
