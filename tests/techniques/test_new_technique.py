@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import re
 from collections.abc import Iterator
@@ -68,6 +69,18 @@ def test_editors_know_it(shown: ModuleType) -> None:
     parameters = mine["properties"]["initials"]["anyOf"][0]
     assert parameters["properties"]["letters"]["description"] == "How many letters to keep."
     assert mine["description"].startswith("Keep only the first letters of a text")
+
+
+@pytest.mark.parametrize(("lang", "iso"), [("en", "Generalization techniques"), ("ja", "一般化技術")])
+def test_the_report_says_what_it_is_in_both_languages(recipe: oboro.Recipe, lang: str, iso: str) -> None:
+    report = recipe.run(PEOPLE).report
+    page = html.unescape(report.to_html(lang=lang))
+    assert PLAN[lang] in page
+    checklist = page[page.index("ISO/IEC 20889") :]
+    assert iso in checklist
+    public = html.unescape(report.to_public().to_html(lang=lang))
+    assert iso in public
+    assert PLAN[lang] not in public
 
 
 def test_a_name_is_taken_once(shown: ModuleType) -> None:

@@ -94,56 +94,62 @@ def nodes(kind: type[ast.AST]) -> Iterator[tuple[Path, ast.AST]]:
 
 @cache
 def constants() -> set[str]:
-    """All text in the code, and all names: what a choice, a parameter or a fact can be called."""
+    """All text in the code, and all names: what a choice, a parameter or a fact can be called; and the words of pages."""
     texts = {
-        node.value for _, node in nodes(ast.Constant) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        one.value for _, one in nodes(ast.Constant) if isinstance(one, ast.Constant) and isinstance(one.value, str)
     }
-    names = {node.id for _, node in nodes(ast.Name) if isinstance(node, ast.Name)}
-    return texts | names | {node.arg for _, node in nodes(ast.keyword) if isinstance(node, ast.keyword) and node.arg}
+    names = {one.id for _, one in nodes(ast.Name) if isinstance(one, ast.Name)}
+    given = {one.arg for _, one in nodes(ast.keyword) if isinstance(one, ast.keyword) and one.arg}
+    pages = [path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.jinja")]
+    return texts | names | given | {word for page in pages for word in re.findall(r"word\(\"([a-z_.]+)\"\)", page)}
 
 
 @cache
-def families() -> set[str]:
-    """What stands before the part of an id that the code puts in: `technique.condition.` of f"technique.condition.{operator}"."""
-    found = {text.split(":")[1] for text in words_in_templates()}
+def put_together() -> list[re.Pattern[str]]:
+    """Text that the code puts together, as patterns: f"attack.{kind}.title" is `attack\\.(.+)\\.title`."""
+    found = set()
     for _, node in nodes(ast.JoinedStr):
         assert isinstance(node, ast.JoinedStr)
-        first = node.values[0] if node.values else None
-        if isinstance(first, ast.Constant) and re.match(rf"({'|'.join(PARTS)})\.", str(first.value)):
-            found.add(str(first.value))
-    return found
+        parts = [re.escape(str(one.value)) if isinstance(one, ast.Constant) else "(.+?)" for one in node.values]
+        if re.search("[a-z]{2}", "".join(part for part in parts if part != "(.+?)")):
+            found.add("".join(parts))
+    return [re.compile(one) for one in found]
 
 
 @cache
-def words_in_templates() -> set[str]:
-    """The families of `{distance:word model.distance}`."""
+def families() -> list[re.Pattern[str]]:
+    """The patterns of ids: those that the code puts together, and `{distance:word model.distance}` in a template."""
     specs = [spec for lang in LANGUAGES for text in templates(lang).values() for spec in places(text).values()]
-    return {f"word:{spec.removeprefix('word ')}." for spec in specs if spec.startswith("word ")}
+    words = {spec.removeprefix("word ") for spec in specs if spec.startswith("word ")}
+    ours = [one for one in put_together() if re.match(rf"({'|'.join(PARTS)})\\\.", one.pattern)]
+    return [*ours, *(re.compile(rf"{re.escape(family)}\.(.+)") for family in words)]
 
 
 def test_every_message_that_the_code_names_exists() -> None:
-    named = {
-        text for text in constants() if ID.fullmatch(text) and not FILE.fullmatch(text) and text.split(".")[0] in PARTS
-    }
+    named = {text for text in constants() if ID.fullmatch(text) and not FILE.fullmatch(text)}
+    named = {id for id in named if id.split(".")[0] in PARTS}
     assert named <= templates("en").keys(), f"no words for {sorted(named - templates('en').keys())}"
 
 
 def test_every_family_of_messages_exists() -> None:
-    lacking = [family for family in families() if not any(id.startswith(family) for id in templates("en"))]
+    lacking = [one.pattern for one in families() if not any(one.fullmatch(id) for id in templates("en"))]
     assert not lacking, f"no words for any of {lacking}"
 
 
 def test_every_message_is_used() -> None:
-    """By its whole id, or by the last part of it where the code, or a template, puts that in."""
-    idle = [
-        id for id in templates("en") if id not in constants() and not any(put_in(id, family) for family in families())
-    ]
+    """By its whole id, or as one of a family, where what is put in occurs in the code or is itself put together there."""
+    idle = [id for id in templates("en") if id not in constants() and not any(belongs(id, one) for one in families())]
     assert not idle, f"nobody says {idle}"
 
 
-def put_in(id: str, family: str) -> bool:
-    rest = id.removeprefix(family)
-    return rest != id and (rest in constants() or all(part in constants() for part in rest.split(".")))
+def belongs(id: str, family: re.Pattern[str]) -> bool:
+    match = family.fullmatch(id)
+    return match is not None and all(occurs(group) or all(map(occurs, group.split("."))) for group in match.groups())
+
+
+@cache
+def occurs(text: str) -> bool:
+    return text in constants() or any(one.fullmatch(text) for one in put_together())
 
 
 def test_every_message_is_given_the_values_that_its_words_need() -> None:

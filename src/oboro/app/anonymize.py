@@ -73,7 +73,7 @@ def anonymize(
 
     plan = Recipe.load(recipe)
     if explain:
-        print(plan.explain())
+        print(plan.explain(lang))
         return
     if output is None:
         raise UsageError(
