@@ -45,7 +45,7 @@ def attack(
     attempts: int = 2000,
     seed: int = 0,
 ) -> list[Attack]:
-    """Attack `released` with what `original` says of everybody; frames or datasets.
+    """Attack `released`, with `original` as what the attacker may know and as the truth; frames or datasets.
 
     The attacker knows the `quasi` columns and wants the `sensitive` ones; descriptions may also use any released column
     (of more than twenty, those with the most values), and are all there is where no quasi-identifier is named.

@@ -309,22 +309,22 @@ PEOPLE_RECIPE = """\
 #   oboro anonymize people.csv --recipe recipe.yaml --output released.csv --report report.html
 
 attributes:
-  # These name a person: a step below must drop or replace each of them, or nothing is released.
+  # Identifiers: a step below must drop or replace each of them, or nothing is released.
   customer_id:   {role: identifier}
   name:          {role: identifier}
   phone:         {role: identifier}
 
-  # Others may know these; together they can single a person out. The hierarchy says how a value becomes coarser.
+  # Quasi-identifiers: an attacker may know these, and together they can single a person out. The hierarchy makes values coarser.
   birthdate:     {role: quasi, hierarchy: {dates: [day, month, year, decade]}}
   sex:           {role: quasi}                                        # no hierarchy: the value, or *
   address:       {role: quasi, hierarchy: {csv: FOLDER/address.csv}}  # town, city, prefecture, region, *
   job:           {role: quasi, hierarchy: {csv: FOLDER/job.csv}}      # job, group, in work or not, *
   postal_code:   {role: quasi}                                        # says the same as the address: dropped below
 
-  # The secret that must not follow from the rest.
+  # What an attacker must not learn about a person.
   diagnosis:     {role: sensitive}
 
-  # Neither.
+  # Everything else.
   income:        {role: other}
   last_purchase: {role: other}
   category:      {role: other}
@@ -333,13 +333,13 @@ attributes:
 steps:
   - pseudonymize: {attribute: customer_id, method: random}            # a new random number in place of each customer
   - drop_columns: {attributes: [name, phone, postal_code]}
-  - top_code: {attribute: income, percentile: 99}                     # the very rich would stand out
+  - top_code: {attribute: income, percentile: 99}                     # the very rich would be unique
   - round: {attribute: income, base: 100000}                          # yen
   - noise: {attribute: amount, relative: 0.1, multiplicative: true}   # within about 10 % of the true amount
-  - microaggregate: {attribute: amount, k: 5, method: fixed}          # the mean of 5 that are alike: none is one person's
-  - microaggregate: {attribute: last_purchase, k: 5, method: fixed}   # a day on which only one person bought tells who
-  - k_anonymize: {k: 5, suppress: 0.05, l_diversity: {diagnosis: 2}}  # at least 5 look alike, with 2 diagnoses or more
-  - shuffle: {}                                                       # the order of rows tells nothing either
+  - microaggregate: {attribute: amount, k: 5, method: fixed}          # the mean of 5 similar amounts: never one person's
+  - microaggregate: {attribute: last_purchase, k: 5, method: fixed}   # on some days only one person bought
+  - k_anonymize: {k: 5, suppress: 0.05, l_diversity: {diagnosis: 2}}  # classes of 5 or more, with 2 or more diagnoses
+  - shuffle: {}                                                       # the order of rows must not tell either
 
 seed: 42  # the same random choices every time; leave it out for a real release
 """

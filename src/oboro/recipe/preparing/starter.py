@@ -52,12 +52,12 @@ def starter(data: Dataset, name: str) -> str:
     guesses = {column: guess(column, data[column]) for column in data}
     lines = [
         f"# A starter recipe for {name}: {data.rows} rows, {len(data.columns)} columns.",
-        "# Every role below is a guess. Read each line: a quasi-identifier that is called `other` protects nobody.",
-        "#   identifier  names a person: dropped or pseudonymized, never released",
-        "#   quasi       others may know it: generalized until nobody stands alone",
-        "#   sensitive   the secret that must not be learned",
+        "# Every role below is a guess. Read each line: a quasi-identifier with the role `other` is not protected.",
+        "#   identifier  identifies a person directly: must be dropped or pseudonymized",
+        "#   quasi       an attacker may know it: generalized until each class holds at least k records",
+        "#   sensitive   what an attacker must not learn about a person",
         "#   other       released as it is",
-        "# See what it would do before it does it:  oboro anonymize DATA --recipe THIS --output OUT --explain",
+        "# See the plan before anything is done:  oboro anonymize DATA --recipe THIS --output OUT --explain",
         "attributes:",
     ]
     lines += [_attribute(column, data[column], guesses[column]) for column in data]
@@ -78,7 +78,7 @@ def guess(name: str, column: Column) -> Guess:
     rows = len(column)
     if rows >= 20 and distinct > 0.95 * rows and column.kind in (Kind.TEXT, Kind.INTEGER):
         return Guess(Role.IDENTIFIER, "nearly every row has a value of its own")
-    return Guess(Role.OTHER, "not recognised: make it quasi if outsiders could know it")
+    return Guess(Role.OTHER, "not recognised: make it quasi if an attacker could know it")
 
 
 def _attribute(name: str, column: Column, found: Guess) -> str:
@@ -105,7 +105,7 @@ def _steps(guesses: dict[str, Guess], data: Dataset) -> list[str]:
     lines = ["steps:"]
     if identifiers := named(Role.IDENTIFIER):
         lines += [
-            "  # Or keep people linkable without naming them: pseudonymize: {attribute: …, key_env: OBORO_KEY}",
+            "  # To keep records of a person linkable, use pseudonyms instead: pseudonymize: {attribute: …, key_env: OBORO_KEY}",
             f"  - drop_columns: {_flow({'attributes': identifiers})}",
         ]
     if named(Role.QUASI):
@@ -115,12 +115,12 @@ def _steps(guesses: dict[str, Guess], data: Dataset) -> list[str]:
         if diverse:
             content["l_diversity"] = diverse
         lines += [
-            f"  # Everyone shares their quasi-identifiers with at least {k - 1} others; up to 2 % of the records are suppressed.",
+            f"  # Each class must hold at least {k} records; up to 2 % of the records may be suppressed.",
             f"  - k_anonymize: {_flow(content)}",
         ]
     lines += [
-        "  # The order of the rows may tell who is who.",
+        "  # The order of the rows may reveal whose they are.",
         "  - shuffle: {}",
-        "# seed: 42   # makes every random choice repeatable: keep it as secret as the original table",
+        "# seed: 42   # makes every random choice repeatable: keep it as safe as the original table",
     ]
     return lines
