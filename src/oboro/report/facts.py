@@ -8,17 +8,18 @@ from math import isfinite
 from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, computed_field
 
 from oboro.attacks.rates import Attack
 from oboro.measure.metrics import Measure
 from oboro.report.distributions import Distribution
-from oboro.text import Message
+from oboro.text import Message, Words, say
 from oboro.verifier.verdict import Verification
 
 __all__ = [
     "AttackFacts",
     "CheckItem",
+    "CheckState",
     "Checklist",
     "ColumnFacts",
     "Facts",
@@ -93,6 +94,10 @@ Loose = Annotated[
 """Facts of any shape, with messages among them."""
 
 
+CheckState = Literal["evidence", "open", "stated", "none"]
+"""evidence: the software knows; open: something speaks against it; stated: people must say; none: does not apply."""
+
+
 class Facts(BaseModel):
     """Plain data that never changes."""
 
@@ -154,23 +159,86 @@ class CheckItem(Facts):
     """One point of a checklist."""
 
     key: str
-    title: str
-    title_ja: str
-    state: Literal["evidence", "open", "stated", "none"]
-    """evidence: the software knows; open: something speaks against it; stated: people must say; none: does not apply."""
-    evidence: str
-    evidence_ja: str
+    point: Words
+    """What is asked for."""
+    state: CheckState
+    known: Words
+    """What the software knows of it, or what people must say."""
+    public: bool = False
+    """Whether the public version of a report shows it."""
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def title(self) -> str:
+        """What is asked for, in English."""
+        return str(self.point)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def title_ja(self) -> str:
+        """What is asked for, in Japanese."""
+        return str(say(self.point, "ja"))
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def evidence(self) -> str:
+        """What is known, in English."""
+        return str(self.known)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def evidence_ja(self) -> str:
+        """What is known, in Japanese."""
+        return str(say(self.known, "ja"))
 
 
 class Checklist(Facts):
     """What a law, an opinion or a standard asks for."""
 
     key: str
-    title: str
-    title_ja: str
-    lead: str
-    lead_ja: str
+    heading: Message
+    about: Message
     items: list[CheckItem]
-    text: str = ""
-    """Text that is ready to edit, in English."""
-    text_ja: str = ""
+    notice: Message | None = None
+    """Text that is ready to edit and publish."""
+
+    @property
+    def name(self) -> Message:
+        """What it is called in short."""
+        return Message(f"checklist_{self.key}.name")
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def title(self) -> str:
+        """The heading, in English."""
+        return str(self.heading)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def title_ja(self) -> str:
+        """The heading, in Japanese."""
+        return self.heading.say("ja")
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def lead(self) -> str:
+        """What it is about, in English."""
+        return str(self.about)
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def lead_ja(self) -> str:
+        """What it is about, in Japanese."""
+        return self.about.say("ja")
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def text(self) -> str:
+        """The text to edit, in English."""
+        return str(self.notice or "")
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def text_ja(self) -> str:
+        """The text to edit, in Japanese."""
+        return str(say(self.notice or "", "ja"))

@@ -14,7 +14,7 @@ from oboro.measure.metrics import Measure
 from oboro.measure.population_uniqueness import Uniqueness, uniqueness
 from oboro.measure.risk import Risk, risk_of
 from oboro.measure.statistics.associations import Pairs
-from oboro.report.checklists.checklists import Material, checklists
+from oboro.report.checklists.checklists import KnownRelease, checklists
 from oboro.report.facts import PairFacts, measured, plain
 from oboro.report.inputs import Provenance, Scope, Tables
 from oboro.report.measured_release import SMALLEST_CELL, Measured, Subject, measure_release
@@ -62,7 +62,7 @@ def make_report(tables: Tables, provenance: Provenance | None = None, scope: Sco
         files={role: plain(facts) for role, facts in provenance.files.items()},
         versions=_versions(),
         smallest_cell=smallest,
-        checklists=checklists(_material(subject, provenance, found, now)),
+        checklists=checklists(_known(subject, provenance, found, now)),
         stream=[plain(one) for one in provenance.stream],
         warnings=report_warnings(tables, provenance, found.findings, found.attacks),
     )
@@ -94,12 +94,11 @@ def _pairs(found: Pairs | None) -> PairFacts | None:
     return PairFacts(columns=list(found.columns), sampled=found.sampled, error=round(found.error, 4), **sides)
 
 
-def _material(subject: Subject, provenance: Provenance, found: Measured, risk: Risk | None) -> Material:
+def _known(subject: Subject, provenance: Provenance, found: Measured, risk: Risk | None) -> KnownRelease:
     """What may serve as evidence in checklists."""
-    original, released = subject.tables.original, subject.tables.released
-    return Material(
+    released = subject.tables.released
+    return KnownRelease(
         identifiers=subject.tables.identifiers,
-        dropped=[name for name in original if name not in released],
         released=list(released),
         steps=provenance.steps,
         findings=found.findings,
@@ -108,7 +107,6 @@ def _material(subject: Subject, provenance: Provenance, found: Measured, risk: R
         least=subject.least_candidates,
         models=[] if provenance.verification is None else [one.model for one in provenance.verification.verdicts],
         holds=_holds(provenance),
-        quasi=subject.quasi,
         unseen=unseen(released),
     )
 

@@ -13,7 +13,7 @@ from math import ceil, floor
 from oboro.attacks.rates import AddedRisk, Attack, Judgement, Rate
 from oboro.measure.metrics import Measure
 from oboro.report.distributions import OTHER, SPECIAL
-from oboro.report.facts import ColumnFacts, TableFacts
+from oboro.report.facts import Checklist, ColumnFacts, TableFacts
 from oboro.report.report import Report
 
 __all__ = ["DECISIONS", "public"]
@@ -59,9 +59,6 @@ DECISIONS: dict[str, tuple[str, str]] = {
     "warnings": ("removed", "they say where the release is weakest"),
 }
 
-SHOWN_CHECKLISTS = ("appi", "iso")
-DUTIES = ("36",)
-
 
 def public(report: Report) -> Report:
     """The same report, each part as `DECISIONS` says."""
@@ -87,15 +84,15 @@ def public(report: Report) -> Report:
                 if role == "output"
             },
             "versions": {name: one for name, one in report.versions.items() if name == "oboro"},
-            "checklists": [
-                one if one.key == "iso" else one.model_copy(update={"items": [i for i in one.items if i.key in DUTIES]})
-                for one in report.checklists
-                if one.key in SHOWN_CHECKLISTS
-            ],
+            "checklists": [shown for one in report.checklists if (shown := _checklist(one)).items],
             "stream": [],
             "warnings": [],
         }
     )
+
+
+def _checklist(one: Checklist) -> Checklist:
+    return one.model_copy(update={"items": [item for item in one.items if item.public]})
 
 
 def _table(table: TableFacts) -> TableFacts:

@@ -163,11 +163,12 @@ class Section:
     key: str
     title: Words
     blocks: Sequence[Block]
+    short: Words | None = None
 
     @property
-    def name(self) -> Message:
+    def name(self) -> Words:
         """What the navigation calls it."""
-        return Message(f"section.{self.key}.name")
+        return self.short or Message(f"section.{self.key}.name")
 
 
 def words(name: str) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from oboro.report.page.blocks import Section
 from oboro.report.sections.contents import first_sections, sections, subtitle
 from oboro.report.sections.overview.banner import banner
-from oboro.report.text.language import translated
 from oboro.text import Message, say
 
 if TYPE_CHECKING:
@@ -38,12 +37,11 @@ def _page(report: Report, shown: list[Section], *, compact: bool) -> str:
         report=report,
         banner=say(banner(report), lang),
         subtitle=say(subtitle(report), lang),
-        sections=[
-            translated(one, lang) if one.key in ("appi", "hipaa", "wp216", "iso") else say(one, lang) for one in shown
-        ],
+        sections=[say(one, lang) for one in shown],
         compact=compact,
         lang=lang,
         words={name: Message(f"report.page.{name}").say(lang) for name in WORDS},
+        said=partial(say, lang=lang),
     )
     return str(page)
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from oboro.report.facts import CheckItem, Checklist
 from oboro.report.page.blocks import Block, Cell, Code, Grid, Section, Text, Tone
-from oboro.report.text.language import Both
 from oboro.text import Message
 
 if TYPE_CHECKING:
@@ -25,12 +24,12 @@ def checklist_sections(report: Report) -> list[Section]:
 
 def _checklist(one: Checklist) -> Section:
     rows = [_row(item) for item in one.items]
-    blocks: list[Block] = [Text(Both(one.lead, one.lead_ja)), Grid(HEAD, rows, prose=True)]
+    blocks: list[Block] = [Text(one.about), Grid(HEAD, rows, prose=True)]
     if one.text:
         blocks += [Text(Message("checklist.section.text")), Code(one.text_ja), Code(one.text)]
-    return Section(one.key, Both(one.title, one.title_ja), blocks)
+    return Section(one.key, one.heading, blocks, short=one.name)
 
 
 def _row(item: CheckItem) -> list[Cell]:
     state = Cell(Message(f"checklist.state.{item.state}"), TONES[item.state])
-    return [Cell(Both(item.title, item.title_ja)), state, Cell(Both(item.evidence, item.evidence_ja))]
+    return [Cell(item.point), state, Cell(item.known)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from oboro.report.sections.overview.banner import attacks_run, banner
 from oboro.text import Message
 
 if TYPE_CHECKING:
+    from oboro.report.facts import Checklist
     from oboro.report.report import Report
 
 __all__ = ["short_answers"]
@@ -136,20 +137,17 @@ def _open(report: Report) -> Answer:
     said = [_listed(kind, points) for kind, points in (("stated", stated), ("look", look)) if points]
     if report.warnings:
         said.append(Message("report.open.warnings", warnings=len(report.warnings)))
-    key = next(iter([*look, *stated]), "evidence")
+    key = next((one.key for one, _ in (*look, *stated)), "evidence")
     tone: Tone = "warn" if look or report.warnings else "quiet"
     return Answer(key, Message("report.open.question"), tone, said or [Message("report.open.nothing")])
 
 
-def _points(report: Report, state: str) -> dict[str, int]:
+def _points(report: Report, state: str) -> list[tuple[Checklist, int]]:
     """How many points of which checklist are in this state."""
-    counted = {one.key: sum(item.state == state for item in one.items) for one in report.checklists}
-    return {key: points for key, points in counted.items() if points}
+    counted = ((one, sum(item.state == state for item in one.items)) for one in report.checklists)
+    return [(one, points) for one, points in counted if points]
 
 
-def _listed(kind: str, points: Mapping[str, int]) -> Message:
-    lists = [
-        Message("report.open.list", list=Message(f"section.{key}.name"), points=number)
-        for key, number in points.items()
-    ]
-    return Message(f"report.open.{kind}", points=sum(points.values()), lists=lists)
+def _listed(kind: str, points: Sequence[tuple[Checklist, int]]) -> Message:
+    lists = [Message("report.open.list", list=one.name, points=number) for one, number in points]
+    return Message(f"report.open.{kind}", points=sum(number for _, number in points), lists=lists)

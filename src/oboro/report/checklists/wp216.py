@@ -1,0 +1,52 @@
+"""Europe: the three questions of the Article 29 Working Party (Opinion 05/2014 on anonymisation techniques, WP216)."""
+
+from __future__ import annotations
+
+from oboro.report.checklists.known_release import KnownRelease, item
+from oboro.report.facts import CheckItem, Checklist
+from oboro.table.traits import Opinion
+from oboro.text import Message
+from oboro.verifier.verdict import L_DIVERSITY
+
+__all__ = ["wp216"]
+
+QUESTIONS = (("singling out", "singling_out"), ("linkability", "linkability"), ("inference", "inference"))
+# The opinion's table of strengths and weaknesses, by the trait of the techniques that a row judges.
+JUDGED: tuple[tuple[str, Opinion], ...] = (
+    ("pseudonymisation", "pseudonymisation"),
+    ("noise", "noise"),
+    ("k-anonymity", "aggregation"),
+)
+STRANGE = "attack.note.strange"
+
+
+def wp216(known: KnownRelease) -> Checklist:
+    """The questions, answered by the attacks that were run, and what the opinion says of the techniques that were used."""
+    items = [_question(known, key, name) for key, name in QUESTIONS]
+    items += [_judged(key, opinion) for key, opinion in JUDGED if known.steps_that("opinion", opinion)]
+    if known.holds and any(one.id in L_DIVERSITY for one in known.models):
+        items.append(_judged("l-diversity", "l_diversity"))
+    return Checklist(key="wp216", heading=_said("title"), about=_said("lead"), items=items)
+
+
+def _said(name: str, **values: object) -> Message:
+    return Message(f"checklist_wp216.{name}", **values)
+
+
+def _judged(key: str, row: str) -> CheckItem:
+    """What the opinion itself says of a technique that was used."""
+    told = _said("judged", answers=_said(f"{row}.answers"))
+    return item(key, _said(f"{row}.title"), "stated", told)
+
+
+def _question(known: KnownRelease, key: str, name: str) -> CheckItem:
+    title = _said(f"question.{name}")
+    mine = [one for one in known.attacks if one.question == key and one.found.tried and one.risk is not None]
+    better = any(one.better and not one.allowed for one in mine)
+    strange = any(note.id == STRANGE for one in mine for note in one.notes)
+    if not mine or (strange and not better):
+        return item(key, title, "stated", _said("untried"))
+    value, low, high = max((one.risk for one in mine if one.risk is not None), key=lambda risk: risk[0])
+    strongest = f"{100 * value:.1f} % ({100 * low:.1f}–{100 * high:.1f} %)"
+    told = _said("strongest", run=len(mine), strongest=strongest)
+    return item(key, title, "open" if better else "evidence", told, _said("better" if better else "no_better"))
