@@ -70,7 +70,7 @@ def test_what_is_no_record_is_a_dead_letter(tmp_path: Path) -> None:
         "not a JSON object": b"[1, 2]",
         "'age' is missing": json.dumps({"sex": "F", "note": 1}).encode(),
         "'more' is not known": json.dumps({**good, "more": 1}).encode(),
-        "a list is a single value": json.dumps({**good, "sex": ["secret"]}).encode(),
+        "a single value, not a list": json.dumps({**good, "sex": ["secret"]}).encode(),
         "a single value, not an object": json.dumps({**good, "sex": {"a": "secret"}}).encode(),
         "does not take this value": json.dumps({**good, "age": "secret"}).encode(),
         "twice": b'{"sex": "F", "sex": "M", "age": 1, "note": 2}',
@@ -399,7 +399,7 @@ def test_a_recipe_that_is_not_for_streams_says_so() -> None:
         ([drop, goal, {"round": {"attribute": "age", "base": 5}}], "round: .* give the attribute a hierarchy"),
         ([drop, goal, {"k_conceal": {"k": 2}}], "k_conceal: .* the whole table"),
         ([drop, goal, goal], "exactly one k_anonymize step; the recipe has 2"),
-        ([drop, {"pseudonymize": {"attribute": "age", "key_env": "KEY"}}, goal], "'age' is quasi"),
+        ([drop, {"pseudonymize": {"attribute": "age", "key_env": "KEY"}}, goal], "'age' has the role quasi"),
         ([goal], "'name' would be released"),
         ([drop, {"k_anonymize": {"k": 2, "t_closeness": {"secret": 0.5}}}], "cannot keep"),
         (
