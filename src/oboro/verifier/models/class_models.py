@@ -54,16 +54,22 @@ class Model(BaseModel):
         coerce_numbers_to_str=True,
     )
 
-    most: ClassVar[bool] = True  # whether a higher score is worse
+    message: ClassVar[str]
+    """The message that says which model it is."""
+    parameters: ClassVar[tuple[str, ...]]
+    """The parameters that this message tells; the first one is the limit that every class must keep."""
+    most: ClassVar[bool] = True
+    """Whether a higher score is worse."""
 
     def describe(self) -> Message:
         """Which model it is, with its parameters."""
-        raise NotImplementedError
+        return Message(self.message, **{name: getattr(self, name) for name in self.parameters})
 
     @property
     def required(self) -> float:
         """The limit that every class must keep."""
-        raise NotImplementedError
+        limit: float = getattr(self, self.parameters[0])
+        return limit
 
     def check(self, data: Dataset, quasi: Sequence[str]) -> Verdict:
         """Regroup the released table by its quasi-identifiers and judge every class. An empty table breaks nothing."""
@@ -88,19 +94,12 @@ class Model(BaseModel):
 class KAnonymity(Model):
     """Every class holds at least k records (Sweeney 2002)."""
 
+    message: ClassVar[str] = "model.k_anonymity"
+    parameters: ClassVar[tuple[str, ...]] = ("k",)
     most: ClassVar[bool] = False
 
     k: int = Field(ge=1)
     """every class must have at least this many records"""
-
-    def describe(self) -> Message:
-        """Which model it is, with its parameters."""
-        return Message("model.k_anonymity", k=self.k)
-
-    @property
-    def required(self) -> float:
-        """The least class size."""
-        return self.k
 
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
         return classes.sizes, classes.sizes < self.k
@@ -123,19 +122,12 @@ class SensitiveModel(Model):
 class DistinctLDiversity(SensitiveModel):
     """Every class holds at least l different sensitive values (Machanavajjhala et al. 2007)."""
 
+    message: ClassVar[str] = "model.distinct_l_diversity"
+    parameters: ClassVar[tuple[str, ...]] = ("l", "sensitive")
     most: ClassVar[bool] = False
 
     l: int = Field(ge=1)  # noqa: E741  (the field's own name)
     """the least number of different sensitive values in every class"""
-
-    def describe(self) -> Message:
-        """Which model it is, with its parameters."""
-        return Message("model.distinct_l_diversity", l=self.l, sensitive=self.sensitive)
-
-    @property
-    def required(self) -> float:
-        """The least number of different values."""
-        return self.l
 
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
         distinct = self._tally(classes).distinct
@@ -148,19 +140,12 @@ class EntropyLDiversity(SensitiveModel):
     Scored by exp(entropy): how many equally frequent values would be as uncertain.
     """
 
+    message: ClassVar[str] = "model.entropy_l_diversity"
+    parameters: ClassVar[tuple[str, ...]] = ("l", "sensitive")
     most: ClassVar[bool] = False
 
     l: float = Field(ge=1, allow_inf_nan=False)  # noqa: E741
     """entropy at least log l; need not be a whole number"""
-
-    def describe(self) -> Message:
-        """Which model it is, with its parameters."""
-        return Message("model.entropy_l_diversity", l=self.l, sensitive=self.sensitive)
-
-    @property
-    def required(self) -> float:
-        """The least effective number of values."""
-        return self.l
 
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
         tally = self._tally(classes)
@@ -178,19 +163,13 @@ class RecursiveLDiversity(SensitiveModel):
     is broken.
     """
 
+    message: ClassVar[str] = "model.recursive_l_diversity"
+    parameters: ClassVar[tuple[str, ...]] = ("c", "l", "sensitive")
+
     c: float = Field(gt=0, allow_inf_nan=False)
     """the most frequent value must occur less than c times as often as the rarer ones together"""
     l: int = Field(ge=1)  # noqa: E741
     """the rank from which on values count as rarer"""
-
-    def describe(self) -> Message:
-        """Which model it is, with its parameters."""
-        return Message("model.recursive_l_diversity", c=self.c, l=self.l, sensitive=self.sensitive)
-
-    @property
-    def required(self) -> float:
-        """The ratio that must not be reached."""
-        return self.c
 
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
         tally = self._tally(classes)
@@ -210,6 +189,9 @@ class TCloseness(SensitiveModel):
     hierarchy's height).
     """
 
+    message: ClassVar[str] = "model.t_closeness"
+    parameters: ClassVar[tuple[str, ...]] = ("t", "sensitive", "distance")
+
     t: float = Field(ge=0, le=1)
     """the greatest distance allowed"""
     distance: Literal["equal", "ordered", "hierarchical"] = "equal"
@@ -226,15 +208,6 @@ class TCloseness(SensitiveModel):
         if self.order is not None and self.distance != "ordered":
             raise ValueError("order: only the ordered distance takes one")
         return self
-
-    def describe(self) -> Message:
-        """Which model it is, with its parameters."""
-        return Message("model.t_closeness", t=self.t, sensitive=self.sensitive, distance=self.distance)
-
-    @property
-    def required(self) -> float:
-        """The greatest distance."""
-        return self.t
 
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
         distances = self._distances(classes, self._column(classes))
@@ -255,6 +228,9 @@ class AlphaK(SensitiveModel):
     This is the α of (α, k)-anonymity; `KAnonymity` beside it is the k.
     """
 
+    message: ClassVar[str] = "model.alpha_k_anonymity"
+    parameters: ClassVar[tuple[str, ...]] = ("alpha", "sensitive")
+
     alpha: float = Field(gt=0, le=1)
     """the greatest relative frequency of a sensitive value within a class"""
     value: str | None = None
@@ -262,14 +238,8 @@ class AlphaK(SensitiveModel):
 
     def describe(self) -> Message:
         """Which model it is, with its parameters."""
-        if self.value is None:
-            return Message("model.alpha_k_anonymity", alpha=self.alpha, sensitive=self.sensitive)
-        return Message("model.alpha_k_anonymity_of_one", alpha=self.alpha, sensitive=self.sensitive)
-
-    @property
-    def required(self) -> float:
-        """The greatest relative frequency."""
-        return self.alpha
+        every = super().describe()
+        return every if self.value is None else Message("model.alpha_k_anonymity_of_one", **every.values)
 
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
         share = self._most_frequent(classes) / classes.sizes

@@ -26,6 +26,8 @@ class KConcealment(Model):
     Unlike other models this one looks at the originals too: what a record can correspond to depends on who there is.
     """
 
+    message: ClassVar[str] = "model.k_concealment"
+    parameters: ClassVar[tuple[str, ...]] = ("k",)
     most: ClassVar[bool] = False
 
     k: int = Field(ge=1)
@@ -34,15 +36,6 @@ class KConcealment(Model):
     """what an attacker may know: everybody's original quasi-identifiers"""
     hierarchies: Mapping[str, Hierarchy] = Field(default_factory=dict, repr=False)
     """for columns that were released by the labels of a hierarchy"""
-
-    def describe(self) -> Message:
-        """Which model it is, with its parameters."""
-        return Message("model.k_concealment", k=self.k)
-
-    @property
-    def required(self) -> float:
-        """The least number of candidates."""
-        return self.k
 
     def judge(self, classes: Classes) -> Verdict:
         """Match originals and released records in all possible ways. A quasi-identifier that is gone counts no more."""

@@ -27,18 +27,17 @@ from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.value_counts import clean
 from oboro.table.values import STAR
-from oboro.text import Message
 from oboro.verifier.classes import Classes
 from oboro.verifier.models.class_models import EMPTY, Model
 from oboro.verifier.verdict import Verdict
 
-__all__ = ["Crowd", "DeltaPresence", "KMap", "PopulationModel"]
+__all__ = ["DeltaPresence", "KMap", "MatchingPeople", "PopulationModel"]
 
 NOBODY, OPEN = -1, -2  # a value that no label covers; one that several cover
 
 
 @dataclass(frozen=True, eq=False)
-class Crowd:
+class MatchingPeople:
     """How many people match each class, at least and at most, and how many match none."""
 
     least: np.ndarray
@@ -46,7 +45,7 @@ class Crowd:
     absent: int
 
     @staticmethod
-    def of(classes: Classes, population: Dataset, hierarchies: Mapping[str, Hierarchy]) -> Crowd:
+    def of(classes: Classes, population: Dataset, hierarchies: Mapping[str, Hierarchy]) -> MatchingPeople:
         """Read the labels of every class and count. O(records + people · columns)."""
         lacking = [name for name in classes.quasi if name not in population]
         if lacking:
@@ -63,7 +62,7 @@ class Crowd:
         return _counted(places, keys, starred, population.rows)
 
 
-def _counted(places: list[np.ndarray], keys: list[Column], starred: np.ndarray, people: int) -> Crowd:
+def _counted(places: list[np.ndarray], keys: list[Column], starred: np.ndarray, people: int) -> MatchingPeople:
     """Join people and classes by their labels; the classes come first, so that they are numbered 0, 1, 2 …"""
     plain = int((~starred).sum())
     none = np.logical_or.reduce([place == NOBODY for place in places] or [np.zeros(people, dtype=bool)])
@@ -78,7 +77,7 @@ def _counted(places: list[np.ndarray], keys: list[Column], starred: np.ndarray, 
     least[~starred] = np.bincount(found[found < plain], minlength=plain)[:plain]
     open_, left = int(doubtful.sum()), people - int(doubtful.sum()) - int((found < plain).sum())
     least[starred] = left
-    return Crowd(least, least + open_, 0 if starred.any() else left + open_)
+    return MatchingPeople(least, least + open_, 0 if starred.any() else left + open_)
 
 
 def _labels(classes: Classes, name: str) -> Column:
@@ -123,34 +122,27 @@ class PopulationModel(Model):
     hierarchies: Mapping[str, Hierarchy | HierarchySpec] = Field(default_factory=dict, repr=False)
     """the hierarchies that the labels were made with"""
 
-    def _crowd(self, classes: Classes) -> Crowd:
+    def _matching(self, classes: Classes) -> MatchingPeople:
         built = {
             name: one if isinstance(one, Hierarchy) else one.build(name, self.population[name])
             for name, one in self.hierarchies.items()
             if name in classes.quasi
         }
-        return Crowd.of(classes, self.population, built)
+        return MatchingPeople.of(classes, self.population, built)
 
 
 class KMap(PopulationModel):
     """Every class matches at least k people in the population (Sweeney 2002), however few of them are in the table."""
 
+    message: ClassVar[str] = "model.k_map"
+    parameters: ClassVar[tuple[str, ...]] = ("k",)
     most: ClassVar[bool] = False
 
     k: int = Field(ge=1)
     """every class must match at least this many people in the population"""
 
-    def describe(self) -> Message:
-        """Which model it is, with its parameters."""
-        return Message("model.k_map", k=self.k)
-
-    @property
-    def required(self) -> float:
-        """The least number of people."""
-        return self.k
-
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
-        people = self._crowd(classes).least
+        people = self._matching(classes).least
         return people, people < self.k
 
 
@@ -161,6 +153,9 @@ class DeltaPresence(PopulationModel):
     So nobody can tell with more certainty that a person is in the table or, with a lower limit, that a person is not. With
     a lower limit everybody in the population must match some class.
     """
+
+    message: ClassVar[str] = "model.delta_presence"
+    parameters: ClassVar[tuple[str, ...]] = ("low", "high")
 
     low: float = Field(0.0, ge=0, le=1)
     """the least share"""
@@ -173,10 +168,6 @@ class DeltaPresence(PopulationModel):
             raise ValueError(f"low: must not be above high; got {self.low:g} and {self.high:g}")
         return self
 
-    def describe(self) -> Message:
-        """Which model it is, with its parameters."""
-        return Message("model.delta_presence", low=self.low, high=self.high)
-
     @property
     def required(self) -> float:
         """The greatest share."""
@@ -186,13 +177,13 @@ class DeltaPresence(PopulationModel):
         """Judge both limits; the lower one is reported if only that is broken."""
         if classes.data.rows == 0:
             return self.vacuous(EMPTY)
-        crowd, sizes = self._crowd(classes), classes.sizes
+        people, sizes = self._matching(classes), classes.sizes
         with np.errstate(divide="ignore"):
-            highest, lowest = sizes / crowd.least, sizes / crowd.most
+            highest, lowest = sizes / people.least, sizes / people.most
         above = Verdict.of(self.describe(), self.high, highest, highest > self.high, sizes, True)
         if not above.holds or self.low == 0:
             return above
-        if crowd.absent:  # who fits no class is known to be absent
+        if people.absent:  # who fits no class is known to be absent
             lowest, sizes = np.append(lowest, 0.0), np.append(sizes, 0)
         below = Verdict.of(self.describe(), self.low, lowest, lowest < self.low, sizes, False)
         return above if below.holds else below

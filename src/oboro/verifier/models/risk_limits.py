@@ -6,10 +6,11 @@ are a class like any other.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from pydantic import Field
 
-from oboro.text import Message
 from oboro.verifier.classes import Classes
 from oboro.verifier.models.class_models import Model
 
@@ -19,17 +20,11 @@ __all__ = ["AverageRisk", "MaximumRisk"]
 class MaximumRisk(Model):
     """No record has a higher re-identification risk; the highest is 1 / the size of the smallest class."""
 
+    message: ClassVar[str] = "model.maximum_risk"
+    parameters: ClassVar[tuple[str, ...]] = ("risk",)
+
     risk: float = Field(gt=0, le=1)
     """the greatest re-identification risk allowed for any record"""
-
-    def describe(self) -> Message:
-        """Which model it is, with its parameters."""
-        return Message("model.maximum_risk", risk=self.risk)
-
-    @property
-    def required(self) -> float:
-        """The greatest probability."""
-        return self.risk
 
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
         risks = 1 / classes.sizes
@@ -42,17 +37,11 @@ class AverageRisk(Model):
     This is of the table, not of one class: where it is broken, it is broken in every class.
     """
 
+    message: ClassVar[str] = "model.average_risk"
+    parameters: ClassVar[tuple[str, ...]] = ("risk",)
+
     risk: float = Field(gt=0, le=1)
     """the greatest mean re-identification risk allowed"""
-
-    def describe(self) -> Message:
-        """Which model it is, with its parameters."""
-        return Message("model.average_risk", risk=self.risk)
-
-    @property
-    def required(self) -> float:
-        """The greatest mean probability."""
-        return self.risk
 
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
         risks = np.full(classes.sizes.size, classes.sizes.size / classes.data.rows)
