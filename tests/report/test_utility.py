@@ -132,7 +132,7 @@ def test_a_target_is_learned_and_shown(tmp_path: Path) -> None:
     assert "paid を予測するモデル" in Page(page.read_text()).text
     result = CliRunner().invoke(app, ["evaluate", *files, "--quasi", "age", "--target", "nope"])
     assert isinstance(result.exception, UsageError)
-    assert "--target" in str(result.exception)
+    assert "target: both tables" in str(result.exception)
 
 
 def write(path: Path, columns: dict[str, list[Any]]) -> None:

@@ -84,26 +84,35 @@ def evaluate(
     Example: `oboro evaluate people.csv released.csv --quasi age,sex,zip --sensitive disease --report report.html`
     """
     from oboro.recipe.comparable import renaming
-    from oboro.recipe.evaluate import Question
     from oboro.recipe.evaluate import evaluate as measure
     from oboro.recipe.recipe import Recipe
-    from oboro.table.schema import Role
 
+    plan = None if recipe is None else Recipe.load(recipe)
     pages = Pages(report, public_report, lang)
-    named = [] if recipe is None else Recipe.load(recipe).files
-    check_files(pages.files, original, released, recipe, control, truth, stream_metrics, *named)
-    files = {"input": original, "output": released, "control_group": control, "truth": truth, "recipe": recipe}
-    given = {role: path for role, path in files.items() if path is not None}
-    tables = {
-        role: read_table(given[role], encoding, delimiter, header, sheet).data for role in given if role != "recipe"
-    }
-    roles = {Role.QUASI: names(quasi), Role.SENSITIVE: names(sensitive), Role.IDENTIFIER: names(identifier)}
-    group, known = tables.get("control_group"), tables.get("truth")
-    renames = renaming(rename)
-    question = Question(recipe, roles, fraction, group, stream_metrics, unpaired, attempts, known, target, renames)
+    files = [] if plan is None else plan.files
+    check_files(pages.files, original, released, recipe, control, truth, stream_metrics, *files)
+    before, after, group, known = (
+        None if path is None else read_table(path, encoding, delimiter, header, sheet)
+        for path in (original, released, control, truth)
+    )
     with stages() as stage:
         stage("measuring")
-        found = measure(tables["input"], tables["output"], question, given).in_language(lang)
+        found = measure(
+            before,
+            after,
+            plan,
+            quasi=names(quasi),
+            sensitive=names(sensitive),
+            identifier=names(identifier),
+            fraction=fraction,
+            control=group,
+            target=target,
+            attempts=attempts,
+            unpaired=unpaired,
+            rename=renaming(rename),
+            truth=known,
+            stream=stream_metrics or (),
+        ).in_language(lang)
         pages.write(found)
     if as_json:
         print_json(found.as_dict())

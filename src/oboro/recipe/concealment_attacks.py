@@ -1,4 +1,4 @@
-"""Attacks on a k-concealed release, for the command line: whom would someone guess who knows all originals?"""
+"""Attacks on a k-concealed release: whom would someone guess who knows all originals?"""
 
 from __future__ import annotations
 

@@ -1,124 +1,159 @@
-"""`oboro evaluate`: a release that anybody made, with a recipe, with named roles, or with guessed ones."""
+"""A release that anybody made: how exposed people are in it, what attacks find, and what it lost.
+
+One function for Python and for the command line; roles come from a recipe, from what is named, or from a guess.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oboro.attacks.comparison.row_pairing import correspond
-from oboro.errors import FileError, InputError, UsageError
+from oboro.errors import UsageError
+from oboro.io.files import Source, read
 from oboro.recipe.comparable import comparable, explained
 from oboro.recipe.concealment_attacks import attacks, owners
 from oboro.recipe.evidence import bound_hierarchies, files_evidence, hierarchy_files, measure
 from oboro.recipe.preparing.starter import guess
-from oboro.recipe.recipe import Recipe
-from oboro.recipe.stream_promise import verified
-from oboro.report import Provenance, Report, Scope
+from oboro.recipe.stream_promise import stream_metrics, verified
 from oboro.table.dataset import Dataset
+from oboro.table.frames import Frame
 from oboro.table.row_origins import same_rows
 from oboro.table.schema import Attribute, Role, Schema
 from oboro.text import Message
-from oboro.verifier.verdict import Verification
 
-__all__ = ["Question", "evaluate", "stream_metrics"]
+if TYPE_CHECKING:
+    from oboro.recipe.recipe import Recipe
+    from oboro.report import Report
+
+__all__ = ["evaluate"]
+
+Moments = Sequence[Mapping[str, Any]]
+
+
+def evaluate(
+    original: Any,
+    released: Any,
+    recipe: Recipe | str | Path | None = None,
+    *,
+    quasi: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
+    identifier: Sequence[str] = (),
+    fraction: float = 1.0,
+    control: Any = None,
+    target: str | None = None,
+    attempts: int = 2000,
+    unpaired: bool = False,
+    rename: Mapping[str, str] | None = None,
+    truth: Any = None,
+    stream: str | Path | Moments = (),
+    reading: Mapping[str, Any] | None = None,
+) -> Report:
+    """Attack a release, measure the risk that is left in it and what it lost, whoever made it.
+
+    Tables are pandas, polars or pyarrow frames, or files (`reading` says how these are read). Roles come from the `recipe`
+    (its steps are not run), from `quasi`, `sensitive` and `identifier`, or are guessed, which the report then says. Columns
+    that were renamed are found where only capitals and marks differ; `rename` maps other released names to original ones.
+    Whether the n-th released row was made from the n-th original one is found out from the values, unless `truth` (a table
+    whose first column gives the original row of each released record, from 1) or `unpaired` says it.
+
+    - `fraction`: the share of the population that the table holds.
+    - `control`: a table of people who are in neither, for the attacks, each of which makes at most `attempts` guesses.
+    - `target`: a column that models trained on the release and on the original predict.
+    - `stream`: the metrics of a stream, or the file that `oboro stream --json` wrote.
+
+    >>> people = {"age": [31, 38, 35, 52], "sex": ["F", "F", "M", "M"]}
+    >>> report = evaluate(people, {"age": ["30-39", "30-39", "30-39", "50-59"]}, quasi=["age"], attempts=0)
+    >>> report.risk.uniques
+    1
+    """
+    from oboro.recipe.recipe import Recipe
+    from oboro.report import Provenance, Scope
+
+    plan = Recipe.load(recipe) if isinstance(recipe, str | Path) else recipe
+    given = {"input": original, "output": released, "control_group": control, "truth": truth}
+    tables = {role: _Table.of(table, reading or {}) for role, table in given.items() if table is not None}
+    before, after, assumed = comparable(tables["input"].data, tables["output"].data, rename or {})
+    roles = {Role.QUASI: quasi, Role.SENSITIVE: sensitive, Role.IDENTIFIER: identifier}
+    schema, guessed = (plan.schema_given, []) if plan is not None else _schema(before, roles)
+    _require(before, after, schema, target)
+    known = tables["truth"].data if "truth" in tables else None
+    linkage = [] if plan is None else attacks(plan, schema, before, after, known)
+    after = after if known is None else replace(after, origin=owners(known, before, after))
+    moments = stream_metrics(Path(stream)) if isinstance(stream, str | Path) else list(stream)
+    paired = _paired(before, after, schema, plan, unpaired, moments)
+    schema, understood = explained(before, after, schema, same_rows(before, after) if paired else None)
+    provenance = Provenance(
+        verification=verified(plan, before, after, moments),
+        recipe_text=plan.to_yaml() if plan else "",
+        files=_evidence(tables, plan, schema),
+        stream=moments,
+        warnings=[*guessed, *assumed, *understood],
+        linkage=linkage,
+    )
+    group = tables["control_group"].data if "control_group" in tables else None
+    scope = Scope(fraction=fraction, control=group, attempts=attempts, target=target)
+    return measure(before, after, schema, provenance, scope, paired=paired)
 
 
 @dataclass(frozen=True)
-class Question:
-    """What is asked about two tables."""
+class _Table:
+    """A table, and the file it came from."""
 
-    recipe: Path | None = None
-    roles: Mapping[Role, Sequence[str]] = field(default_factory=dict)
-    fraction: float = 1.0
-    control: Dataset | None = None
-    stream: Path | None = None
-    unpaired: bool = False
-    attempts: int = 2000
-    truth: Dataset | None = None
-    target: str | None = None
-    rename: Mapping[str, str] = field(default_factory=dict)  # from released to original names
+    data: Dataset
+    path: Path | None = None
 
-
-def evaluate(original: Dataset, released: Dataset, question: Question, paths: Mapping[str, Path]) -> Report:
-    """Measure it. Roles come from the recipe, from what was named, or from a guess, which the report then says."""
-    recipe = Recipe.load(question.recipe) if question.recipe else None
-    original, released, taken = comparable(original, released, question.rename)
-    schema, guessed = _schema(original, recipe, question)
-    if question.target is not None and (question.target not in original or question.target not in released):
-        both = ", ".join(name for name in released if name in original)
-        raise UsageError(f"--target: both tables must have the column {question.target!r}; both have {both}")
-    schema.require(original, (name for name in schema.attributes if name in released), "the original table")
-    found = [] if recipe is None else attacks(recipe, schema, original, released, question.truth)
-    if question.truth is not None:
-        released = replace(released, origin=owners(question.truth, original, released))
-    moments = stream_metrics(question.stream) if question.stream else []
-    moved = question.unpaired or (recipe is not None and any(step.moves_records for step in recipe.steps))
-    in_order = bool(moments) and original.rows == released.rows  # a stream releases in the order of its input
-    paired = released.origin is not None or (not moved and (in_order or _correspond(original, released, schema)))
-    schema, read = explained(original, released, schema, same_rows(original, released) if paired else None)
-    read_from = [*paths.items(), *hierarchy_files(schema).items()]
-    provenance = Provenance(
-        verification=_stream_verified(recipe, question, original, released, moments),
-        recipe_text=recipe.to_yaml() if recipe else "",
-        files=files_evidence(dict(read_from)),
-        stream=moments,
-        warnings=[*guessed, *taken, *read],
-        linkage=found,
-    )
-    scope = Scope(
-        fraction=question.fraction, control=question.control, attempts=question.attempts, target=question.target
-    )
-    return measure(original, released, schema, provenance, scope, paired=paired)
+    @staticmethod
+    def of(table: Any, reading: Mapping[str, Any]) -> _Table:
+        """From a frame, a file, or one that was read already."""
+        if isinstance(table, str | Path):
+            table = read(table, **reading)
+        return _Table(table.data, Path(table.path)) if isinstance(table, Source) else _Table(Frame.read(table).data)
 
 
-def _stream_verified(
-    recipe: Recipe | None,
-    question: Question,
-    original: Dataset,
-    released: Dataset,
-    moments: Sequence[Mapping[str, Any]],
-) -> Verification | None:
-    if recipe is None or question.recipe is None or not moments:
-        return None
-    return verified(recipe, question.recipe.parent, original, released, moments)
+def _evidence(tables: Mapping[str, _Table], plan: Recipe | None, schema: Schema) -> dict[str, dict[str, Any]]:
+    """Names, sizes and SHA-256 of the files that were read."""
+    files: dict[Any, Path] = {role: one.path for role, one in tables.items() if one.path is not None}
+    if plan is not None and plan.path is not None:
+        files["recipe"] = plan.path
+    return files_evidence({**files, **hierarchy_files(schema)})
 
 
-def _correspond(original: Dataset, released: Dataset, schema: Schema) -> bool:
-    names = [name for name in released if name in original]
-    return correspond(original, released, names, bound_hierarchies(original, schema))
-
-
-def _schema(original: Dataset, recipe: Recipe | None, question: Question) -> tuple[Schema, list[Message]]:
-    if recipe is not None:
-        return Schema(recipe.attributes, question.recipe.parent if question.recipe else Path(".")), []
-    named = {name: role for role, names in question.roles.items() for name in names}
+def _schema(original: Dataset, roles: Mapping[Role, Sequence[str]]) -> tuple[Schema, list[Message]]:
+    """The roles that were named, or guessed ones, which is then said."""
+    named = {name: role for role, names in roles.items() for name in names}
     if unknown := [name for name in named if name not in original]:
         raise UsageError(f"the original table has no column {unknown[0]!r}; it has {', '.join(original)}")
-    if any(question.roles.values()):
+    if named:
         return Schema({name: Attribute(role=named.get(name, Role.OTHER)) for name in original}), []
     guessed = {name: guess(name, original[name]).role for name in original}
-    roles = [
+    said = [
         Message("report.warning.role_of", column=name, role=role.value)
         for name, role in guessed.items()
         if role is not Role.OTHER
     ]
-    warning = Message("report.warning.roles_guessed", roles=roles or "–")
+    warning = Message("report.warning.roles_guessed", roles=said or "–")
     return Schema({name: Attribute(role=role) for name, role in guessed.items()}), [warning]
 
 
-def stream_metrics(path: Path) -> list[dict[str, Any]]:
-    """The metrics that `oboro stream --json` printed, one JSON object a line, in the order of time."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise FileError(f"{path}: cannot read the metrics: {error.strerror}") from None
-    try:
-        found = [json.loads(line) for line in lines if line.strip()]
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}: not the metrics of a stream, one JSON object a line: {error.msg}") from None
-    if not all(isinstance(one, dict) for one in found):
-        raise InputError(f"{path}: not the metrics of a stream: each line must be one JSON object")
-    return found
+def _require(original: Dataset, released: Dataset, schema: Schema, target: str | None) -> None:
+    if target is not None and (target not in original or target not in released):
+        both = ", ".join(name for name in released if name in original)
+        raise UsageError(f"target: both tables must have the column {target!r}; both have {both}")
+    schema.require(original, (name for name in schema.attributes if name in released), "the original table")
+
+
+def _paired(
+    original: Dataset, released: Dataset, schema: Schema, plan: Recipe | None, unpaired: bool, moments: Moments
+) -> bool:
+    """Whether it is known which original row each released one was made from."""
+    if released.origin is not None:
+        return True
+    if unpaired or (plan is not None and any(step.moves_records for step in plan.steps)):
+        return False
+    if moments and original.rows == released.rows:  # a stream releases in the order of its input
+        return True
+    names = [name for name in released if name in original]
+    return correspond(original, released, names, bound_hierarchies(original, schema))

@@ -86,6 +86,7 @@ class Recipe(BaseModel):
     )
 
     _folder: Path = PrivateAttr(Path("."))
+    _path: Path | None = PrivateAttr(None)
 
     def __init__(self, **data: Any) -> None:
         try:
@@ -97,7 +98,9 @@ class Recipe(BaseModel):
     def load(cls, path: str | Path) -> Self:
         """Read a recipe; hierarchy files named in it are looked for beside it."""
         path = Path(path)
-        return cls.parse(text_of(path), folder=path.parent, name=str(path))
+        recipe = cls.parse(text_of(path), folder=path.parent, name=str(path))
+        recipe._path = path
+        return recipe
 
     @classmethod
     def parse(cls, text: str, *, folder: Path = Path("."), name: str = "recipe") -> Self:
@@ -121,6 +124,11 @@ class Recipe(BaseModel):
         from oboro.recipe.preparing.json_schema import json_schema
 
         return json_schema()
+
+    @property
+    def path(self) -> Path | None:
+        """The file that it was loaded from, if it was."""
+        return self._path
 
     @property
     def folder(self) -> Path:
@@ -221,18 +229,11 @@ class Recipe(BaseModel):
         spoken = {name for name, one in self.attributes.items() if one.role in (Role.QUASI, Role.SENSITIVE)}
         return spoken.union(*(step.reads(names) for step in self.steps)).intersection(names)
 
-    def evaluate(self, original: Any, released: Any) -> Report:
-        """Measure a release that anybody made: the recipe says what the columns are, and whether records were moved.
+    def evaluate(self, original: Any, released: Any, **options: Any) -> Report:
+        """Attack a release that anybody made and measure its risk and its loss; the recipe says what the columns are.
 
-        The n-th released record is compared with the n-th original one, unless the tables differ in length or a step moves records.
+        The same as `oboro.evaluate` with this recipe, with the same `options`.
         """
-        from oboro.recipe.evidence import measure
-        from oboro.table.frames import Frame
+        from oboro.recipe.evaluate import evaluate
 
-        before, after = Frame.read(original).data, Frame.read(released).data
-        schema = Schema(self.attributes, self._folder)
-        schema.require(before, (name for name in self.attributes if name in after), "the original table")
-        paired = before.rows == after.rows and not any(step.moves_records for step in self.steps)
-        from oboro.report import Provenance
-
-        return measure(before, after, schema, Provenance(recipe_text=self.to_yaml()), paired=paired)
+        return evaluate(original, released, self, **options)

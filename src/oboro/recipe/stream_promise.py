@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from oboro.errors import RecipeError, UsageError
-from oboro.recipe.recipe import Recipe
+from oboro.errors import FileError, InputError, RecipeError, UsageError
 from oboro.recipe.stream_plan import diversity, goal
 from oboro.table.dataset import Dataset
-from oboro.table.schema import Schema
 from oboro.verifier.stream_check import verify_stream
 from oboro.verifier.verdict import Verification
 from oboro.verifier.window_check import verify_window
 
-__all__ = ["verified"]
+if TYPE_CHECKING:
+    from oboro.recipe.recipe import Recipe
+
+__all__ = ["stream_metrics", "verified"]
 
 MOST = 1_000_000  # records: they are compared as Python's, some microseconds each
 
 
 def verified(
-    recipe: Recipe, folder: Path, original: Dataset, released: Dataset, moments: Sequence[Mapping[str, Any]]
+    recipe: Recipe | None, original: Dataset, released: Dataset, moments: Sequence[Mapping[str, Any]]
 ) -> Verification | None:
     """The recipe's k-anonymity and l-diversity as a stream keeps them.
 
-    None where it cannot be said: the recipe is not a stream's, records are too many, or they do not correspond.
+    None where it cannot be said: there is no recipe, it is not a stream's, records are too many, or they do not correspond.
     """
+    if recipe is None or not moments:
+        return None
     try:
         asked = goal(recipe)
         demands = diversity(asked)
     except RecipeError:
         return None
-    quasi = [name for name in Schema(recipe.attributes, folder).quasi if name in released and name in original]
+    quasi = [name for name in recipe.schema_given.quasi if name in released and name in original]
     if released.rows > MOST or not quasi:
         return None
     kinds = [(name, least) for name, least in demands.items() if name in released and name in original]
@@ -47,7 +51,14 @@ def verified(
     went_in = _records(original, names)
     try:
         return verify_stream(
-            went_in, came_out, attributes=quasi, k=asked.k, hierarchies=specs, folder=folder, sensitive=secret, l=least
+            went_in,
+            came_out,
+            attributes=quasi,
+            k=asked.k,
+            hierarchies=specs,
+            folder=recipe.folder,
+            sensitive=secret,
+            l=least,
         )
     except UsageError:  # a released record stands for another than the one in its place
         return None
@@ -56,3 +67,18 @@ def verified(
 def _records(data: Dataset, names: Sequence[str]) -> list[dict[str, Any]]:
     columns = [[texts[code] for code in data[name].codes] for name in names for texts in [data[name].texts]]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def stream_metrics(path: Path) -> list[dict[str, Any]]:
+    """The metrics that `oboro stream --json` printed, one JSON object a line, in the order of time."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise FileError(f"{path}: cannot read the metrics: {error.strerror}") from None
+    try:
+        found = [json.loads(line) for line in lines if line.strip()]
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}: not the metrics of a stream, one JSON object a line: {error.msg}") from None
+    if not all(isinstance(one, dict) for one in found):
+        raise InputError(f"{path}: not the metrics of a stream: each line must be one JSON object")
+    return found
