@@ -12,7 +12,7 @@ import pyarrow.csv as csv
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest.register_assert_rewrite("tests.decide.lattice_cases", "tests.stream.stream_cases")
+pytest.register_assert_rewrite("tests.decide.lattice_cases", "tests.report.report_cases", "tests.stream.stream_cases")
 
 # The first call of a kernel compiles it, and the machines are noisy: a deadline per example would say nothing.
 settings.register_profile("oboro", deadline=None, suppress_health_check=[HealthCheck.too_slow])

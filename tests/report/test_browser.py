@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.report.test_language import STREAM, demo
+from tests.report.report_cases import DRAWN, STREAM, demo
 
 from oboro.report import Report
 
@@ -69,23 +69,6 @@ def test_pictures_are_not_empty_and_their_words_do_not_overlap(browser: Any, pag
         assert picture["marks"] > 0, picture["title"]
         assert picture["overlaps"] == [], picture["title"]
     page.close()
-
-
-DRAWN = """() => [...document.querySelectorAll('figure')].map(figure => {
-  const svg = [...figure.querySelectorAll('svg')].find(s => s.getBoundingClientRect().width > 0);
-  const marks = svg.querySelectorAll('[class*=mark-rect] path, [class*=mark-line] path, [class*=mark-symbol] path').length;
-  const words = [...svg.querySelectorAll('text')].filter(t => t.textContent.trim() && getComputedStyle(t).opacity !== '0')
-    .map(t => [t.textContent, t.getBoundingClientRect()]).filter(([_, r]) => r.width > 0);
-  const overlaps = [];
-  for (let i = 0; i < words.length; i++) for (let j = 0; j < i; j++) {
-    const [a, b] = [words[i][1], words[j][1]];
-    const turned = t => t.height > t.width * 1.2;
-    if (turned(a) || turned(b)) continue;  // slanted words have boxes larger than they are
-    const x = Math.min(a.right, b.right) - Math.max(a.left, b.left), y = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-    if (x > 2 && y > 4) overlaps.push([words[i][0], words[j][0]]);
-  }
-  return {title: figure.querySelector('h3').innerText, marks, overlaps};
-})"""
 
 
 def test_it_prints(browser: Any, pages: dict[str, Path], tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.report.building import build, english_left
-from tests.report.test_browser import DRAWN
-from tests.report.test_report import Page
+from tests.report.report_cases import DRAWN, Page
 
 import oboro
 from oboro.report import Report

@@ -3,49 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
-import numpy as np
 import pytest
 from tests.report.building import build, english_left
-from tests.report.test_report import Page, make, tables
+from tests.report.report_cases import STREAM, Page, demo, make, tables
 
-import oboro
 from oboro.errors import UsageError
 from oboro.report import Report
 from oboro.table.dataset import Dataset
 from oboro.verifier.table_check import verify
-
-STREAM = [
-    {
-        "seconds": float(i),
-        "records_per_second": 100.0 * i,
-        "latency_ms": {"p50": 1.0, "p99": 2.0 + i},
-        "suppressed_cells": 5 * i,
-    }
-    for i in range(1, 5)
-]
-
-
-def demo() -> Report:
-    rng = np.random.default_rng(1)
-    table: dict[str, list[Any]] = {
-        "name": [f"n{i}" for i in range(400)],
-        "age": rng.integers(20, 80, 400).tolist(),
-        "sex": rng.choice(["F", "M"], 400).tolist(),
-        "illness": rng.choice(["flu", "cold", "gout"], 400).tolist(),
-        "paid": rng.integers(1000, 90000, 400).tolist(),
-    }
-    roles = {"name": "identifier", "age": "quasi", "sex": "quasi", "illness": "sensitive", "paid": "other"}
-    attributes: dict[str, Any] = {name: {"role": role} for name, role in roles.items()}
-    attributes["age"]["hierarchy"] = {"intervals": [10, 20]}
-    steps = [
-        {"drop_columns": {"attributes": ["name"]}},
-        {"noise": {"attribute": "paid", "relative": 0.1}},
-        {"k_anonymize": {"k": 5, "suppress": 0.1, "l_diversity": {"illness": 2}}},
-        {"shuffle": {}},
-    ]
-    return oboro.Recipe(attributes=attributes, steps=steps, seed=3).run(table).report
 
 
 def reports() -> dict[str, Report]:

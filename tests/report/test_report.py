@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.report.building import build
+from tests.report.report_cases import Page, make, tables
 
 from oboro.errors import FileError
 from oboro.report import Report
@@ -22,103 +22,11 @@ from oboro.report.page.charts import clip
 from oboro.report.sections.contents import sections
 from oboro.report.sections.released_columns import MOST_PICTURES
 from oboro.table.dataset import Column, Dataset
-from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.table.hierarchy import HierarchySpec
 from oboro.verifier.table_check import verify
-from oboro.verifier.verdict import Verification
 
 HOSTILE = "<script>alert(1)</script>"
 ATTRIBUTE = '" onload="alert(2)'
-VOID = {"meta", "br", "hr", "img", "input", "link"}
-
-
-class Page(HTMLParser):
-    """Checks that tags are closed in order, and keeps what a browser would load or run."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.open: list[str] = []
-        self.tags: set[str] = set()
-        self.attributes: list[tuple[str, str]] = []
-        self.words: list[str] = []
-        self.feed(html)
-        self.close()
-        assert self.open == [], f"never closed: {self.open}"
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.attributes += [(name, value or "") for name, value in attrs]
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        self.attributes += [(name, value or "") for name, value in attrs]
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open, f"{tag} closed but never opened"
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        return re.sub(r"\s+", " ", " ".join(self.words))
-
-
-def tables(rows: int = 60) -> tuple[Dataset, Dataset, dict[str, Hierarchy]]:
-    """Ages by decade, one row suppressed; a name is dropped; what is paid is noisy."""
-    ages = [20 + i % 30 for i in range(rows)]
-    sexes = ["F" if i % 2 else "M" for i in range(rows)]
-    illness = [["flu", "cold", None][i % 3] for i in range(rows)]
-    paid = [100 + 7 * i for i in range(rows)]
-    original = Dataset.of(
-        {"name": [f"Ann {i}" for i in range(rows)], "age": ages, "sex": sexes, "illness": illness, "paid": paid}
-    )
-    hierarchy = HierarchySpec(intervals=[10]).build("age", original["age"])
-    gone = np.arange(rows) < 6
-    released = original.select(["age", "sex", "illness", "paid"]).with_columns(
-        {
-            "age": hierarchy.generalize(original["age"], 1).where(gone, "*"),
-            "sex": original["sex"].where(gone, "*"),
-            "paid": Column.of([value + 3 for value in paid]),
-        }
-    )
-    return original, released, {"age": hierarchy}
-
-
-STEPS = [
-    {"name": "drop_columns", "plan": "Leave out the column 'name'.", "facts": {"dropped": ["name"]}, "seconds": 0.01},
-    {
-        "name": "k_anonymize",
-        "plan": "Generalize 'age' and 'sex'.",
-        "seconds": 0.2,
-        "facts": {
-            "k": 5,
-            "levels": {"age": {"level": 1, "of": 2}, "sex": {"level": 0, "of": 1}},
-            "loss": {"name": "loss", "value": 0.2512},
-            "suppressed": {"records": 6, "extra": 0, "limit": 6, "of": 60},
-            "lattice": {"nodes": 6, "evaluated": 3, "tagged": 3, "skipped": 0},
-            "minimal": [[1, 0], [0, 1]],
-            "runners_up": [{"levels": [0, 1], "loss": 0.4321, "suppressed": 0}],
-        },
-    },
-]
-
-
-def make(verification: Verification | None = None, **more: Any) -> Report:
-    original, released, hierarchies = tables()
-    if verification is None:
-        verification = verify(released, quasi=["age", "sex"], k=5, sensitive="illness", l=2)
-    given: dict[str, Any] = {
-        "quasi": ["age", "sex"],
-        "sensitive": ["illness"],
-        "verification": verification,
-        "steps": STEPS,
-        "recipe_text": "steps: []\nseed: 7\n",
-        "hierarchies": hierarchies,
-    }
-    return build(original, released, **{**given, **more})
 
 
 @pytest.fixture(scope="module")

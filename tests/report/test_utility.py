@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.report.building import english_left
-from tests.report.test_report import Page
+from tests.report.report_cases import Page
 from typer.testing import CliRunner
 
 import oboro
