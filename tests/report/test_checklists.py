@@ -10,12 +10,16 @@ from tests.report.building import build
 import oboro
 from oboro.measure.identifier_forms import RESTRICTED_ZIPS
 from oboro.report import Report
+from oboro.report.checklists import checklists as table_of_checklists
 from oboro.report.checklists.appi import publication
+from oboro.report.checklists.checklists import CHECKLISTS
 from oboro.report.checklists.hipaa import SAFE_HARBOR
-from oboro.report.facts import CheckItem
+from oboro.report.checklists.known_release import KnownRelease, item
+from oboro.report.facts import CheckItem, Checklist
 from oboro.table.dataset import Dataset
 from oboro.table.unencoded_columns import UnreadColumn
 from oboro.techniques import TECHNIQUES
+from oboro.text import Message, bring_words
 
 ROWS = 100
 
@@ -238,3 +242,31 @@ def test_every_list_says_that_it_is_no_legal_advice() -> None:
     for one in build(table, table, quasi=["sex"], attempts=0, statistics=False).checklists:
         assert one.key == "iso" or ("not legal advice" in one.lead and "法的助言ではありません" in one.lead_ja)
         assert all(item.evidence and item.evidence_ja and item.title_ja for item in one.items)
+
+
+# A law of one's own ---------------------------------------------------------------------------------------------------
+
+
+def no_names_act(known: KnownRelease) -> Checklist:
+    """A law that asks for one thing."""
+    found = known.columns_with("name")
+    point = item(
+        "1", Message("checklist_nna.point"), "open" if found else "stated", Message("checklist.to_state"), public=True
+    )
+    title = Message("checklist_nna.title")
+    return Checklist(key="nna", heading=title, about=title, items=[point])
+
+
+def test_a_law_is_one_file_one_line_and_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    english = {"name": "NNA", "title": "No Names Act", "point": "No names"}
+    japanese = {"name": "氏名法", "title": "氏名禁止法", "point": "氏名がないこと"}
+    bring_words("checklist_nna", en=english, ja=japanese)
+    monkeypatch.setattr(table_of_checklists, "CHECKLISTS", (*CHECKLISTS, no_names_act))
+    data = Dataset.of({"name": column(["Ann", "Bob"]), "sex": column(["F", "M"])})
+    report = build(data, data, quasi=["sex"], attempts=0, statistics=False)
+    assert checked(report)["nna 1"].state == "open"
+    assert "nna 1" in checked(report.to_public())
+    for lang, words in (("en", english), ("ja", japanese)):
+        page = report.to_html(lang=lang)
+        assert all(said in page for said in words.values())
+    assert "NNA 1" in report.to_html(lang="en")  # among the points that must be looked at
