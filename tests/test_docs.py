@@ -90,3 +90,10 @@ def test_the_picture_shows_the_imports_that_there_are() -> None:
     spec.loader.exec_module(architecture)
     drawn = architecture.draw(architecture.read_house())
     assert drawn == architecture.PICTURE.read_text(), "docs/architecture.svg is out of date: run `make picture`"
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.name)
+def test_the_python_of_the_pages_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for code in blocks(page.read_text(), "python"):
+        exec(compile(code, page.name, "exec"), {})

@@ -250,12 +250,6 @@ def test_verifying_what_is_no_generalization() -> None:
     assert verify_stream([], [], attributes=["x"], k=2).holds
 
 
-def test_the_python_of_the_documentation_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "stream.md").read_text()
-    monkeypatch.chdir(tmp_path)
-    exec(compile(page.split("```python\n")[1].split("```")[0], "stream.md", "exec"), {})
-
-
 def test_half_a_surrogate_pair_is_a_value_that_survives_a_restart(tmp_path: Path) -> None:
     """JSON can say `"\\ud800"`, UTF-8 cannot: a state that cannot be written would stop the stream at every start."""
     record = {"name": "\ud800", "place": "京都"}

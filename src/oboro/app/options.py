@@ -37,7 +37,7 @@ PublicReport = Annotated[
         help="Also write a report for the public: nothing in it helps to undo the anonymization.",
     ),
 ]
-Lang = Annotated[str, typer.Option(help="The language of the reports: en or ja.")]
+Lang = Annotated[str, typer.Option(help="The language of reports, summaries and plans: en or ja.")]
 Fraction = Annotated[
     float, typer.Option(help="The sampling fraction: the share of the population that the table holds.")
 ]
