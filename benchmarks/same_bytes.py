@@ -147,12 +147,33 @@ def adult(out: Path) -> None:
     table(out, folder / "adult.csv", "adult", {"attributes": attributes, "steps": steps, "seed": 1})
 
 
+def figures(value: Any, place: str = "") -> dict[str, Any]:
+    """Every number and every truth value of a report, by where it is."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    found = {place: value} if isinstance(value, bool | int | float) else {}
+    for key, one in inner:
+        found |= figures(one, f"{place}/{key}")
+    return found
+
+
+def in_what(one: Path, other: Path) -> str:
+    """Whether a report differs in words only: all figures of the first are in the second, at the same places."""
+    if not one.name.endswith(".report.json"):
+        return ""
+    texts = (re.sub(r"(?m)^( *)…", r'\1"": 0', path.read_text()) for path in (one, other))  # what was taken out
+    before, after = (figures(json.loads(text or "null")) for text in texts)
+    changed = [place for place, value in before.items() if after.get(place) != value]
+    return f" in {len(changed)} figures: {', '.join(changed[:5])}" if changed else " in words only"
+
+
 def compare(one: Path, other: Path) -> int:
     """How many files differ; each is named."""
     names = sorted({path.name for folder in (one, other) for path in folder.iterdir() if path.is_file()})
     _, differ, lacking = filecmp.cmpfiles(one, other, names, shallow=False)
-    for name in (*differ, *lacking):
-        print(f"{name}: {'differs' if name in differ else 'is in one folder only'}")
+    for name in differ:
+        print(f"{name}: differs{in_what(one / name, other / name)}")
+    for name in lacking:
+        print(f"{name}: is in one folder only")
     print(f"{len(names) - len(differ) - len(lacking)} of {len(names)} files are the same")
     return len(differ) + len(lacking)
 
