@@ -22,13 +22,13 @@ from hypothesis import strategies as st
 from tests.stream.stream_cases import command, killed_again_and_again, lay_out, lines, people
 from tests.stream.stream_driver import least
 
+from oboro import Pseudonymize
 from oboro.errors import FileError, RecipeError, UsageError
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.stream import run_stream
 from oboro.recipe.stream_plan import StreamOptions, anonymizer, pseudonyms
 from oboro.stream.runner.codecs import BadRecord, CsvCodec, LineBlocks, NdjsonCodec, decode_json, encode_json
 from oboro.stream.runner.state_folder import Batch, StateFolder
-from oboro.techniques import Pseudonymize
 from oboro.verifier.stream_check import verify_stream
 
 

@@ -66,7 +66,7 @@ def evaluate(
 
     >>> people = {"age": [31, 38, 35, 52], "sex": ["F", "F", "M", "M"]}
     >>> report = evaluate(people, {"age": ["30-39", "30-39", "30-39", "50-59"]}, quasi=["age"], attempts=0)
-    >>> report.risk.uniques
+    >>> report.risk["uniques"]
     1
     """
     from oboro.recipe.recipe import Recipe

@@ -5,53 +5,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, MutableMapping
+from importlib import import_module
 from typing import TypeVar
 
 from oboro.errors import UsageError
 from oboro.techniques.base import Technique
-from oboro.techniques.drop import DropColumns, DropRecords
-from oboro.techniques.generalize import Generalize
-from oboro.techniques.k_anonymize import KAnonymize
-from oboro.techniques.k_conceal import KConceal
-from oboro.techniques.local_recode import LocalRecode
-from oboro.techniques.microaggregate import Microaggregate
-from oboro.techniques.noise import Noise
-from oboro.techniques.partition_univariate import PartitionUnivariate
-from oboro.techniques.pk_anonymize import PkAnonymize
-from oboro.techniques.pseudonymize import Pseudonymize
-from oboro.techniques.round import Round
-from oboro.techniques.sample import Sample
-from oboro.techniques.sort import Shuffle, Sort
-from oboro.techniques.swap import Swap
-from oboro.techniques.synthesize import Synthesize
-from oboro.techniques.top_code import BottomCode, TopCode
 
 __all__ = ["TECHNIQUES", "Technique", "register"]
 
-TECHNIQUES: dict[str, type[Technique]] = {
-    technique.step: technique
-    for technique in (
-        Sort,
-        Shuffle,
-        Pseudonymize,
-        DropColumns,
-        DropRecords,
-        Generalize,
-        TopCode,
-        BottomCode,
-        Sample,
-        Microaggregate,
-        Round,
-        Swap,
-        Noise,
-        KAnonymize,
-        LocalRecode,
-        KConceal,
-        PkAnonymize,
-        PartitionUnivariate,
-        Synthesize,
-    )
+PLACES = {
+    "sort": "sort.Sort",
+    "shuffle": "sort.Shuffle",
+    "pseudonymize": "pseudonymize.Pseudonymize",
+    "drop_columns": "drop.DropColumns",
+    "drop_records": "drop.DropRecords",
+    "generalize": "generalize.Generalize",
+    "top_code": "top_code.TopCode",
+    "bottom_code": "top_code.BottomCode",
+    "sample": "sample.Sample",
+    "microaggregate": "microaggregate.Microaggregate",
+    "round": "round.Round",
+    "swap": "swap.Swap",
+    "noise": "noise.Noise",
+    "k_anonymize": "k_anonymize.KAnonymize",
+    "local_recode": "local_recode.LocalRecode",
+    "k_conceal": "k_conceal.KConceal",
+    "pk_anonymize": "pk_anonymize.PkAnonymize",
+    "partition_univariate": "partition_univariate.PartitionUnivariate",
+    "synthesize": "synthesize.Synthesize",
 }
+
+
+class Techniques(MutableMapping[str, type[Technique]]):
+    """Techniques by the names of their steps. One is loaded when it is asked for: a recipe needs few of them."""
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self._known: dict[str, type[Technique] | str] = dict(places)
+
+    def __getitem__(self, step: str) -> type[Technique]:
+        known = self._known[step]
+        if isinstance(known, str):
+            module, _, name = known.rpartition(".")
+            known = self._known[step] = getattr(import_module(f"{__name__}.{module}"), name)
+        return known
+
+    def __setitem__(self, step: str, technique: type[Technique]) -> None:
+        self._known[step] = technique
+
+    def __delitem__(self, step: str) -> None:
+        del self._known[step]
+
+    def __contains__(self, step: object) -> bool:
+        return step in self._known
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+TECHNIQUES = Techniques(PLACES)
 
 T = TypeVar("T", bound=type[Technique])
 
