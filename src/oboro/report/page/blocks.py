@@ -31,7 +31,6 @@ __all__ = [
     "Section",
     "Text",
     "Tone",
-    "words",
 ]
 
 Tone = Literal["", "good", "warn", "bad", "quiet"]
@@ -169,12 +168,3 @@ class Section:
     def name(self) -> Words:
         """What the navigation calls it."""
         return self.short or Message(f"section.{self.key}.name")
-
-
-def words(name: str) -> str:
-    """A name of ours for people.
-
-    >>> words("suppressed_cells")
-    'suppressed cells'
-    """
-    return name.replace("_", " ")
