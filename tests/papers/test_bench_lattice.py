@@ -40,5 +40,5 @@ def test_it_runs_without_data(monkeypatch, capsys, tmp_path):
 def test_more_is_only_done_where_there_is_more():
     with pytest.raises(UsageError, match="quick"):
         papers.run("lattice", quick=True, full=True)
-    with pytest.raises(UsageError, match="no more"):
+    with pytest.raises(UsageError, match="no larger"):
         papers.run("delay_free", full=True)

@@ -166,6 +166,6 @@ def test_promises_over_different_columns_say_over_which() -> None:
     assert [verdict.over for verdict in one.verification.verdicts] == [("income",), ("age",)]
     assert [verdict.over for verdict in other.verification.verdicts] == [()]
     page = one.report.to_html()
-    assert "each promise over the columns that stand below it" in page
+    assert "each promise over the columns that are named below it" in page
     assert "Verified: 2-anonymity." in page
     assert "それぞれの約束" in one.report.to_html(lang="ja")
