@@ -1,0 +1,94 @@
+"""Who is unique by one column, by two, by all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from oboro.measure.exposure.people_in_classes import people_in
+from oboro.measure.exposure.separation import require_columns, singled_out
+from oboro.table.dataset import Dataset
+from oboro.table.value_counts import clean
+
+__all__ = ["PAIRED", "UniqueBy", "UniquePeople", "unique_people"]
+
+PAIRED = 12  # columns of which every pair is counted: 66 pairs
+
+
+@dataclass(frozen=True)
+class UniqueBy:
+    """How many people are unique by some columns together."""
+
+    columns: tuple[str, ...]
+    people: int
+
+
+@dataclass(frozen=True)
+class UniquePeople:
+    """Who is unique by which columns; only those that single somebody out are listed, the worst first."""
+
+    columns: tuple[str, ...]
+    people: int
+    """How many people there are: records, unless `person` says whose they are."""
+    together: int
+    """People who are unique by all the columns together: by fewer columns, no more can be."""
+    single: tuple[UniqueBy, ...]
+    pairs: tuple[UniqueBy, ...]
+    unpaired: tuple[str, ...] = ()
+    """Columns whose pairs were not counted, because there are more than `PAIRED`; these tell records apart least."""
+
+    @property
+    def ranked(self) -> tuple[UniqueBy, ...]:
+        """Columns, pairs, and all of them: the most people first, and among equals the fewest columns."""
+        whole = (UniqueBy(self.columns, self.together),) if len(self.columns) > 2 and self.together else ()
+        return tuple(sorted((*self.single, *self.pairs, *whole), key=lambda one: (-one.people, len(one.columns))))
+
+
+def unique_people(
+    data: Dataset, columns: Sequence[str], person: str | None = None, *, paired: int = PAIRED
+) -> UniquePeople:
+    """Count who is unique by each column, each pair and all of the columns, on all rows.
+
+    A larger set singles out everybody whom a part of it does. So all columns together are counted first, and where they single out
+    nobody, nothing else is. A pair of which one column singles out as many as all together is not counted either.
+    Cost: O(rows · columns) for all together (a sort of 8 bytes a row where codes are many), the same for each pair of the `paired`
+    columns that tell most records apart.
+
+    >>> people = Dataset.of({"sex": ["F", "F", "M", "M"], "job": ["cook", "judge", "cook", "cook"]})
+    >>> [(one.columns, one.people) for one in unique_people(people, ["sex", "job"]).ranked]
+    [(('sex', 'job'), 2), (('job',), 1)]
+    """
+    names = require_columns(data, columns, person)
+    everybody = data.rows if person is None else people_in(data[person])
+    together = singled_out(data, names, person) if names else 0
+    if not together:
+        return UniquePeople(names, everybody, 0, (), ())
+    alone = {name: together if len(names) == 1 else singled_out(data, [name], person) for name in names}
+    single = [UniqueBy((name,), people) for name, people in alone.items()]
+    chosen = _most_telling(data, names, paired)
+    pairs = [_pair(data, pair, person, alone, together, whole=len(names) == 2) for pair in combinations(chosen, 2)]
+    left = tuple(name for name in names if name not in chosen)
+    return UniquePeople(names, everybody, together, _worst_first(single), _worst_first(pairs), left)
+
+
+def _pair(
+    data: Dataset, pair: tuple[str, str], person: str | None, alone: dict[str, int], together: int, whole: bool
+) -> UniqueBy:
+    known = whole or max(alone[name] for name in pair) == together
+    return UniqueBy(pair, together if known else singled_out(data, pair, person))
+
+
+def _worst_first(found: Sequence[UniqueBy]) -> tuple[UniqueBy, ...]:
+    return tuple(sorted((one for one in found if one.people), key=lambda one: -one.people))
+
+
+def _most_telling(data: Dataset, names: tuple[str, ...], most: int) -> list[str]:
+    """The columns that tell most records apart, in the order in which they came."""
+    if len(names) <= most:
+        return list(names)
+    together = {name: float((clean(data[name]).counts.astype(np.float64) ** 2).sum()) for name in names}
+    best = set(sorted(names, key=lambda name: together[name])[:most])
+    return [name for name in names if name in best]
