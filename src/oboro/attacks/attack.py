@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from oboro.errors import ColumnError, UsageError, listing
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy
+from oboro.table.named_columns import Names, named_columns
 from oboro.text import Message
 
 __all__ = ["attack"]
@@ -34,13 +36,13 @@ USUAL = Message("attack.control.usual_value")
 
 
 def attack(
-    original: Dataset | object,
-    released: Dataset | object,
+    original: Any,
+    released: Any,
     *,
-    quasi: Sequence[str],
-    sensitive: Sequence[str] = (),
+    quasi: Names,
+    sensitive: Names = (),
     hierarchies: Mapping[str, Hierarchy] | None = None,
-    control: Dataset | object | None = None,
+    control: Any = None,
     paired: bool = True,
     attempts: int = 2000,
     seed: int = 0,
@@ -52,7 +54,14 @@ def attack(
     `control` is a table of people who are in neither; without it, original records that were not released are the
     control. `paired=False` says that released rows do not stand in the order of the original (a dataset may remember
     where its rows came from). At most `attempts` guesses an attack. O(attempts · classes · columns), parallel.
+
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"age": [31, 38, 35, 52], "disease": ["flu", "cold", "flu", "ulcer"]})
+    >>> found = attack(people, people, quasi="age", sensitive="disease")
+    >>> found[-1].name, found[-1].found.right, found[-1].found.tried
+    ('record_linkage', 4, 4)
     """
+    quasi, sensitive = named_columns(quasi, "quasi"), named_columns(sensitive, "sensitive")
     before, after = Frame.read(original).data, Frame.read(released).data
     outside = None if control is None else Frame.read(control).data
     _require(before, after, [*quasi, *sensitive], attempts)

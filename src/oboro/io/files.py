@@ -42,6 +42,11 @@ class Source:
     dialect: Dialect | None = None
     untouched: UntouchedColumns | None = None  # the columns that stayed in the file
 
+    @property
+    def dataset(self) -> Dataset:
+        """The whole table; columns that stayed in the file are read now."""
+        return self.fill(self.data)
+
     def fill(self, data: Dataset) -> Dataset:
         """What became of the table, with the columns that stayed in the file."""
         if self.untouched is None or not unread_columns(data):

@@ -18,6 +18,8 @@ from oboro.errors import ColumnError, UsageError, listing
 from oboro.measure.retention_replacement import Domain, Value, gather, rates, spread
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
+from oboro.table.named_columns import Names, named_columns
+from oboro.text import Message
 
 __all__ = ["Reconstruction", "reconstruct"]
 
@@ -62,7 +64,7 @@ class Reconstruction:
 def reconstruct(
     frame: Any,
     *,
-    attributes: Sequence[str],
+    attributes: Names,
     rho: float | Mapping[str, float],
     domains: Mapping[str, Sequence[Value]] | None = None,
     method: Literal["bayes", "inverse"] = "bayes",
@@ -82,19 +84,20 @@ def reconstruct(
     - `method="inverse"`: unbiased and linear, but small counts may come out negative. `clip` sets those to zero and
       scales the rest so that the total stays (then it is biased, as every estimate without negative counts is).
 
-    >>> released = {"sex": ["F"] * 60 + ["M"] * 40}
-    >>> reconstruct(released, attributes=["sex"], rho=0.5).as_dict()
+    >>> import pandas as pd
+    >>> released = pd.DataFrame({"sex": ["F"] * 60 + ["M"] * 40})
+    >>> reconstruct(released, attributes="sex", rho=0.5).as_dict()
     {'F': 70.0, 'M': 30.0}
     """
-    data = Frame.read(frame).data
+    data, names = Frame.read(frame).data, _checked(attributes)
     if method not in ("bayes", "inverse"):
         raise UsageError(f"method must be 'bayes' or 'inverse', not {method!r}")
     if tolerance <= 0 or max_iterations < 1:
         raise UsageError(f"tolerance must be above 0, max_iterations at least 1; got {tolerance}, {max_iterations}")
     if data.rows == 0:
         raise UsageError("the table has no records; nothing can be reconstructed from it")
-    known = [Domain.of(name, data[name], (domains or {}).get(name)) for name in _checked(attributes)]
-    rhos = list(rates(rho, attributes).values())
+    known = [Domain.of(name, data[name], (domains or {}).get(name)) for name in names]
+    rhos = list(rates(rho, names).values())
     if 0 in rhos:
         raise UsageError("rho is 0: every value was replaced, so the table says nothing about the original")
     counted = _count(data, known)
@@ -104,13 +107,13 @@ def reconstruct(
     else:
         estimate, rounds, gap = _bayes(counted, rhos, inverse, tolerance, max_iterations)
     labels = tuple(tuple(domain.values.to_pylist()) for domain in known)
-    return Reconstruction(tuple(attributes), labels, estimate, counted, rounds, gap)
+    return Reconstruction(tuple(names), labels, estimate, counted, rounds, gap)
 
 
-def _checked(attributes: Sequence[str]) -> Sequence[str]:
-    if isinstance(attributes, str) or not attributes or len(set(attributes)) < len(attributes):
-        raise UsageError(f"attributes must be a list of different columns, not {attributes!r}")
-    return attributes
+def _checked(attributes: Names) -> list[str]:
+    if not (names := named_columns(attributes, "attributes")):
+        raise UsageError(Message("error_table.none_named", what="attributes"))
+    return names
 
 
 def _count(data: Dataset, domains: Sequence[Domain]) -> np.ndarray:

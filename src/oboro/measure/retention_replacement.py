@@ -18,6 +18,7 @@ import pyarrow as pa
 from oboro.errors import ColumnError, UsageError, listing
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
+from oboro.table.named_columns import Names, named_columns
 from oboro.table.values import texts_of
 from oboro.text import Message
 
@@ -128,7 +129,7 @@ def pk_evidence(
     released: Any,
     *,
     rho: float | Mapping[str, float],
-    attributes: Sequence[str],
+    attributes: Names,
     domains: Mapping[str, Sequence[Value]] | None = None,
 ) -> list[Evidence]:
     """Compare a randomized table with its original, attribute by attribute: does the retention rate fit ρ?
@@ -136,6 +137,11 @@ def pk_evidence(
     For the owner of both tables: the exact counts are not for publication. Rows are matched by where they came from
     (`Dataset.origin`); frames and files must still be in their old order. `domains` as declared to the randomization,
     else the distinct values of the original.
+
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["F"] * 60 + ["M"] * 40})
+    >>> pk_evidence(people, people, rho=0.5, attributes="sex")[0].unchanged
+    100
     """
     before, after = Frame.read(original).data, Frame.read(released).data
     rows = after.origin_rows
@@ -144,8 +150,8 @@ def pk_evidence(
             f"the released table ({after.rows} rows) cannot be matched with the original ({before.rows} rows); "
             "give the release in the original's order, or as the Dataset that knows where its rows came from"
         )
-    given = rates(rho, attributes)
-    return [_evidence(name, before, after, rows, given[name], (domains or {}).get(name)) for name in attributes]
+    given = rates(rho, named_columns(attributes, "attributes"))
+    return [_evidence(name, before, after, rows, one, (domains or {}).get(name)) for name, one in given.items()]
 
 
 def _evidence(

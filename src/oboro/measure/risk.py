@@ -25,6 +25,7 @@ from oboro.measure.metrics import Measure
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.groups import Groups
+from oboro.table.named_columns import Names, named_columns
 from oboro.table.values import texts_of
 from oboro.text import Message
 from oboro.verifier.classes import Classes, class_sizes
@@ -93,7 +94,7 @@ MEASURES = (
 def risk(
     frame: Any,
     *,
-    quasi: Sequence[str],
+    quasi: Names,
     k: int = 5,
     population: Any = None,
     population_sizes: Sequence[int] | None = None,
@@ -105,22 +106,24 @@ def risk(
     it first appears in the table, how many of the population belong to it. Without either the population is the table
     itself.
 
-    >>> found = risk({"sex": ["F", "F", "F", "M"]}, quasi=["sex"], k=2)
+    >>> import pandas as pd
+    >>> found = risk(pd.DataFrame({"sex": ["F", "F", "F", "M"]}), quasi="sex", k=2)
     >>> found.prosecutor_max, found.prosecutor_mean, found.prosecutor_above, found.uniques
     (1.0, 0.5, 0.25, 1)
     """
     if k < 1:
         raise UsageError(f"k: must be at least 1; got {k!r}")
-    if not quasi:
+    names = named_columns(quasi, "quasi")
+    if not names:
         raise UsageError("quasi: name at least one column; the quasi-identifiers form the equivalence classes")
     if population is not None and population_sizes is not None:
         raise UsageError("risk: give a population or the sizes of its classes, not both")
     data = Frame.read(frame).data
     if population is None and population_sizes is None:
-        return risk_of(class_sizes(data, quasi), k)
-    found = Classes.of(data, quasi).sizes
+        return risk_of(class_sizes(data, names), k)
+    found = Classes.of(data, names).sizes
     if population is not None:
-        everybody = _matched(data, Frame.read(population).data, list(quasi), found.size)
+        everybody = _matched(data, Frame.read(population).data, names, found.size)
     else:
         everybody = np.asarray(population_sizes, dtype=np.int64)
     _require_population(found, everybody)

@@ -20,6 +20,7 @@ from oboro.recipe.preparing.starter import guess
 from oboro.recipe.stream_promise import stream_metrics, verified
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
+from oboro.table.named_columns import Names, named_columns
 from oboro.table.row_origins import same_rows
 from oboro.table.schema import Attribute, Role, Schema
 from oboro.text import Message
@@ -38,9 +39,9 @@ def evaluate(
     released: Any,
     recipe: Recipe | str | Path | None = None,
     *,
-    quasi: Sequence[str] = (),
-    sensitive: Sequence[str] = (),
-    identifier: Sequence[str] = (),
+    quasi: Names = (),
+    sensitive: Names = (),
+    identifier: Names = (),
     fraction: float = 1.0,
     control: Any = None,
     target: str | None = None,
@@ -76,7 +77,11 @@ def evaluate(
     given = {"input": original, "output": released, "control_group": control, "truth": truth}
     tables = {role: _Table.of(table, reading or {}) for role, table in given.items() if table is not None}
     before, after, assumed = comparable(tables["input"].data, tables["output"].data, rename or {})
-    roles = {Role.QUASI: quasi, Role.SENSITIVE: sensitive, Role.IDENTIFIER: identifier}
+    roles = {
+        Role.QUASI: named_columns(quasi, "quasi"),
+        Role.SENSITIVE: named_columns(sensitive, "sensitive"),
+        Role.IDENTIFIER: named_columns(identifier, "identifier"),
+    }
     schema, guessed = (plan.schema_given, []) if plan is not None else _schema(before, roles)
     _require(before, after, schema, target)
     known = tables["truth"].data if "truth" in tables else None

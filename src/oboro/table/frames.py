@@ -271,6 +271,11 @@ def _read_dataset(data: Dataset) -> Frame:
     return Frame(data, lambda released: released)
 
 
+def _holds_dataset(native: Any) -> bool:
+    """Whether it is something of ours that holds a table: a file that was read, or a release."""
+    return hasattr(type(native), "dataset")
+
+
 def _refuse_lazy(frame: Any) -> Frame:
     raise UsageError(f"the {type(frame).__name__} is not computed yet; call collect() on it first")
 
@@ -285,4 +290,5 @@ _KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Frame]], ...] = (
     (lambda it: isinstance(it, pa.Table), _read_arrow),
     (lambda it: isinstance(it, pa.RecordBatch), _read_batch),
     (lambda it: isinstance(it, Mapping), _read_mapping),
+    (_holds_dataset, lambda it: _read_dataset(it.dataset)),
 )

@@ -11,12 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from oboro.errors import ColumnError, UsageError, listing
 from oboro.table.dataset import Column, Dataset
+from oboro.table.frames import Frame
 from oboro.table.groups import Groups
+from oboro.table.named_columns import Names, named_columns
 
 __all__ = ["SpecialUniques", "special_uniques"]
 
@@ -50,18 +53,24 @@ class SpecialUniques:
         return scores
 
 
-def special_uniques(data: Dataset, attributes: Sequence[str], max_size: int = 2) -> SpecialUniques:
-    """Every minimal unique set of at most `max_size` attributes, for every record.
+def special_uniques(frame: Any, attributes: Names = None, max_size: int = 2) -> SpecialUniques:
+    """Every minimal unique set of at most `max_size` attributes, for every record of a frame or a `Dataset`.
+
+    Without `attributes` every column is one; leave identifiers out, which make everybody unique.
 
     Level by level: a record that a part of a set already makes unique needs no look at the set, and (agreeing with
     nobody) is not missed by the others; so each set groups only the records that are still together in all of its
     parts, and of records that agree on everything two. Cost O(records) once, and O(those) for each set of attributes, of
     which there are (attributes choose size).
 
-    >>> table = Dataset.of({"sex": ["F", "F", "M", "M"], "job": ["cook", "judge", "cook", "cook"]})
-    >>> special_uniques(table, ["sex", "job"]).of(1), special_uniques(table, ["sex", "job"]).of(0)
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["F", "F", "M", "M"], "job": ["cook", "judge", "cook", "cook"]})
+    >>> found = special_uniques(people)
+    >>> found.of(1), found.of(0)
     ([('job',)], [('sex', 'job')])
     """
+    data = Frame.read(frame).data
+    attributes = list(data) if attributes is None else named_columns(attributes, "attributes")
     _require(data, attributes, max_size)
     sizes = np.zeros(data.rows, dtype=np.int64)
     sets: dict[tuple[str, ...], np.ndarray] = {}
@@ -116,7 +125,5 @@ def _require(data: Dataset, attributes: Sequence[str], max_size: int) -> None:
         raise ColumnError(
             f"special records: there is no column {listing(unknown)}; the table has {listing(data, most=30)}"
         )
-    if len(set(attributes)) < len(attributes):
-        raise UsageError("special records: an attribute is named twice; name each once")
     if max_size < 1:
         raise UsageError(f"special records: max_size must be at least 1, not {max_size}")

@@ -12,6 +12,7 @@ from oboro.errors import UsageError, listing
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.table.named_columns import Names, named_columns
 from oboro.text import Message
 from oboro.verifier.classes import Classes
 from oboro.verifier.models.class_models import (
@@ -64,9 +65,9 @@ def _judge(model: Model, classes: Classes) -> Verdict:
 def verify(
     frame: Any,
     *,
-    quasi: Sequence[str],
+    quasi: Names,
     k: int | None = None,
-    sensitive: str | Sequence[str] | None = None,
+    sensitive: Names = None,
     l: float | None = None,  # noqa: E741  (the literature's letter, and what people type)
     kind: str = "distinct",
     c: float | None = None,
@@ -98,11 +99,11 @@ def verify(
       `k_map`: every class matches at least this many people; `presence`: which share of them is in the table, at least and
       at most.
 
-    >>> verify({"sex": ["F", "F", "M"]}, quasi=["sex"], k=2).sentence()
+    >>> import pandas as pd
+    >>> verify(pd.DataFrame({"sex": ["F", "F", "M"]}), quasi="sex", k=2).sentence()
     '2-anonymity is broken in 1 of 2 groups (1 record; required 2, achieved 1; sizes of the worst groups: 1).'
     """
-    names = [sensitive] if isinstance(sensitive, str) else list(sensitive or ())
-    columns = [quasi] if isinstance(quasi, str) else list(quasi)
+    names, columns = named_columns(sensitive, "sensitive"), named_columns(quasi, "quasi")
     options = {"l": l, "kind": kind, "c": c, "t": t, "distance": distance, "hierarchy": hierarchy, "order": order}
     limits = {"maximum_risk": maximum_risk, "average_risk": average_risk, "k_map": k_map, "presence": presence}
     _require(columns, names, k=k, alpha=alpha, value=value, **options, **limits)

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from oboro.decide.outliers import combinations, single_values
 from oboro.errors import ColumnError, UsageError, listing
 from oboro.table.dataset import Column, Dataset
+from oboro.table.frames import Frame
+from oboro.table.named_columns import named_columns
 from oboro.table.special_uniques import special_uniques
 from oboro.text import Message
 
@@ -56,6 +58,10 @@ class OutlierScores:
         return {"records": int(self.rows.sum()), "of": int(self.rows.size), "by": by}
 
 
+def _listed(given: Any) -> Any:
+    return None if given is None else named_columns(given, "attributes")
+
+
 class Outliers(BaseModel):
     """How to look for records that stand out.
 
@@ -74,7 +80,8 @@ class Outliers(BaseModel):
     zero, and `iqr` finds every value outside the quartiles. A missing value lies far from nothing, but is a value of
     its own for `rare` and `special`.
 
-    >>> found = Outliers(method="robust_z").examine(Dataset.of({"age": [31, 35, 38, 40, 44, 47, 112]}))
+    >>> import pandas as pd
+    >>> found = Outliers(method="robust_z").examine(pd.DataFrame({"age": [31, 35, 38, 40, 44, 47, 112]}))
     >>> found.rows.tolist(), found.reasons_of(6)
     ([False, False, False, False, False, False, True], [('age',)])
     """
@@ -84,7 +91,7 @@ class Outliers(BaseModel):
     method: Method = "robust_z"
     """robust_z, iqr (numbers and dates); rare (categories); isolation, lof (combinations); special (unique
     combinations)."""
-    attributes: tuple[str, ...] | None = Field(None, min_length=1)
+    attributes: Annotated[tuple[str, ...] | None, BeforeValidator(_listed)] = Field(None, min_length=1)
     """The columns to look at. Without it: all numbers and dates (robust_z, iqr), all others (rare), all (isolation,
     lof). The method special has no default, because an identifier makes everybody unique."""
     threshold: float | None = Field(None, gt=0)
@@ -116,12 +123,13 @@ class Outliers(BaseModel):
             )
         return self
 
-    def find(self, data: Dataset, rng: np.random.Generator) -> np.ndarray:
-        """One boolean per record: it stands out. Only isolation draws random numbers."""
-        return self.examine(data, rng).rows
+    def find(self, frame: Any, rng: np.random.Generator | None = None) -> np.ndarray:
+        """One boolean per record of a frame or a `Dataset`: it stands out. Only isolation draws random numbers."""
+        return self.examine(frame, rng).rows
 
-    def examine(self, data: Dataset, rng: np.random.Generator | None = None) -> OutlierScores:
-        """The records that stand out, how much, and by which attributes."""
+    def examine(self, frame: Any, rng: np.random.Generator | None = None) -> OutlierScores:
+        """The records of a frame or a `Dataset` that stand out, how much, and by which attributes."""
+        data = Frame.read(frame).data
         names = self._names(data)
         if self.method == "special":
             return _special(data, names, int(self._parameter("max_size")))
@@ -129,13 +137,13 @@ class Outliers(BaseModel):
             return self._combinations(data, names, rng if rng is not None else np.random.default_rng())
         return self._columns(data, names)
 
-    def bounds(self, data: Dataset, attribute: str) -> tuple[float, float]:
+    def bounds(self, frame: Any, attribute: str) -> tuple[float, float]:
         """Between which numbers an attribute does not stand out (dates count days), for top and bottom coding.
 
-        >>> Outliers(method="iqr").bounds(Dataset.of({"age": [1, 2, 3, 4, 5]}), "age")
+        >>> Outliers(method="iqr").bounds({"age": [1, 2, 3, 4, 5]}, "age")
         (-1.0, 7.0)
         """
-        fences = self._fences(data[attribute], attribute)
+        fences = self._fences(Frame.read(frame).data[attribute], attribute)
         return fences.low, fences.high
 
     def explain(self, lang: str = "en") -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +18,11 @@ from oboro.measure.statistics.density_ratio import kullback_leibler
 from oboro.measure.statistics.divergence import divergences
 from oboro.measure.statistics.learning import learned, propensity_error
 from oboro.table.dataset import Dataset
+from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.recoded_column import RecodedColumn
 from oboro.table.labels.starred_values import plain_numbers
+from oboro.table.named_columns import Names, named_columns
 from oboro.table.row_origins import Rows, same_rows
 from oboro.text import Message
 
@@ -30,17 +33,17 @@ MOST_COLUMNS = 12  # for the same
 
 
 def fidelity(
-    original: Dataset,
-    released: Dataset,
+    original: Any,
+    released: Any,
     *,
-    columns: Sequence[str] | None = None,
+    columns: Names = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     target: str | None = None,
     paired: bool = True,
     seed: int = 0,
     most: int = MOST_ROWS,
 ) -> list[Measure]:
-    """Compare two tables over `columns` (all that both have where not given).
+    """Compare two tables (frames or datasets) over `columns`, all that both have where not given.
 
     Counted on all records, per column and as their mean: Kullback–Leibler over a histogram, Jensen–Shannon. Estimated,
     with an error, from at most `most` records of each table and the first dozen columns: Kullback–Leibler by density ratio
@@ -50,10 +53,29 @@ def fidelity(
     `hierarchies` (bound to original columns) spread released labels over the values under them; with `paired=False` rows
     do not correspond, else those that belong together are drawn together. Everything that is drawn is drawn from `seed`.
     O(dictionaries) and a second or two.
+
+    >>> import pandas as pd
+    >>> people = pd.DataFrame({"sex": ["F", "F", "M", "M"]})
+    >>> one = fidelity(people, people.assign(sex="F"), columns="sex")[1]
+    >>> one.name, round(one.value, 4)
+    ('jensen_shannon', 0.3113)
     """
-    names = [name for name in released if name in original] if columns is None else list(columns)
+    before, after = Frame.read(original).data, Frame.read(released).data
+    names = [name for name in after if name in before] if columns is None else named_columns(columns, "columns")
+    return _compared(before, after, names, hierarchies or {}, target, paired, seed, most)
+
+
+def _compared(
+    original: Dataset,
+    released: Dataset,
+    names: Sequence[str],
+    known: Mapping[str, Hierarchy],
+    target: str | None,
+    paired: bool,
+    seed: int,
+    most: int,
+) -> list[Measure]:
     _require(original, released, [*names, *([target] if target is not None else [])], most)
-    known = hierarchies or {}
     rows = same_rows(original, released) if paired else None
     each = [
         one
