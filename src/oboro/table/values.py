@@ -1,8 +1,8 @@
 """What a value is: its kind, its text, its number.
 
 Everything here works on the *dictionary* of a column (its distinct values), never on its rows, so it costs what the number of
-distinct values costs. Text that looks like a number or a date counts as one where a technique needs numbers; what is not changed
-is written back as it came (`007` stays `007`).
+distinct values costs. Text that looks like a number or a date counts as one where a technique needs numbers, also as Japanese
+offices write it (`39歳`, `昭和34年6月7日`); what is not changed is written back as it came (`007` stays `007`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oboro.errors import ColumnError
+from oboro.table.japanese.written_values import read_written, why_unread
 
 __all__ = ["STAR", "Kind", "from_numbers", "kind_of", "numbers_of", "texts_of"]
 
@@ -76,7 +77,8 @@ def _kind_of_text(texts: pa.Array) -> Kind:
         return Kind.DATE
     if _all_match(texts, DATETIME_TEXT) and _parses(texts, Kind.DATETIME):
         return Kind.DATETIME
-    return Kind.TEXT
+    written = read_written(texts)
+    return Kind.TEXT if written is None else kind_of(written)
 
 
 def _all_match(texts: pa.Array, pattern: str) -> bool:
@@ -87,13 +89,23 @@ def _all_match(texts: pa.Array, pattern: str) -> bool:
 
 def _parses(texts: pa.Array, kind: Kind) -> bool:
     try:
-        _parse(texts, kind)
+        _parse_plain(texts, kind)
     except (pa.ArrowInvalid, ValueError):
         return False
     return True
 
 
 def _parse(texts: pa.Array, kind: Kind) -> pa.Array:
+    """Text of a known kind: as programs write it, or else as Japanese offices do."""
+    try:
+        return _parse_plain(texts, kind)
+    except (pa.ArrowInvalid, ValueError):
+        if (written := read_written(texts)) is None:
+            raise
+        return written
+
+
+def _parse_plain(texts: pa.Array, kind: Kind) -> pa.Array:
     if kind is Kind.INTEGER:
         return pc.cast(texts, pa.int64())
     if kind is Kind.NUMBER:
@@ -142,7 +154,8 @@ def numbers_of(values: pa.Array, name: str = "column") -> np.ndarray:
     elif not kind.numeric and not pa.types.is_null(values.type) and len(values.drop_null()):
         culprit = _not_a_number(values)
         raise ColumnError(
-            f"{name}: needs numbers or dates, but holds {culprit!r}; correct the value or use a technique for categories"
+            f"{name}: needs numbers or dates, but holds {culprit!r}{because_unread(values)}; "
+            "correct the value or use a technique for categories"
         )
     if pa.types.is_null(parsed.type):
         return np.full(len(values), np.nan)
@@ -150,15 +163,23 @@ def numbers_of(values: pa.Array, name: str = "column") -> np.ndarray:
     return np.asarray(floats.fill_null(np.nan).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
+def because_unread(values: pa.Array) -> str:
+    """Why Japanese dates or amounts are not read as such, in brackets; nothing where there is nothing to say."""
+    is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
+    reason = why_unread(values) if is_text else None
+    return f" ({reason})" if reason else ""
+
+
 def _not_a_number(values: pa.Array) -> str | None:
-    return next((text for text in texts_of(values) if text is not None and not _is_number(text)), texts_of(values)[0])
+    texts = [text for text in texts_of(values) if text is not None]
+    return next((text for text in texts if not _is_number(text)), texts[0])
 
 
 def _is_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:
-        return False
+        return read_written(pa.array([text])) is not None
     return True
 
 

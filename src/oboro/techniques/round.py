@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.schema import Schema
+from oboro.table.japanese.written_values import unit_written
 from oboro.table.values import Kind, from_numbers, numbers_of, typed
 from oboro.techniques.base import Outcome, Work
 from oboro.techniques.columns.numeric import OnColumns, is_text, narrowed, places
@@ -258,7 +259,10 @@ def _rendered(values: pa.Array, column: Column) -> pa.Array:
         texts = pc.replace_substring(texts, " ", example[10])
         return pc.binary_join_element_wise(texts, "Z", "") if example.endswith("Z") else texts
     texts = pc.cast(values, pa.string())
-    return pc.replace_substring(texts, "-", "/") if column.kind is Kind.DATE and "/" in example else texts
+    if column.kind is Kind.DATE:
+        return pc.replace_substring(texts, "-", "/") if "/" in example else texts
+    unit = unit_written(column.values)  # 40 beside 39歳 is 40歳
+    return pc.binary_join_element_wise(texts, unit, "") if unit else texts
 
 
 def _whole_seconds(times: pa.Array) -> bool:

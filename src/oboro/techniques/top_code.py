@@ -15,6 +15,7 @@ from oboro.decide.outliers import Outliers
 from oboro.errors import ColumnError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.schema import Schema
+from oboro.table.japanese.written_values import unit_written
 from oboro.table.values import Kind, from_numbers, texts_of
 from oboro.techniques.base import Outcome, Technique, Work
 from oboro.techniques.columns.named_values import Value, kind_of_value, place, shown
@@ -118,7 +119,8 @@ class _Code(Technique):
         value = from_numbers(np.array([bound]), column.kind)
         if pa.types.is_string(type_) or pa.types.is_large_string(type_):
             as_given = isinstance(self.at, str) and kind_of_value(self.at) is column.kind
-            return pa.array([self.at] if as_given else texts_of(value), type_)
+            unit = unit_written(column.values)  # 90 beside 39歳 is 90歳
+            return pa.array([self.at if as_given else f"{texts_of(value)[0]}{unit}"], type_)
         try:
             return value.cast(type_)
         except pa.ArrowInvalid:

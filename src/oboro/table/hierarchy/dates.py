@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from oboro.errors import HierarchyError
 from oboro.table.hierarchy.intervals import span_share
 from oboro.table.hierarchy.levels import Level, odd_one
-from oboro.table.values import Kind, kind_of, typed
+from oboro.table.values import Kind, because_unread, kind_of, typed
 
 __all__ = ["UNITS", "date_levels"]
 
@@ -29,7 +29,7 @@ def date_levels(name: str, values: pa.Array, units: Sequence[str]) -> list[Level
     kind = kind_of(values)
     if len(values) and kind not in kinds:
         raise HierarchyError(
-            f"{name}: dates: needs dates like 2024-01-31, but the column holds {odd_one(values, kinds)!r}; "
+            f"{name}: dates: needs dates like 2024-01-31, but the column holds {odd_one(values, kinds)!r}{because_unread(values)}; "
             "correct the value, or use another hierarchy"
         )
     if kind is Kind.DATE:

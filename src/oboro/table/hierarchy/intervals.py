@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from oboro.errors import HierarchyError
 from oboro.table.hierarchy.levels import Level, odd_one
-from oboro.table.values import Kind, kind_of, numbers_of
+from oboro.table.values import Kind, because_unread, kind_of, numbers_of
 
 __all__ = ["edge_levels", "span_share", "width_levels"]
 
@@ -160,8 +160,9 @@ def _numbers(name: str, values: pa.Array) -> np.ndarray:
     """The values as numbers; an empty or all-missing column has none."""
     numeric = (Kind.INTEGER, Kind.NUMBER)
     if len(values) and kind_of(values) not in numeric:
+        odd = f"{odd_one(values, numeric)!r}{because_unread(values)}"
         raise HierarchyError(
-            f"{name}: intervals need numbers, but the column holds {odd_one(values, numeric)!r}; correct the value, "
+            f"{name}: intervals need numbers, but the column holds {odd}; correct the value, "
             "or use dates: for dates and csv: or tree: for words"
         )
     return numbers_of(values, name) if len(values) else np.empty(0)
