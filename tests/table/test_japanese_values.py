@@ -21,7 +21,13 @@ FULL = str.maketrans("0123456789-.,", "０１２３４５６７８９－．，")
 
 def _walk():
     """Every day from 1868-10-23 to 2100-12-31 with the era and year that a clerk would count, one day after the other."""
-    changes = {(1868, 10, 23): "明治", (1912, 7, 30): "大正", (1926, 12, 25): "昭和", (1989, 1, 8): "平成", (2019, 5, 1): "令和"}
+    changes = {
+        (1868, 10, 23): "明治",
+        (1912, 7, 30): "大正",
+        (1926, 12, 25): "昭和",
+        (1989, 1, 8): "平成",
+        (2019, 5, 1): "令和",
+    }
     day, era, year = date(1868, 10, 23), "", 0
     while day.year <= 2100:
         if (day.year, day.month, day.day) in changes:
@@ -75,7 +81,8 @@ def test_the_days_on_which_eras_change(text, day):
 
 @pytest.mark.parametrize(
     "text",
-    ["昭和70年", "昭和64年1月8日", "昭和64年2月", "平成元年1月7日", "大正元年7月29日", "昭和元年12月24日", "平成31年5月1日", "明治元年10月22日",
+    ["昭和70年", "昭和64年1月8日", "昭和64年2月", "平成元年1月7日", "大正元年7月29日",
+     "昭和元年12月24日", "平成31年5月1日", "明治元年10月22日",
      "令和元年4月30日", "令和5年2月29日", "昭和34年13月1日", "昭和0年", "1959年6月31日"],
 )  # fmt: skip
 def test_dates_that_do_not_exist_are_text_with_a_reason(text):
@@ -90,7 +97,10 @@ def test_dates_that_do_not_exist_are_text_with_a_reason(text):
     ("texts", "numbers"),
     [
         (["39歳", "３９才", "満39歳", "39", " ３９ "], [39] * 5),
-        (["350万円", "1,200千円", "１億２，０００万円", "5円", "3百万円", "▲1.1万円"], [3.5e6, 1.2e6, 1.2e8, 5, 3e6, -11_000]),
+        (
+            ["350万円", "1,200千円", "１億２，０００万円", "5円", "3百万円", "▲1.1万円"],
+            [3.5e6, 1.2e6, 1.2e8, 5, 3e6, -11_000],
+        ),
         (["￥1,200", "1200", "1,200円"], [1200] * 3),
         (["１．５", "2"], [1.5, 2]),
         (["－５", "5"], [-5, 5]),
@@ -146,15 +156,22 @@ def test_two_spellings_are_one_value_when_generalized_but_two_when_released():
     level = HierarchySpec(intervals=[5]).build("年齢", column).generalize(column, 1)
     assert level.decode().to_pylist() == ["35–39", "35–39", "35–39", "40–44"]
     days = Column.of(["昭和34年6月7日", "S34.6.7", "1959/6/7"])
-    assert set(HierarchySpec(dates=["day", "month"]).build("d", days).generalize(days, 1).decode().to_pylist()) == {"1959-06"}
+    assert set(HierarchySpec(dates=["day", "month"]).build("d", days).generalize(days, 1).decode().to_pylist()) == {
+        "1959-06"
+    }
     assert oboro.verify({"年齢": ["39歳", "39歳"]}, quasi=["年齢"], k=2).holds
     assert not oboro.verify({"年齢": ["39歳", "３９歳"]}, quasi=["年齢"], k=2).holds
 
 
 def test_techniques_read_them_and_leave_the_rest_as_it_came():
     assert oboro.TopCode(attribute="年齢", at=90).apply({"年齢": ["３９歳", "97歳"]}) == {"年齢": ["３９歳", "90歳"]}
-    assert oboro.TopCode(attribute="年収", at=5_000_000).apply({"年収": ["350万円", "1億円"]}) == {"年収": ["350万円", "5000000円"]}
-    assert oboro.BottomCode(attribute="生", at="昭和元年12月25日").apply({"生": ["T3.4.5", "S34.6.7"]}) == {"生": ["昭和元年12月25日", "S34.6.7"]}
+    assert oboro.TopCode(attribute="年収", at=5_000_000).apply({"年収": ["350万円", "1億円"]}) == {
+        "年収": ["350万円", "5000000円"]
+    }
+    assert oboro.BottomCode(attribute="生", at="昭和元年12月25日").apply({"生": ["T3.4.5", "S34.6.7"]}) == {
+        "生": ["昭和元年12月25日", "S34.6.7"]
+    }
+    assert oboro.TopCode(attribute="年齢", at="90歳").apply({"年齢": ["39歳", "97"]}) == {"年齢": ["39歳", "90歳"]}
     assert oboro.Round(attribute="年齢", base=10).apply({"年齢": ["39歳", "４０歳"]})["年齢"] == ["４０歳", "４０歳"]
     mean = oboro.Microaggregate(attributes=["年齢"], k=2).apply({"年齢": ["39歳", "41歳"]})
     assert [float(one) for one in mean["年齢"]] == [40, 40]

@@ -14,8 +14,8 @@ from pydantic import Field, model_validator
 
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, smallest_unsigned
-from oboro.table.schema import Schema
 from oboro.table.japanese.written_values import unit_written
+from oboro.table.schema import Schema
 from oboro.table.values import Kind, from_numbers, numbers_of, typed
 from oboro.techniques.base import Outcome, Work
 from oboro.techniques.columns.numeric import OnColumns, is_text, narrowed, places

@@ -14,8 +14,8 @@ from pydantic import Field, model_validator
 from oboro.decide.outliers import Outliers
 from oboro.errors import ColumnError
 from oboro.table.dataset import Column, Dataset
-from oboro.table.schema import Schema
 from oboro.table.japanese.written_values import unit_written
+from oboro.table.schema import Schema
 from oboro.table.values import Kind, from_numbers, texts_of
 from oboro.techniques.base import Outcome, Technique, Work
 from oboro.techniques.columns.named_values import Value, kind_of_value, place, shown

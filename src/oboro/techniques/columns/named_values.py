@@ -86,7 +86,7 @@ def place(value: Value, column: Column, name: str) -> float:
 
 def _place(value: Value, given: Kind, kind: Kind) -> float:
     if given in NUMBERS:
-        number = float(value)
+        number = float(numbers_of(pa.array([value]))[0]) if isinstance(value, str) else float(value)  # "90歳" is 90
         if not np.isfinite(number):
             raise UsageError(f"a bound must be a finite number; got {value!r}")
         return number
