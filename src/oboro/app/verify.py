@@ -57,6 +57,10 @@ def verify(
         str | None,
         typer.Option(help="δ-presence: the lowest and highest share of matching people in the table, such as 0.1,0.6."),
     ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(help="The column that says whose a record is, such as a pseudonym: people are counted, not records."),
+    ] = None,
     recipe: Annotated[
         Path | None,
         typer.Option(help="The recipe whose hierarchies relate released labels to the population's values."),
@@ -93,6 +97,7 @@ def verify(
         population=everybody,
         k_map=k_map,
         presence=_presence(presence),
+        person=person,
         hierarchies=_hierarchies(recipe, everybody, table.data, names(quasi)),
     )
     if as_json:

@@ -6,7 +6,7 @@ import numpy as np
 
 from oboro.kernels import kernel
 
-__all__ = ["gather", "tally"]
+__all__ = ["gather", "keep_distinct", "tally"]
 
 
 @kernel()
@@ -45,5 +45,24 @@ def tally(
         for j in range(first, written):
             out_counts[j] = scratch[out_codes[j]]
             scratch[out_codes[j]] = 0
+        out_starts[group + 1] = written
+    return written
+
+
+@kernel()
+def keep_distinct(gathered: np.ndarray, starts: np.ndarray, seen: np.ndarray, out_starts: np.ndarray) -> int:
+    """Each code of every group of `gathered` once, written over it; returns how many entries were written.
+
+    `seen` has one zero per possible code and holds afterwards the last group (from 1) with that code. O(n).
+    """
+    written = 0
+    out_starts[0] = 0
+    for group in range(starts.size - 1):
+        for i in range(starts[group], starts[group + 1]):
+            code = gathered[i]
+            if seen[code] != group + 1:
+                seen[code] = group + 1
+                gathered[written] = code
+                written += 1
         out_starts[group + 1] = written
     return written

@@ -30,7 +30,20 @@ class Tally:
     @property
     def most_frequent(self) -> np.ndarray:
         """How often the most frequent value of each class occurs in it."""
-        return np.asarray(np.maximum.reduceat(self.counts, self.starts[:-1]))
+        return self.each(np.maximum, self.counts)
+
+    @property
+    def totals(self) -> np.ndarray:
+        """The sum of the counts of each class: its rows, or its people, each as often as they have values."""
+        return self.each(np.add, self.counts)
+
+    def each(self, reduce: np.ufunc, entries: np.ndarray) -> np.ndarray:
+        """Reduce the entries of each class; 0 where it has none (a class without people)."""
+        out = np.zeros(self.starts.size - 1, dtype=entries.dtype)
+        filled = self.distinct > 0
+        if filled.any():
+            out[filled] = reduce.reduceat(entries, self.starts[:-1][filled])
+        return out
 
 
 def tally(labels: np.ndarray, sizes: np.ndarray, codes: np.ndarray, width: int) -> Tally:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from oboro.errors import ColumnError, listing
 from oboro.kernels import grouping
-from oboro.table.dataset import Dataset
+from oboro.table.dataset import Column, Dataset
+from oboro.table.distinct_people import people_holding, people_per_group, tally_people
 from oboro.table.groups import Groups
 from oboro.table.large_arrays import large_zeros
 from oboro.table.value_counts import Tally, clean, tally
@@ -23,29 +25,57 @@ class Classes:
     """The records of a table that agree on every quasi-identifier. Missing and `*` are values like any other.
 
     Whoever fits no other class must be among the fully suppressed records, so these form a class too and no exception
-    is made.
+    is made. Where it is known whose each record is (`person`, one per row), everything that is counted are different people:
+    a person with many records in a class is one.
     """
 
     data: Dataset
     groups: Groups
     quasi: tuple[str, ...] = ()
+    person: Column | None = None
 
     @staticmethod
-    def of(data: Dataset, quasi: Sequence[str]) -> Classes:
-        """Regroup the table as it is; no column: everybody is in one class. O(rows · columns)."""
-        unknown = [name for name in quasi if name not in data]
+    def of(data: Dataset, quasi: Sequence[str], person: str | Column | None = None) -> Classes:
+        """Regroup the table as it is; no column: everybody is in one class. O(rows · columns).
+
+        `person` is a column of the table, or one that stands beside it and is not released.
+        """
+        named = [*quasi, person] if isinstance(person, str) else quasi
+        unknown = [name for name in named if name not in data]
         if unknown:
             raise ColumnError(f"there is no column {listing(unknown)}; the table has {listing(data, most=30)}")
-        return Classes(data, Groups.of([clean(data[name]) for name in quasi], data.rows), tuple(quasi))
+        groups = Groups.of([clean(data[name]) for name in quasi], data.rows)
+        return Classes(data, groups, tuple(quasi), data[person] if isinstance(person, str) else person)
 
     @property
-    def sizes(self) -> np.ndarray:
+    def records(self) -> np.ndarray:
         """How many records each class holds."""
         return self.groups.sizes
 
-    def tally(self, codes: np.ndarray, width: int) -> Tally:
-        """Count the codes (0 … width − 1, one per row) within each class."""
-        return tally(self.groups.labels, self.sizes, codes, width)
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """How many records each class holds or, where it is known whose they are, how many different people."""
+        return self.records if self.person is None else people_per_group(self.groups, self.person)
+
+    @property
+    def most_people(self) -> np.ndarray:
+        """How many people each class may hold at most: every record without a person may be one more's."""
+        if self.person is None or self.person.missing < 0:
+            return self.sizes
+        nobody = self.groups.labels[self.person.codes == self.person.missing]
+        return self.sizes + np.bincount(nobody, minlength=len(self.groups))
+
+    def holding(self, rows: np.ndarray) -> np.ndarray:
+        """How many records (or people with a record) of each class are among those of a boolean mask."""
+        if self.person is not None:
+            return people_holding(self.groups, self.person, rows)
+        return np.bincount(self.groups.labels[rows], minlength=len(self.groups))
+
+    def tally(self, codes: np.ndarray, width: int, table: np.ndarray | None = None) -> Tally:
+        """Count the codes (one per row) within each class, or the labels (0 … width − 1) that `table` gives them."""
+        if self.person is not None:
+            return tally_people(self.groups, self.person, codes, np.arange(width) if table is None else table, width)
+        return tally(self.groups.labels, self.records, codes if table is None else table[codes], width)
 
 
 def class_sizes(data: Dataset, quasi: Sequence[str]) -> np.ndarray:

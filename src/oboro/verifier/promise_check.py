@@ -6,28 +6,34 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from oboro.errors import PromiseError, listing
-from oboro.table.dataset import Dataset
+from oboro.table.dataset import Column, Dataset
 from oboro.verifier.table_check import Promise
 from oboro.verifier.verdict import Verdict, Verification
 
 __all__ = ["verify_promises"]
 
 
-def verify_promises(data: Dataset, promises: Sequence[Promise], steps: Sequence[str]) -> Verification:
-    """Verify what `steps`, done in this order, promised; raise a `PromiseError` where a promise does not hold."""
+def verify_promises(
+    data: Dataset, promises: Sequence[Promise], steps: Sequence[str], person: Column | None = None
+) -> Verification:
+    """Verify what `steps`, done in this order, promised; raise a `PromiseError` where a promise does not hold.
+
+    `person` says whose each row is, where that is known: then people are counted. It stands beside the table and need not be
+    released.
+    """
     several = len({frozenset(promise.quasi) for promise in promises}) > 1
     verdicts: list[Verdict] = []
     for promise in promises:
-        found = _kept(data, promise, steps)
+        found = _kept(data, promise, steps, person)
         over = [name for name in promise.quasi if name in data] if several else []
         verdicts += [one.naming(over) for one in found.verdicts]
     quasi = dict.fromkeys(name for promise in promises for name in promise.quasi if name in data)
     return Verification.of(verdicts, list(quasi))
 
 
-def _kept(data: Dataset, promise: Promise, steps: Sequence[str]) -> Verification:
+def _kept(data: Dataset, promise: Promise, steps: Sequence[str], person: Column | None) -> Verification:
     """The verification of one promise on the table as released, if it holds there and on every other reading."""
-    results = [promise.verify(reading) for reading in _readings(data, promise)]
+    results = [promise.verify(reading, person) for reading in _readings(data, promise)]
     for result in results:
         if not result.holds:
             raise PromiseError(f"{promise.step}: {result.sentence()}{_blame(promise, steps)}")

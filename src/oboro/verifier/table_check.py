@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from oboro.errors import UsageError, listing
-from oboro.table.dataset import Dataset
+from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.named_columns import Names, named_columns
@@ -44,15 +44,15 @@ class Promise:
     quasi: tuple[str, ...]
     models: tuple[Model, ...]
 
-    def verify(self, data: Dataset) -> Verification:
-        """Judge the released table as it is now.
+    def verify(self, data: Dataset, person: Column | None = None) -> Verification:
+        """Judge the released table as it is now; people are counted where it is known whose each row is (`person`).
 
         A quasi-identifier that is no longer released no longer counts: classes over fewer columns are unions of the
         promised ones. A model of a sensitive column that is no longer released holds vacuously, and its verdict says
         so.
         """
         quasi = [name for name in self.quasi if name in data]
-        classes = Classes.of(data, quasi)
+        classes = Classes.of(data, quasi, person)
         return Verification.of([_judge(model, classes) for model in self.models], quasi)
 
 
@@ -83,12 +83,15 @@ def verify(
     k_map: int | None = None,
     presence: tuple[float, float] | None = None,
     hierarchies: Mapping[str, Any] | None = None,
+    person: str | None = None,
 ) -> Verification:
     """Check privacy models on a released table alone: a pandas, polars or pyarrow frame, or a `Dataset`.
 
     Records that agree on every `quasi` column form a class; a missing value and `*` are values like any other. An
     empty table holds vacuously. With several `sensitive` columns each is judged on its own.
 
+    - `person`: the column that says whose a record is, such as a pseudonym. Then everything below counts people, not records:
+      someone with many records in a class is one, and records whose person is missing are nobody's.
     - `k`: every class has at least k records.
     - `l` with `kind`: every class has l distinct sensitive values, entropy ≥ log l, or recursive (`c`, l)-diversity.
     - `t` with `distance`: the sensitive values of every class are distributed as in the whole table, up to t; `hierarchy`
@@ -102,11 +105,15 @@ def verify(
     >>> import pandas as pd
     >>> verify(pd.DataFrame({"sex": ["F", "F", "M"]}), quasi="sex", k=2).sentence()
     '2-anonymity is broken in 1 of 2 groups (1 record; required 2, achieved 1; sizes of the worst groups: 1).'
+    >>> visits = {"patient": [1, 1, 2, 3], "sex": ["F", "F", "M", "M"]}
+    >>> verify(visits, quasi=["sex"], k=2).holds, verify(visits, quasi=["sex"], k=2, person="patient").holds
+    (True, False)
     """
     names, columns = named_columns(sensitive, "sensitive"), named_columns(quasi, "quasi")
     options = {"l": l, "kind": kind, "c": c, "t": t, "distance": distance, "hierarchy": hierarchy, "order": order}
     limits = {"maximum_risk": maximum_risk, "average_risk": average_risk, "k_map": k_map, "presence": presence}
     _require(columns, names, k=k, alpha=alpha, value=value, **options, **limits)
+    _require_person(person, columns, names)
     _require_population(population, k_map=k_map, presence=presence, hierarchies=hierarchies)
     models: list[Model] = [] if k is None else [_build(KAnonymity, k=k)]
     models += [] if maximum_risk is None else [_build(MaximumRisk, risk=maximum_risk)]
@@ -121,7 +128,7 @@ def verify(
             models.append(_build(AlphaK, sensitive=name, alpha=alpha, value=value))
     data = Frame.read(frame).data
     data.select(names)  # a misspelt sensitive column must not pass for a checked one
-    classes = Classes.of(data, columns)
+    classes = Classes.of(data, columns, person)
     return Verification.of([model.judge(classes) for model in models], columns)
 
 
@@ -135,6 +142,12 @@ def _of_population(
     if presence is not None:
         models.append(_build(DeltaPresence, low=presence[0], high=presence[1], **everybody))
     return models
+
+
+def _require_person(person: str | None, quasi: Sequence[str], sensitive: Sequence[str]) -> None:
+    if person is not None and person in (*quasi, *sensitive):
+        role = "quasi" if person in quasi else "sensitive"
+        raise UsageError(Message("error_verifier.person_has_a_role", column=person, role=role))
 
 
 def _require_population(population: Any, **given: Any) -> None:

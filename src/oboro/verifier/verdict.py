@@ -44,12 +44,22 @@ class Verdict:
     worst_sizes: tuple[int, ...]  # of the groups that break the model, worst first, at most ten
     note: Message | None = None  # why a verdict is not what it seems: an empty table, a column that is gone
     over: tuple[str, ...] = ()  # the columns whose groups were judged; its sentence then names them
+    people: bool = False  # whether people were counted, not records
 
     @staticmethod
     def of(
-        model: Message, required: float, scores: np.ndarray, broken: np.ndarray, sizes: np.ndarray, most: bool
+        model: Message,
+        required: float,
+        scores: np.ndarray,
+        broken: np.ndarray,
+        sizes: np.ndarray,
+        most: bool,
+        records: np.ndarray | None = None,
     ) -> Verdict:
-        """From one score and one judgement per group; `most` says that a higher score is worse."""
+        """From one score and one judgement per group; `most` says that a higher score is worse.
+
+        `records` are the sizes in records, where `sizes` count people.
+        """
         worst = scores.max() if most else scores.min()
         culprits = np.flatnonzero(broken)
         badness = -scores[culprits] if most else scores[culprits]
@@ -61,7 +71,7 @@ class Verdict:
             achieved=float(worst) if np.isfinite(worst) else None,
             groups=int(sizes.size),
             broken_groups=int(culprits.size),
-            broken_records=int(sizes[culprits].sum()),
+            broken_records=int((sizes if records is None else records)[culprits].sum()),
             worst_sizes=tuple(int(size) for size in sizes[order]),
         )
 
@@ -89,9 +99,19 @@ class Verdict:
         """The same verdict, whose sentence says over which columns it was judged."""
         return replace(self, over=tuple(columns))
 
+    def counting_people(self) -> Verdict:
+        """The same verdict, whose sentence says that people were counted."""
+        return replace(self, people=True)
+
+    @property
+    def _spoken(self) -> Message:
+        """The model, what it counts and over which columns."""
+        model = Message("verdict.of_people", model=self.model) if self.people else self.model
+        return Message("verdict.over", model=model, columns=self.over) if self.over else model
+
     def message(self) -> Message:
         """The verdict in one sentence."""
-        model = Message("verdict.over", model=self.model, columns=self.over) if self.over else self.model
+        model = self._spoken
         if self.note is not None:
             return Message(
                 "verdict.holds_because" if self.holds else "verdict.broken_because", model=model, why=self.note
@@ -135,6 +155,7 @@ class Verdict:
             "worst_sizes": list(self.worst_sizes),
             "note": note["text"],
             "over": list(self.over),
+            "people": self.people,
             "sentence": self.sentence(),
             "id": model["id"],
             "parameters": model["values"],
@@ -158,6 +179,7 @@ class Verdict:
             worst_sizes=tuple(data["worst_sizes"]),
             note=note or None,
             over=tuple(data["over"]),
+            people=data.get("people", False),
         )
 
     def _achieved(self) -> Words:

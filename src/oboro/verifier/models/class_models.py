@@ -4,6 +4,10 @@ A class is the set of records that agree on every quasi-identifier of the releas
 values like any other, in quasi-identifiers and in sensitive columns. Each model gives every class a score and says
 which classes break it.
 
+Where it is known whose each record is, people are counted: a class has as many members as different people, and a value occurs
+in it as often as there are people who have it there. Someone with two values counts for both. So the shares of the values may add
+up to more than 1; the distributions of entropy, recursive diversity and t-closeness are those of the pairs of person and value.
+
 Comparisons are exact: counts are compared as whole numbers, ratios after one single division, which rounds a limit
 such as 0.3 and a frequency of 3/10 to the same number. Only entropies need logarithms; a class within 1e-9 of the
 limit is decided again with 50 digits (`entropy_at_least`), so that rounding neither breaks a kept promise nor hides a
@@ -80,7 +84,8 @@ class Model(BaseModel):
         if classes.data.rows == 0:
             return self.vacuous(EMPTY)
         scores, broken = self._scores(classes)
-        return Verdict.of(self.describe(), self.required, scores, broken, classes.sizes, self.most)
+        found = Verdict.of(self.describe(), self.required, scores, broken, classes.sizes, self.most, classes.records)
+        return found if classes.person is None else found.counting_people()
 
     def vacuous(self, note: Message) -> Verdict:
         """The verdict where nothing can break the model."""
@@ -92,14 +97,14 @@ class Model(BaseModel):
 
 
 class KAnonymity(Model):
-    """Every class holds at least k records (Sweeney 2002)."""
+    """Every class holds at least k records, or k people (Sweeney 2002)."""
 
     message: ClassVar[str] = "model.k_anonymity"
     parameters: ClassVar[tuple[str, ...]] = ("k",)
     most: ClassVar[bool] = False
 
     k: int = Field(ge=1)
-    """every class must have at least this many records"""
+    """every class must have at least this many records, or people where it is known whose records they are"""
 
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
         return classes.sizes, classes.sizes < self.k
@@ -115,12 +120,20 @@ class SensitiveModel(Model):
         column = self._column(classes)
         return classes.tally(column.codes, len(column.values))
 
+    @staticmethod
+    def _certain(classes: Classes, tally: Tally) -> np.ndarray:
+        """Which classes have a value that everybody in them has: it is known of everybody, whatever else some have."""
+        return tally.most_frequent >= classes.sizes
+
     def _column(self, classes: Classes) -> Column:
         return clean(classes.data[self.sensitive])
 
 
 class DistinctLDiversity(SensitiveModel):
-    """Every class holds at least l different sensitive values (Machanavajjhala et al. 2007)."""
+    """Every class holds at least l different sensitive values (Machanavajjhala et al. 2007).
+
+    A person may have several of them. A class in which everybody has one and the same value counts as one with a single value.
+    """
 
     message: ClassVar[str] = "model.distinct_l_diversity"
     parameters: ClassVar[tuple[str, ...]] = ("l", "sensitive")
@@ -130,7 +143,8 @@ class DistinctLDiversity(SensitiveModel):
     """the least number of different sensitive values in every class"""
 
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
-        distinct = self._tally(classes).distinct
+        tally = self._tally(classes)
+        distinct = np.where(self._certain(classes, tally), np.minimum(tally.distinct, 1), tally.distinct)
         return distinct, distinct < self.l
 
 
@@ -149,10 +163,12 @@ class EntropyLDiversity(SensitiveModel):
 
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
         tally = self._tally(classes)
-        entropy = entropies(tally, classes.sizes)
-        uniform = tally.most_frequent * tally.distinct == classes.sizes
+        entropy = entropies(tally)
+        uniform = tally.most_frequent * tally.distinct == tally.totals
         effective = np.where(uniform, tally.distinct, np.exp(entropy))  # exact where it can be
-        return effective, ~entropy_at_least(self.l, entropy, tally)
+        certain = self._certain(classes, tally)
+        broken = np.where(certain, (tally.distinct == 0) | (self.l > 1), ~entropy_at_least(self.l, entropy, tally))
+        return np.where(certain, np.minimum(tally.distinct, 1), effective), broken
 
 
 class RecursiveLDiversity(SensitiveModel):
@@ -175,7 +191,9 @@ class RecursiveLDiversity(SensitiveModel):
         tally = self._tally(classes)
         head = np.empty(len(classes.sizes), np.int64)
         kernels.largest(tally.counts, tally.starts, self.l - 1, head)
-        rest = classes.sizes - head
+        rest = tally.totals - head
+        if self.l > 1:
+            rest[self._certain(classes, tally)] = 0
         ratio = np.full(rest.size, np.inf)
         np.divide(tally.most_frequent, rest, out=ratio, where=rest > 0)
         return ratio, ~(ratio < self.c)
@@ -222,8 +240,8 @@ class TCloseness(SensitiveModel):
 
 
 class AlphaK(SensitiveModel):
-    """In every class each sensitive value, or one given value, makes up at most the part α of the records (Wong et
-    al. 2006).
+    """In every class each sensitive value, or one given value, is that of at most the part α of the records or people (Wong
+    et al. 2006).
 
     This is the α of (α, k)-anonymity; `KAnonymity` beside it is the k.
     """
@@ -242,7 +260,8 @@ class AlphaK(SensitiveModel):
         return every if self.value is None else Message("model.alpha_k_anonymity_of_one", **every.values)
 
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
-        share = self._most_frequent(classes) / classes.sizes
+        share = self._most_frequent(classes) / np.maximum(classes.sizes, 1)
+        share[classes.sizes == 0] = np.inf  # nobody is known to be there
         return share, share > self.alpha
 
     def _most_frequent(self, classes: Classes) -> np.ndarray:
@@ -250,4 +269,4 @@ class AlphaK(SensitiveModel):
             return self._tally(classes).most_frequent
         column = self._column(classes)
         held = np.array([text == self.value for text in column.texts], dtype=bool)[column.codes]
-        return np.bincount(classes.groups.labels[held], minlength=len(classes.sizes))
+        return classes.holding(held)

@@ -15,6 +15,7 @@ import pyarrow as pa
 from oboro.errors import UsageError, listing
 from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.table.value_counts import Tally
 from oboro.table.values import STAR, kind_of, numbers_of
 from oboro.verifier import kernels
 from oboro.verifier.classes import Classes
@@ -26,15 +27,21 @@ FITS = 1 << 62  # whole numbers up to here are summed as int64
 
 def equal_distances(classes: Classes, column: Column) -> np.ndarray:
     """Total variation: half the sum of the differences of the relative frequencies. O(rows)."""
-    total = _differences(classes, column.codes, len(column.values))
-    return np.asarray(total / (2 * classes.data.rows * classes.sizes))
+    total, scale = _differences(classes.tally(column.codes, len(column.values)))
+    return _over(total, scale)
 
 
-def _differences(classes: Classes, codes: np.ndarray, width: int) -> np.ndarray:
-    """For each class its total variation times 2 · rows · size, a whole number."""
-    tally = classes.tally(codes, width)
-    out = np.empty(len(classes.sizes), np.int64)
-    kernels.equal_distance(tally.codes, tally.counts, tally.starts, classes.sizes, tally.whole, out)
+def _differences(tally: Tally) -> tuple[np.ndarray, np.ndarray]:
+    """For each class its total variation times 2 · everything · total, and this factor: whole numbers."""
+    out, totals = np.empty(tally.starts.size - 1, np.int64), tally.totals
+    kernels.equal_distance(tally.codes, tally.counts, tally.starts, totals, tally.whole, out)
+    return out, 2 * tally.whole.sum() * totals
+
+
+def _over(total: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """The distances; a class in which nobody is counted is as far away as can be."""
+    out = np.ones(total.size)
+    np.divide(total, scale, out=out, where=scale > 0)
     return out
 
 
@@ -51,22 +58,24 @@ def hierarchical_distances(
     bound = hierarchy.bind(column) if isinstance(hierarchy, Hierarchy) else hierarchy.build(name, column, Path("."))
     rooted = len((bound.whole or bound).levels[-1].labels) <= 1  # also by values that this table lacks
     below_root = bound.levels[:-1] if rooted else bound.levels
-    total = np.zeros(len(classes.sizes), np.int64)
+    total, scale = np.zeros(len(classes.groups), np.int64), np.zeros(len(classes.groups), np.int64)
     for level in below_root:
-        total += _differences(classes, level.table[column.codes], len(level.labels))
-    return np.asarray(total / (2 * classes.data.rows * classes.sizes * max(1, len(below_root))))
+        here, scale = _differences(classes.tally(column.codes, len(level.labels), level.table))
+        total += here
+    return _over(total, scale * max(1, len(below_root)))
 
 
 def ordered_distances(classes: Classes, column: Column, name: str, order: Sequence[str] | None = None) -> np.ndarray:
     """Mean over the m − 1 gaps between neighbouring values of the difference of the cumulated frequencies. O(rows)."""
     rank = ranks(column, name, order)
-    tally = classes.tally(rank[column.codes], len(rank))
-    largest = len(rank) * classes.data.rows * int(classes.sizes.max())
+    tally = classes.tally(column.codes, len(rank), rank)
+    totals = tally.totals
+    largest = len(rank) * int(tally.whole.sum()) * int(totals.max())
     below = np.concatenate([[0], np.cumsum(tally.whole)]).astype(np.int64 if largest < FITS else np.float64)
     prefix = np.concatenate([[0], np.cumsum(below[1:])]).astype(below.dtype)
-    out = np.zeros(len(classes.sizes), below.dtype)
-    kernels.ordered_distance(tally.codes, tally.counts, tally.starts, classes.sizes, below, prefix, out)
-    return out / (max(1, len(rank) - 1) * classes.data.rows * classes.sizes.astype(below.dtype))
+    out = np.zeros(totals.size, below.dtype)
+    kernels.ordered_distance(tally.codes, tally.counts, tally.starts, totals, below, prefix, out)
+    return _over(out, max(1, len(rank) - 1) * tally.whole.sum() * totals.astype(below.dtype))
 
 
 def ranks(column: Column, name: str, order: Sequence[str] | None = None) -> np.ndarray:

@@ -17,17 +17,17 @@ DIGITS = 50
 EQUAL = Decimal("1e-40")  # closer than this counts as equal: (4, 1, 1, 1, 1) has exactly the entropy log 4
 
 
-def entropies(tally: Tally, sizes: np.ndarray) -> np.ndarray:
-    """−Σ p log p of each class (natural logarithm), as log size − Σ count · log count / size."""
-    weighted = np.add.reduceat(tally.counts * np.log(tally.counts), tally.starts[:-1])
-    return np.asarray(np.log(sizes) - weighted / sizes)
+def entropies(tally: Tally) -> np.ndarray:
+    """−Σ p log p of each class (natural logarithm), as log total − Σ count · log count / total; 0 where nothing is counted."""
+    weighted, totals = tally.each(np.add, tally.counts * np.log(tally.counts)), np.maximum(tally.totals, 1)
+    return np.asarray(np.log(totals) - weighted / totals)
 
 
 def entropy_at_least(limit: float, entropy: np.ndarray, tally: Tally) -> np.ndarray:
     """Whether each class has an entropy of at least log `limit`; classes in doubt are decided with 50 digits."""
     bar = np.log(limit)
     holds = np.asarray(entropy > bar)
-    for group in np.flatnonzero(np.abs(entropy - bar) < DOUBT):
+    for group in np.flatnonzero((np.abs(entropy - bar) < DOUBT) & (tally.distinct > 0)):
         counts = tally.counts[tally.starts[group] : tally.starts[group + 1]]
         holds[group] = _decide(limit, tuple(sorted(counts.tolist())))
     return holds

@@ -12,7 +12,7 @@ count for no class where being many is safe and for every class where it is not,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -178,12 +178,13 @@ class DeltaPresence(PopulationModel):
         if classes.data.rows == 0:
             return self.vacuous(EMPTY)
         people, sizes = self._matching(classes), classes.sizes
-        with np.errstate(divide="ignore"):
-            highest, lowest = sizes / people.least, sizes / people.most
-        above = Verdict.of(self.describe(), self.high, highest, highest > self.high, sizes, True)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            highest, lowest = classes.most_people / people.least, sizes / people.most
+        above = Verdict.of(self.describe(), self.high, highest, highest > self.high, sizes, True, classes.records)
+        above = replace(above, people=classes.person is not None)
         if not above.holds or self.low == 0:
             return above
         if people.absent:  # who fits no class is known to be absent
             lowest, sizes = np.append(lowest, 0.0), np.append(sizes, 0)
         below = Verdict.of(self.describe(), self.low, lowest, lowest < self.low, sizes, False)
-        return above if below.holds else below
+        return above if below.holds else replace(below, people=above.people)

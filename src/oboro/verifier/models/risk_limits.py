@@ -1,7 +1,8 @@
 """Limits on the prosecutor risk: re-identification by an attacker who knows that the person is in the table.
 
-A record in a class of f records is re-identified with probability 1 / f (El Emam 2013, chapter 16). The suppressed records
-are a class like any other.
+A record in a class of f records is re-identified with probability 1 / f (El Emam 2013, chapter 16). Where it is known whose the
+records are, f counts people, and a person has a risk in every class that holds a record of theirs. The suppressed records are a
+class like any other.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ class MaximumRisk(Model):
     """the greatest re-identification risk allowed for any record"""
 
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
-        risks = 1 / classes.sizes
+        risks = 1 / np.maximum(classes.sizes, 1)
         return risks, risks > self.risk
 
 
 class AverageRisk(Model):
     """The mean re-identification risk over all records, which is classes / records, is no higher.
 
-    This is of the table, not of one class: where it is broken, it is broken in every class.
+    Of people it is the mean over the pairs of a person and a class that holds a record of theirs: classes / pairs. This is of the table, not of one class: where it is broken, it is broken in every class.
     """
 
     message: ClassVar[str] = "model.average_risk"
@@ -44,5 +45,5 @@ class AverageRisk(Model):
     """the greatest mean re-identification risk allowed"""
 
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
-        risks = np.full(classes.sizes.size, classes.sizes.size / classes.data.rows)
+        risks = np.full(classes.sizes.size, classes.sizes.size / max(1, int(classes.sizes.sum())))
         return risks, risks > self.risk
