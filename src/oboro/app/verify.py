@@ -59,7 +59,9 @@ def verify(
     ] = None,
     person: Annotated[
         str | None,
-        typer.Option(help="The column that says whose a record is, such as a pseudonym: people are counted, not records."),
+        typer.Option(
+            help="The column that says whose a record is, such as a pseudonym: people are counted, not records."
+        ),
     ] = None,
     recipe: Annotated[
         Path | None,
