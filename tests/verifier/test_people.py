@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.naive import people as naive
 
 import oboro
 from oboro.errors import ColumnError, UsageError
@@ -25,7 +26,6 @@ from oboro.verifier.models.class_models import (
 )
 from oboro.verifier.models.population_models import DeltaPresence, KMap
 from oboro.verifier.models.risk_limits import AverageRisk, MaximumRisk
-from tests.naive import people as naive
 
 ROWS = st.lists(
     st.tuples(st.sampled_from("xyz"), st.sampled_from([None, "Ann", "Bob", "Cid", "Dan"]), st.sampled_from("uvw")),
@@ -111,7 +111,8 @@ def test_a_panel_in_which_every_class_is_one_man():
     verdict = found.verdicts[0]
     assert not found.holds
     assert (verdict.achieved, verdict.broken_groups, verdict.broken_records) == (1, 545, 4360)
-    assert "counted in people" in found.sentence() and "人数" in found.sentence("ja")
+    assert "counted in people" in found.sentence()
+    assert "人数" in found.sentence("ja")
 
 
 def test_who_is_missing_protects_nobody():

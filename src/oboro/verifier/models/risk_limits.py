@@ -35,7 +35,8 @@ class MaximumRisk(Model):
 class AverageRisk(Model):
     """The mean re-identification risk over all records, which is classes / records, is no higher.
 
-    Of people it is the mean over the pairs of a person and a class that holds a record of theirs: classes / pairs. This is of the table, not of one class: where it is broken, it is broken in every class.
+    Of people it is the mean over the pairs of a person and a class that holds a record of theirs: classes / pairs.
+    This is of the table, not of one class: where it is broken, it is broken in every class.
     """
 
     message: ClassVar[str] = "model.average_risk"
