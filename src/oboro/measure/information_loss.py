@@ -115,7 +115,7 @@ AS_MEAN = (Message("measure.note.as_mean"), Message("measure.note.missing_origin
 def squared_error(recodings: Mapping[str, RecodedColumn], notes: Notes) -> list[Measure]:
     """SSE of the columns that are numbers before and after, rows paired; standardized by the original mean and
     deviation."""
-    numeric = {name: one.numbers for name, one in recodings.items() if one.numbers is not None}
+    numeric = {name: one.line for name, one in recodings.items() if one.line is not None}
     if not numeric:
         return []
     errors = {name: _column_error(recodings[name], *pair) for name, pair in numeric.items()}

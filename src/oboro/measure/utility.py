@@ -1,8 +1,8 @@
 """What a release lost: measures that compare it with the original table, each saying what it means.
 
 All of them speak of the released records; records that are gone are counted by `records_released`, and by the
-discernibility metric, which charges for them. A missing value is a value like any other, and `*` stands for every
-value of its column.
+discernibility metric, which charges for them. A missing value is a value like any other. `*` stands for every value of its
+column and is lost: measures charge it in full, and `lost_values` says beside them how much that is.
 """
 
 from __future__ import annotations
@@ -61,7 +61,15 @@ def utility(
         counted = class_sizes(released, quasi) if sizes is None else sizes
         measures += _classes(original, released, quasi, counted, k) + entropy_loss(ours, notes)
     measures += squared_error(recodings, notes)
+    measures += _lost_values(recodings)
     return measures + [measure for name in shared for measure in resemblance(name, recodings[name])]
+
+
+def _lost_values(recodings: Mapping[str, RecodedColumn]) -> list[Measure]:
+    """The part of each column, and of all of them, that says nothing any more."""
+    shares = {name: one.lost_share for name, one in recodings.items()}
+    each = [Measure("lost_values", share, "lower", column=name) for name, share in shares.items()]
+    return [Measure("lost_values", sum(shares.values()) / len(shares), "lower"), *each] if each else []
 
 
 def _require(original: Dataset, released: Dataset, quasi: Sequence[str], k: int) -> None:

@@ -149,6 +149,8 @@ class PairFacts(Facts):
     columns: list[str]
     before: list[list[float]]
     after: list[list[float]]
+    lost: list[list[float]] = []
+    """The part of the released records that have `*` in one of the two columns, and so say nothing of the pair."""
     sampled: int
     """Rows of each table that were drawn; 0 where all were counted."""
     error: float = 0.0

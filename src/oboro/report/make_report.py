@@ -90,7 +90,7 @@ def _pairs(found: Pairs | None) -> PairFacts | None:
     """The matrices, to four digits."""
     if found is None:
         return None
-    sides = {side: np.round(getattr(found, side), 4).tolist() for side in ("before", "after")}
+    sides = {side: np.round(getattr(found, side), 4).tolist() for side in ("before", "after", "lost")}
     return PairFacts(columns=list(found.columns), sampled=found.sampled, error=round(found.error, 4), **sides)
 
 

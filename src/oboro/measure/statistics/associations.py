@@ -1,8 +1,9 @@
 """Whether columns still go together as they did, pair by pair: Cramér's V before and after.
 
 Every column counts as categories: its eleven most common values and the rest; numbers with more values by tenths of the
-rows. A missing value is a value like any other; records with `*` in one of the two columns are left out, since
-suppression takes many columns of a record together. So any two columns can be compared, generalized or not.
+rows. A missing value is a value like any other; records with `*` in one of the two columns are left out of V, since
+suppression takes many columns of a record together. So any two columns can be compared, generalized or not. Such records
+say nothing of how the two go together: their part of the difference is the whole association that was.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from oboro.measure.metrics import Measure, Z
+from oboro.measure.statistics.correlations import lost_in, lost_pairs
 from oboro.table.dataset import Column, Dataset
 from oboro.table.labels.starred_values import is_star, plain_numbers
 from oboro.text import Message
 
-__all__ = ["Associations", "Pairs", "associations", "pairs"]
+__all__ = ["Associations", "Pairs", "associations", "differences", "pairs"]
 
 CATEGORIES = 12
 MOST_COLUMNS = 12
@@ -32,6 +34,8 @@ class Associations:
 
     values: np.ndarray
     errors: np.ndarray
+    lost: np.ndarray
+    """The part of the records that have `*` in one of the two."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +58,11 @@ class Pairs:
         return self.now.values
 
     @property
+    def lost(self) -> np.ndarray:
+        """The part of the released records that say nothing of a pair any more."""
+        return self.now.lost
+
+    @property
     def error(self) -> float:
         """The greatest error of a V, 0 where all rows were counted."""
         return float(max(self.was.errors.max(), self.now.errors.max()))
@@ -61,19 +70,31 @@ class Pairs:
     def measures(self) -> list[Measure]:
         """The mean over all pairs first, then each pair; of samples with the error."""
         upper = np.triu_indices(len(self.columns), 1)
-        gaps = np.abs(self.before - self.after)[upper]
-        chance = np.hypot(self.was.errors, self.now.errors)[upper]
+        lost = self.lost[upper]
+        gaps = differences(self.before, self.after, self.lost)[upper]
+        chance = (1 - lost) * np.hypot(self.was.errors, self.now.errors)[upper] + lost * self.was.errors[upper]
         errors = [float(error) if self.sampled else None for error in chance]
         notes = (Message("measure.note.sampled", rows=self.sampled),) if self.sampled else ()
         names = [f"{self.columns[i]} × {self.columns[j]}" for i, j in zip(*upper, strict=True)]
         whole = float(chance.mean()) if self.sampled else None
         return [
-            Measure("association_difference", float(gaps.mean()), "lower", notes=notes, error=whole),
+            Measure(
+                "association_difference", float(gaps.mean()), "lower", notes=(*lost_in(lost.mean()), *notes), error=whole
+            ),
             *(
-                Measure("association_difference", float(gap), "lower", 0.0, 1.0, name, notes, error, ONE)
-                for name, gap, error in zip(names, gaps, errors, strict=True)
+                Measure("association_difference", float(gap), "lower", 0.0, 1.0, name, (*said, *notes), error, ONE)
+                for name, gap, said, error in zip(names, gaps, map(lost_in, lost), errors, strict=True)
             ),
         ]
+
+
+def differences(before: np.ndarray, after: np.ndarray, lost: np.ndarray) -> np.ndarray:
+    """How far associations moved: of the part that is lost by all that was there, of the rest by the gap.
+
+    >>> differences(np.array([0.5, 0.5]), np.array([0.3, 0.0]), np.array([0.25, 1.0])).round(3).tolist()
+    [0.275, 0.5]
+    """
+    return np.asarray((1 - lost) * np.abs(before - after) + lost * before)
 
 
 def pairs(original: Dataset, released: Dataset, columns: Sequence[str], *, seed: int = 0) -> Pairs | None:
@@ -103,7 +124,7 @@ def associations(data: Dataset, columns: Sequence[str], rng: np.random.Generator
             else:
                 value = float(np.sqrt(_square(_table(codes[i], codes[j]))))
             values[i, j] = values[j, i] = value
-    return Associations(values, errors)
+    return Associations(values, errors, lost_pairs([one < 0 for one in codes]))
 
 
 def _coarse(column: Column) -> np.ndarray:

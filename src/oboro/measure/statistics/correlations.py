@@ -1,4 +1,8 @@
-"""Whether columns still go together as they did: the correlations before and after."""
+"""Whether columns still go together as they did: the correlations before and after.
+
+Records with `*` in one of two columns say nothing of how these go together: their part of the difference is the whole
+correlation that was, as it is of two columns that were destroyed.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from oboro.measure.metrics import Measure, mean_error
-from oboro.table.dataset import Dataset
-from oboro.table.labels.starred_values import plain_numbers
+from oboro.table.dataset import Column, Dataset
+from oboro.table.labels.starred_values import all_stars, is_star, plain_numbers
 from oboro.text import Message
 
-__all__ = ["correlation_difference", "correlations"]
+__all__ = ["correlation_difference", "correlations", "lost_in", "lost_pairs"]
 
 
 ONE = Message("measure.correlation_difference.meaning_of_pair")
@@ -19,20 +23,59 @@ CONSTANT = Message("measure.note.constant")
 
 
 def correlation_difference(original: Dataset, released: Dataset, columns: Sequence[str]) -> list[Measure]:
-    """Differences of Pearson's correlation of columns that hold numbers in both tables: their mean, then pair by pair."""
-    numeric = [name for name in columns if all(plain_numbers(side[name]) is not None for side in (original, released))]
+    """Differences of Pearson's correlation of columns that hold numbers in both tables, or held them and are all `*`: their
+    mean, then pair by pair."""
+    numeric = [name for name in columns if _comparable(original[name], released[name])]
     if len(numeric) < 2:
         return [_gap(np.nan, np.nan, Message("measure.note.few_number_columns"))]
     upper = np.triu_indices(len(numeric), 1)
     before, after = (_correlations(table, numeric)[:, *upper] for table in (original, released))
-    gaps = np.abs(before[0] - after[0])
-    errors = np.hypot(before[1], after[1])  # that the two tables were drawn together only makes it smaller
+    lost = _lost_pairs(released, numeric)[upper]
+    now, error_now = (np.where(lost == 1, 0.0, side) for side in after)
+    gaps = (1 - lost) * np.abs(before[0] - now) + lost * np.abs(before[0])
+    # That the two tables were drawn together only makes it smaller.
+    errors = (1 - lost) * np.hypot(before[1], error_now) + lost * before[1]
     known = ~np.isnan(gaps)
     left_out = Message("measure.note.constant_pairs", left_out=int((~known).sum()), pairs=int(gaps.size))
     pairs = [f"{numeric[i]} × {numeric[j]}" for i, j in zip(*upper, strict=True)]
-    each = [_gap(gap, error, pair=pair) for gap, error, pair in zip(gaps, errors, pairs, strict=True)]
+    each = [
+        _gap(gap, error, *lost_in(share), pair=pair)
+        for gap, error, share, pair in zip(gaps, errors, lost, pairs, strict=True)
+    ]
     gap, error = (float(side[known].mean()) if known.any() else np.nan for side in (gaps, errors))
-    return [_gap(gap, error, *([] if known.all() else [left_out])), *each]
+    return [_gap(gap, error, *lost_in(lost.mean()), *([] if known.all() else [left_out])), *each]
+
+
+def _comparable(original: Column, released: Column) -> bool:
+    """Whether both hold numbers, or one did and nothing of it is left."""
+    if plain_numbers(original) is None:
+        return False
+    return plain_numbers(released) is not None or all_stars(released)
+
+
+def _lost_pairs(data: Dataset, columns: Sequence[str]) -> np.ndarray:
+    """For every pair of columns the part of the records that have `*` in one of them."""
+    return lost_pairs([is_star(data[name])[data[name].codes] for name in columns])
+
+
+def lost_pairs(stars: Sequence[np.ndarray]) -> np.ndarray:
+    """For every pair of columns, each given by where its `*` are, the part of the records that have one. O(rows · pairs).
+
+    >>> lost_pairs([np.array([True, False]), np.array([False, True]), np.array([False, False])])[0].tolist()
+    [0.5, 1.0, 0.5]
+    """
+    out = np.zeros((len(stars), len(stars)))
+    some = [bool(one.any()) for one in stars]
+    for i, first in enumerate(stars):
+        for j, second in enumerate(stars[: i + 1]):
+            if some[i] or some[j]:
+                out[i, j] = out[j, i] = (first | second).mean()
+    return out
+
+
+def lost_in(share: float) -> tuple[Message, ...]:
+    """How many records say nothing of a pair, where some do not."""
+    return (Message("measure.note.lost_pair", share=float(share)),) if share else ()
 
 
 def _gap(value: float, error: float, *notes: Message, pair: str | None = None) -> Measure:

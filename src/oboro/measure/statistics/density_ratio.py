@@ -23,6 +23,7 @@ from oboro.measure.metrics import Measure, mean_error
 from oboro.measure.statistics.blas_threads import few_threads
 from oboro.table.dataset import Dataset
 from oboro.table.labels.recoded_column import RecodedColumn
+from oboro.table.labels.starred_values import is_star
 from oboro.table.row_origins import source_rows
 from oboro.text import Message
 
@@ -109,17 +110,34 @@ def divergence(original: np.ndarray, released: np.ndarray, *, rng: np.random.Gen
 def kullback_leibler(
     original: Dataset, released: Dataset, columns: Sequence[str], *, rng: np.random.Generator
 ) -> Measure:
-    """KL(original ‖ released) over one or several numeric columns together; records with a gap are left out."""
+    """KL(original ‖ released) over one or several numeric columns together; records with a missing number are left out.
+
+    Where a part λ of the released records has `*`, the rest spreads over 1 − λ: what is lost adds −log(1 − λ), exactly.
+    """
     name = columns[0] if len(columns) == 1 else None
     about = () if name else (Message("measure.note.together", columns=list(columns)),)
-    points = _points(original, released, columns)
+    points, lost = _points(original, released, columns), _lost(released, columns)
     if points is None or min(map(len, points)) < 2:
         notes = (*about, Message("measure.note.needs_numbers"))
         return Measure("kl_density_ratio", None, "lower", high=None, column=name, notes=notes)
     found = divergence(*points, rng=rng)
     positive = Message("measure.note.positive_ratio", share=f"{found.positive:.1%}")
-    notes = (*about, Message("measure.note.estimate"), positive)
-    return Measure("kl_density_ratio", found.value, "lower", 0.0, None, name, notes, found.error)
+    notes = (*about, *((Message("measure.note.lost", share=lost),) if lost else ()), ESTIMATE, positive)
+    value = None if found.value is None else found.value - float(np.log1p(-lost))
+    return Measure("kl_density_ratio", value, "lower", 0.0, None, name, notes, found.error)
+
+
+ESTIMATE = Message("measure.note.estimate")
+
+
+def _lost(released: Dataset, columns: Sequence[str]) -> float:
+    """The part of the released records, among those that miss nothing, with `*` in one of the columns."""
+    stars, missing = np.zeros(released.rows, bool), np.zeros(released.rows, bool)
+    for name in columns:
+        column = released[name]
+        stars |= is_star(column)[column.codes]
+        missing |= column.values.is_null().to_numpy(zero_copy_only=False)[column.codes]
+    return float(stars[~missing].mean()) if not missing.all() else 0.0
 
 
 def _points(original: Dataset, released: Dataset, columns: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:

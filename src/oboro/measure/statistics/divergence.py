@@ -1,7 +1,8 @@
 """How much the frequencies of a column's values differ, in the units of information.
 
 Numbers and dates are counted in equal bins over the range of both tables, unless few values are all there is;
-generalized labels are spread evenly over the values under them where a hierarchy explains them all.
+generalized labels are spread evenly over the values under them where a hierarchy explains them all. What is lost (`*`, or
+a label for everything) is a bin of its own, in which the original has nobody.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from oboro.measure.metrics import Measure
-from oboro.measure.statistics.resemblance import aligned
+from oboro.measure.statistics.resemblance import aligned, lost_note, spread_counts
 from oboro.table.labels.recoded_column import RecodedColumn
 from oboro.text import Message
 
@@ -24,11 +25,12 @@ def divergences(name: str, recoded: RecodedColumn) -> list[Measure]:
     empty = counts is None
     spread = None if counts is None else histogram_divergence(*counts)
     between = None if counts is None else jensen_shannon(*counts)
-    notes = (Message("measure.note.no_values" if empty else "measure.note.half_a_record"),)
+    lost = lost_note(recoded)
+    notes = (*lost, Message("measure.note.no_values" if empty else "measure.note.half_a_record"))
     means = Message("measure.kl_histogram.meaning", bins=BINS)
     return [
         Measure("kl_histogram", spread, "lower", high=None, column=name, notes=notes, means=means),
-        Measure("jensen_shannon", between, "lower", column=name, notes=notes if empty else ()),
+        Measure("jensen_shannon", between, "lower", column=name, notes=notes if empty else lost),
     ]
 
 
@@ -62,10 +64,18 @@ def _counts(recoded: RecodedColumn) -> tuple[np.ndarray, np.ndarray] | None:
     if not len(original) or not len(released):
         return None
     if recoded.hierarchy is not None and recoded.known.all():
-        return original.counts, recoded.leaves()
-    if recoded.numbers is None:
+        return _with_lost(*spread_counts(recoded))
+    if recoded.line is None:
         return aligned(original, released)
-    return _binned(*recoded.numbers, original.counts, released.counts)
+    counts = _binned(*recoded.line, original.counts, released.counts)
+    lost = float(released.counts[recoded.stars].sum())
+    return None if counts is None else _with_lost(np.append(counts[0], 0), np.append(counts[1], lost))
+
+
+def _with_lost(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Counts whose last bin is what is lost; without it where nothing is, None where a side has nothing."""
+    cut = slice(None) if second[-1] else slice(-1)
+    return (first[cut], second[cut]) if first.sum() and second.sum() else None
 
 
 def _binned(
@@ -81,4 +91,4 @@ def _binned(
         np.histogram(side[~np.isnan(side)], bins=edges, weights=counts[~np.isnan(side)])[0]
         for side, counts in ((before, counts_before), (after, counts_after))
     )
-    return (first, second) if first.sum() and second.sum() else None
+    return first, second

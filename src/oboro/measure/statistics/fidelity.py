@@ -129,7 +129,7 @@ def _estimated(
     measures = [kullback_leibler(original, released, [name], rng=rng) for name in numeric]
     if len(numeric) > 1:
         measures.insert(0, kullback_leibler(original, released, numeric, rng=rng))
-    measures += correlation_difference(original, released, numeric)
+    measures += correlation_difference(original, released, names)
     measures.append(propensity_error(original, released, names, rng=rng))
     return measures + (learned(original, released, target, names, paired=paired, rng=rng) if target is not None else [])
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["losses", "statistics"]
 
 STATISTICS = (
+    "lost_values",
     "total_variation",
     "kolmogorov_smirnov",
     "wasserstein",

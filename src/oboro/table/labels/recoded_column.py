@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, Level
 from oboro.table.hierarchy.levels import text_array
-from oboro.table.labels.starred_values import is_star, plain_numbers, without_star
+from oboro.table.labels.starred_values import all_stars, is_star, plain_numbers, without_star
 from oboro.table.row_origins import Rows
 from oboro.table.value_counts import Tally, clean, tally
 from oboro.table.values import Kind, kind_of
@@ -94,6 +94,32 @@ class RecodedColumn:
         return None if before is None or after is None else (before, after)
 
     @cached_property
+    def line(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """`numbers`; and where every number became `*`, those of the original beside none."""
+        if self.numbers is not None or not all_stars(self.released):
+            return self.numbers
+        before = plain_numbers(self.original)
+        return None if before is None else (before, np.full(len(self.released.values), np.nan))
+
+    @cached_property
+    def lost(self) -> np.ndarray:
+        """Which entries say nothing any more: `*`, and labels that stand for every value there was."""
+        level, label = self.place
+        out = self.stars.copy()
+        there = ~self.original.values.is_null().to_numpy(zero_copy_only=False)
+        for number, one in enumerate(self.levels):
+            under = np.bincount(one.table[there], minlength=len(one.labels))
+            here = np.flatnonzero((level == number) & ~self.stars)
+            out[here] = (under[label[here]] == there.sum()) & (there.sum() > 1)
+        return out
+
+    @property
+    def lost_share(self) -> float:
+        """The part of the released values that say nothing any more."""
+        counts = self.released.counts
+        return float(counts[self.lost].sum() / max(1, counts.sum()))
+
+    @cached_property
     def known(self) -> np.ndarray:
         """Which entries are explained by the hierarchy (or are values of the original column)."""
         return self.place[0] >= 0
@@ -129,13 +155,13 @@ class RecodedColumn:
         return out
 
     def leaves(self) -> np.ndarray:
-        """The released rows spread evenly over the original values that they may stand for; every entry must be
-        `known`."""
+        """The released rows that still say something, spread evenly over the original values that they may stand for; every
+        entry must be `known`."""
         level, label = self.place
         counts = self.released.counts
-        out = np.full(len(self.original.values), counts[self.stars].sum() / max(1, len(self.original.values)))
+        out = np.zeros(len(self.original.values))
         for number, one in enumerate(self.levels):
-            here = (level == number) & ~self.stars
+            here = (level == number) & ~self.lost
             rows = np.bincount(label[here], weights=counts[here], minlength=len(one.labels))
             out += (rows / np.bincount(one.table, minlength=len(one.labels)).clip(1))[one.table]
         return out

@@ -10,13 +10,23 @@ from oboro.table.dataset import Column
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.values import STAR, kind_of, numbers_of
 
-__all__ = ["is_star", "plain_numbers", "without_star"]
+__all__ = ["all_stars", "is_star", "plain_numbers", "without_star"]
 
 
 def is_star(column: Column) -> np.ndarray:
     """Which dictionary entries are `*`."""
     found = pc.fill_null(pc.equal(text_array(column.values), STAR), False)
     return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def all_stars(column: Column) -> bool:
+    """Whether nothing but `*` and missing values is left, and some `*`.
+
+    >>> [all_stars(Column.of(values)) for values in (["*", None], ["*", "a"], [None])]
+    [True, False, False]
+    """
+    stars = is_star(column)
+    return bool(stars.any() and (stars | column.values.is_null().to_numpy(zero_copy_only=False)).all())
 
 
 def plain_numbers(column: Column) -> np.ndarray | None:
