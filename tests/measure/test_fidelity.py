@@ -348,13 +348,13 @@ def test_a_model_looks_at_a_dozen_columns_and_always_at_its_target() -> None:
 def test_released_labels_are_spread_over_the_values_under_them() -> None:
     from oboro.table.schema import Attribute, Schema
 
-    original = Dataset.of({"age": [30, 31, 32, 33] * 5})
-    released = Dataset.of({"age": ["30–33"] * 20})
-    tree = {"tree": {"30–33": ["30", "31", "32", "33"]}}
+    original = Dataset.of({"age": [30, 31, 32, 33, 40] * 4})
+    released = Dataset.of({"age": ["30–33"] * 16 + ["40"] * 4})
+    tree = {"tree": {"30–33": ["30", "31", "32", "33"], "40–43": ["40"]}}
     schema = Schema({"age": Attribute.model_validate({"role": "quasi", "hierarchy": tree})}, None)
     known = {"age": schema.hierarchy("age", original["age"])}
     assert values(fidelity(original, released, hierarchies=known))["jensen_shannon", "age"] == pytest.approx(0.0)
-    assert values(fidelity(original, released))["jensen_shannon", "age"] == 1.0
+    assert values(fidelity(original, released))["jensen_shannon", "age"] == pytest.approx(0.8)
 
 
 def two_tables(rows: int) -> tuple[Dataset, Dataset]:

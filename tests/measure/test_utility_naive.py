@@ -98,9 +98,9 @@ def test_generalization_of_a_column_with_a_hierarchy(release: tuple[list[Row], l
     assert found["non_uniform_entropy", "town"] == pytest.approx(lost / most)
     spread = Counter[str]()
     for label in labels:
-        for town in UNDER.get(label, label):
-            spread[town] += 1 / len(UNDER.get(label, label))  # type: ignore[assignment]
-    apart = sum(abs(held[town] / len(rows) - spread[town] / len(labels)) for town in "abcdefg") / 2
+        for town in UNDER.get(label, label) if label != "*" else "*":  # which is lost, and no town
+            spread[town] += 1 / len(UNDER.get(label, label) if label != "*" else "*")  # type: ignore[assignment]
+    apart = sum(abs(held[town] / len(rows) - spread[town] / len(labels)) for town in "abcdefg*") / 2
     assert found["total_variation", "town"] == pytest.approx(apart)
 
 
@@ -184,13 +184,13 @@ numbers = st.lists(st.sampled_from([1, 2, 3, 7, 7.5, None, "*"]), min_size=1, ma
 
 
 @given(numbers, numbers)
-def test_divergences_of_numbers_leave_missing_and_suppressed_ones_out(first: list[Any], second: list[Any]) -> None:
-    """Few values: every value is a bin. Half a record in each for Kullback–Leibler, none for Jensen–Shannon."""
+def test_divergences_of_numbers_leave_missing_ones_out_and_count_lost_ones(first: list[Any], second: list[Any]) -> None:
+    """Few values: every value is a bin, and `*` one more. Half a record in each for Kullback–Leibler, none for Jensen–Shannon."""
     first = [None if value == "*" else value for value in first] + [1, 2]
     second = [*second, 3, 2]
     column = Column.of([None if value is None else str(value) for value in second])
     found = {one.name: one.value for one in divergences("x", RecodedColumn.of(Column.of(first), column, None, None))}
-    sides = [[float(v) for v in side if v not in (None, "*")] for side in (first, second)]
+    sides = [[-1.0 if v == "*" else float(v) for v in side if v is not None] for side in (first, second)]
     bins = sorted({*sides[0], *sides[1]})
     p, q = ([side.count(value) / len(side) for value in bins] for side in sides)
     middle = [(a + b) / 2 for a, b in zip(p, q, strict=True)]

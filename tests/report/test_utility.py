@@ -68,7 +68,7 @@ def concealed() -> Report:
 
 OVERALL = {
     "records_released", "suppressed_records", "suppressed_cells", "ncp", "discernibility", "average_class_size",
-    "non_uniform_entropy", "sse", "mean_squared_error", "total_variation", "kolmogorov_smirnov", "wasserstein",
+    "non_uniform_entropy", "sse", "mean_squared_error", "lost_values", "total_variation", "kolmogorov_smirnov", "wasserstein",
     "kl_histogram", "jensen_shannon", "kl_density_ratio", "association_difference", "correlation_difference",
     "propensity_mse",
 }  # fmt: skip

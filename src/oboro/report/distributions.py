@@ -162,11 +162,15 @@ def _shown(tally: _Tally) -> tuple[_Tally, bool]:
 
 
 def _under_labels(original: Column, before: _Parts, labels: pa.Array, hierarchy: Hierarchy | None) -> np.ndarray | None:
-    """The original's rows under the released labels: on the hierarchy's level that has them all, or as they are."""
+    """The original's rows under the released labels: on the hierarchy's level that has them all, or as they are. A label for
+    everything tells nothing of what there was: nobody had it."""
     if hierarchy is not None and not hierarchy.levels[0].labels.equals(original.values):
         hierarchy = hierarchy.bind(original)
+    there = ~original.values.is_null().to_numpy(zero_copy_only=False)
     for level in hierarchy.levels if hierarchy is not None else ():
+        under = np.bincount(level.table[there], minlength=len(level.labels))
         rows = np.bincount(level.table, weights=original.counts, minlength=len(level.labels))
+        rows[under == max(2, there.sum())] = 0
         if (found := _looked_up(labels, level.labels, rows)) is not None:
             return found
     return _looked_up(labels, before.values, before.counts)

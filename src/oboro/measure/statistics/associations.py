@@ -79,7 +79,11 @@ class Pairs:
         whole = float(chance.mean()) if self.sampled else None
         return [
             Measure(
-                "association_difference", float(gaps.mean()), "lower", notes=(*lost_in(lost.mean()), *notes), error=whole
+                "association_difference",
+                float(gaps.mean()),
+                "lower",
+                notes=(*lost_in(lost.mean()), *notes),
+                error=whole,
             ),
             *(
                 Measure("association_difference", float(gap), "lower", 0.0, 1.0, name, (*said, *notes), error, ONE)

@@ -12,6 +12,7 @@ import numpy as np
 from oboro.measure.metrics import Measure
 from oboro.measure.statistics.resemblance import aligned, lost_note, spread_counts
 from oboro.table.labels.recoded_column import RecodedColumn
+from oboro.table.labels.starred_values import plain_numbers
 from oboro.text import Message
 
 __all__ = ["divergences", "histogram_divergence", "jensen_shannon"]
@@ -64,12 +65,21 @@ def _counts(recoded: RecodedColumn) -> tuple[np.ndarray, np.ndarray] | None:
     if not len(original) or not len(released):
         return None
     if recoded.hierarchy is not None and recoded.known.all():
-        return _with_lost(*spread_counts(recoded))
+        return _with_lost(*_in_bins(plain_numbers(original), *spread_counts(recoded)))
     if recoded.line is None:
         return aligned(original, released)
     counts = _binned(*recoded.line, original.counts, released.counts)
     lost = float(released.counts[recoded.stars].sum())
     return None if counts is None else _with_lost(np.append(counts[0], 0), np.append(counts[1], lost))
+
+
+def _in_bins(numbers: np.ndarray | None, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Counts of values and of what is lost, in equal bins where the values are many numbers."""
+    if numbers is None or np.isnan(numbers).any() or numbers.size <= BINS:
+        return first, second
+    counts = _binned(numbers, numbers, first[:-1], second[:-1])
+    assert counts is not None  # there are numbers
+    return np.append(counts[0], first[-1]), np.append(counts[1], second[-1])
 
 
 def _with_lost(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:

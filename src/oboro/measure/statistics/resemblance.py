@@ -50,7 +50,9 @@ def resemblance(name: str, recoded: RecodedColumn) -> list[Measure]:
     if recoded.line is not None:
         before, after = recoded.line
         lost = float(released.counts[recoded.stars].sum())
-        return _numeric(name, (before, original.counts), (after, released.counts), lost, *lost_note(recoded), ONLY_NUMBERS)
+        return _numeric(
+            name, (before, original.counts), (after, released.counts), lost, *lost_note(recoded), ONLY_NUMBERS
+        )
     notes = (AS_CATEGORIES,) if ((recoded.place[0] != 0) & ~recoded.stars).any() else ()
     return [_total_variation(name, total_variation(*aligned(original, released)), *lost_note(recoded), *notes)]
 
