@@ -15,8 +15,8 @@ from oboro.recipe.evaluate import evaluate as evaluate
 from oboro.recipe.recipe import Recipe as Recipe
 from oboro.recipe.release import Release as Release
 from oboro.table.dataset import Dataset as Dataset
-from oboro.techniques.drop import DropColumns as DropColumns
-from oboro.techniques.drop import DropRecords as DropRecords
+from oboro.techniques.drop_columns import DropColumns as DropColumns
+from oboro.techniques.drop_records import DropRecords as DropRecords
 from oboro.techniques.generalize import Generalize as Generalize
 from oboro.techniques.k_anonymize import KAnonymize as KAnonymize
 from oboro.techniques.k_conceal import KConceal as KConceal

@@ -26,7 +26,7 @@ from oboro.decide.outliers import Outliers
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.techniques.columns.conditions import Condition
-from oboro.techniques.drop import DropRecords
+from oboro.techniques.drop_records import DropRecords
 
 # drop records: conditions ---------------------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Dataset
 from oboro.table.schema import Role
 from oboro.techniques.base import Work
-from oboro.techniques.drop import DropColumns
+from oboro.techniques.drop_columns import DropColumns
 from oboro.techniques.generalize import Generalize
 from oboro.techniques.sample import Sample
 from oboro.techniques.sort import Shuffle, Sort

@@ -12,7 +12,6 @@ import pyarrow.feather
 from oboro.errors import ColumnError, FileError, UsageError, listing
 from oboro.io.byte_streams import head_of, readable
 from oboro.io.csv.dialect import Dialect, names_of
-from oboro.io.parquet.encode import encode, schema_of
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 
@@ -46,6 +45,8 @@ def binary_reader(path: str | Path) -> Reader | None:
 
 def read_parquet(path: str, columns: Sequence[str] | None, sheet: str | None) -> Dataset:
     """All columns of a Parquet file, or the given ones in their order."""
+    from oboro.io.parquet.encode import encode, schema_of
+
     with readable(path):
         names = schema_of(path).names
         _require(path, names, columns)

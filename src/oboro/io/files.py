@@ -10,20 +10,19 @@ from typing import Any
 from oboro.errors import ColumnError, listing
 from oboro.io.binary_formats import binary_reader, read_parquet
 from oboro.io.byte_streams import STDIN, ByteStream, open_stream, readable
-from oboro.io.csv.copy_through import CopyThrough, in_file_order
 from oboro.io.csv.dialect import Dialect, dialect_of, first_record, names_of
 from oboro.io.csv.parse import NotUnicode, parse
 from oboro.io.csv.parse_held import parse_held
 from oboro.io.csv.rows_out import text_before_rows
 from oboro.io.file_progress import ByteProgress, RowProgress
 from oboro.io.output import destination, dialect_for, is_csv, write, write_blocks
-from oboro.io.parquet.encode import encode, schema_of
 from oboro.io.untouched_columns import (
     FileState,
     UntouchedColumns,
     UntouchedCsvColumns,
     UntouchedParquetColumns,
     can_be_read_twice,
+    in_file_order,
     merged_blocks,
     with_untouched,
 )
@@ -55,6 +54,8 @@ class Source:
 
     def _read_untouched(self, names: Sequence[str]) -> Dataset:
         if self.dialect is None:
+            from oboro.io.parquet.encode import encode
+
             return encode(self.path, names)
         with open_stream(self.path, self.dialect.encoding) as stream:
             assert self.untouched is not None
@@ -69,6 +70,8 @@ class Source:
         if untouched is None or not unread_columns(data) or not in_file_order(data, untouched.names):
             write(self.fill(data), path, self.dialect)
         elif isinstance(untouched, UntouchedCsvColumns) and is_csv(path):
+            from oboro.io.csv.copy_through import CopyThrough
+
             dialect = dialect_for(path, self.dialect)
             copied = CopyThrough(data, untouched, dialect)
             with destination(path) as file:
@@ -137,6 +140,8 @@ def column_names(
         return None
     reader = binary_reader(path)
     if reader is read_parquet:
+        from oboro.io.parquet.encode import schema_of
+
         with readable(path):
             return list(schema_of(str(path)).names)
     if reader is not None:
@@ -174,6 +179,8 @@ def _headed(stream: ByteStream, options: dict[str, Any]) -> tuple[Dialect, list[
 
 
 def _parquet(path: str, held: Collection[str], progress: ByteProgress | None) -> Source:
+    from oboro.io.parquet.encode import encode, schema_of
+
     with readable(path):
         file_state = FileState.of(path)
         names = schema_of(path).names

@@ -18,7 +18,6 @@ from oboro.io.binary_formats import EXCEL
 from oboro.io.csv.dialect import Dialect
 from oboro.io.csv.rows_out import CsvRows, text_before_rows
 from oboro.io.ordered_threads import ahead, in_order
-from oboro.io.parquet.row_groups import as_dictionaries, only_used, parquet_writer
 from oboro.system.atomic_file import STDOUT, atomic, check_place
 from oboro.table.dataset import Column, Dataset
 from oboro.table.unencoded_columns import UnencodedColumn
@@ -164,6 +163,8 @@ def _regrouped(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
 
 
 def _parquet(file: Any, blocks: Iterator[Dataset], dialect: Dialect) -> None:
+    from oboro.io.parquet.row_groups import as_dictionaries, only_used, parquet_writer
+
     writer = None
     try:
         for group in ahead(map(only_used, _regrouped(map(as_dictionaries, blocks)))):

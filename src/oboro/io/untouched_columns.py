@@ -20,7 +20,6 @@ from oboro.io.csv.dialect import Dialect
 from oboro.io.csv.parse import parse
 from oboro.io.csv.record_blocks import PAD
 from oboro.io.file_progress import RowProgress
-from oboro.io.parquet.encode import batches, schema_of
 from oboro.table.dataset import Column, Dataset
 from oboro.table.large_arrays import large_zeros
 from oboro.table.unencoded_columns import UnencodedColumn, UnreadColumn, unread_columns
@@ -34,6 +33,7 @@ __all__ = [
     "can_be_read_twice",
     "file_changed",
     "file_rows",
+    "in_file_order",
     "merged_blocks",
     "with_untouched",
 ]
@@ -128,6 +128,8 @@ class UntouchedParquetColumns(UntouchedColumns):
 
     def blocks(self, wanted: Sequence[str]) -> Iterator[Dataset]:
         """Batch by batch, not encoded: most are written as they come."""
+        from oboro.io.parquet.encode import batches, schema_of
+
         with readable(self.path):
             empty = schema_of(self.path).empty_table().select(list(wanted))
             yield Dataset({name: UnencodedColumn(empty[name]) for name in wanted}, 0)
@@ -152,6 +154,12 @@ def merged_blocks(data: Dataset, untouched: UntouchedColumns, done: RowProgress 
         if done:
             done(row, untouched.rows)
     untouched.check(row)
+
+
+def in_file_order(data: Dataset, names: Sequence[str]) -> bool:
+    """Whether columns and rows stand in the order of the file, so that text can be copied from the one to the other."""
+    rows = data.origin is None or bool((data.origin[1:] > data.origin[:-1]).all())
+    return rows and [name for name in names if name in data] == list(data)
 
 
 def file_rows(data: Dataset, first: int, last: int) -> tuple[int, int, np.ndarray | None]:

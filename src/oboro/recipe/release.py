@@ -23,6 +23,7 @@ from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.schema import Schema
 from oboro.table.traits import Traits
+from oboro.techniques.base import Technique
 from oboro.text import Message, Words, known, say
 from oboro.verifier.table_check import Verification
 
@@ -36,15 +37,29 @@ __all__ = ["Release", "StepRecord"]
 class StepRecord:
     """What one step did."""
 
-    name: str
-    plan: Words  # what it said that it would do
+    technique: Technique
+    schema: Schema  # before the step
     facts: Mapping[str, Any]
     seconds: float
     rows_before: int
     rows_after: int
     changed: Mapping[str, int] | None = None  # cells that hold another value than before, by column
     warnings: tuple[Message, ...] = ()
-    traits: Traits | None = None
+
+    @property
+    def name(self) -> str:
+        """The step as a recipe calls it."""
+        return self.technique.step
+
+    @property
+    def plan(self) -> Words:
+        """What it said that it would do."""
+        return self.technique.plan(self.schema)
+
+    @property
+    def traits(self) -> Traits:
+        """What a report asks of its technique."""
+        return self.technique.traits
 
     def as_dict(self) -> dict[str, Any]:
         """For reports."""
@@ -57,7 +72,7 @@ class StepRecord:
             "rows_after": self.rows_after,
             "changed": None if self.changed is None else dict(self.changed),
             "warnings": list(self.warnings),
-            "traits": None if self.traits is None else dict(vars(self.traits)),
+            "traits": dict(vars(self.traits)),
         }
 
 

@@ -74,15 +74,15 @@ class _Table:
     def take(self, step: Technique, seed: np.random.SeedSequence, say: Progress) -> None:
         """Do one step."""
         started = time.perf_counter()
-        plan = step.plan(self.schema)
-        before, outcome = self.data, step.run(Work(self.data, self.schema, np.random.default_rng(seed), read_data, say))
+        before, schema = self.data, self.schema
+        outcome = step.run(Work(before, schema, np.random.default_rng(seed), read_data, say))
         seconds = time.perf_counter() - started
         self.data, self.schema = outcome.data, outcome.schema
         stayed = self.data.origin is before.origin and self.data.rows == before.rows
         changed = changed_cells(before, self.data) if step.changes_values or stayed else {}
         rows = (before.rows, self.data.rows)
-        told = (outcome.warnings, step.traits)
-        self.records.append(StepRecord(step.step, plan, dict(outcome.facts), seconds, *rows, changed, *told))
+        facts = dict(outcome.facts)
+        self.records.append(StepRecord(step, schema, facts, seconds, *rows, changed, outcome.warnings))
         self.promises += outcome.promises
 
 

@@ -40,7 +40,7 @@ def _said(name: str, /, **values: Any) -> Message:
 def _headline(release: Release) -> Message:
     if release.verification.verdicts:
         return Message("report.verdict.holds")
-    by_method = any(step.traits and step.traits.by_construction for step in release.steps)
+    by_method = any(step.traits.by_construction for step in release.steps)
     return Message("report.verdict.by_construction" if by_method else "report.verdict.nothing_promised")
 
 
@@ -100,7 +100,7 @@ def _randomized(release: Release, quasi: list[str]) -> bool:
     touched = {
         name
         for step in release.steps
-        if step.traits and step.traits.random
+        if step.traits.random
         for name in (*(step.changed or ()), *(step.facts.get("attributes") or ()))
     }
     return not touched.isdisjoint(quasi)

@@ -11,7 +11,7 @@ from oboro.stream import DelayFree, Window
 from oboro.table.dataset import Column
 from oboro.table.schema import Role
 from oboro.techniques import TECHNIQUES
-from oboro.techniques.drop import DropColumns
+from oboro.techniques.drop_columns import DropColumns
 from oboro.techniques.k_anonymize import KAnonymize
 from oboro.techniques.pseudonymize import Pseudonymize
 

@@ -9,8 +9,6 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from oboro.decide.microaggregation.fixed_size import fixed
-from oboro.decide.microaggregation.mdav import mdav, vmdav
-from oboro.decide.space import Space, ranks
 from oboro.errors import ColumnError
 from oboro.table.dataset import Column
 from oboro.table.groups import Groups
@@ -136,6 +134,9 @@ class Microaggregate(OnColumns):
     def _groups(self, columns: Mapping[str, Column], categorical: frozenset[str]) -> dict[str, Groups]:
         if self.method == "fixed":
             return {name: fixed(places(column, name)[column.codes], self.k) for name, column in columns.items()}
+        from oboro.decide.microaggregation.mdav import mdav, vmdav
+        from oboro.decide.space import Space
+
         space = Space.of(columns, categorical=categorical)
         gamma = 0.2 if self.gamma is None else self.gamma
         groups = mdav(space, self.k) if self.method == "mdav" else vmdav(space, self.k, gamma)
@@ -158,6 +159,8 @@ class Microaggregate(OnColumns):
 
 
 def _published_category(name: str, column: Column, groups: Groups) -> tuple[Column, int]:
+    from oboro.decide.space import ranks
+
     order = ranks(column)
     shared = group_values.mode(order[column.codes].astype(np.float64), groups).astype(np.int64)
     code_of = np.argsort(order)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -21,13 +21,7 @@ from oboro.table.dataset import Dataset
 from oboro.table.large_arrays import large_zeros
 from oboro.table.unencoded_columns import UnreadColumn
 
-__all__ = ["CopyThrough", "in_file_order"]
-
-
-def in_file_order(data: Dataset, names: Sequence[str]) -> bool:
-    """Whether columns and rows stand in the order of the file, so that text can be copied from the one to the other."""
-    rows = data.origin is None or bool((data.origin[1:] > data.origin[:-1]).all())
-    return rows and [name for name in names if name in data] == list(data)
+__all__ = ["CopyThrough"]
 
 
 @dataclass

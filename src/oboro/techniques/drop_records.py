@@ -1,4 +1,4 @@
-"""Leave out whole columns, or the records that a condition, their rarity or their oddness picks out."""
+"""Leave out the records that a condition, their rarity or their oddness picks out."""
 
 from __future__ import annotations
 
@@ -9,58 +9,13 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from oboro.decide.outliers import Outliers
-from oboro.errors import UsageError, listing
 from oboro.table.groups import Groups
 from oboro.table.schema import Schema
 from oboro.techniques.base import Outcome, Technique, Work
 from oboro.techniques.columns.conditions import Condition
 from oboro.text import Message, Words
 
-__all__ = ["DropColumns", "DropRecords", "RarerThan"]
-
-
-class DropColumns(Technique):
-    """Leave out columns: names, numbers and addresses that nobody needs cannot be misused.
-
-    Given: the columns.
-    Promises: they are gone, with their roles and hierarchies; every other column is unchanged.
-    Checked by: tests/techniques/test_techniques_records.py.
-
-    >>> DropColumns(attributes=["name"]).apply({"name": ["Ann"], "age": [31]})
-    {'age': [31]}
-    """
-
-    step: ClassVar[str] = "drop_columns"
-    iso: ClassVar[Words] = Message("technique.drop_columns.iso")
-    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"attributes": ["name"]},)
-    not_in_stream: ClassVar[Message | None] = None
-    changes_values: ClassVar[bool] = False
-
-    attributes: tuple[str, ...] = Field(min_length=1)
-    """The columns to leave out."""
-
-    @property
-    def removes_identity(self) -> tuple[str, ...]:
-        """All of them."""
-        return self.attributes
-
-    def reads(self, names: Sequence[str]) -> Collection[str]:
-        """None: what is left out need not be read."""
-        return ()
-
-    def run(self, work: Work) -> Outcome:
-        """Select the others."""
-        work.schema.require(work.data, self.attributes, self.step)
-        kept = [name for name in work.data if name not in self.attributes]
-        if not kept:
-            raise UsageError(
-                f"{self.step}: no column would be left; keep at least one of {listing(work.data, most=30)}"
-            )
-        return Outcome(work.data.select(kept), work.schema.without(self.attributes), {"dropped": list(self.attributes)})
-
-    def plan(self, schema: Schema) -> Words:
-        """Which."""
-        return Message("technique.drop_columns.plan", columns=self.attributes, count=len(self.attributes))
+__all__ = ["DropRecords", "RarerThan"]
 
 
 class RarerThan(BaseModel):
