@@ -48,6 +48,12 @@ def stream(
         str | None, typer.Option(help="Mode window: the nearest-neighbour index: auto, exhaustive, fdh or fdhq.")
     ] = None,
     group: Annotated[str | None, typer.Option(help="Mode window: how groups are formed: grow or paper.")] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(
+            help="Mode window: exchanged (members of a group leave their other fields in each other's places) or kept."
+        ),
+    ] = None,
     person: Annotated[
         str | None,
         typer.Option(help="The field that identifies the person of a record; k then counts people, not records."),
@@ -96,6 +102,7 @@ def stream(
         categories=names(categories) or None,
         index=index,  # type: ignore[arg-type]
         group=group,  # type: ignore[arg-type]
+        order=order,  # type: ignore[arg-type]
     )
     metrics = run_stream(
         Recipe.load(recipe),

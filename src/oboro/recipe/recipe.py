@@ -195,6 +195,7 @@ class Recipe(BaseModel):
         categories: Sequence[str] | None = None,
         index: Index | None = None,
         group: Literal["grow", "paper"] | None = None,
+        order: Literal["exchanged", "kept"] | None = None,
         restore: str | Path | None = None,
     ) -> RecipeStream:
         """The recipe as an anonymizer of records that come one by one: `push`, `push_many`, `flush`, `save`.
@@ -221,6 +222,7 @@ class Recipe(BaseModel):
             categories=None if categories is None else list(categories),
             index=index,
             group=group,
+            order=order,
         )
         return RecipeStream(self, options, restore)
 

@@ -46,6 +46,8 @@ class StreamOptions:
     """Mode window: how neighbours are found."""
     group: Literal["grow", "paper"] | None = None
     """Mode window: how a group grows."""
+    order: Literal["exchanged", "kept"] | None = None
+    """Mode window: whether members of a group leave their other fields in each other's places."""
 
     @property
     def given(self) -> dict[str, Any]:

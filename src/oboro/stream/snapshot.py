@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -18,32 +19,42 @@ from oboro.system.atomic_file import atomic
 __all__ = ["from_json", "read_snapshot", "to_json", "write_snapshot"]
 
 META = "meta"
+MARKED: tuple[AbstractSet[str], ...] = ({"datetime"}, {"date"}, {"mapping"})  # keys of what stands for something else
 
 
 def to_json(value: Any) -> str:
     """Plain data as JSON, in ASCII: a value may hold half a surrogate pair, which UTF-8 cannot carry. Dates are marked."""
-    return json.dumps(value, default=_mark)
+    return json.dumps(_marked(value))
 
 
-def _mark(value: object) -> dict[str, str]:
+def _marked(value: Any) -> Any:
+    """Dates as mappings with one key; a mapping that could be taken for one, within another."""
     if isinstance(value, datetime):
         return {"datetime": value.isoformat()}
     if isinstance(value, date):
         return {"date": value.isoformat()}
-    raise TypeError(f"a {type(value).__name__} cannot be written down")
+    if isinstance(value, Mapping):
+        inner = {key: _marked(one) for key, one in value.items()}
+        return {"mapping": inner} if inner.keys() in MARKED else inner
+    return [_marked(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def from_json(text: str | bytes) -> Any:
     """The way back from `to_json`."""
-    return json.loads(text, object_hook=_unmark)
+    return _unmarked(json.loads(text))
 
 
-def _unmark(found: dict[str, Any]) -> Any:
-    if found.keys() == {"datetime"}:
-        return datetime.fromisoformat(found["datetime"])
-    if found.keys() == {"date"}:
-        return date.fromisoformat(found["date"])
-    return found
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unmarked(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"datetime"}:
+        return datetime.fromisoformat(value["datetime"])
+    if value.keys() == {"date"}:
+        return date.fromisoformat(value["date"])
+    inner = value["mapping"] if value.keys() == {"mapping"} else value
+    return {key: _unmarked(one) for key, one in inner.items()}
 
 
 def write_snapshot(path: Path, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:

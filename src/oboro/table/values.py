@@ -199,3 +199,17 @@ def from_numbers(numbers: np.ndarray, kind: Kind) -> pa.Array:
     if kind is Kind.DATETIME:
         return pc.cast(integers, pa.timestamp("us"))
     return integers
+
+
+def is_missing(value: object) -> bool:
+    """Whether a value is none: None, not-a-number (also a decimal one), a time that is none (NaT, pandas' NA).
+
+    >>> [is_missing(value) for value in (None, float("nan"), 0, "", "nan")]
+    [True, True, False, False, False]
+    """
+    if value is None or isinstance(value, str | int):
+        return value is None
+    try:
+        return bool(value != value)  # what equals nothing, not even itself
+    except (TypeError, ValueError):  # pandas' NA does not say; an array is no single value
+        return type(value).__name__ == "NAType"

@@ -23,7 +23,7 @@ from oboro.errors import UsageError
 from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import HierarchySpec
-from oboro.table.values import STAR, texts_of
+from oboro.table.values import STAR, is_missing, texts_of
 from oboro.text import Message
 from oboro.verifier.matching import Relation, correspondence
 from oboro.verifier.verdict import Verdict, Verification
@@ -108,7 +108,8 @@ def verify_stream(
     """Check stream k-anonymity of a whole stream, and with it of every prefix. O(records · different levels · attributes).
 
     With `person` the earlier matches must be of k − 1 other people; with `sensitive` they and the record itself must have
-    `l` different values of it. Records are given in order; `released[i]` is what came out for `originals[i]`.
+    `l` different values of it. A missing person protects nobody; missing secrets are one value. Records are given in order;
+    `released[i]` is what came out for `originals[i]`.
 
     >>> stream = [{"sex": "F"}, {"sex": "F"}]
     >>> verify_stream(stream, [{"sex": "*"}, {"sex": "F"}], attributes=["sex"], k=2).holds
@@ -117,7 +118,7 @@ def verify_stream(
     'stream 2-anonymity is broken in 1 of 2 groups (1 record; required 2, achieved 1; sizes of the worst groups: 1).'
     """
     pairing = Pairing.of(originals, released, attributes, hierarchies, folder, missing)
-    people = _codes([record[person] for record in originals]) if person else np.arange(len(pairing))
+    people = _people([record[person] for record in originals]) if person else np.arange(len(pairing))
     secrets = (
         _codes([record[sensitive] for record in originals]) if sensitive else np.zeros(len(pairing), dtype=np.int64)
     )
@@ -139,7 +140,10 @@ def _verdict(model: Message, required: int, scores: np.ndarray, sizes: np.ndarra
 
 
 def _earlier(pairing: Pairing, people: np.ndarray, secrets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each release: how many other people's earlier originals it matches, and their different secrets with its own."""
+    """For each release: how many other people's earlier originals it matches, and their different secrets with its own.
+
+    A missing person (−1) is nobody to be taken for; and whoever is missing may be one of the others, so one of them less.
+    """
     others, kinds = np.zeros(len(pairing), dtype=np.int64), np.ones(len(pairing), dtype=np.int64)
     distinct, which = np.unique(pairing.level, axis=1, return_inverse=True)
     for number in range(distinct.shape[1]):
@@ -147,6 +151,7 @@ def _earlier(pairing: Pairing, people: np.ndarray, secrets: np.ndarray) -> tuple
         asked = which.ravel() == number
         # Somebody's first record under a key counts for all later records of others: people so far, less oneself.
         everybody, mine = _first_so_far(keys, people)
+        mine = np.where(people < 0, np.minimum(everybody, 1), mine)
         others[asked] = (everybody - mine)[asked]
         values, own = _first_so_far(keys, secrets)
         kinds[asked] = (values + 1 - own)[asked]
@@ -155,9 +160,10 @@ def _earlier(pairing: Pairing, people: np.ndarray, secrets: np.ndarray) -> tuple
 
 def _first_so_far(keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Before each record: how many different values its key has had, and whether its own was among them (0 or 1)."""
-    pairs = keys * (int(values.max(initial=0)) + 1) + values
+    pairs = keys * (int(values.max(initial=0)) + 2) + values
     first = np.zeros(keys.size, dtype=np.int64)
     first[np.unique(pairs, return_index=True)[1]] = 1
+    first[values < 0] = 0
     order = np.argsort(keys, kind="stable")
     running = np.cumsum(first[order]) - first[order]
     starts = (
@@ -206,14 +212,22 @@ def _patterns(pairing: Pairing) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _text(value: object) -> str | None:
-    if value is None or (isinstance(value, float) and value != value):
+    if is_missing(value):
         return None
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
 
 
 def _codes(values: Sequence[Any]) -> np.ndarray:
+    """Equal values have equal numbers; all that are missing are one."""
     known: dict[Any, int] = {}
-    return np.array([known.setdefault(value, len(known)) for value in values], dtype=np.int64)
+    return np.array(
+        [known.setdefault(None if is_missing(value) else value, len(known)) for value in values], dtype=np.int64
+    )
+
+
+def _people(values: Sequence[Any]) -> np.ndarray:
+    """People as numbers, −1 for a missing one."""
+    return np.where([is_missing(value) for value in values], -1, _codes(values)).astype(np.int64)
 
 
 def _ladder(name: str, texts: list[str | None], spec: HierarchySpec, folder: Path) -> list[list[str | None]]:

@@ -14,6 +14,7 @@ import numpy as np
 from oboro.errors import ColumnError, UsageError, listing
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
+from oboro.table.values import is_missing
 from oboro.text import Message
 from oboro.verifier.verdict import Verdict, Verification
 
@@ -33,7 +34,8 @@ def verify_window(
     """Check that every released combination of the attributes occurs k times, and within the window. O(n log n).
 
     `released` are the records in the order in which they came out, a list or a frame. With `sensitive` they must also have `l`
-    different values of it; with `people` (whose record each is, in the same order) be of k different people.
+    different values of it; with `people` (whose record each is, in the same order) be of k different people. A missing person
+    protects nobody.
 
     >>> verify_window([{"x": 1.5}, {"x": 1.5}], attributes=["x"], k=2, window=2).holds
     True
@@ -50,8 +52,8 @@ def verify_window(
     label = _labels(np.stack([data[name].codes.astype(np.int64) for name in attributes], axis=1))
     sizes = np.bincount(label)
     counted = _counted(label, window)
-    who = np.arange(data.rows) if people is None else _labels(np.array(_numbers(people, data.rows))[:, None])
-    verdicts = [_verdict(_anonymity(k, window), k, _different(label, who, counted), sizes)]
+    who = np.arange(data.rows) if people is None else _numbers(people, data.rows)
+    verdicts = [_verdict(_anonymity(k, window), k, _different(label, who, counted & (who >= 0)), sizes)]
     if sensitive:
         secrets = data[sensitive].codes.astype(np.int64)
         verdicts.append(_verdict(_diversity(l, sensitive, window), l, _different(label, secrets, counted), sizes))
@@ -92,11 +94,12 @@ def _different(label: np.ndarray, values: np.ndarray, counted: np.ndarray) -> np
     return np.bincount(pairs[:, 0], minlength=int(label.max()) + 1)
 
 
-def _numbers(people: Sequence[Any], rows: int) -> list[int]:
+def _numbers(people: Sequence[Any], rows: int) -> np.ndarray:
+    """People as numbers; −1 for a missing one, who protects nobody."""
     if len(people) != rows:
         raise UsageError(f"people: {len(people)} are named, but {rows} records were released; give one for each")
     known: dict[Any, int] = {}
-    return [known.setdefault(person, len(known)) for person in people]
+    return np.array([-1 if is_missing(one) else known.setdefault(one, len(known)) for one in people], dtype=np.int64)
 
 
 def _anonymity(k: int, window: int | None) -> Message:

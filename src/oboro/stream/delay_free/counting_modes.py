@@ -28,7 +28,8 @@ __all__ = ["CountingMode"]
 START = 256  # records and entries that there is room for at first
 FOREVER = np.iinfo(np.int64).max
 BY_RECORD = ("total", "head")
-BY_ENTRY = ("next", "owner", "out", "count", "person", "secret")
+OF_ENTRY = ("out", "count", "person", "secret")
+BY_ENTRY = ("next", "owner", *OF_ENTRY)
 
 
 class CountingMode:
@@ -147,38 +148,54 @@ class CountingMode:
 
     def _tidy(self) -> None:
         """Leave out entries and records that nothing stands for any more."""
-        self.load(self.dump())
+        self.load(self._living())
 
     def dump(self) -> dict[str, np.ndarray]:
-        """What is remembered, as arrays without anything forgotten."""
+        """What is remembered, as arrays; also what is forgotten but still has its place, and the room that there is.
+
+        A record that comes back takes its old place, and of equally good agreements the first counts: without these the
+        stream would go on differently.
+        """
         history, arrivals = self.history, self.arrivals
         records, entries = history.sizes.tolist()
-        alive = history.count[:entries] > 0
-        held = history.total[:records] > 0
-        entry_at, record_at = np.cumsum(alive) - 1, np.cumsum(held) - 1
-        # Lists run from new to old entries, so linking them again in their order keeps that.
-        arrays = {name: getattr(history, name)[:entries][alive] for name in ("out", "count", "person", "secret")}
-        arrays["owner"] = record_at[history.owner[:entries][alive]]
-        arrays["codes"] = history.codes[:, :records][:, held]
-        order = np.arange(arrivals.ends[0], arrivals.ends[1]) % max(arrivals.entry.size, 1)
-        arrays["trail"], arrays["time"] = entry_at[arrivals.entry[order]], arrivals.time[order]
+        arrays = {name: getattr(history, name)[:entries].copy() for name in (*OF_ENTRY, "owner")}
+        arrays["codes"] = history.codes[:, :records].copy()
+        order = _in_order(arrivals)
+        arrays["trail"], arrays["time"] = arrivals.entry[order], arrivals.time[order]
+        arrays["room"] = np.array([history.total.size, history.count.size, arrivals.entry.size])
         return arrays
+
+    def _living(self) -> dict[str, np.ndarray]:
+        """The arrays of `dump` without anything forgotten."""
+        arrays = self.dump()
+        del arrays["room"]
+        alive = arrays["count"] > 0
+        held = self.history.total[: arrays["codes"].shape[1]] > 0
+        # Lists run from new to old entries, so linking them again in their order keeps that.
+        living = {name: arrays[name][alive] for name in OF_ENTRY}
+        living["owner"] = (np.cumsum(held) - 1)[arrays["owner"][alive]]
+        return {
+            **living,
+            "codes": arrays["codes"][:, held],
+            "trail": (np.cumsum(alive) - 1)[arrays["trail"]],
+            "time": arrays["time"],
+        }
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Take up what `dump` gave."""
-        codes, owner = arrays["codes"], arrays["owner"]
+        codes, owner, count = arrays["codes"], arrays["owner"], arrays["trail"].size
         records, entries = codes.shape[1], owner.size
-        history = _empty(self.bits, _room(records), _room(entries))
+        rooms = arrays["room"].tolist() if "room" in arrays else [_room(used) for used in (records, entries, count)]
+        history = _empty(self.bits, rooms[0], rooms[1])
         history.codes[:, :records] = codes
-        for name in ("out", "count", "person", "secret", "owner"):
+        for name in (*OF_ENTRY, "owner"):
             getattr(history, name)[:entries] = arrays[name]
         history.total[:records] = np.bincount(owner, weights=arrays["count"], minlength=records).astype(np.int64)
         history.sizes[RECORDS], history.sizes[ENTRIES] = records, entries
         _link(history, records, entries)
         relink(history)
         self.history = history
-        count = arrays["trail"].size
-        self.arrivals = _ring(_room(count) if self.rules.forgets else 0)
+        self.arrivals = _ring(rooms[2] if self.rules.forgets else 0)
         self.arrivals.entry[:count], self.arrivals.time[:count] = arrays["trail"], arrays["time"]
         self.arrivals.ends[1] = count
 
@@ -191,8 +208,8 @@ class CountingMode:
         }
 
     def rewrite(self, change: Callable[[dict[str, np.ndarray]], None]) -> None:
-        """Let somebody number codes, people or secrets anew, in the arrays of `dump`."""
-        arrays = self.dump()
+        """Let somebody number codes, people or secrets anew, in the arrays of what is not forgotten."""
+        arrays = self._living()
         change(arrays)
         self.load(arrays)
 
@@ -236,8 +253,13 @@ def _ring(size: int) -> ArrivalOrder:
     return ArrivalOrder(np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(2, dtype=np.int64))
 
 
+def _in_order(arrivals: ArrivalOrder) -> np.ndarray:
+    """The places of the ring from the oldest on."""
+    return np.arange(arrivals.ends[0], arrivals.ends[1]) % max(arrivals.entry.size, 1)
+
+
 def _longer(arrivals: ArrivalOrder) -> ArrivalOrder:
-    order = np.arange(arrivals.ends[0], arrivals.ends[1]) % arrivals.entry.size
+    order = _in_order(arrivals)
     ring = _ring(2 * arrivals.entry.size)
     ring.entry[: order.size], ring.time[: order.size] = arrivals.entry[order], arrivals.time[order]
     ring.ends[1] = order.size

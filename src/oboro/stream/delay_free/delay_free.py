@@ -24,7 +24,7 @@ from oboro.table.frames import Frame
 __all__ = ["DelayFree"]
 
 SCALE = 1 << 20  # worth of one attribute with weight 1; whole numbers, so that sums do not depend on their order
-FORMAT = 1
+FORMAT = 2  # 1 forgot what has no weight any more, and went on a little differently
 TIDY = 1024  # values more than those in use, before unused ones are looked for
 
 
@@ -221,6 +221,7 @@ class DelayFree:
             "folder": str(self.folder),
             **self._coder.dump(),
             "counts": [self.records, self.suppressed_cells, self.generalized_cells, self.suppressed_records],
+            "next_tidy": self._next_tidy,
             "extra": dict(extra or {}),
         }
         write_snapshot(Path(path), meta, self._side.dump())
@@ -238,6 +239,7 @@ class DelayFree:
             raise FileError(f"{path}: a hierarchy file has changed since; start with a new state")
         anonymizer._coder.restore(meta)
         anonymizer._count(*meta["counts"])
+        anonymizer._next_tidy = meta["next_tidy"]
         anonymizer._side.load(arrays)
         anonymizer.extra = meta["extra"]
         return anonymizer

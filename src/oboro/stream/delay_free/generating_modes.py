@@ -24,6 +24,7 @@ from oboro.decide.local.records import Records, TreeAttribute
 from oboro.decide.local.top_down import patterns, published
 from oboro.errors import InputError
 from oboro.stream.delay_free.delay_free_settings import DelayFreeSettings
+from oboro.stream.delay_free.kernels.release_history import MISSING
 from oboro.stream.delay_free.stored_records import StoredRecords
 from oboro.stream.delay_free.value_levels import ValueLevels
 from oboro.table.dataset import Column
@@ -280,6 +281,8 @@ class SequentialMode(PaperMode):
         bits = np.int64(1) << np.arange(self.worth.size, dtype=np.int64)
         for i in range(rows.shape[0]):
             self.replay(rows[i : i + 1], people[i : i + 1], secrets[i : i + 1], now, masks[i : i + 1])
+            if people[i] == MISSING:
+                continue  # not stored, so in no group
             arrays = self.stored.dump()
             groups = _group(self.settings, self.attributes, arrays["rows"], arrays["secrets"])
             if groups is not None:

@@ -19,9 +19,11 @@ import pyarrow as pa
 from oboro.errors import ColumnError, InputError, UsageError
 from oboro.stream.anonymizer import Record
 from oboro.stream.delay_free.delay_free_settings import DelayFreeSettings
+from oboro.stream.delay_free.kernels.release_history import MISSING
 from oboro.stream.delay_free.value_levels import ValueLevels
 from oboro.stream.record_fields import wrong_fields
 from oboro.table.dataset import Column, Dataset
+from oboro.table.values import is_missing
 
 __all__ = ["KnownRecord", "RecordCoder"]
 
@@ -93,13 +95,13 @@ class RecordCoder:
         return known
 
     def numbers(self, values: tuple[Any, ...]) -> tuple[int, int]:
-        """Person and secret as numbers, −1 where there are none."""
+        """Person and secret as numbers, −1 where there are none; a person that is missing is `MISSING`."""
         person = secret = -1
         try:
             if self.settings.sensitive is not None:
-                secret = self.secrets.setdefault(values[len(self.attributes)], len(self.secrets))
+                secret = _numbered(values[len(self.attributes)], self.secrets)
             if self.settings.person is not None:
-                person = self.people.setdefault(values[-1], len(self.people))
+                person = _numbered(values[-1], self.people, MISSING)
         except TypeError:
             raise ColumnError("the sensitive attribute and the person must be single values") from None
         return person, secret
@@ -169,7 +171,8 @@ class RecordCoder:
                 numbers.append(np.full(data.rows, -1, dtype=np.int64))
                 continue
             column = data[name]
-            codes = [known.setdefault(value, len(known)) for value in column.values.to_pylist()]
+            nobody = MISSING if name == self.settings.person else None
+            codes = [_numbered(value, known, nobody) for value in column.values.to_pylist()]
             numbers.append(np.array(codes, dtype=np.int64)[column.codes])
         return numbers[0], numbers[1]
 
@@ -246,13 +249,20 @@ def _text(value: Any) -> str:
     return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
 
 
+def _numbered(value: Any, known: dict[Any, int], missing: int | None = None) -> int:
+    """The number of a value, a new one for a new value. All that are missing are one value, or have the number given."""
+    if is_missing(value):
+        return known.setdefault(None, len(known)) if missing is None else missing
+    return known.setdefault(value, len(known))
+
+
 def _fewer(known: dict[Any, int], numbers: np.ndarray) -> tuple[dict[Any, int], np.ndarray]:
     """Only the values whose numbers are in use, numbered anew, with the numbers."""
-    used = np.zeros(len(known) + 1, dtype=bool)
-    used[numbers] = True
+    used = np.zeros(len(known), dtype=bool)
+    used[numbers[numbers >= 0]] = True
     place = np.cumsum(used) - 1
-    place[-1] = -1
-    return {value: int(place[number]) for value, number in known.items() if used[number]}, place[numbers]
+    fewer = {value: int(place[number]) for value, number in known.items() if used[number]}
+    return fewer, np.where(numbers >= 0, place[np.maximum(numbers, 0)] if place.size else numbers, numbers)
 
 
 def _taker(names: list[str]) -> Callable[[Record], tuple[Any, ...]]:

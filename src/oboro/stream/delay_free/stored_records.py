@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from oboro.stream.delay_free.delay_free_settings import DelayFreeSettings
+from oboro.stream.delay_free.kernels.release_history import MISSING
 
 __all__ = ["StoredRecords"]
 
@@ -31,8 +32,8 @@ class StoredRecords:
         return self._size
 
     def add(self, row: np.ndarray, person: int, secret: int, now: float, number: int) -> bool:
-        """Keep one more; of each person only one, so that k records are k people."""
-        if person >= 0 and person in self._who:
+        """Keep one more; of each person only one, so that k records are k people, and none of a missing person."""
+        if person == MISSING or (person >= 0 and person in self._who):
             return False
         if person >= 0:
             self._who.add(person)

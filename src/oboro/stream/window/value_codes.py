@@ -8,20 +8,23 @@ from typing import Any
 import numpy as np
 
 from oboro.errors import ColumnError
+from oboro.table.values import is_missing
 
 __all__ = ["ValueCodes"]
 
 
 class ValueCodes:
-    """The values of one field. Equal values (1, 1.0 and true) are one, in the form first seen; missing is one of them.
+    """The values of one field. Equal values (1, 1.0 and true) are one, in the form first seen; missing is one of them,
+    unless it does not count (`missing_counts`): then its number is −1.
 
     >>> codes = ValueCodes("sex")
     >>> [codes.code(value) for value in ("F", "M", "F", None)], codes.values
     ([0, 1, 0, 2], ['F', 'M', None])
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, missing_counts: bool = True) -> None:
         self.name = name
+        self.missing_counts = missing_counts
         self.values: list[Any] = []
         self._codes: dict[Any, int] = {}
 
@@ -32,10 +35,12 @@ class ValueCodes:
         """A value that can be one; NaN is missing."""
         if isinstance(value, list | dict | set):
             raise ColumnError(f"{self.name}: must be a single value")
-        return None if isinstance(value, float) and value != value else value
+        return None if is_missing(value) else value
 
     def code(self, value: Any) -> int:
         """The number of a value, a new one for a new value."""
+        if value is None and not self.missing_counts:
+            return -1
         code = self._codes.setdefault(value, len(self.values))
         if code == len(self.values):
             self.values.append(value)
@@ -50,8 +55,8 @@ class ValueCodes:
         """Forget every value whose number occurs in none of the arrays, and write the new numbers into them. Order stays."""
         used = np.zeros(max(len(self.values), 1), dtype=bool)
         for codes in uses:
-            used[codes] = True
-        place = np.cumsum(used) - 1
+            used[codes[codes >= 0]] = True
+        place = np.append(np.cumsum(used) - 1, -1)
         for codes in uses:
             codes[...] = place[codes]
         self.load([value for value, keep in zip(self.values, used, strict=False) if keep])

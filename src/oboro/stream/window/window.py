@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import secrets
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,20 +24,24 @@ from oboro.table.frames import Frame
 
 __all__ = ["Window"]
 
-FORMAT = 1
+FORMAT = 2  # 1 had no exchanged places
 MOST = 8192  # records that are taken in one go
 
 
 class Window:
-    """A stream anonymizer by microaggregation: `push` a record, get a list of released ones (often empty), in input order.
+    """A stream anonymizer by microaggregation: `push` a record, get a list of released ones (often empty).
 
     For the record at the head of a full window, the group of k to 2k − 1 records with the least loss is formed around it, or it
     joins a centroid that was published before, whichever loses less (Yamayoshi, Wakabayashi & Kamidoi).
 
+    The n-th place of the output has the attributes that were decided for the n-th record. Its other fields are those of a member
+    of the same group, drawn by chance, so that a place does not tell whose record it is; with `order="kept"` they are its own.
+
     Given: records with exactly the named fields. Promises: every released combination of the attributes occurs at least k
     times in the output, and within the window: for the i-th released record among the first i + window − 1; with l different
-    secrets if `l_diversity` is given, and of k people if `person` is. A record is released at the latest when window − 1 more
-    have come, or after `max_delay` seconds if k records are there or a centroid was published. Whoever can never be released
+    secrets if `l_diversity` is given, and of k people if `person` is. A place is filled at the latest when window − 1 more
+    records have come, or after `max_delay` seconds if k records are there or a centroid was published; with exchanged places a
+    record's own fields leave within twice that. Whoever can never be released
     with the promise kept (fewer than k records in all) is not released; see `withheld`. Checked by:
     `oboro.verifier.window_check`; tests/stream/test_window.py, against a transcription of the paper. See docs/guarantees/window.md.
 
@@ -53,19 +58,20 @@ class Window:
         names = [attributes] if isinstance(attributes, str) else list(attributes)
         given = {"attributes": names, "k": k, "window": window, **options}
         self.settings = WindowSettings.of({name: value for name, value in given.items() if value is not None})
-        self._prepare()
+        self._prepare(_key(self.settings))
 
-    def _prepare(self) -> None:
+    def _prepare(self, key: int) -> None:
         settings = self.settings
-        self.engine = WindowEngine(_spec(settings))
+        self._key = key
+        self.engine = WindowEngine(_spec(settings, key))
         self._numbers = settings.numbers
         self._categories = [ValueCodes(name) for name in settings.attributes if name in settings.categories]
-        self._demands = [
-            ValueCodes(name) for name in (*settings.l_diversity, *([settings.person] if settings.person else []))
-        ]
+        self._demands = [ValueCodes(name) for name in settings.l_diversity]
+        if settings.person:
+            self._demands.append(ValueCodes(settings.person, missing_counts=False))
         self._rest = settings.released[len(settings.attributes) :]
         self._known = set(settings.fields)
-        self._waiting: deque[tuple[Any, ...]] = deque()  # what is released as it is, of those who are in the window
+        self._waiting: dict[int, tuple[Any, ...]] = {}  # by number: what is released as it is, of those in the window
         self._withheld: deque[dict[str, Any]] = deque()
         self._due: float | None = None
         self.extra: dict[str, Any] = {}
@@ -145,7 +151,7 @@ class Window:
             self.settings.max_delay or math.inf,
             ending,
         )
-        self._waiting.extend(row[3] for row in rows)
+        self._waiting.update(enumerate((row[3] for row in rows), self.records))
         self.records += count
         return self._out(self.engine.advance(incoming))
 
@@ -161,10 +167,11 @@ class Window:
         for j, codes in enumerate(self._categories):
             columns[codes.name] = [codes.values[code] for code in out.traits[:, j].tolist()]
         names = self.settings.attributes
+        cells = zip(*(columns[name] for name in names), strict=True)
         released = []
-        for cells, no in zip(zip(*(columns[name] for name in names), strict=True), out.withheld.tolist(), strict=True):
-            record = dict(zip(names, cells, strict=True))
-            record.update(zip(self._rest, self._waiting.popleft(), strict=True))
+        for own, owner, no in zip(cells, out.owner.tolist(), out.withheld.tolist(), strict=True):
+            record = dict(zip(names, own, strict=True))
+            record.update(zip(self._rest, self._waiting.pop(owner), strict=True))
             if no:
                 self._withheld.append(record)
                 self.withheld_records += 1
@@ -217,7 +224,8 @@ class Window:
             "format": FORMAT,
             "settings": self.settings.model_dump(mode="json", exclude_unset=True),
             "codes": [codes.values for codes in (*self._categories, *self._demands)],
-            "waiting": list(self._waiting),
+            "waiting": list(self._waiting.items()),
+            "key": f"{self._key:032x}",
             "withheld": list(self._withheld),
             "counts": [self.records, self.released, self.withheld_records],
             "due": self._due,
@@ -234,9 +242,10 @@ class Window:
                 f"{path}: is not the state of a window, or was written by another version; start with a new state"
             )
         window = cls(**meta["settings"])
+        window._prepare(int(meta["key"], 16))
         for codes, values in zip((*window._categories, *window._demands), meta["codes"], strict=True):
             codes.load(values)
-        window._waiting.extend(tuple(rest) for rest in meta["waiting"])
+        window._waiting.update((number, tuple(rest)) for number, rest in meta["waiting"])
         window._withheld.extend(meta["withheld"])
         window.records, window.released, window.withheld_records = meta["counts"]
         window._due, window.extra = meta["due"], meta["extra"]
@@ -247,6 +256,7 @@ class Window:
         """Counts so far, and the loss per record: squared distances in scaled units."""
         return {
             "mode": "window",
+            "order": self.settings.order,
             "records": self.records,
             "released": self.released,
             "withheld": self.withheld_records,
@@ -263,7 +273,15 @@ class Window:
         self.close()
 
 
-def _spec(settings: WindowSettings) -> EngineSpec:
+def _key(settings: WindowSettings) -> int:
+    """128 bits, from the seed if there is one; else nobody can know them."""
+    if settings.seed is None:
+        return secrets.randbits(128)
+    low, high = np.random.SeedSequence(settings.seed).generate_state(2, np.uint64).tolist()
+    return int(high) << 64 | int(low)
+
+
+def _spec(settings: WindowSettings, key: int) -> EngineSpec:
     numbers, scaling = settings.numbers, settings.scaling
     categories = [name for name in settings.attributes if name in settings.categories]
     given = scaling if isinstance(scaling, dict) else {}
@@ -280,7 +298,8 @@ def _spec(settings: WindowSettings) -> EngineSpec:
         least=least,
         weights=np.sqrt([settings.weights.get(name, 1.0) for name in (*numbers, *categories)]),
         scales=None if scaling == "none" else np.array([given.get(name, np.nan) for name in numbers]),
-        seed=settings.seed,
+        seed=settings.seed or 0,
+        key=key if settings.order == "exchanged" else None,
     )
 
 

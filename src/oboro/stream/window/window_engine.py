@@ -15,10 +15,13 @@ from oboro.decide.neighbours.shortlists import shortlists
 from oboro.stream.window.kernels import window_steps as kernels
 from oboro.stream.window.kernels.group_forming import GroupRules, GroupScratch
 from oboro.stream.window.kernels.window_steps import (
+    CHANCE_NEEDED,
+    DRAWN,
     DUE,
     ENTRY,
     HEAD,
     LEARN,
+    REFILLS,
     TAIL,
     WAITERS,
     Incoming,
@@ -30,7 +33,8 @@ __all__ = ["EngineSpec", "WindowEngine"]
 
 KINDS = {"exhaustive": kernels.EXHAUSTIVE, "fdh": kernels.REGIONS, "fdhq": kernels.REGIONS, "auto": kernels.LISTS}
 CACHE_LIST = 8  # published centroids that a list holds at least
-SAVED = ("raw", "status", "arrived", "demands", "cache_raw", "count", "centre", "factor", "marks", "losses")
+DRAWS = 4096  # random numbers that are made at once
+SAVED = ("raw", "status", "arrived", "owner", "demands", "cache_raw", "count", "centre", "factor", "marks", "losses")
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,8 @@ class EngineSpec:
     weights: np.ndarray = field(default_factory=lambda: np.empty(0))  # of numbers, then of categories
     scales: np.ndarray | None = None  # NaN: learned from the stream; None: all are 1
     seed: int = 0
+    key: int | None = None
+    """What the places of a group's members are exchanged by, 128 secret bits; None: they keep their places."""
 
     @property
     def pool(self) -> int:
@@ -73,6 +79,7 @@ class WindowEngine:
             candidates=2 * spec.p * spec.k,
             kind=KINDS[plan.kind],
             base=plan.base,
+            exchange=spec.key is not None,
         )
         squared = np.square(spec.weights if spec.weights.size else np.ones(spec.numbers + spec.traits))
         self.heads = max(1, min(plan.batch, spec.window // 16))
@@ -82,6 +89,7 @@ class WindowEngine:
             raw=np.zeros((spec.window, spec.numbers)),
             status=np.zeros(spec.window, dtype=np.int64),
             arrived=np.zeros(spec.window),
+            owner=np.zeros(spec.window, dtype=np.int64),
             demands=np.zeros((spec.window, len(spec.least)), dtype=np.int64),
             cache=empty(spec.cache, spec.numbers, spec.traits, plan),
             cache_raw=np.zeros((spec.cache, spec.numbers)),
@@ -94,10 +102,12 @@ class WindowEngine:
             cache_lists=_no_lists(0, self.heads, 2 * CACHE_LIST),
             scratch=_scratch(spec),
             marks=np.zeros(kernels.MARKS, dtype=np.int64),
+            chance=np.zeros(max(DRAWS, 2 * spec.k), dtype=np.uint64),
             losses=np.zeros(3),
         )
         # Both sets of lists are made for the same heads.
         self.state = self.state._replace(cache_lists=self.state.cache_lists._replace(row=self.state.lists.row))
+        self._draw(0)
 
     @property
     def held(self) -> int:
@@ -157,8 +167,18 @@ class WindowEngine:
         """Give the kernels what they came back for."""
         if why == LEARN:
             self.learn()
+        elif why == CHANCE_NEEDED:
+            self._draw(int(self.state.marks[REFILLS]) + 1)
+            self.state.marks[DRAWN] = 0
         else:
             self._make_lists()
+
+    def _draw(self, block: int) -> None:
+        """Random numbers, by their block: after a restart the same ones come again."""
+        if self.spec.key is not None:
+            source = np.random.Philox(key=self.spec.key, counter=block << 192)
+            self.state.chance[:] = source.random_raw(self.state.chance.size)
+            self.state.marks[REFILLS] = block
 
     # What is learned ----------------------------------------------------------------------------------------------
 
@@ -228,6 +248,7 @@ class WindowEngine:
         state, plan = self.state, self.spec.plan
         for name in SAVED:
             getattr(state, name)[...] = arrays[name]
+        self._draw(int(state.marks[REFILLS]))
         for name, live in (("buffer", state.buffer), ("cache", state.cache)):
             for key, value in _kept(live).items():
                 value[...] = arrays[f"{name}_{key}"]
@@ -263,6 +284,7 @@ def _scratch(spec: EngineSpec) -> GroupScratch:
         best=no_neighbours(spec.pool),
         nearest=no_neighbours(1),
         order=np.zeros(2 * spec.k - 1, dtype=np.int64),
+        values=np.zeros(2 * spec.k - 1),
         used=np.zeros(spec.pool, dtype=np.bool_),
         different=np.ones(len(spec.least), dtype=np.int64),
         centre=places(1, spec.numbers, spec.traits),

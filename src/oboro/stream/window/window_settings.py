@@ -57,8 +57,10 @@ class WindowSettings(StreamSettings):
     """fdh, fdhq: a search looks at 2pk candidates or more; 2 if not said."""
     batch: int | None = Field(None, ge=1, le=65_536)
     """auto: how many heads are searched at once (128). Fewer shorten the longest pause and cost time over all."""
-    seed: int = Field(0, ge=0)
-    """Decides where anchors are."""
+    order: Literal["exchanged", "kept"] = "exchanged"
+    """exchanged: members of a new group leave their other fields in each other's places, by chance; kept: each in its own."""
+    seed: int | None = Field(None, ge=0)
+    """Repeats where anchors are and how places are exchanged. For tests: whoever has it can undo the exchange."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

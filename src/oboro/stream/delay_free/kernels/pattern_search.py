@@ -11,6 +11,7 @@ import numpy as np
 from oboro.kernels import kernel
 from oboro.stream.delay_free.kernels.release_history import (
     ENTRIES,
+    MISSING,
     RECORDS,
     ArrivalOrder,
     ReleaseHistory,
@@ -59,16 +60,23 @@ def _suffices(history: ReleaseHistory, rules: ReleaseRules, record: int, person:
     """Whether the records that are exactly alike are enough by themselves."""
     if not rules.people and rules.secrets <= 1:
         return history.total[record] >= rules.others
-    people, secrets = np.empty(rules.others, dtype=np.int64), np.empty(rules.secrets, dtype=np.int64)
+    needed = _needed(rules, person)
+    people, secrets = np.empty(needed, dtype=np.int64), np.empty(rules.secrets, dtype=np.int64)
     secrets[0] = secret
     others, kinds = 0, 1
     entry = history.head[record]
-    while entry >= 0 and (others < rules.others or kinds < rules.secrets):
+    while entry >= 0 and (others < needed or kinds < rules.secrets):
         if history.count[entry] > 0:
             others = _count_in(rules.people, history.person[entry], person, history.count[entry], people, others)
             kinds = _note(history.secret[entry], secrets, kinds)
         entry = history.next[entry]
-    return others >= rules.others and kinds >= rules.secrets
+    return others >= needed and kinds >= rules.secrets
+
+
+@kernel()
+def _needed(rules: ReleaseRules, person: int) -> int:
+    """How many other people a record needs: k − 1; one more where its own person is missing, who may be among them."""
+    return rules.others + (1 if person == MISSING else 0)
 
 
 @kernel()
@@ -76,7 +84,7 @@ def _count_in(by_people: bool, who: int, person: int, weight: int, people: np.nd
     """How many others there are with one more entry: people once each and not oneself, or plainly records."""
     if not by_people:
         return others + weight
-    return others if who == person else _note(who, people, others)
+    return others if who in (person, MISSING) else _note(who, people, others)
 
 
 @kernel()
@@ -182,7 +190,8 @@ def _holds(
         for i in range(items.shape[0]):
             number += items[i, 3] if items[i, 0] & mask == mask else 0
         return number >= rules.others
-    people, secrets = np.empty(rules.others, dtype=np.int64), np.empty(rules.secrets, dtype=np.int64)
+    needed = _needed(rules, person)
+    people, secrets = np.empty(needed, dtype=np.int64), np.empty(rules.secrets, dtype=np.int64)
     by_people, persons, kept, secrets[0] = rules.people, history.person, history.secret, secret
     others, kinds = 0, 1
     for i in range(items.shape[0]):
@@ -190,7 +199,7 @@ def _holds(
             entry = items[i, 1]
             others = _count_in(by_people, persons[entry], person, items[i, 3], people, others)
             kinds = _note(kept[entry], secrets, kinds)
-            if others >= rules.others and kinds >= rules.secrets:
+            if others >= needed and kinds >= rules.secrets:
                 return True
     return False
 

@@ -18,6 +18,7 @@ from oboro.kernels import kernel
 
 __all__ = [
     "ENTRIES",
+    "MISSING",
     "RECORDS",
     "ArrivalOrder",
     "ReleaseHistory",
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 RECORDS, ENTRIES = 0, 1  # places in `ReleaseHistory.sizes`
+MISSING = -2  # a person that nobody knows: protects nobody (−1: people are not asked for)
 
 
 class ReleaseHistory(NamedTuple):
@@ -167,7 +169,7 @@ def _home(history: ReleaseHistory, rules: ReleaseRules, record: int, mask: int, 
         if history.out[entry] == mask:
             if history.person[entry] == person and history.secret[entry] == secret:
                 return entry
-            people += 1 if _first_with(history, history.person, entry) else 0
+            people += 1 if history.person[entry] != MISSING and _first_with(history, history.person, entry) else 0
             secrets += 1 if _first_with(history, history.secret, entry) else 0
             found = entry
         entry = history.next[entry]

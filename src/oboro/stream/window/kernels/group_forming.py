@@ -23,6 +23,7 @@ class GroupRules(NamedTuple):
     candidates: int  # how many candidates a search by regions finds at least
     kind: int  # of index
     base: int  # parts an anchor cuts the data into
+    exchange: bool  # members of a group are released in each other's places
 
 
 class GroupScratch(NamedTuple):
@@ -31,6 +32,7 @@ class GroupScratch(NamedTuple):
     best: Neighbours  # neighbours of the head
     nearest: Neighbours  # the nearest published centroid
     order: np.ndarray  # the group's members
+    values: np.ndarray  # what they have of one number, in order
     used: np.ndarray  # which of the neighbours are members
     different: np.ndarray  # of each demand: how many different values the group has
     centre: PointRows  # of the group
@@ -38,7 +40,9 @@ class GroupScratch(NamedTuple):
 
 @kernel(inner=True, bare=True)
 def _different(demands: np.ndarray, order: np.ndarray, size: int, slot: int, which: int) -> bool:
-    """Whether a record's value is not among those of the first members."""
+    """Whether a record's value is not among those of the first members; a missing one (−1) is not different from anything."""
+    if demands[slot, which] < 0:
+        return False
     for i in range(size):  # noqa: SIM110  (numba has no all() over a generator)
         if demands[order[i], which] == demands[slot, which]:
             return False
@@ -115,15 +119,22 @@ def _join(at: PointRows, centre: PointRows, size: int, slot: int) -> float:
 
 
 @kernel(inner=True, bare=True)
-def _begin(at: PointRows, q: int, scratch: GroupScratch) -> None:
+def _count_different(demands: np.ndarray, scratch: GroupScratch, size: int, slot: int) -> None:
+    for which in range(scratch.different.size):
+        scratch.different[which] += _different(demands, scratch.order, size, slot, which)
+
+
+@kernel(inner=True, bare=True)
+def _begin(at: PointRows, demands: np.ndarray, q: int, scratch: GroupScratch) -> None:
     """A group of one."""
     copy_row(at.points, q, scratch.centre.points, 0)
     copy_row(at.traits, q, scratch.centre.traits, 0)
     copy_row(at.lacking, q, scratch.centre.lacking, 0)
     scratch.centre.holes[0] = at.holes[q]
     scratch.used[:] = False
-    scratch.different[:] = 1
+    scratch.different[:] = 0
     scratch.order[0] = q
+    _count_different(demands, scratch, 0, q)
 
 
 @kernel(inner=True, bare=True)
@@ -133,12 +144,6 @@ def _lacks(rules: GroupRules, scratch: GroupScratch) -> int:
         if scratch.different[which] < rules.least[which]:
             return which
     return -1
-
-
-@kernel(inner=True, bare=True)
-def _count_different(demands: np.ndarray, scratch: GroupScratch, size: int, slot: int) -> None:
-    for which in range(scratch.different.size):
-        scratch.different[which] += _different(demands, scratch.order, size, slot, which)
 
 
 @kernel(inner=True, bare=True)
@@ -156,7 +161,7 @@ def gather(
 
     `ending`: nobody new will come, so nobody of the `waiting` others may be left over alone.
     """
-    _begin(at, q, scratch)
+    _begin(at, demands, q, scratch)
     best, centre, order = scratch.best, scratch.centre, scratch.order
     total, chosen, least = 0.0, 0, np.inf
     for size in range(1, 2 * rules.k - 1):
@@ -185,7 +190,7 @@ def gather_diverse(
 
     O(k · slots · d); asked only where `gather` found nothing.
     """
-    _begin(live.at, q, scratch)
+    _begin(live.at, demands, q, scratch)
     at, centre, order = live.at, scratch.centre, scratch.order
     size, total, cost = 1, 0.0, 0.0
     while size < order.size:

@@ -27,10 +27,24 @@ EXHAUSTIVE, REGIONS, LISTS = 0, 1, 2
 # What a slot holds: nothing, a record that waits for its group, one whose release is known, one that cannot be released.
 EMPTY, WAITING, DECIDED, WITHHELD = 0, 1, 2, 3
 # `marks`: the number of the head, of the next record, of the next published centroid, of the next query; how many wait; the
-# number at which everything is learned anew (0: nothing is learned yet); counts of groups, joins, searches begun anew.
-HEAD, TAIL, ENTRY, QUERY, WAITERS, DUE, GROUPS, JOINS, AGAIN, MARKS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+# number at which everything is learned anew (0: nothing is learned yet); counts of groups, joins, searches begun anew; how many
+# random numbers are used up, and how often there were new ones.
+HEAD, TAIL, ENTRY, QUERY, WAITERS, DUE, GROUPS, JOINS, AGAIN, DRAWN, REFILLS, MARKS = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+    9,
+    10,
+    11,
+)
 # Why `advance` came back.
-DONE, LISTS_NEEDED, LEARN = 0, 1, 2
+DONE, LISTS_NEEDED, LEARN, CHANCE_NEEDED = 0, 1, 2, 3
 NOT_YET = -1
 
 
@@ -41,6 +55,7 @@ class WindowState(NamedTuple):
     raw: np.ndarray
     status: np.ndarray
     arrived: np.ndarray  # when each record came
+    owner: np.ndarray  # the number of the record whose other fields are released here
     demands: np.ndarray  # codes that must differ within a group: the secret, the person
     cache: LivePoints  # published centroids, oldest first overwritten
     cache_raw: np.ndarray
@@ -53,6 +68,7 @@ class WindowState(NamedTuple):
     cache_lists: CandidateLists
     scratch: GroupScratch
     marks: np.ndarray
+    chance: np.ndarray  # random numbers, for places that are exchanged
     losses: np.ndarray  # sum over decisions of the loss of the head, their number; and the true loss over all records
 
 
@@ -74,7 +90,7 @@ class Outgoing(NamedTuple):
     raw: np.ndarray
     traits: np.ndarray
     lacking: np.ndarray
-    number: np.ndarray
+    owner: np.ndarray
     withheld: np.ndarray
 
 
@@ -113,7 +129,7 @@ def enter(state: WindowState, buffer: LivePoints, rows: Incoming, i: int) -> Non
     copy_row(rows.demands, i, state.demands, slot)
     state.arrived[slot] = rows.now
     state.status[slot] = WAITING
-    buffer.number[slot] = state.marks[TAIL]
+    buffer.number[slot] = state.owner[slot] = state.marks[TAIL]
     _place(buffer, state.raw, slot, state.centre, state.factor)
     if state.marks[DUE] > 0:
         put(buffer, state.anchors, slot)
@@ -194,7 +210,7 @@ def _publish(
     slot = state.marks[ENTRY] % cache.alive.size
     if cache.alive[slot]:
         take_out(cache, slot)
-    _average(state.raw, buffer.at.lacking, order, size, state.cache_raw, cache.at.lacking, slot)
+    _average(state.raw, buffer.at.lacking, order, size, state.scratch.values, state.cache_raw, cache.at.lacking, slot)
     for m in range(buffer.at.traits.shape[1]):
         cache.at.traits[slot, m], _ = commonest(buffer.at.traits, order, size, m)
     cache.number[slot] = state.marks[ENTRY]
@@ -206,26 +222,59 @@ def _publish(
         if i > 0:
             take_out(buffer, order[i])
         _release_as(state, buffer.at, order[i], cache.at, slot)
+    if rules.exchange:
+        _exchange(state, order, size)
     if state.count[slot] <= 2 * rules.k - 1:
         put(cache, state.anchors, slot)
     state.losses[0] += loss
 
 
 @kernel(inner=True, bare=True)
+def _exchange(state: WindowState, order: np.ndarray, size: int) -> None:
+    """Put the members of a new group into each other's places, every order equally likely (Fisher & Yates)."""
+    owner, chance = state.owner, state.chance
+    for i in range(size - 1, 0, -1):
+        j = np.int64(chance[state.marks[DRAWN]] % np.uint64(i + 1))
+        state.marks[DRAWN] += 1
+        here, there = order[i], order[j]
+        owner[here], owner[there] = owner[there], owner[here]
+
+
+@kernel(inner=True, bare=True)
 def _average(
-    raw: np.ndarray, lacking: np.ndarray, order: np.ndarray, size: int, out: np.ndarray, gone: np.ndarray, slot: int
+    raw: np.ndarray,
+    lacking: np.ndarray,
+    order: np.ndarray,
+    size: int,
+    values: np.ndarray,
+    out: np.ndarray,
+    gone: np.ndarray,
+    slot: int,
 ) -> None:
-    """The mean of what members have of each number; missing, where no more than half of them have it."""
+    """The mean of what members have of each number; missing, where no more than half of them have it.
+
+    Added from the smallest to the largest: in the order of the members the last bits of the sum would tell who was first.
+    """
     for m in range(raw.shape[1]):
-        total, present, low, high = 0.0, 0, np.inf, -np.inf
+        present = 0
         for i in range(size):
             if not lacking[order[i], m]:
-                x = raw[order[i], m]
-                total += x
+                _insert(values, present, raw[order[i], m])
                 present += 1
-                low, high = min(low, x), max(high, x)
         gone[slot, m] = 2 * present <= size
-        out[slot, m] = min(max(total / present, low), high) if 2 * present > size else np.nan
+        total = 0.0
+        for i in range(present):
+            total += values[i]
+        out[slot, m] = min(max(total / present, values[0]), values[present - 1]) if 2 * present > size else np.nan
+
+
+@kernel(inner=True, bare=True)
+def _insert(values: np.ndarray, count: int, value: float) -> None:
+    """Put one more among the first `count`, which are in order."""
+    while count > 0 and values[count - 1] > value:
+        values[count] = values[count - 1]
+        count -= 1
+    values[count] = value
 
 
 @kernel(inner=True, bare=True)
@@ -311,7 +360,7 @@ def _leave(state: WindowState, buffer: LivePoints, out: Outgoing, count: int) ->
         copy_row(state.raw, slot, out.raw, count)
         copy_row(buffer.at.traits, slot, out.traits, count)
         copy_row(buffer.at.lacking, slot, out.lacking, count)
-        out.number[count] = state.marks[HEAD]
+        out.owner[count] = state.owner[slot]
         out.withheld[count] = state.status[slot] == WITHHELD
         state.status[slot] = EMPTY
         buffer.number[slot] = -1
@@ -335,6 +384,8 @@ def advance(state: WindowState, rules: GroupRules, rows: Incoming, out: Outgoing
         if held > 0 and (full or ending or old):
             if marks[DUE] == 0 or (marks[DUE] <= marks[TAIL] and not ending):
                 return LEARN
+            if rules.exchange and marks[DRAWN] + state.scratch.order.size > state.chance.size:
+                return CHANCE_NEEDED
             why = decide(state, buffer, cache, rules, ending, not full and not ending)
             if why == LISTS_NEEDED:
                 return why
