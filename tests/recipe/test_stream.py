@@ -31,7 +31,7 @@ MODES: dict[str, dict[str, Any]] = {
     "swap": {},
     "count": {"horizon": 50},
     "sequential": {},
-    "window": {"window": 30, "categories": ["sex"]},
+    "window": {"window": 30, "categories": ["sex"], "order": "kept"},
 }
 
 

@@ -86,7 +86,10 @@ class Death:
 
 
 def options(mode: Any) -> StreamOptions:
-    return StreamOptions(mode=mode, **({"window": 30, "categories": ["sex"]} if mode == "window" else {}))
+    if not mode.startswith("window"):
+        return StreamOptions(mode=mode)
+    order = mode.removeprefix("window-")  # window-exchanged, window-kept
+    return StreamOptions(mode="window", window=30, categories=["sex"], order=order)
 
 
 def child(folder: Path, target: str, mode: str, recipe: Recipe, death: Death) -> None:
