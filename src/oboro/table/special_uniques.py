@@ -46,11 +46,15 @@ class SpecialUniques:
         A is the number of attributes (a factor of zero is left out). A smaller set has more ways to be found, so
         counts more.
         """
-        count = len(self.attributes)
         scores = np.zeros(self.sizes.size)
         for names, rows in self.sets.items():
-            scores[rows] += prod(count - i for i in range(len(names), min(self.max_size, count - 1) + 1))
+            scores[rows] += self.score_of(names)
         return scores
+
+    def score_of(self, names: Sequence[str]) -> int:
+        """What one minimal set adds to a record's score."""
+        count = len(self.attributes)
+        return prod(count - i for i in range(len(names), min(self.max_size, count - 1) + 1))
 
 
 def special_uniques(frame: Any, attributes: Names = None, max_size: int = 2) -> SpecialUniques:

@@ -1,96 +1,129 @@
-"""A starter recipe from a table: guessed roles, proposed hierarchies, and comments that explain every guess."""
+"""A starter recipe from a table: guessed roles with reasons and figures, proposed hierarchies, and steps that run as they are."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any
 
 import yaml
 
-from oboro.table.dataset import Column, Dataset
-from oboro.table.hierarchy import HierarchySpec, propose
+from oboro.io.files import Source, read
+from oboro.recipe.preparing.starter_steps import StarterStep, smallest_class, starter_steps
+from oboro.recipe.recipe import Recipe
+from oboro.recipe.roles.column_guess import ColumnGuess
+from oboro.recipe.roles.guess_roles import Roles, guess_roles
+from oboro.recipe.roles.repeated_people import RepeatedPeople
+from oboro.table.dataset import Dataset
+from oboro.table.frames import Frame
 from oboro.table.schema import Role
-from oboro.table.values import Kind
+from oboro.text import Message
 
-__all__ = ["starter"]
-
-# Words that give a column's role away, in English and Japanese. The first match wins; a wrong guess is one line to correct.
-WORDS: tuple[tuple[Role, str], ...] = (
-    (
-        Role.IDENTIFIER,
-        r"(^|[_\W])(id|uuid|guid|ssn|nin|mynumber|passport|licen[cs]e|account|card|iban|e?mail|phone|tel|mobile|fax|url|ip)($|[_\W])"
-        r"|^(?!file|user_?type).*(^|_|first|last|full|sur|given|family|user|customer)_?name$"
-        r"|(customer|user|member|patient|person|employee)_?(id|no|number|code)$"
-        r"|氏名|名前|姓|メール|電話|携帯|会員番号|顧客番号|患者番号|マイナンバー|口座|住所詳細",
-    ),
-    (
-        Role.SENSITIVE,
-        r"diseas|diagnos|illness|disab|medic|symptom|drug|income|salar|wage|credit|debt|religio|politic|crim|orientation"
-        r"|病名|疾患|診断|既往|年収|所得|給与|宗教|犯罪|信条",
-    ),
-    (
-        Role.QUASI,
-        r"(^|[_\W])(age|sex|gender|dob|city|town|state|county|prefecture|country|region|nationality|race|ethnic\w*|zip\w*"
-        r"|post\w*code|postal\w*|address|birth\w*|marital\w*|education\w*|school|job|occupation|profession|employer|workclass"
-        r"|native\w*|lat|latitude|lon|lng|longitude)($|[_\W])"
-        r"|年齢|性別|生年|誕生|住所|郵便|都道府県|市区町村|国籍|職業|学歴|婚姻|出身",
-    ),
-)
-EMAIL = re.compile(r"^[^@\s]+@[^@\s]+\.[^@\s]+$")
+__all__ = ["Starter", "init"]
 
 
 @dataclass(frozen=True)
-class Guess:
-    """A role and the reason for it, for the comment."""
+class Starter:
+    """A recipe to begin with, and why each column has its role. In a notebook it shows itself."""
 
-    role: Role
-    reason: str
+    recipe: Recipe
+    roles: Roles
+    steps: tuple[StarterStep, ...]
+    rows: int
+    name: str | None = None
+    """The file that the table came from."""
+
+    @property
+    def columns(self) -> Mapping[str, ColumnGuess]:
+        """Each column's role, with reasons and figures."""
+        return self.roles.columns
+
+    @property
+    def people(self) -> RepeatedPeople | None:
+        """The column whose values are people with several rows each, if there seems to be one."""
+        return self.roles.people
+
+    def to_yaml(self, lang: str = "en") -> str:
+        """The recipe with comments that explain every guess; `Recipe.parse` gives `recipe` back."""
+        table = self.name or Message("starter.the_table")
+        head = Message("starter.head", table=table, rows=self.rows, columns=len(self.columns))
+        lines = [f"# {line}" for line in head.say(lang).splitlines()]
+        lines += self._person(lang)
+        lines += ["attributes:", *(self._attribute(one, lang) for one in self.columns.values()), "steps:"]
+        for step in self.steps:
+            lines += [f"  # {said.say(lang)}" for said in step.comments]
+            lines.append(f"  - {step.step}: {_flow(step.parameters)}")
+        return "\n".join([*lines, f"# seed: 42   # {Message('starter.seed').say(lang)}"]) + "\n"
+
+    def as_dict(self) -> dict[str, Any]:
+        """For programs: the recipe, and each column with its reasons and figures."""
+        return {
+            "rows": self.rows,
+            "recipe": self.recipe.model_dump(mode="json", exclude_defaults=True),
+            "people": self.people and self.people.as_dict(),
+            "columns": [one.as_dict() for one in self.columns.values()],
+        }
+
+    def __str__(self) -> str:
+        return self.to_yaml()
+
+    def __repr__(self) -> str:
+        held = [f"{role.value}: {', '.join(names)}" for role in Role if (names := self.roles.named(role))]
+        return f"Starter({self.rows} rows; {'; '.join(held)})"
+
+    def _repr_html_(self) -> str:
+        heads = [Message(f"starter.table.{part}").say() for part in ("column", "role", "figures", "reasons")]
+        rows = [
+            (one.name, one.role.value, one.figures.say(), "; ".join(map(str, one.reasons)))
+            for one in self.columns.values()
+        ]
+        cells = ["".join(f"<td>{escape(text)}</td>" for text in row) for row in rows]
+        body = "".join(f"<tr>{row}</tr>" for row in cells)
+        head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><pre>{escape(self.to_yaml())}</pre>"
+
+    @cached_property
+    def _whose(self) -> str | None:
+        return getattr(self.recipe, "person", None)
+
+    def _person(self, lang: str) -> list[str]:
+        if self._whose is None:
+            return []
+        return [f"# {Message('starter.person').say(lang)}", f"person: {_flow(self._whose)}"]
+
+    def _attribute(self, one: ColumnGuess, lang: str) -> str:
+        content = one.attribute.model_dump(mode="json", exclude_defaults=True)
+        content = {"role": one.role.value, **content}
+        return f"  {_flow(one.name)}: {_flow(content)}  # {_one_line(one.comment.say(lang))}"
 
 
-def starter(data: Dataset, name: str) -> str:
-    """A commented recipe in YAML for the table `data`, read from the file `name`."""
-    guesses = {column: guess(column, data[column]) for column in data}
-    lines = [
-        f"# A starter recipe for {name}: {data.rows} rows, {len(data.columns)} columns.",
-        "# Every role below is a guess. Read each line: a quasi-identifier with the role `other` is not protected.",
-        "#   identifier  identifies a person directly: must be dropped or pseudonymized",
-        "#   quasi       an attacker may know it: generalized until each class holds at least k records",
-        "#   sensitive   what an attacker must not learn about a person",
-        "#   other       released as it is",
-        "# See the plan before anything is done:  oboro anonymize DATA --recipe THIS --output OUT --explain",
-        "attributes:",
-    ]
-    lines += [_attribute(column, data[column], guesses[column]) for column in data]
-    return "\n".join([*lines, *_steps(guesses, data)]) + "\n"
+def init(source: Any, *, reading: Mapping[str, Any] | None = None) -> Starter:
+    """A starter recipe for a pandas, polars or pyarrow frame, or a file (`reading` says how it is read).
+
+    Every column is judged by its name, its values and whom it singles out, alone and with others. Run as it is, the recipe releases
+    no record that the columns of the role `other` single out; every role is still a guess that somebody has to read.
+
+    >>> starter = init({"age": [31, 38, 35, 52, 57, 59] * 10, "disease": ["flu", "cold", "flu"] * 20})
+    >>> starter.columns["age"].role, starter.recipe.steps[0].step
+    (<Role.QUASI: 'quasi'>, 'k_anonymize')
+    """
+    if isinstance(source, str | Path):
+        source = read(source, **(reading or {}))
+    data = source.data if isinstance(source, Source) else Frame.read(source).data
+    name = Path(source.path).name if isinstance(source, Source) else None
+    return _starter(data, name)
 
 
-def guess(name: str, column: Column) -> Guess:
-    """What a column probably is: by its name, then by what it holds."""
-    # camelCase reads as two words, so that birthDate is found like birth_date.
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-    for role, pattern in WORDS:
-        if re.search(pattern, words):
-            return Guess(role, "by its name")
-    texts = [text for text in column.texts[:50] if text is not None]
-    if texts and all(EMAIL.match(text) for text in texts):
-        return Guess(Role.IDENTIFIER, "e-mail addresses")
-    distinct = len(column.values)
-    rows = len(column)
-    if rows >= 20 and distinct > 0.95 * rows and column.kind in (Kind.TEXT, Kind.INTEGER):
-        return Guess(Role.IDENTIFIER, "nearly every row has a value of its own")
-    return Guess(Role.OTHER, "not recognised: make it quasi if an attacker could know it")
-
-
-def _attribute(name: str, column: Column, found: Guess) -> str:
-    content: dict[str, object] = {"role": found.role.value}
-    spec: HierarchySpec | None = propose(name, column) if found.role is Role.QUASI else None
-    if spec is not None:
-        content["hierarchy"] = spec.model_dump(mode="json", exclude_defaults=True)
-    key = _flow(name)
-    missing = int(column.counts[column.missing]) if column.missing >= 0 else 0
-    gaps = f", {missing} missing" if missing else ""
-    comment = f"{len(column.values)} distinct {column.kind.value} values{gaps}; {found.reason}"
-    return f"  {key}: {_flow(content)}  # {comment}"
+def _starter(data: Dataset, name: str | None) -> Starter:
+    roles = guess_roles(data)
+    k = smallest_class(data.rows)
+    steps = starter_steps(roles, data, k, [])
+    attributes = {one.name: one.attribute for one in roles.columns.values()}
+    recipe = Recipe(attributes=attributes, steps=[step.content for step in steps])
+    return Starter(recipe, roles, tuple(steps), data.rows, name)
 
 
 def _flow(value: object) -> str:
@@ -98,29 +131,5 @@ def _flow(value: object) -> str:
     return text.removesuffix("\n").removesuffix("\n...")
 
 
-def _steps(guesses: dict[str, Guess], data: Dataset) -> list[str]:
-    def named(role: Role) -> list[str]:
-        return [name for name, found in guesses.items() if found.role is role]
-
-    lines = ["steps:"]
-    if identifiers := named(Role.IDENTIFIER):
-        lines += [
-            "  # To keep records of a person linkable, use pseudonyms instead: pseudonymize: {attribute: …, key_env: OBORO_KEY}",
-            f"  - drop_columns: {_flow({'attributes': identifiers})}",
-        ]
-    if named(Role.QUASI):
-        k = min(5, max(2, data.rows // 10))
-        content: dict[str, object] = {"k": k, "suppress": 0.02}
-        diverse = {name: 2 for name in named(Role.SENSITIVE) if len(data[name].values) >= 4}
-        if diverse:
-            content["l_diversity"] = diverse
-        lines += [
-            f"  # Each class must hold at least {k} records; up to 2 % of the records may be suppressed.",
-            f"  - k_anonymize: {_flow(content)}",
-        ]
-    lines += [
-        "  # The order of the rows may reveal whose they are.",
-        "  - shuffle: {}",
-        "# seed: 42   # makes every random choice repeatable: keep it as safe as the original table",
-    ]
-    return lines
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,100 @@
+"""What the values of a column look like: addresses of e-mail, numbers of telephones, codes, free text, serial numbers, dates.
+
+Everything here works on the dictionary of a column; nothing decides a role yet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oboro.measure.identifiers import MOST_VALUES, WARNED, Finding
+from oboro.table.dataset import Column
+from oboro.table.hierarchy.levels import text_array
+from oboro.table.values import Kind
+
+__all__ = ["identifier_found", "is_code", "is_serial", "prose"]
+
+ALL_BUT = 0.95  # of a column whose values are nearly all different
+FEWEST_ROWS = 20  # in a smaller table every number may be one record's
+WORDY = 4.0  # words in a value, on average, from which on it is text that somebody wrote
+LONG = 40.0  # characters; Japanese has no spaces between words, and says twice as much with each character
+IDEOGRAPHS = r"[\p{Han}\p{Hiragana}\p{Katakana}]"
+CODE = r"^[0-9A-Za-z_/.-]*[0-9][0-9A-Za-z_/.-]*$"
+SHORTEST_CODE = 9  # digits: shorter numbers of one length may be amounts, and intervals protect them too
+NO_IDENTIFIER = {"code", "over_89"}  # of the forms that are worth a warning, those that speak of something else
+
+
+@dataclass(frozen=True)
+class Prose:
+    """Text that somebody wrote: how many words and characters a value has on average."""
+
+    words: float
+    characters: float
+
+
+def identifier_found(findings: list[Finding]) -> Finding | None:
+    """Of what was found in a column, the form of identifier that most records have."""
+    forms = [one for one in findings if one.kind in WARNED - NO_IDENTIFIER and not one.named and one.records]
+    return max(forms, key=lambda one: one.records, default=None)
+
+
+def prose(column: Column) -> Prose | None:
+    """Whether a column holds free text: many words or characters, and values of their own for many records.
+
+    >>> prose(Column.of(["he called us twice last week", "no reply to our letter so far", None])) is not None
+    True
+    >>> prose(Column.of(["never worked for any pay"] * 9 + ["works for the local state"] * 9)) is None
+    True
+    """
+    if column.kind is not Kind.TEXT or not _many_own(column):
+        return None
+    texts = text_array(column.values.drop_null().slice(0, MOST_VALUES))
+    if not len(texts):
+        return None
+    japanese = pc.mean(pc.match_substring_regex(texts, IDEOGRAPHS)).as_py() > 0.5
+    words = float(pc.mean(pc.add(pc.count_substring_regex(texts, r"\s+\S"), 1)).as_py())
+    characters = float(pc.mean(pc.utf8_length(texts)).as_py())
+    return Prose(words, characters) if words >= WORDY or characters >= (LONG / 2 if japanese else LONG) else None
+
+
+def _many_own(column: Column) -> bool:
+    """Half of the records, or more, hold a value that at most one other has."""
+    held = column.counts[np.arange(len(column.values)) != column.missing]
+    return bool(2 * held[held <= 2].sum() >= held.sum() > 0)
+
+
+def is_serial(column: Column) -> bool:
+    """Whether a column numbers the records: whole numbers, each once, with hardly a gap.
+
+    >>> is_serial(Column.of(list(range(101, 141)))), is_serial(Column.of([3 * i for i in range(40)]))
+    (True, False)
+    """
+    rows = len(column)
+    if column.kind is not Kind.INTEGER or column.missing >= 0 or rows < 2 or len(column.values) < rows:
+        return False
+    numbers = column.numbers()
+    return bool(np.ptp(numbers) + 1 <= 1.2 * rows)
+
+
+def is_code(column: Column) -> bool:
+    """Whether nearly every record has a code of its own: letters with digits, or long whole numbers of one length.
+
+    >>> is_code(Column.of([f"A-{i:04}" for i in range(50)])), is_code(Column.of([float(i) for i in range(50)]))
+    (True, False)
+    """
+    rows, distinct = len(column), len(column.values)
+    if rows < FEWEST_ROWS or distinct <= ALL_BUT * rows or column.kind not in (Kind.TEXT, Kind.INTEGER):
+        return False
+    texts = text_array(column.values.drop_null().slice(0, MOST_VALUES))
+    if not pc.all(pc.match_substring_regex(texts, CODE)).as_py():
+        return False
+    return column.kind is Kind.TEXT or _of_one_length(texts)
+
+
+def _of_one_length(texts: pa.Array) -> bool:
+    shortest, longest = pc.min_max(pc.utf8_length(texts)).as_py().values()
+    return bool(shortest == longest >= SHORTEST_CODE)

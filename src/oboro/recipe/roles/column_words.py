@@ -1,0 +1,75 @@
+"""What the name of a column says of it, in English and Japanese. A wrong guess is one line to correct."""
+
+from __future__ import annotations
+
+import re
+
+from oboro.measure.identifier_forms import words_of
+from oboro.table.schema import Role
+
+__all__ = ["names_moment", "names_person", "names_person_trait", "role_by_name"]
+
+WORDS: tuple[tuple[Role, str], ...] = (  # the first match wins
+    (
+        Role.IDENTIFIER,
+        r"(^|[_\W])(id|uuid|guid|ssn|nin|mynumber|passport|licen[cs]e|account|card|iban|e?mail|phone|tel|mobile|fax|url|ip)($|[_\W])"
+        r"|^(?!file|user_?type).*(^|_|first|last|full|sur|given|family|user|customer)_?name\d?$"
+        r"|(customer|user|member|patient|person|employee|subject|respondent)_?(id|no|nr|num|number|code)$"
+        r"|氏名|名前|姓|メール|電話|携帯|会員番号|顧客番号|患者番号|職員番号|マイナンバー|口座|住所詳細",
+    ),
+    (
+        Role.SENSITIVE,
+        r"diseas|diagnos|illness|disab|medic|symptom|drug|income|salar|wage|earning|credit|debt|religio|politic|crim|orientation"
+        r"|病名|疾患|診断|既往|年収|所得|給与|宗教|犯罪|信条",
+    ),
+    (
+        Role.QUASI,
+        r"(^|[_\W])(age\w?|sex|gender|dob|city|town|state|county|prefecture|country|region|nationality|race|ethn\w*|zip\w*"
+        r"|post\w*code|postal\w*|address|birth\w*|marital\w*|married|education\w*|educ\w?|school|job|occupation|profession|employer"
+        r"|workclass|native\w*|lat|latitude|lon|lng|longitude)($|[_\W])"
+        r"|年齢|性別|生年|誕生|住所|郵便|都道府県|市区町村|国籍|職業|学歴|婚姻|出身",
+    ),
+)
+# Whose rows these are; `store_id` and `product_id` name things, and need more than their name.
+PERSON = (
+    r"^(id|nr|pid|uid|subject|person|patient|customer|client|member|user|employee|respondent|individual|participant|pupil|student"
+    r"|household|family)($|_?(id|no|nr|num|number|code|key)$)"
+    r"|(subject|person|patient|customer|client|member|user|employee|respondent|participant|pupil|student)_?(id|no|nr|num|number|code|key)$"
+    r"|会員|顧客|患者|職員|社員|被験者|個人|利用者|世帯"
+)
+THING = r"product|item|store|shop|order|hospital|school|class|inst|provider|cent(er|re)|country|site|ward|clinic|商品|店舗|注文|病院|学校"
+# What one person keeps from row to row.
+TRAIT = r"(^|_)(sex|gender|female|male|race|ethn\w*|black|white|dob|birth\w*|nationality)($|_)|性別|生年|誕生|国籍|出身"
+MOMENT = (
+    r"(^|_)(year|yr|month|week|day|date|time|wave|visit|period|round|quarter|occasion|session|age|enum|seq)($|_)|年|月|日|時|回"
+)
+
+
+def role_by_name(name: str) -> Role | None:
+    """The role that the name gives away, if it does.
+
+    >>> role_by_name("birthDate"), role_by_name("salary"), role_by_name("widgets")
+    (<Role.QUASI: 'quasi'>, <Role.SENSITIVE: 'sensitive'>, None)
+    """
+    words = words_of(name)
+    return next((role for role, pattern in WORDS if re.search(pattern, words)), None)
+
+
+def names_person(name: str) -> bool:
+    """Whether the name says that the column numbers people, and not things.
+
+    >>> names_person("nr"), names_person("patient_no"), names_person("product_id")
+    (True, True, False)
+    """
+    words = words_of(name)
+    return bool(re.search(PERSON, words)) and not re.search(THING, words)
+
+
+def names_person_trait(name: str) -> bool:
+    """Whether the name says what stays with a person: sex, birth, origin."""
+    return bool(re.search(TRAIT, words_of(name)))
+
+
+def names_moment(name: str) -> bool:
+    """Whether the name says when a row was made, or which of a person's rows it is."""
+    return bool(re.search(MOMENT, words_of(name)))

@@ -1,0 +1,88 @@
+"""A column by itself: what its name and its values say it is, before anybody asks what it does beside the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oboro.measure.identifiers import Finding
+from oboro.recipe.roles.column_forms import identifier_found, is_code, is_serial, prose
+from oboro.recipe.roles.column_words import role_by_name
+from oboro.table.dataset import Column
+from oboro.table.hierarchy import propose
+from oboro.table.schema import Role
+from oboro.table.values import Kind
+from oboro.text import Message
+
+__all__ = ["FirstLook", "first_look"]
+
+FirstLook = tuple[Role, Message]
+MANY = 0.1  # of the records: so many values with the form of an identifier make the column one
+MOST = 0.5  # of the records: so many of a form make it the column's own
+FEWEST_ROWS = 20
+NAMED_QUASI = {"place", "zip"}  # of what names of columns tell (`identifier_forms.NAMES`), what is no identifier
+NOT_NAMED = {"age", "birth", "biometric", "photo"}
+
+
+def first_look(name: str, column: Column, findings: Sequence[Finding]) -> FirstLook | None:
+    """The role of a column by its values and its name, with the reason; None where neither says anything.
+
+    >>> first_look("note", Column.of([f"case {i}: has asked us for a new letter" for i in range(30)]), [])[0]
+    <Role.IDENTIFIER: 'identifier'>
+    >>> first_look("units", Column.of([1, 2, 3] * 10), []) is None
+    True
+    """
+    if len(column.values) <= 1:
+        return Role.OTHER, Message("role.constant")
+    return _by_form(column, list(findings)) or _by_name(name, column, findings) or _by_values(column)
+
+
+def _by_form(column: Column, findings: list[Finding]) -> FirstLook | None:
+    """Addresses of e-mail, numbers of telephones and cards: whatever the column is called."""
+    found = identifier_found(findings)
+    if found is None or found.records < MANY * len(column):
+        return None
+    if column.kind is not Kind.TEXT and found.records < MOST * len(column):
+        return None  # among numbers a few look like something else
+    return Role.IDENTIFIER, Message("role.form", kind=found.kind_name, share=found.records / len(column))
+
+
+def _by_name(name: str, column: Column, findings: Sequence[Finding]) -> FirstLook | None:
+    role = role_by_name(name)
+    if role is None:
+        named = {one.kind for one in findings if one.named} - NOT_NAMED
+        role = Role.QUASI if named & NAMED_QUASI else Role.IDENTIFIER if named else None
+    if role is None:
+        return None
+    if role is Role.IDENTIFIER and len(column.values) <= 2 < FEWEST_ROWS <= len(column):
+        return None  # whether somebody has a telephone, not its number
+    if role is not Role.IDENTIFIER and (hidden := _beyond_levels(name, column)) is not None:
+        return hidden
+    return role, Message("role.by_name")
+
+
+def _beyond_levels(name: str, column: Column) -> FirstLook | None:
+    """Text that names nearly everybody, such as a whole address or a described illness: no level would be left but `*`."""
+    if column.kind is not Kind.TEXT or propose(name, column) is not None:
+        return None
+    return _written(column)
+
+
+def _by_values(column: Column) -> FirstLook | None:
+    if column.kind in (Kind.DATE, Kind.DATETIME):
+        return Role.QUASI, Message("role.date")
+    if is_serial(column):
+        return Role.IDENTIFIER, Message("role.serial")
+    if is_code(column):
+        return Role.IDENTIFIER, Message("role.code")
+    return _written(column)
+
+
+def _written(column: Column) -> FirstLook | None:
+    """Free text, and other text that most records have alone."""
+    written = prose(column)
+    if written is not None:
+        return Role.IDENTIFIER, Message("role.free_text", words=written.words, characters=written.characters)
+    alone = int((column.counts == 1).sum())
+    if column.kind is Kind.TEXT and len(column) >= FEWEST_ROWS and alone > MOST * len(column):
+        return Role.IDENTIFIER, Message("role.own_text", share=alone / len(column))
+    return None

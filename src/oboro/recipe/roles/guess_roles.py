@@ -1,0 +1,100 @@
+"""The roles of a table's columns: each by itself first, then by whom those that nobody named single out together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from oboro.measure.column_contributions import contributions
+from oboro.measure.exposure import exposure
+from oboro.measure.identifiers import Finding, scan
+from oboro.recipe.roles.column_guess import ColumnGuess
+from oboro.recipe.roles.first_look import first_look
+from oboro.recipe.roles.kept_as_they_are import kept_as_they_are
+from oboro.recipe.roles.repeated_people import RepeatedPeople, repeated_people
+from oboro.table.dataset import Dataset
+from oboro.table.hierarchy import propose
+from oboro.table.schema import Role
+from oboro.text import Message
+
+__all__ = ["Roles", "guess_roles"]
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What each column probably is, and whether people have several rows."""
+
+    columns: Mapping[str, ColumnGuess]
+    people: RepeatedPeople | None = None
+
+    @property
+    def person(self) -> str | None:
+        """The column that says whose rows these are, if every row has somebody."""
+        return self.people.column if self.people is not None and not self.people.missing else None
+
+    def named(self, role: Role) -> list[str]:
+        """The columns of one role, in the order of the table."""
+        return [name for name, one in self.columns.items() if one.role is role]
+
+
+def guess_roles(data: Dataset) -> Roles:
+    """What each column of a table probably is. No column, and no two or more of them, that single somebody out are `other`.
+
+    Cost: O(rows · columns) for the roles; the figures with one and two others are left out where they cost much more.
+
+    >>> people = {"sex": ["F", "M"] * 20, "diagnosis": ["flu", "cold"] * 20, "spent": [i * i for i in range(40)]}
+    >>> {name: one.role.value for name, one in guess_roles(Dataset.of(people)).columns.items()}
+    {'sex': 'quasi', 'diagnosis': 'sensitive', 'spent': 'quasi'}
+    """
+    people = repeated_people(data)
+    person = people.column if people is not None and not people.missing else None
+    found = _first_looks(data, people, person)
+    found = _protected(data, found, person)
+    return Roles(_with_figures(data, found), people)
+
+
+def _first_looks(data: Dataset, people: RepeatedPeople | None, person: str | None) -> dict[str, ColumnGuess]:
+    """Each column by itself; what nothing is known of is `other` for now."""
+    findings: dict[str, list[Finding]] = {name: [] for name in data}
+    for one in scan(data):
+        findings[one.column].append(one)
+    found = {}
+    for name in data:
+        column = data[name]
+        exposed = exposure(data, [name], person)
+        if people is not None and name == people.column:
+            found[name] = ColumnGuess.of(name, column, exposed, Role.IDENTIFIER, *people.reasons)
+            continue
+        look = first_look(name, column, findings[name])
+        role, reasons = (Role.OTHER, []) if look is None else (look[0], [look[1]])
+        found[name] = ColumnGuess.of(name, column, exposed, role, *reasons)
+    return found
+
+
+def _protected(data: Dataset, found: dict[str, ColumnGuess], person: str | None) -> dict[str, ColumnGuess]:
+    """What would single somebody out if it were released as it is becomes a quasi-identifier, with the reason."""
+    open_ = [name for name, one in found.items() if one.role is Role.OTHER]
+    safe, singled = kept_as_they_are(data, {name: found[name].exposure for name in open_}, person)
+    for name in open_:
+        one = found[name]
+        if name in safe:
+            found[name] = one.become(Role.OTHER, *([] if one.reasons else [Message("role.safe")]))
+        elif one.exposure.unique:
+            found[name] = one.become(Role.QUASI, Message("role.alone", people=one.exposure.unique))
+        else:
+            found[name] = one.become(Role.QUASI, Message("role.together", people=singled[name]))
+    return found
+
+
+def _with_figures(data: Dataset, found: dict[str, ColumnGuess]) -> dict[str, ColumnGuess]:
+    """What each column does with others of those that are released, and a hierarchy for each quasi-identifier."""
+    released = [name for name, one in found.items() if one.role is not Role.IDENTIFIER and one.exposure.distinct > 1]
+    with_others = contributions(data, released)
+    return {
+        name: replace(
+            one,
+            contribution=with_others.get(name),
+            hierarchy=propose(name, data[name]) if one.role is Role.QUASI else None,
+        )
+        for name, one in found.items()
+    }

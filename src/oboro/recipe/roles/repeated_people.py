@@ -1,0 +1,122 @@
+"""Does one person have several rows? The column that tells people apart in panels, visits and purchases.
+
+Four things speak for a column: its name; a pattern (everybody has the same number of rows, and with one other column, such as
+the year, each row is found); what stays the same in all rows of a value although it differs between values, such as sex or
+birth; and that its values repeat at all. None of them proves anything: the starter recipe says why a column was taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from oboro.recipe.roles.column_words import names_moment, names_person, names_person_trait, role_by_name
+from oboro.table.dataset import Column, Dataset
+from oboro.table.groups import Groups
+from oboro.table.schema import Role
+from oboro.table.values import Kind
+from oboro.text import Message
+
+__all__ = ["RepeatedPeople", "repeated_people"]
+
+FEWEST_PEOPLE = 8
+MOST_ROWS_EACH = 200  # on average; a column with more rows for each value is a category
+BALANCED = 0.9  # of the values have the most frequent number of rows
+FIXED_REPEATS = 10  # so many values with several rows must agree before "the same in all rows" says something
+LOOKED_AT = 12  # columns that are asked whether they are the moment, or stay the same
+
+
+@dataclass(frozen=True)
+class RepeatedPeople:
+    """The column whose values are people with several rows each, and what speaks for it."""
+
+    column: str
+    people: int
+    rows: int
+    most_rows: int
+    named: bool
+    """Its name says that it numbers people."""
+    moment: str | None = None
+    """The column that tells the rows of a person apart, where everybody has the same number of them."""
+    fixed: tuple[str, ...] = ()
+    """Columns that never change for a person, although people differ in them."""
+    missing: int = 0
+    """Rows without a person."""
+
+    @property
+    def reasons(self) -> tuple[Message, ...]:
+        """Why it was taken."""
+        said = [Message("role.people.several_rows", people=self.people, rows=self.rows)]
+        said += [Message("role.people.named")] if self.named else []
+        said += [Message("role.people.moment", moment=self.moment)] if self.moment else []
+        said += [Message("role.people.fixed", columns=list(self.fixed))] if self.fixed else []
+        said += [Message("role.people.missing", rows=self.missing)] if self.missing else []
+        return tuple(said)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For programs."""
+        return {**vars(self), "fixed": list(self.fixed), "reasons": [one.as_dict() for one in self.reasons]}
+
+
+def repeated_people(data: Dataset) -> RepeatedPeople | None:
+    """The column that tells people apart, if some of them have several rows; None where nothing speaks for one.
+
+    >>> visits = {"patient": [i // 3 for i in range(60)], "visit": [i % 3 for i in range(60)]}
+    >>> repeated_people(Dataset.of(visits)).column
+    'patient'
+    """
+    found = [one for name in data if (one := _candidate(data, name)) is not None]
+    return max(found, key=lambda one: (one.named, len(one.fixed), one.moment is not None, one.people), default=None)
+
+
+def _candidate(data: Dataset, name: str) -> RepeatedPeople | None:
+    """What speaks for one column, if enough does."""
+    column = data[name]
+    if not _may_number_people(name, column):
+        return None
+    held = np.delete(column.counts, column.missing) if column.missing >= 0 else column.counts
+    named = names_person(name)
+    fixed = _fixed(data, name)
+    moment = _moment(data, name, held)
+    if not (named or moment or any(names_person_trait(one) for one in fixed)):
+        return None
+    missing = int(column.counts[column.missing]) if column.missing >= 0 else 0
+    rows = int(held.sum())
+    return RepeatedPeople(name, int(held.size), rows, int(held.max()), named, moment, tuple(fixed), missing)
+
+
+def _may_number_people(name: str, column: Column) -> bool:
+    """Values that are names or numbers, repeat, and are too many for a category."""
+    rows, distinct = len(column), len(column.values)
+    if column.kind not in (Kind.TEXT, Kind.INTEGER) or role_by_name(name) in (Role.QUASI, Role.SENSITIVE):
+        return False
+    if names_moment(name) or distinct < FEWEST_PEOPLE or distinct == rows or rows > MOST_ROWS_EACH * distinct:
+        return False
+    return names_person(name) or 2 * int((column.counts > 1).sum()) >= distinct
+
+
+def _moment(data: Dataset, name: str, held: np.ndarray) -> str | None:
+    """The column with which each row is found, where nearly all values have the same number of rows."""
+    common = int(np.bincount(held).argmax())
+    if common < 2 or (held == common).mean() < BALANCED:
+        return None
+    others = [one for one in data if one != name and common <= len(data[one].values) <= 2 * int(held.max())]
+    others.sort(key=lambda one: not names_moment(one))
+    for other in others[:LOOKED_AT]:
+        if len(Groups.of([data[name], data[other]], data.rows)) == data.rows:
+            return other
+    return None
+
+
+def _fixed(data: Dataset, name: str) -> list[str]:
+    """Columns of several values that are the same in all rows of a value, where enough values have several rows."""
+    column = data[name]
+    repeated = column.counts > 1
+    if int(repeated.sum()) < FIXED_REPEATS:
+        return []
+    others: Sequence[str] = [one for one in data if one != name and 1 < len(data[one].values) < len(column.values)]
+    others = sorted(others, key=lambda one: not names_person_trait(one))[:LOOKED_AT]
+    return [one for one in others if len(Groups.of([column, data[one]], data.rows)) == len(column.values)]
