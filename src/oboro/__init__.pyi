@@ -12,6 +12,9 @@ from oboro.measure.retention_replacement import pk_evidence as pk_evidence
 from oboro.measure.risk import risk as risk
 from oboro.measure.statistics.fidelity import fidelity as fidelity
 from oboro.recipe.evaluate import evaluate as evaluate
+from oboro.recipe.preparing.column_hierarchy import propose_hierarchy as propose_hierarchy
+from oboro.recipe.preparing.starter import Starter as Starter
+from oboro.recipe.preparing.starter import init as init
 from oboro.recipe.recipe import Recipe as Recipe
 from oboro.recipe.release import Release as Release
 from oboro.table.dataset import Dataset as Dataset

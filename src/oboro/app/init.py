@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from oboro.app.options import Data, Delimiter, Encoding, Header, Sheet, read_table
+from oboro.app.options import AsJson, Data, Delimiter, Encoding, Header, Lang, Sheet, print_json, read_table
 
 __all__ = ["init"]
 
 
 def init(
     data: Data,
+    lang: Lang = "en",
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     header: Header = True,
     sheet: Sheet = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Print a starter recipe for a table, with guessed roles, proposed hierarchies and comments.
+    """Print a starter recipe for a table: guessed roles with reasons and figures, proposed hierarchies, steps.
 
     Example: `oboro init people.csv > recipe.yaml`
     """
-    from oboro.recipe.preparing.starter import starter
+    from oboro.recipe.preparing.starter import init as starter
 
-    print(starter(read_table(data, encoding, delimiter, header, sheet).data, data.name), end="")
+    found = starter(read_table(data, encoding, delimiter, header, sheet))
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        print(found.to_yaml(lang), end="")

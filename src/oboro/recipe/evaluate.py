@@ -16,7 +16,7 @@ from oboro.io.files import Source, read
 from oboro.recipe.comparable import comparable, explained
 from oboro.recipe.concealment_attacks import attacks, owners
 from oboro.recipe.evidence import bound_hierarchies, files_evidence, hierarchy_files, measure
-from oboro.recipe.preparing.starter import guess
+from oboro.recipe.roles.guess_roles import guess_roles
 from oboro.recipe.stream_promise import stream_metrics, verified
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
@@ -133,7 +133,8 @@ def _schema(original: Dataset, roles: Mapping[Role, Sequence[str]]) -> tuple[Sch
         raise UsageError(f"the original table has no column {unknown[0]!r}; it has {', '.join(original)}")
     if named:
         return Schema({name: Attribute(role=named.get(name, Role.OTHER)) for name in original}), []
-    guessed = {name: guess(name, original[name]).role for name in original}
+    found = guess_roles(original)
+    guessed = {name: one.role for name, one in found.columns.items()}
     said = [
         Message("report.warning.role_of", column=name, role=role.value)
         for name, role in guessed.items()

@@ -14,7 +14,7 @@ from oboro.table.dataset import Column
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy, HierarchySpec, LevelPreview, propose
 
-__all__ = ["ColumnHierarchy", "column_hierarchy"]
+__all__ = ["ColumnHierarchy", "column_hierarchy", "propose_hierarchy"]
 
 
 @dataclass(frozen=True)
@@ -66,3 +66,21 @@ def column_hierarchy(
     column = Frame.read(frame).data[name]
     given = propose(name, column) or HierarchySpec() if spec is None else HierarchySpec.model_validate(spec)
     return ColumnHierarchy(column, given.build(name, column, folder), given, proposed=spec is None)
+
+
+def propose_hierarchy(values: Any, column: str | None = None) -> HierarchySpec:
+    """A hierarchy that suits a column: of a frame or file-like table (`column` names it), or of plain values.
+
+    Where nothing lies between the value and `*`, the hierarchy is empty. The name of a column matters: numbers called zip or
+    code are masked, not put into intervals.
+
+    >>> import pandas as pd
+    >>> propose_hierarchy(pd.DataFrame({"age": range(17, 91)}), "age").intervals
+    [5, 10, 20]
+    >>> propose_hierarchy(["2024-01-31", "2025-02-01"]).dates
+    ['day', 'month', 'quarter', 'year']
+    """
+    if column is None:
+        column = str(getattr(values, "name", None) or "values")
+        values = {column: values}
+    return propose(column, Frame.read(values).data[column]) or HierarchySpec()

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from oboro.io.files import Source, read
-from oboro.recipe.preparing.starter_steps import StarterStep, smallest_class, starter_steps
+from oboro.recipe.preparing.starter_steps import StarterStep, starter_steps
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.roles.column_guess import ColumnGuess
 from oboro.recipe.roles.guess_roles import Roles, guess_roles
@@ -119,8 +119,8 @@ def init(source: Any, *, reading: Mapping[str, Any] | None = None) -> Starter:
 
 def _starter(data: Dataset, name: str | None) -> Starter:
     roles = guess_roles(data)
-    k = smallest_class(data.rows)
-    steps = starter_steps(roles, data, k, [])
+    people = data.rows if roles.people is None or roles.person is None else roles.people.people
+    steps = starter_steps(roles, data, people)
     attributes = {one.name: one.attribute for one in roles.columns.values()}
     recipe = Recipe(attributes=attributes, steps=[step.content for step in steps])
     return Starter(recipe, roles, tuple(steps), data.rows, name)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
+from pathlib import Path
 from typing import Any
 
+from oboro.recipe.roles.column_guess import ColumnGuess
 from oboro.recipe.roles.guess_roles import Roles
-from oboro.table.dataset import Dataset
+from oboro.table.dataset import Column, Dataset
 from oboro.table.schema import Role
 from oboro.text import Message
 
 __all__ = ["StarterStep", "smallest_class", "starter_steps"]
 
-FEW_QUASI = 5  # up to so many, one level for all keeps much, and labels are the same everywhere
+ROOM = 2  # times k people for each combination of labels: then one level for all keeps much, with the same labels everywhere
 MOST_ALIKE = 0.9  # a secret that more people share can hardly be made diverse
 
 
@@ -39,28 +42,41 @@ def smallest_class(people: int) -> int:
     return min(5, max(2, people // 10))
 
 
-def starter_steps(roles: Roles, data: Dataset, k: int, means: list[str]) -> list[StarterStep]:
-    """What is done, in order; `means` are the sensitive numbers that single somebody out."""
+def starter_steps(roles: Roles, data: Dataset, people: int) -> list[StarterStep]:
+    """What is done, in order; k by the number of people."""
+    k = smallest_class(people)
     steps = []
     if identifiers := roles.named(Role.IDENTIFIER):
         steps.append(StarterStep("drop_columns", {"attributes": identifiers}, (Message("starter.pseudonyms"),)))
-    if means:
-        parameters = {"attributes": means, "k": k, "method": "hansen", "missing": "join"}
+    if secrets := roles.exact_secrets:
+        parameters = {"attributes": secrets, "k": k, "method": "hansen", "missing": "join"}
         steps.append(StarterStep("partition_univariate", parameters, (Message("starter.means", k=k),)))
-    if quasi := roles.named(Role.QUASI):
-        steps.append(_classes(roles, data, k, len(quasi)))
+    if roles.named(Role.QUASI):
+        steps.append(_classes(roles, data, k, people))
     return [*steps, StarterStep("shuffle", {}, (Message("starter.shuffle"),))]
 
 
-def _classes(roles: Roles, data: Dataset, k: int, count: int) -> StarterStep:
-    """Full-domain generalization for few quasi-identifiers; for many, each group has ranges of its own."""
+def _classes(roles: Roles, data: Dataset, k: int, people: int) -> StarterStep:
+    """One level for all where the classes have room for it; else each group has ranges of its own, which keeps far more."""
     diverse = {name: 2 for name in roles.named(Role.SENSITIVE) if _can_be_diverse(data, name)}
     demands: dict[str, Any] = {"l_diversity": diverse} if diverse else {}
-    if count <= FEW_QUASI:
+    if _combinations(roles, data) * ROOM * k <= people:
         said = Message("starter.classes", k=k, share=0.02)
         return StarterStep("k_anonymize", {"k": k, "suppress": 0.02, **demands}, (said,))
-    said = Message("starter.groups", k=k, columns=count)
-    return StarterStep("local_recode", {"k": k, **demands}, (said, Message("starter.one_level")))
+    comments = Message("starter.groups", k=k), Message("starter.one_level")
+    return StarterStep("local_recode", {"k": k, **demands}, comments)
+
+
+def _combinations(roles: Roles, data: Dataset) -> int:
+    """How many combinations of labels there could be, were each quasi-identifier generalized by one level."""
+    return prod(_labels(roles.columns[name], data[name]) for name in roles.named(Role.QUASI))
+
+
+def _labels(one: ColumnGuess, column: Column) -> int:
+    if one.hierarchy is None:
+        return len(column.values)
+    levels = one.hierarchy.build(one.name, column, Path(".")).levels
+    return len(levels[min(1, len(levels) - 1)].labels)
 
 
 def _can_be_diverse(data: Dataset, name: str) -> bool:

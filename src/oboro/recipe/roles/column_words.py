@@ -35,13 +35,17 @@ PERSON = (
     r"^(id|nr|pid|uid|subject|person|patient|customer|client|member|user|employee|respondent|individual|participant|pupil|student"
     r"|household|family)($|_?(id|no|nr|num|number|code|key)$)"
     r"|(subject|person|patient|customer|client|member|user|employee|respondent|participant|pupil|student)_?(id|no|nr|num|number|code|key)$"
-    r"|会員|顧客|患者|職員|社員|被験者|個人|利用者|世帯"
+    r"|(会員|顧客|患者|職員|社員|被験者|個人|利用者|世帯)_?(番号|id|コード|no|№)?_?$"
 )
-THING = r"product|item|store|shop|order|hospital|school|class|inst|provider|cent(er|re)|country|site|ward|clinic|商品|店舗|注文|病院|学校"
+THING = (
+    r"product|item|store|shop|order|hospital|school|class|inst|provider|cent(er|re)|country|site|ward|clinic"
+    r"|商品|店舗|注文|病院|学校"
+)
 # What one person keeps from row to row.
 TRAIT = r"(^|_)(sex|gender|female|male|race|ethn\w*|black|white|dob|birth\w*|nationality)($|_)|性別|生年|誕生|国籍|出身"
 MOMENT = (
-    r"(^|_)(year|yr|month|week|day|date|time|wave|visit|period|round|quarter|occasion|session|age|enum|seq)($|_)|年|月|日|時|回"
+    r"(^|_)(year|yr|month|week|day|date|time|wave|visit|period|round|quarter|occasion|session|age|enum|seq)($|_)"
+    r"|年|月|日|時|回"
 )
 
 

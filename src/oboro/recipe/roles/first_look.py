@@ -55,6 +55,8 @@ def _by_name(name: str, column: Column, findings: Sequence[Finding]) -> FirstLoo
         return None
     if role is Role.IDENTIFIER and len(column.values) <= 2 < FEWEST_ROWS <= len(column):
         return None  # whether somebody has a telephone, not its number
+    if role is Role.SENSITIVE and column.kind in (Kind.DATE, Kind.DATETIME):
+        return None  # when somebody fell ill is known to others, as every date
     if role is not Role.IDENTIFIER and (hidden := _beyond_levels(name, column)) is not None:
         return hidden
     return role, Message("role.by_name")

@@ -15,9 +15,13 @@ from oboro.recipe.roles.repeated_people import RepeatedPeople, repeated_people
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import propose
 from oboro.table.schema import Role
+from oboro.table.values import Kind
 from oboro.text import Message
 
 __all__ = ["Roles", "guess_roles"]
+
+NUMBERS = (Kind.INTEGER, Kind.NUMBER)
+ENOUGH_FOR_MEANS = 20  # records with a value
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,12 @@ class Roles:
     def person(self) -> str | None:
         """The column that says whose rows these are, if every row has somebody."""
         return self.people.column if self.people is not None and not self.people.missing else None
+
+    @property
+    def exact_secrets(self) -> list[str]:
+        """The sensitive numbers that single somebody out by their exact value."""
+        found = [self.columns[name] for name in self.named(Role.SENSITIVE)]
+        return [one.name for one in found if one.exposure.unique and one.kind in NUMBERS]
 
     def named(self, role: Role) -> list[str]:
         """The columns of one role, in the order of the table."""
@@ -49,7 +59,7 @@ def guess_roles(data: Dataset) -> Roles:
     people = repeated_people(data)
     person = people.column if people is not None and not people.missing else None
     found = _first_looks(data, people, person)
-    found = _protected(data, found, person)
+    found = _protected(data, _secrets(found, person), person)
     return Roles(_with_figures(data, found), people)
 
 
@@ -68,6 +78,18 @@ def _first_looks(data: Dataset, people: RepeatedPeople | None, person: str | Non
         look = first_look(name, column, findings[name])
         role, reasons = (Role.OTHER, []) if look is None else (look[0], [look[1]])
         found[name] = ColumnGuess.of(name, column, exposed, role, *reasons)
+    return found
+
+
+def _secrets(found: dict[str, ColumnGuess], person: str | None) -> dict[str, ColumnGuess]:
+    """Secrets that single somebody out by their exact value: numbers become means, or are generalized with the rest."""
+    for name, one in found.items():
+        if one.role is not Role.SENSITIVE or not one.exposure.unique or one.kind not in NUMBERS:
+            continue
+        if person is None and one.exposure.rows - one.missing >= ENOUGH_FOR_MEANS:
+            found[name] = one.become(Role.SENSITIVE, Message("role.secret_alone", people=one.exposure.unique))
+        else:  # means of k rows may be means of one person's
+            found[name] = one.become(Role.QUASI, Message("role.alone", people=one.exposure.unique))
     return found
 
 
