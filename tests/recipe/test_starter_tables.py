@@ -34,7 +34,8 @@ def check(frame: pd.DataFrame) -> tuple[Starter, oboro.Release]:
         if columns:
             assert fewest_people(released, columns, whose) > 1, f"somebody is singled out by {columns}"
     k = next((step.k for step in starter.recipe.steps if step.step in ("k_anonymize", "local_recode")), 1)
-    assert not quasi or fewest_people(released, quasi, whose) >= k
+    counted = whose if getattr(starter.recipe, "person", None) else pd.Series(rows)
+    assert not quasi or fewest_people(released, quasi, counted) >= k
     assert not set(starter.roles.named(Role.IDENTIFIER)) & set(released.columns)
     secrets = released[starter.roles.exact_secrets]
     assert all(secrets[name].value_counts(dropna=False).min() >= k for name in secrets)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -97,7 +98,7 @@ class Starter:
     def _attribute(self, one: ColumnGuess, lang: str) -> str:
         content = one.attribute.model_dump(mode="json", exclude_defaults=True)
         content = {"role": one.role.value, **content}
-        return f"  {_flow(one.name)}: {_flow(content)}  # {_one_line(one.comment.say(lang))}"
+        return f"  {_key(one.name)}: {_flow(content)}  # {_one_line(one.comment.say(lang))}"
 
 
 def init(source: Any, *, reading: Mapping[str, Any] | None = None) -> Starter:
@@ -122,13 +123,19 @@ def _starter(data: Dataset, name: str | None) -> Starter:
     people = data.rows if roles.people is None or roles.person is None else roles.people.people
     steps = starter_steps(roles, data, people)
     attributes = {one.name: one.attribute for one in roles.columns.values()}
-    recipe = Recipe(attributes=attributes, steps=[step.content for step in steps])
+    whose = {"person": roles.person} if "person" in Recipe.model_fields and roles.person else {}
+    recipe = Recipe(attributes=attributes, steps=[step.content for step in steps], **whose)
     return Starter(recipe, roles, tuple(steps), data.rows, name)
 
 
 def _flow(value: object) -> str:
     text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=10_000)
     return text.removesuffix("\n").removesuffix("\n...")
+
+
+def _key(name: str) -> str:
+    """A name before a colon: one line, whatever is in it."""
+    return _flow(name) if len(name.splitlines()) == 1 else json.dumps(name)
 
 
 def _one_line(text: str) -> str:

@@ -1,0 +1,206 @@
+"""Roles of columns: by their names, by their values, and by whom they single out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import combinations
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.recipe.public_tables import public_table
+
+import oboro
+from oboro.measure.column_contributions import contributions
+from oboro.measure.exposure import exposure
+from oboro.recipe.roles.guess_roles import guess_roles
+from oboro.recipe.roles.kept_as_they_are import kept_as_they_are
+from oboro.recipe.roles.repeated_people import repeated_people
+from oboro.table.dataset import Dataset
+from oboro.table.schema import Role
+
+ROWS = range(60)
+BY_VALUES = {
+    "contact": ([f"user{i}@example.org" for i in ROWS], Role.IDENTIFIER, "role.form"),
+    "reach": ([f"090-{1000 + i}-{5000 + i}" for i in ROWS], Role.IDENTIFIER, "role.form"),
+    "number": (list(range(1001, 1061)), Role.IDENTIFIER, "role.serial"),
+    "ref": ([f"K{i * 37:05}" for i in ROWS], Role.IDENTIFIER, "role.code"),
+    "long": ([4_000_000_000 + i * 7919 for i in ROWS], Role.IDENTIFIER, "role.code"),
+    "remark": ([f"said on day {i} that he will not come back" for i in ROWS], Role.IDENTIFIER, "role.free_text"),
+    "備考": ([f"{i}日目に来院し、痛みが続いているため薬を変更したい" for i in ROWS], Role.IDENTIFIER, "role.free_text"),
+    "label": ([f"thing {'x' * i}" for i in ROWS], Role.IDENTIFIER, "role.own_text"),
+    "seen": ([f"2024-0{1 + i % 9}-1{i % 7}" for i in ROWS], Role.QUASI, "role.date"),
+    "spent": ([i * i * 3.7 for i in ROWS], Role.QUASI, "role.alone"),
+    "amount": ([1200 + i * i for i in ROWS], Role.QUASI, "role.alone"),
+    "birthDate": (["1970-01-01", "1980-05-05"] * 30, Role.QUASI, "role.by_name"),
+    "病名": (["かぜ", "骨折"] * 30, Role.SENSITIVE, "role.by_name"),
+    "diagnosed": ([f"2024-0{1 + i % 9}-1{i % 7}" for i in ROWS], Role.QUASI, "role.date"),
+    "phone": (["yes", "no"] * 30, Role.OTHER, "role.safe"),
+    "unit": (["kg"] * 60, Role.OTHER, "role.constant"),
+    "colour": (["red", "blue", "green"] * 20, Role.OTHER, "role.safe"),
+}
+
+
+@pytest.mark.parametrize("name", BY_VALUES)
+def test_a_column_by_itself(name: str) -> None:
+    values, role, reason = BY_VALUES[name]
+    found = guess_roles(Dataset.of({name: values})).columns[name]
+    assert found.role is role
+    assert reason in [one.id for one in found.reasons]
+
+
+def test_one_rare_value_is_enough() -> None:
+    table = Dataset.of({"colour": ["red"] * 59 + ["blue"], "size": [1, 2] * 30})
+    found = guess_roles(table).columns
+    assert found["colour"].role is Role.QUASI
+    assert found["size"].role is Role.OTHER
+
+
+def test_columns_that_single_out_together_are_not_both_released() -> None:
+    table = Dataset.of({"row": [i // 6 for i in range(36)], "seat": [i % 6 for i in range(36)]})
+    roles = guess_roles(table)
+    assert len(roles.named(Role.OTHER)) == 1
+    (promoted,) = roles.named(Role.QUASI)
+    (reason,) = roles.columns[promoted].reasons
+    assert reason.id == "role.together"
+    assert reason.values["people"] == 36
+
+
+COLUMNS = st.lists(st.lists(st.integers(0, 3), min_size=12, max_size=12), min_size=1, max_size=4)
+
+
+def naive_alone(columns: Sequence[Sequence[int]]) -> int:
+    rows = list(zip(*columns, strict=True))
+    return sum(rows.count(row) == 1 for row in rows)
+
+
+@given(COLUMNS)
+def test_what_is_kept_singles_nobody_out_and_nothing_can_be_added(columns: list[list[int]]) -> None:
+    table = Dataset.of({f"c{i}": values for i, values in enumerate(columns)})
+    kept, singled = kept_as_they_are(table, {name: exposure(table, [name]) for name in table})
+    held = [table[name].decode().to_pylist() for name in kept]
+    assert not kept or naive_alone(held) == 0
+    assert sorted([*kept, *singled]) == sorted(table)
+    for name, people in singled.items():
+        assert people > 0
+        assert naive_alone([*held, table[name].decode().to_pylist()]) > 0
+
+
+@given(COLUMNS)
+def test_contributions_are_those_of_minimal_sets(columns: list[list[int]]) -> None:
+    names = [f"c{i}" for i in range(len(columns))]
+    found = contributions(Dataset.of(dict(zip(names, columns, strict=True))), names)
+    sets = {
+        (row, chosen)
+        for row in range(12)
+        for size in (1, 2, 3)
+        for chosen in combinations(range(len(columns)), size)
+        if _alone(columns, row, chosen) and not any(_alone(columns, row, p) for p in combinations(chosen, size - 1))
+    }
+    for place, name in enumerate(names if found else []):
+        for size, count in ((2, found[name].with_one), (3, found[name].with_two)):
+            expected = len({row for row, chosen in sets if len(chosen) == size and place in chosen})
+            assert count == (expected if size <= len(columns) else None)
+
+
+def _alone(columns: list[list[int]], row: int, chosen: Sequence[int]) -> bool:
+    mine = [columns[c][row] for c in chosen]
+    return sum([columns[c][other] for c in chosen] == mine for other in range(12)) == 1
+
+
+# People with several rows ---------------------------------------------------------------------------------------------
+
+
+def test_a_panel_is_noticed() -> None:
+    found = repeated_people(Dataset.from_arrow(_arrow(public_table("Ecdat/Males"))))
+    assert found is not None
+    assert (found.column, found.people, found.rows, found.moment) == ("nr", 545, 4360, "year")
+    assert set(found.fixed) == {"ethn", "school"}
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("survival/cgd", "id"),  # visits, not the same number for everybody
+        ("lme4/sleepstudy", "Subject"),
+        ("HistData/GaltonFamilies", "family"),
+        ("COUNT/rwm5yr", "id"),
+        ("Ecdat/Fatality", None),  # states, which have a name of their own
+        ("MASS/Aids2", None),
+        ("datasets/esoph", None),
+        ("car/Chile", None),
+        ("MASS/Cars93", None),
+    ],
+)
+def test_who_has_several_rows(name: str, column: str | None) -> None:
+    found = repeated_people(Dataset.from_arrow(_arrow(public_table(name))))
+    assert (found and found.column) == column
+
+
+def test_a_panel_without_a_telling_name_is_noticed_by_its_pattern() -> None:
+    table = {"who": [i // 4 * 17 % 1009 for i in range(400)], "moment": [i % 4 for i in range(400)]}
+    found = repeated_people(Dataset.of(table))
+    assert found is not None
+    assert (found.column, found.named, found.moment) == ("who", False, "moment")
+
+
+def test_visits_are_noticed_by_what_stays_with_a_person() -> None:
+    visits = [i % 37 for i in range(200)] + [i % 11 for i in range(30)]
+    table = {"code": visits, "sex": ["FM"[i % 2] for i in visits], "paid": [i % 13 for i in range(230)]}
+    found = repeated_people(Dataset.of(table))
+    assert found is not None
+    assert (found.column, found.moment, found.fixed) == ("code", None, ("sex",))
+
+
+def test_rows_without_a_person_are_said_and_people_are_not_counted() -> None:
+    people = [None, *(i // 3 for i in range(59))]
+    roles = guess_roles(Dataset.of({"patient": people, "visit": [i % 3 for i in range(60)]}))
+    assert roles.people is not None
+    assert roles.people.missing == 1
+    assert roles.person is None
+    assert roles.columns["patient"].role is Role.IDENTIFIER
+    assert "role.people.missing" in [one.id for one in roles.columns["patient"].reasons]
+
+
+def _arrow(frame: pd.DataFrame) -> object:
+    import pyarrow as pa
+
+    return pa.Table.from_pandas(frame, preserve_index=False)
+
+
+# The object -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_starter_says_the_same_everywhere() -> None:
+    starter = oboro.init(public_table("MASS/Aids2"))
+    for lang in ("en", "ja"):
+        assert oboro.Recipe.parse(starter.to_yaml(lang)) == starter.recipe
+    assert "singles out 799 people by itself" in starter.to_yaml()
+    assert "この列だけで 799 人が一意になる" in starter.to_yaml("ja")
+    plain = json.loads(json.dumps(starter.as_dict()))
+    (diag,) = [one for one in plain["columns"] if one["column"] == "diag"]
+    assert diag["figures"]["unique_alone"] == 799
+    assert [one["id"] for one in diag["reasons"]] == ["role.alone"]
+    assert "quasi: state, sex, diag, death, age" in repr(starter)
+    assert "<td>diag</td>" in starter._repr_html_()
+
+
+def test_names_of_columns_are_escaped_in_a_notebook() -> None:
+    shown = oboro.init({"<script>": [1, 2, 3]})._repr_html_()
+    assert "<script>" not in shown
+
+
+def test_awkward_names_stay_valid_yaml() -> None:
+    names = ["a: b", "#x", "yes", "1", "名前 ", "'q'", "multi\nline"]
+    starter = oboro.init({name: ["x", "y"] * 20 for name in names})
+    assert list(oboro.Recipe.parse(starter.to_yaml()).attributes) == names
+
+
+def test_a_proposed_hierarchy() -> None:
+    ages = pd.Series(range(17, 91), name="age")
+    assert oboro.propose_hierarchy(ages).intervals == [5, 10, 20]
+    assert oboro.propose_hierarchy(ages.to_frame(), "age").intervals == [5, 10, 20]
+    assert oboro.propose_hierarchy(["F", "M"]) == oboro.propose_hierarchy([])
+    assert oboro.propose_hierarchy(pd.Series(range(10_000, 10_999), name="zip")).mask is not None
