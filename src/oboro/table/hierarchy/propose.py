@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from oboro.table.dataset import Column
 from oboro.table.hierarchy.levels import outside, text_array
+from oboro.table.hierarchy.ready.fitting_columns import fitting
 from oboro.table.hierarchy.spec import HierarchySpec, Mask
 from oboro.table.values import Kind, kind_of, numbers_of
 
@@ -30,12 +31,16 @@ def propose(name: str, column: Column) -> HierarchySpec | None:
 
     >>> propose("age", Column.of(list(range(17, 91)))).intervals
     [5, 10, 20]
+    >>> propose("年齢", Column.of(list(range(17, 91)))).japan
+    'age'
     >>> propose("sex", Column.of(["F", "M"])) is None
     True
     """
     known = ~outside(column)
     values = column.values.filter(pa.array(known))
     kind = kind_of(values)
+    if ready := fitting(name, values, kind) if kind is Kind.DATE or len(values) > FEW else None:
+        return HierarchySpec.model_validate(dict([ready]))
     if kind in (Kind.DATE, Kind.DATETIME):
         return HierarchySpec(dates=_units(numbers_of(values), kind))
     if len(values) <= FEW:

@@ -20,6 +20,7 @@ from oboro.table.hierarchy.dates import UNITS, date_levels
 from oboro.table.hierarchy.intervals import edge_levels, width_levels
 from oboro.table.hierarchy.levels import Hierarchy, Level, outside
 from oboro.table.hierarchy.masks import mask_levels
+from oboro.table.hierarchy.ready import ready_levels
 from oboro.text import Message
 
 __all__ = ["Edges", "HierarchySpec", "Mask"]
@@ -32,6 +33,8 @@ FORMS = {
     "dates": "dates: [day, month, year]",
     "mask": "mask: right",
     "tree": "tree: {Europe: [France, Germany]}",
+    "japan": "japan: address",
+    "icd10": "icd10: chapters",
 }
 OPTIONS = {"origin": ("intervals",), "bottom": ("intervals",), "top": ("intervals",), "star": ("intervals", "dates")}
 
@@ -98,7 +101,7 @@ MaskForm = Annotated[Mask, Tag("mask")]
 
 
 class HierarchySpec(BaseModel):
-    """How values become coarser: one of csv, rows, intervals, dates, mask, tree; empty: the value or `*`."""
+    """How values become coarser: one of csv, rows, intervals, dates, mask, tree, japan, icd10; empty: the value or `*`."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -125,6 +128,10 @@ class HierarchySpec(BaseModel):
     """Hide characters from one side, one more on each level; or side, steps and char."""
     tree: dict[Any, Any] | list[Any] | str | None = None
     """Labels over values, `{Europe: [France, Germany]}`, nested at will; or a YAML file, relative to the recipe."""
+    japan: Literal["address", "postcode", "age", "era"] | None = None
+    """Levels for Japanese addresses, postcodes, ages and dates: municipality, prefecture, region; and the like."""
+    icd10: Literal["chapters"] | None = None
+    """Codes of diseases: category, block, chapter."""
     star: bool = True
     """With intervals and dates: whether everything becomes `*` on the last level."""
 
@@ -236,6 +243,10 @@ class HierarchySpec(BaseModel):
         elif self.mask is not None:
             mask = self._full_mask()
             levels = mask_levels(values, mask.side, mask.steps, mask.char)
+        elif self.japan is not None:
+            levels = ready_levels("japan", self.japan)(name, values)
+        elif self.icd10 is not None:
+            levels = ready_levels("icd10", self.icd10)(name, values)
         return [*levels, Level.star(len(values))] if self.star else levels
 
     def _full_mask(self) -> Mask:
@@ -265,6 +276,8 @@ class HierarchySpec(BaseModel):
             return Message("hierarchy.tree")
         if self.dates is not None:
             return Message("hierarchy.dates", units=self.dates)
+        if self.japan is not None or self.icd10 is not None:
+            return Message(f"hierarchy.ready.{self.japan or 'icd10'}")
         if isinstance(self.intervals, Edges):
             return Message("hierarchy.edges", edges=[str(edges) for edges in self.intervals.edges])
         if self.intervals is not None:
