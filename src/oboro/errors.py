@@ -10,13 +10,13 @@ OboroError                  everything that oboro raises on purpose
 └── PromiseError            a privacy promise does not hold, so nothing is released    exit code 1
 
 A message says what was wrong, what is allowed and what came, and ends with the way out. It shows the offending value and no
-other raw value of the data.
+other raw value of the data. It is an id with values (`oboro.text.Message`): `str(error)` is English, `error.say("ja")` Japanese.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 __all__ = [
     "ColumnError",
@@ -26,15 +26,31 @@ __all__ = [
     "OboroError",
     "PromiseError",
     "RecipeError",
+    "Sayable",
     "UsageError",
     "listing",
 ]
+
+
+class Sayable(Protocol):
+    """Words that are looked up in the reader's language: a message."""
+
+    def say(self, lang: str = "en") -> str:
+        """The words, in one language."""
 
 
 class OboroError(Exception):
     """Everything that oboro raises on purpose."""
 
     exit_code: ClassVar[int] = 2
+
+    def __init__(self, words: Sayable | str) -> None:
+        super().__init__(words)
+        self.words = words
+
+    def say(self, lang: str = "en") -> str:
+        """What went wrong, in one language; text that somebody else wrote stays as it is."""
+        return self.words if isinstance(self.words, str) else self.words.say(lang)
 
 
 class UsageError(OboroError, ValueError):

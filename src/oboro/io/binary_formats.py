@@ -9,11 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.feather
 
-from oboro.errors import ColumnError, FileError, UsageError, listing
+from oboro.errors import ColumnError, FileError, UsageError
 from oboro.io.byte_streams import head_of, readable
 from oboro.io.csv.dialect import Dialect, names_of
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
+from oboro.text import Message
 
 __all__ = ["EXCEL", "binary_reader", "read_parquet"]
 
@@ -37,9 +38,9 @@ def binary_reader(path: str | Path) -> Reader | None:
     if zipped and Path(path).suffix.lower() in EXCEL:
         return _excel
     if zipped:
-        raise FileError(f"{path}: looks like an archive; unpack it first (Excel files end in {', '.join(EXCEL)})")
+        raise FileError(Message("error_io.archive", path=path, endings=list(EXCEL)))
     if Path(path).suffix.lower() in (*EXCEL, ".parquet", ".feather", ".arrow") and head:
-        raise FileError(f"{path}: its content does not match its ending; rename it (text: .csv), or write it again")
+        raise FileError(Message("error_io.wrong_ending", path=path))
     return None
 
 
@@ -72,15 +73,15 @@ def _excel(path: str, columns: Sequence[str] | None, sheet: str | None) -> Datas
     try:
         book = fastexcel.read_excel(path)
         if sheet is not None and sheet not in book.sheet_names:
-            raise UsageError(f"{path}: there is no sheet {sheet!r}; there are {listing(book.sheet_names)}")
+            raise UsageError(Message("error_io.no_sheet", path=path, sheet=sheet, sheets=list(book.sheet_names)))
         place = sheet if sheet is not None else 0
         top = book.load_sheet(place, header_row=None, n_rows=1, dtypes="string").to_arrow()
         # Types are judged by all rows: judged by the first thousand, a later word among numbers would be lost.
         batch = book.load_sheet(place, schema_sample_rows=None).to_arrow() if top.num_columns else top
     except fastexcel.FastExcelError as problem:
-        raise FileError(f"{path}: cannot be read: {str(problem).splitlines()[0]}") from None
+        raise FileError(Message("error_io.cannot_be_read", path=path, why=str(problem).splitlines()[0])) from None
     if not top.num_rows:
-        raise FileError(f"{path}: the sheet is empty; its first row must name the columns")
+        raise FileError(Message("error_io.empty_sheet", path=path))
     # fastexcel gives a column without a name, or with one that was there before, a name of its own.
     names = names_of(path, [column[0].as_py() or "" for column in top.columns], Dialect())
     return _chosen(path, pa.table([_whole(column) for column in batch.columns], names=names), columns)
@@ -108,10 +109,10 @@ def _encode(path: str, table: pa.Table) -> Dataset:
     try:
         return Frame.read(table).data
     except ColumnError as problem:
-        raise ColumnError(f"{path}: {problem}") from None
+        raise ColumnError(Message("error_io.in_file", path=path, problem=problem.words)) from None
 
 
 def _require(path: str, names: Sequence[str], columns: Sequence[str] | None) -> None:
     unknown = [name for name in columns or () if name not in names]
     if unknown:
-        raise ColumnError(f"{path}: there is no column {listing(unknown)}; the file has {listing(names, most=30)}")
+        raise ColumnError(Message("error_io.no_column", path=path, unknown=unknown, names=list(names)))

@@ -21,6 +21,8 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from oboro.errors import FileError
+from oboro.text import Message, Words
+from oboro.text.os_reasons import os_reason
 
 __all__ = ["STDIN", "ByteStream", "compression_of", "encoding_of", "head_of", "open_stream", "readable"]
 
@@ -29,11 +31,11 @@ SAMPLE = 1 << 18  # bytes that the guesses about a file are made from
 PIECE = 1 << 20
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 UNREADABLE = {
-    errno.ENOENT: "there is no such file",
-    errno.EACCES: "permission to read it is denied",
-    errno.EPERM: "permission to read it is denied",
-    errno.EISDIR: "it is a directory, not a file",
-    errno.ENOTDIR: "part of the path is not a directory",
+    errno.ENOENT: Message("error_io.unreadable.enoent"),
+    errno.EACCES: Message("error_io.unreadable.eacces"),
+    errno.EPERM: Message("error_io.unreadable.eacces"),
+    errno.EISDIR: Message("error_io.unreadable.eisdir"),
+    errno.ENOTDIR: Message("error_io.unreadable.enotdir"),
 }
 
 
@@ -46,12 +48,13 @@ def readable(path: str | Path) -> Iterator[None]:
         raise
     except (OSError, pa.ArrowException, EOFError) as problem:
         known = UNREADABLE.get(getattr(problem, "errno", None) or 0)
-        raise FileError(f"{path}: cannot be read: {known or _first_line(problem)}") from None
+        raise FileError(Message("error_io.cannot_be_read", path=path, why=known or _reason(problem))) from None
 
 
-def _first_line(problem: BaseException) -> str:
-    text = getattr(problem, "strerror", None) or str(problem) or type(problem).__name__
-    return text.splitlines()[0].rstrip(".")
+def _reason(problem: BaseException) -> Words:
+    if isinstance(problem, OSError) and problem.strerror:
+        return os_reason(problem)
+    return (str(problem) or type(problem).__name__).splitlines()[0].rstrip(".")
 
 
 @dataclass
@@ -142,8 +145,13 @@ class _Decoder:
             good = (before + data)[: problem.start].decode(self.encoding, "ignore")
             line = self.lines + good.count("\n") + 1
             raise FileError(
-                f"{self.path}, line {line}: the byte 0x{problem.object[problem.start]:02X} is not {self.encoding} text; "
-                "correct it, or say which encoding the file has (such as cp932, euc_jp, latin-1, utf-8)"
+                Message(
+                    "error_io.bad_byte",
+                    path=self.path,
+                    line=line,
+                    byte=problem.object[problem.start],
+                    encoding=self.encoding,
+                )
             ) from None
         self.lines += text.count("\n")
         return text.encode()
@@ -224,9 +232,7 @@ def _known(encoding: str) -> str:
     try:
         name = codecs.lookup(encoding).name
     except LookupError:
-        raise FileError(
-            f"there is no encoding {encoding!r}; use a name such as utf-8, cp932, euc_jp or latin-1"
-        ) from None
+        raise FileError(Message("error_io.no_encoding", encoding=encoding)) from None
     return name
 
 
@@ -248,9 +254,7 @@ def encoding_of(path: str, start: bytes) -> str:
     fits = {name: len(re.findall("[\uff61-\uff9f]", text)) for name, text in texts.items() if text is not None}
     if fits and _many_together(start):
         return min(fits, key=lambda name: fits[name])
-    raise FileError(
-        f"{path}: the text is neither UTF-8 nor cp932 (Shift_JIS); say which encoding the file has (such as latin-1)"
-    )
+    raise FileError(Message("error_io.neither_encoding", path=path))
 
 
 def _decodes(start: bytes, encoding: str, whole: bool) -> str | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from oboro.errors import ColumnError, listing
+from oboro.errors import ColumnError
 from oboro.io.binary_formats import binary_reader, read_parquet
 from oboro.io.byte_streams import STDIN, ByteStream, open_stream, readable
 from oboro.io.csv.dialect import Dialect, dialect_of, first_record, names_of
@@ -28,6 +28,7 @@ from oboro.io.untouched_columns import (
 )
 from oboro.table.dataset import Dataset
 from oboro.table.unencoded_columns import UnreadColumn, unread_columns
+from oboro.text import Message
 
 __all__ = ["Source", "column_names", "read", "read_data"]
 
@@ -165,9 +166,7 @@ def _csv(
     wanted = list(names if columns is None else columns)
     unknown = [name for name in wanted if name not in names]
     if unknown:
-        raise ColumnError(
-            f"{stream.path}: there is no column {listing(unknown)}; the file has {listing(names, most=30)}"
-        )
+        raise ColumnError(Message("error_io.no_column", path=stream.path, unknown=unknown, names=list(names)))
     return Source(parse(stream, dialect, names, wanted, progress), stream.path, dialect)
 
 

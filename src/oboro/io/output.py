@@ -21,6 +21,7 @@ from oboro.io.ordered_threads import ahead, in_order
 from oboro.system.atomic_file import STDOUT, atomic, check_place
 from oboro.table.dataset import Column, Dataset
 from oboro.table.unencoded_columns import UnencodedColumn
+from oboro.text import Message
 
 __all__ = ["check_output", "destination", "dialect_for", "is_csv", "write", "write_blocks"]
 
@@ -121,11 +122,10 @@ def _format_of(path: str | Path) -> tuple[str, str | None]:
     inner = Path(name).stem if compression else name
     ending = ".csv" if name == STDOUT else Path(inner).suffix
     if ending in EXCEL:
-        raise UsageError(f"{path}: Excel files are read but not written; write .csv, which Excel opens, or .parquet")
+        raise UsageError(Message("error_io.no_excel_out", path=path))
     if ending not in WRITERS or (compression and WRITERS[ending] is not _csv):
         raise UsageError(
-            f"{path}: the ending chooses the format, but {Path(name).suffix or 'no ending'!r} is not one of "
-            f"{', '.join(WRITERS)}, .csv.gz, .csv.zst"
+            Message("error_io.no_format", path=path, ending=Path(name).suffix or "no ending", known=list(WRITERS))
         )
     return ending, compression
 

@@ -23,6 +23,7 @@ from oboro.io.file_progress import RowProgress
 from oboro.table.dataset import Column, Dataset
 from oboro.table.large_arrays import large_zeros
 from oboro.table.unencoded_columns import UnencodedColumn, UnreadColumn, unread_columns
+from oboro.text import Message
 
 __all__ = [
     "BlockEnd",
@@ -82,7 +83,7 @@ class UntouchedColumns:
 
 def file_changed(path: str) -> FileError:
     """The error for a file that is no longer what it was."""
-    return FileError(f"{path}: was changed while it was being anonymized; nothing was written, so run it again")
+    return FileError(Message("error_io.changed", path=path))
 
 
 @dataclass(frozen=True)

@@ -14,18 +14,20 @@ from typing import BinaryIO, cast
 from oboro.errors import FileError
 from oboro.system.direct_io import Uncached
 from oboro.system.private_file import open_private
+from oboro.text import Message
+from oboro.text.os_reasons import os_reason
 
 __all__ = ["STDOUT", "atomic", "check_place"]
 
 STDOUT = "-"
 UNWRITABLE = {
-    errno.ENOSPC: "the disk is full",
-    errno.EDQUOT: "the disk quota is used up",
-    errno.ENOENT: "there is no such folder",
-    errno.ENOTDIR: "part of the path is not a folder",
-    errno.EACCES: "permission to write there is denied",
-    errno.EROFS: "it is on a read-only disk",
-    errno.EISDIR: "it is a folder",
+    errno.ENOSPC: Message("error_system.unwritable.enospc"),
+    errno.EDQUOT: Message("error_system.unwritable.edquot"),
+    errno.ENOENT: Message("error_system.unwritable.enoent"),
+    errno.ENOTDIR: Message("error_system.unwritable.enotdir"),
+    errno.EACCES: Message("error_system.unwritable.eacces"),
+    errno.EROFS: Message("error_system.unwritable.erofs"),
+    errno.EISDIR: Message("error_system.unwritable.eisdir"),
 }
 
 
@@ -105,8 +107,8 @@ def _writable(path: str | Path) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as problem:
-        reason = UNWRITABLE.get(problem.errno or 0) or problem.strerror or type(problem).__name__
-        raise FileError(f"{path}: cannot be written: {reason}; nothing was left there") from None
+        why = UNWRITABLE.get(problem.errno or 0) or os_reason(problem)
+        raise FileError(Message("error_system.cannot_be_written", path=path, why=why)) from None
 
 
 def _umask() -> int:

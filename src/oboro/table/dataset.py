@@ -15,10 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.errors import ColumnError, listing
+from oboro.errors import ColumnError
 from oboro.kernels import grouping
 from oboro.table.large_arrays import large_zeros
 from oboro.table.values import Kind, from_numbers, kind_of, numbers_of, texts_of
+from oboro.text import Message
 
 __all__ = ["Column", "Dataset", "missing_for_nan", "plain", "smallest_unsigned"]
 
@@ -160,7 +161,7 @@ def _from_dictionary(encoded: pa.DictionaryArray) -> Column:
     try:
         encoded.validate(full=True)  # kernels look codes up without asking whether there is such a value
     except pa.ArrowInvalid as problem:
-        raise ColumnError(f"a dictionary-encoded column is broken: {problem}") from None
+        raise ColumnError(Message("error_table.broken_dictionary", problem=str(problem))) from None
     values, indices = missing_for_nan(plain(encoded.dictionary)), encoded.indices
     if indices.null_count:
         values = pa.concat_arrays([values, pa.nulls(1, values.type)])
@@ -215,7 +216,7 @@ class Dataset:
 
         duplicates = [name for name in set(table.column_names) if table.column_names.count(name) > 1]
         if duplicates:
-            raise ColumnError(f"two columns have the same name: {listing(sorted(duplicates))}; rename one of them")
+            raise ColumnError(Message("error_table.same_name", names=sorted(duplicates)))
         with ThreadPoolExecutor() as pool:
             columns = list(pool.map(Column.encode, table.columns))
         return Dataset(dict(zip(table.column_names, columns, strict=True)), table.num_rows)
@@ -241,7 +242,7 @@ class Dataset:
 
     def __getitem__(self, name: str) -> Column:
         if name not in self.columns:
-            raise ColumnError(f"there is no column {name!r}; the table has {listing(self.columns, most=30)}")
+            raise ColumnError(Message("error_table.no_column", name=name, columns=list(self.columns)))
         return self.columns[name]
 
     def replace(self, **columns: Column) -> Dataset:

@@ -23,8 +23,9 @@ import narwhals.stable.v2.dependencies as is_
 import numpy as np
 import pyarrow as pa
 
-from oboro.errors import ColumnError, UsageError, listing
+from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
+from oboro.text import Message
 
 __all__ = ["Frame"]
 
@@ -50,10 +51,7 @@ class Frame:
         for fits, read in _KINDS:
             if fits(native):
                 return read(native)
-        raise UsageError(
-            "expected a table (pandas, polars or pyarrow frame, dict of lists, Dataset), "
-            f"got {type(native).__name__!r}; read files with oboro.read"
-        )
+        raise UsageError(Message("error_table.no_table", kind=type(native).__name__))
 
     def write(self) -> Any:
         """The data as the kind of frame that came in."""
@@ -68,7 +66,7 @@ def _encode(table: pa.Table, rows: int) -> Dataset:
 
 
 def _not_single(name: str, type_: object) -> ColumnError:
-    return ColumnError(f"column {name!r} holds {type_}, not single values; split it into plain columns or drop it")
+    return ColumnError(Message("error_table.not_single", name=name, type=str(type_)))
 
 
 def _kept(before: Dataset, after: Dataset) -> dict[str, Column]:
@@ -82,7 +80,7 @@ def _texts(labels: Iterable[Hashable]) -> list[str]:
     names = [str(label) for label in labels]
     if len(set(names)) < len(names):
         twice = sorted({name for name in names if names.count(name) > 1})
-        raise ColumnError(f"two columns have the same name: {listing(twice)}; rename one of them")
+        raise ColumnError(Message("error_table.same_name", names=twice))
     return names
 
 
@@ -90,9 +88,7 @@ def _array(name: str, values: Any) -> pa.Array:
     try:
         return pa.array(values, from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as problem:
-        raise ColumnError(
-            f"column {name!r} mixes kinds of values or holds objects ({problem}); make it one kind, such as all text"
-        ) from None
+        raise ColumnError(Message("error_table.mixed", name=name, problem=str(problem))) from None
 
 
 # pyarrow --------------------------------------------------------------------------------------------------------------
@@ -145,12 +141,9 @@ def _read_pandas(frame: Any) -> Frame:
 def _refuse_names(frame: Any) -> None:
     named = [name for name in frame.index.names if name is not None]
     if named:
-        raise ColumnError(
-            f"the index {listing(named)} would identify every row; make it a column with reset_index(), "
-            "or leave it out with reset_index(drop=True)"
-        )
+        raise ColumnError(Message("error_table.index", named=named))
     if frame.columns.nlevels > 1:
-        raise ColumnError("the frame has column names of several levels; flatten them to one text per column")
+        raise ColumnError(Message("error_table.nested_names"))
 
 
 def _to_pandas(before: Dataset, after: Dataset, dtypes: Mapping[str, Any], labels: Mapping[str, Hashable]) -> Any:
@@ -257,8 +250,8 @@ def _read_mapping(columns: Mapping[Hashable, Any]) -> Frame:
     labels = dict(zip(names, columns, strict=True))
     arrays = {name: _array(name, values) for name, values in zip(names, columns.values(), strict=True)}
     if len({len(array) for array in arrays.values()}) > 1:
-        shown = ", ".join(f"{name!r} has {len(array)}" for name, array in list(arrays.items())[:8])
-        raise ColumnError(f"all columns must have the same number of rows, but {shown}")
+        rows = [Message("error_table.has_rows", column=name, rows=len(array)) for name, array in arrays.items()]
+        raise ColumnError(Message("error_table.unequal_rows", columns=rows[:8]))
     data = _encode(pa.table(arrays), 0)
     return Frame(data, lambda released: {labels.get(name, name): _list(released[name]) for name in released})
 
@@ -277,7 +270,7 @@ def _holds_dataset(native: Any) -> bool:
 
 
 def _refuse_lazy(frame: Any) -> Frame:
-    raise UsageError(f"the {type(frame).__name__} is not computed yet; call collect() on it first")
+    raise UsageError(Message("error_table.not_computed", kind=type(frame).__name__))
 
 
 _KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Frame]], ...] = (

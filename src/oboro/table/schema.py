@@ -10,9 +10,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from oboro.errors import ColumnError, UsageError, listing
+from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.text import Message
 
 __all__ = ["Attribute", "Role", "Schema"]
 
@@ -68,11 +69,9 @@ class Schema:
         """The columns that a step takes for quasi-identifiers: those that it names, or all that have the role."""
         names = self.quasi if names is None else names
         if not names:
-            raise UsageError(
-                f"{step}: there is no quasi-identifier; give a column the role quasi, or name columns in quasi"
-            )
+            raise UsageError(Message("error_table.no_quasi", step=step))
         if len(set(names)) < len(names):
-            raise UsageError(f"{step}: a column is named twice in quasi: {listing(names, most=30)}; name each once")
+            raise UsageError(Message("error_table.quasi_twice", step=step, names=names))
         return names
 
     def hierarchy(self, name: str, column: Column) -> Hierarchy:
@@ -110,4 +109,4 @@ class Schema:
         """Raise a `ColumnError` that says `what` asked for a column that is not there."""
         unknown = [name for name in names if name not in data]
         if unknown:
-            raise ColumnError(f"{what}: there is no column {listing(unknown)}; the table has {listing(data, most=30)}")
+            raise ColumnError(Message("error_table.step_column", what=what, unknown=unknown, columns=list(data)))

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from oboro.errors import ColumnError, UsageError, listing
+from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.groups import Groups
 from oboro.table.named_columns import Names, named_columns
+from oboro.text import Message
 
 __all__ = ["SpecialUniques", "special_uniques"]
 
@@ -126,8 +127,6 @@ def _mask(rows: np.ndarray, count: int) -> np.ndarray:
 def _require(data: Dataset, attributes: Sequence[str], max_size: int) -> None:
     unknown = [name for name in attributes if name not in data]
     if unknown:
-        raise ColumnError(
-            f"special records: there is no column {listing(unknown)}; the table has {listing(data, most=30)}"
-        )
+        raise ColumnError(Message("error_table.special_column", unknown=unknown, columns=list(data)))
     if max_size < 1:
-        raise UsageError(f"special records: max_size must be at least 1, not {max_size}")
+        raise UsageError(Message("error_table.special_size", max_size=max_size))

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from oboro.errors import ColumnError
 from oboro.table.japanese.written_values import read_written, why_unread
+from oboro.text import Message, Words
 
 __all__ = ["STAR", "Kind", "from_numbers", "kind_of", "numbers_of", "texts_of"]
 
@@ -153,21 +154,19 @@ def numbers_of(values: pa.Array, name: str = "column") -> np.ndarray:
         parsed = pc.cast(pc.cast(parsed, unit, safe=False), pa.int64())
     elif not kind.numeric and not pa.types.is_null(values.type) and len(values.drop_null()):
         culprit = _not_a_number(values)
-        raise ColumnError(
-            f"{name}: needs numbers or dates, but holds {culprit!r}{because_unread(values)}; "
-            "correct the value or use a technique for categories"
-        )
+        because = because_unread(values)
+        raise ColumnError(Message("error_table.not_numeric", name=name, culprit=culprit, because=because))
     if pa.types.is_null(parsed.type):
         return np.full(len(values), np.nan)
     floats = pc.cast(parsed, pa.float64(), safe=False)
     return np.asarray(floats.fill_null(np.nan).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def because_unread(values: pa.Array) -> str:
+def because_unread(values: pa.Array) -> Words:
     """Why Japanese dates or amounts are not read as such, in brackets; nothing where there is nothing to say."""
     is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
     reason = why_unread(values) if is_text else None
-    return f" ({reason})" if reason else ""
+    return Message("error_table.because", reason=reason) if reason else ""
 
 
 def _not_a_number(values: pa.Array) -> str | None:

@@ -1,12 +1,14 @@
-"""Figures for people: the same in every language."""
+"""Figures and names for people; figures are the same in every language."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from unicodedata import east_asian_width
 
-__all__ = ["count", "few", "number", "percent", "quoted", "size"]
+from oboro.errors import listing
+
+__all__ = ["count", "few", "listed", "number", "percent", "quoted", "size"]
 
 
 def count(value: int | None) -> str:
@@ -57,14 +59,28 @@ def few(names: Sequence[str], width: int = 160) -> str:
     return ", ".join(names[:fit]) + (f" … (+{more})" if more > 0 else "")
 
 
-def quoted(names: Sequence[str]) -> str:
+def quoted(names: Sequence[str], lang: str = "en") -> str:
     """Column names for a sentence.
 
-    >>> quoted(["age"]), quoted(["age", "income", "born"])
-    ("'age'", "'age', 'income' and 'born'")
+    >>> quoted(["age"]), quoted(["age", "income", "born"]), quoted(["age", "income"], "ja")
+    ("'age'", "'age', 'income' and 'born'", '「age」「income」')
     """
+    if lang == "ja":
+        return "".join(f"「{name}」" for name in names)
     first, last = list(names[:-1]), repr(names[-1])
     return f"{', '.join(map(repr, first))} and {last}" if first else last
+
+
+def listed(names: Iterable[object], most: int = 30, lang: str = "en") -> str:
+    """Names for an error: at most `most` of them, then how many more.
+
+    >>> listed(["age", "sex"]), listed("abc", 2), listed(["age", "sex"], lang="ja"), listed("abc", 2, "ja")
+    ("'age', 'sex'", "'a', 'b' and 1 more", '「age」「sex」', '「a」「b」ほか 1 個')
+    """
+    if lang == "en":
+        return listing(names, most)
+    items = [f"「{name}」" for name in names]
+    return "".join(items[:most]) + (f"ほか {len(items) - most} 個" if len(items) > most else "")
 
 
 def _width(text: str) -> int:

@@ -6,12 +6,12 @@ import string
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from oboro.errors import UsageError, listing
-from oboro.text.figures import count, few, number, percent, quoted, size
+from oboro.errors import UsageError
+from oboro.text.figures import count, few, listed, number, percent, quoted, size
 
 __all__ = ["LANGUAGES", "Message", "Words", "bring_words", "catalogue", "known", "say"]
 
@@ -126,7 +126,7 @@ def say(value: Any, lang: str = "en") -> Any:
 def catalogue(lang: str, part: str) -> Mapping[str, str]:
     """All messages whose id begins with `part`, by the rest of the id."""
     if lang not in LANGUAGES:
-        raise UsageError(f"lang: must be one of {', '.join(LANGUAGES)}; got {lang!r}")
+        raise UsageError(Message("error_text.language", known=list(LANGUAGES), lang=lang))
     if part in _BROUGHT:
         return _BROUGHT[part][lang]
     text = files("oboro.text").joinpath(lang, f"{part}.toml").read_text(encoding="utf-8")
@@ -141,9 +141,9 @@ def bring_words(part: str, *, en: Mapping[str, str], ja: Mapping[str, str]) -> N
     'age をぼかします。'
     """
     if en.keys() != ja.keys():
-        raise UsageError(f"{part}: only one language has {listing(sorted(en.keys() ^ ja.keys()))}; give both")
+        raise UsageError(Message("error_text.one_language", part=part, lacking=sorted(en.keys() ^ ja.keys())))
     if part not in _BROUGHT and files("oboro.text").joinpath("en", f"{part}.toml").is_file():
-        raise UsageError(f"{part}: these words are oboro's own; take another name")
+        raise UsageError(Message("error_text.own_words", part=part))
     _BROUGHT[part] = {"en": dict(en), "ja": dict(ja)}
     catalogue.cache_clear()
 
@@ -187,6 +187,10 @@ class _Formatter(string.Formatter):
             return _form(value, rest)
         if kind == "word":  # a choice of ours (`equal`), by the message of that name
             return Message(f"{rest}.{value}").say(self.lang)
+        if kind == "listing":  # names in quotes: at most 30 of them, or as many as stand there
+            return listed(value, int(rest or 30), self.lang)
+        if kind == "quoted":
+            return quoted(value, self.lang)
         if kind in _KINDS:
             return _KINDS[kind](value)
         if kind == "capital":
@@ -211,10 +215,8 @@ def _form(value: float, forms: str) -> str:
 _KINDS: dict[str, Callable[[Any], str]] = {
     "count": count,
     "few": few,
-    "listing": partial(listing, most=30),
     "number": number,
     "percent": percent,
-    "quoted": quoted,
     "size": size,
 }
 _FORMATTERS = {lang: _Formatter(lang) for lang in LANGUAGES}

@@ -20,6 +20,7 @@ from oboro.io.untouched_columns import UntouchedCsvColumns, file_changed, file_r
 from oboro.table.dataset import Dataset
 from oboro.table.large_arrays import large_zeros
 from oboro.table.unencoded_columns import UnreadColumn
+from oboro.text import Message
 
 __all__ = ["CopyThrough"]
 
@@ -64,7 +65,7 @@ class CopyThrough:
     def __init__(self, data: Dataset, untouched: UntouchedCsvColumns, dialect: Dialect) -> None:
         self.data, self.untouched = data, untouched
         if not data.columns:
-            raise UsageError("no column is left to write; keep at least one")
+            raise UsageError(Message("error_io.no_column_left"))
         alone = len(data.columns) == 1
         self._hold(dialect, alone)
         self.edges = must_quote(dialect)

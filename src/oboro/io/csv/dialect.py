@@ -14,7 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from oboro.errors import FileError, UsageError, listing
+from oboro.errors import FileError, UsageError
+from oboro.text import Message
 
 __all__ = ["DELIMITERS", "Dialect", "dialect_of", "first_record", "names_of"]
 
@@ -36,9 +37,9 @@ class Dialect:
     def __post_init__(self) -> None:
         for what, mark in (("delimiter", self.delimiter), ("quote", self.quote)):
             if len(mark) != 1 or not mark.isascii() or mark in "\r\n\0 " or mark.isalnum():
-                raise UsageError(f"{what}: must be one ASCII character such as , ; | or a tab; got {mark!r}")
+                raise UsageError(Message("error_io.one_character", what=what, mark=mark))
         if self.delimiter == self.quote:
-            raise UsageError(f"delimiter and quote must differ, but both are {self.quote!r}")
+            raise UsageError(Message("error_io.same_marks", quote=self.quote))
 
     def records(self, text: str) -> list[list[str]]:
         """The first records of a text, without blank lines; the last one may be cut off."""
@@ -106,8 +107,8 @@ def first_record(path: str, sample: str, dialect: Dialect) -> list[str]:
     if records:
         return records[0]
     if sample.strip("\r\n"):
-        raise FileError(f"{path}, line 1: the first record cannot be read; is a quote left open, or text after one?")
-    raise FileError(f"{path}: the file is empty; a table has at least a line with the names of its columns")
+        raise FileError(Message("error_io.first_record", path=path))
+    raise FileError(Message("error_io.empty_file", path=path))
 
 
 def names_of(path: str, first: Sequence[str], dialect: Dialect) -> list[str]:
@@ -116,10 +117,8 @@ def names_of(path: str, first: Sequence[str], dialect: Dialect) -> list[str]:
         return [f"column{place}" for place in range(1, len(first) + 1)]
     for place, name in enumerate(first, 1):
         if not name:
-            raise FileError(
-                f"{path}: column {place} has no name; name it in the header, or say that the file has no header (--no-header)"
-            )
+            raise FileError(Message("error_io.no_name", path=path, place=place))
     twice = sorted({name for name in first if first.count(name) > 1}) if len(set(first)) < len(first) else []
     if twice:
-        raise FileError(f"{path}: several columns have the same name: {listing(twice)}; rename them in the header")
+        raise FileError(Message("error_io.same_names", path=path, twice=list(twice)))
     return list(first)

@@ -25,6 +25,7 @@ from oboro.io.csv.record_blocks import RecordBlock, RecordCutter
 from oboro.io.file_progress import ByteProgress
 from oboro.table.dataset import Column, Dataset, smallest_unsigned
 from oboro.table.large_arrays import large_zeros
+from oboro.text import Message
 
 __all__ = ["ColumnCoder", "CsvParser", "NotUnicode", "UnifyingMemory", "ZerosPool", "parse"]
 
@@ -156,10 +157,7 @@ class ColumnCoder:
     def _grow_text(self, more: int, wanted: int) -> None:
         used = int(self.offsets[self.found])
         if used + more > MOST_TEXT:
-            raise FileError(
-                f"column {int(self.table[kernels.PLACE]) + 1} holds more than 4 GiB of different values; "
-                "drop it, or read only the columns that you need"
-            )
+            raise FileError(Message("error_io.column_too_large", place=int(self.table[kernels.PLACE]) + 1))
         guess = int(1.1 * used * wanted / max(self.found, 64))
         size = min(max(2 * self.text.size, used + more + 64, guess), MOST_TEXT + 64)
         self.text = self._longer(self.text, used, (size + 7) // 8 * 8)

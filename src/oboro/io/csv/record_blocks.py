@@ -11,6 +11,7 @@ from oboro.io.byte_streams import ByteStream
 from oboro.io.csv.dialect import Dialect
 from oboro.io.csv.kernels import cutting as kernels
 from oboro.table.large_arrays import large_zeros
+from oboro.text import Message
 
 __all__ = ["PAD", "RecordBlock", "RecordCutter"]
 
@@ -106,8 +107,7 @@ class RecordCutter:
     def _larger(self, block: RecordBlock) -> RecordBlock:
         if block.size >= LONGEST:
             raise FileError(
-                f"{self.stream.path}, line {block.state[1] + 1}: a record is longer than {LONGEST >> 20} MiB; "
-                "is a quote left open?"
+                Message("error_io.long_record", path=self.stream.path, line=int(block.state[1]) + 1, most=LONGEST >> 20)
             )
         self.size = min(2 * block.size, LONGEST)
         return self.block()
@@ -117,18 +117,11 @@ class RecordCutter:
         _, _, kind, line, fields = (int(value) for value in block.state)
         if line == 0:
             return
-        where = f"{self.stream.path}, line {line}: "
         if kind == kernels.NUL:
-            raise FileError(
-                where + f"field {fields} holds a NUL byte; is this a text file? (for UTF-16, give the encoding)"
-            )
+            raise FileError(Message("error_io.nul_byte", path=self.stream.path, line=line, field=fields))
         if kind == kernels.UNEXPECTED:
-            raise FileError(
-                where + f"text follows the closing quote of field {fields}; a quote inside quotes must be doubled"
-            )
+            raise FileError(Message("error_io.text_after_quote", path=self.stream.path, line=line, field=fields))
         if kind == kernels.UNCLOSED:
-            raise FileError(where + f"the quote of field {fields} is never closed")
-        raise FileError(
-            where + f"{fields} {'field' if fields == 1 else 'fields'} where {self.columns} are expected (delimiter "
-            f"{self.dialect.delimiter!r}); correct the line, or quote values that hold the delimiter"
-        )
+            raise FileError(Message("error_io.open_quote", path=self.stream.path, line=line, field=fields))
+        expected = {"columns": self.columns, "delimiter": self.dialect.delimiter}
+        raise FileError(Message("error_io.ragged", path=self.stream.path, line=line, fields=fields, **expected))

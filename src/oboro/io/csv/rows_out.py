@@ -12,6 +12,7 @@ from oboro.errors import FileError, UsageError
 from oboro.io.csv.dialect import Dialect
 from oboro.io.csv.kernels import rendering
 from oboro.table.dataset import Column, Dataset
+from oboro.text import Message
 
 __all__ = ["CsvRows", "column_table", "dictionary_text", "must_quote", "text_before_rows"]
 
@@ -35,7 +36,7 @@ class CsvRows:
         self.rows, self.delimiter = data.rows, ord(dialect.delimiter)
         self.columns = list(data.columns.values())
         if not self.columns:
-            raise UsageError("no column is left to write; keep at least one")
+            raise UsageError(Message("error_io.no_column_left"))
         self.codes = [np.ascontiguousarray(column.codes) for column in self.columns]
         known: dict[int, pa.Array] = before.known if before else {}
         # Held here, because the kernel knows their addresses only.
@@ -83,7 +84,7 @@ def dictionary_text(name: str, column: Column, dialect: Dialect, alone: bool) ->
     """A column's dictionary as it stands in the file: a missing value is empty, and what must be quoted is."""
     texts = column.values if pa.types.is_string(column.values.type) else pa.array(column.texts, pa.large_string())
     if texts.nbytes >= 1 << 31:
-        raise FileError(f"column {name!r} holds more than 2 GiB of different text; write Parquet instead of CSV")
+        raise FileError(Message("error_io.text_too_large", name=name))
     return _quoted(texts.cast(pa.string()).fill_null(""), dialect, alone)
 
 

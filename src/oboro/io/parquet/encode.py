@@ -27,6 +27,7 @@ from oboro.io.parquet.growing_columns import (
     joined_column,
 )
 from oboro.table.dataset import Column, Dataset
+from oboro.text import Message
 
 __all__ = ["batches", "encode", "schema_of"]
 
@@ -41,12 +42,10 @@ def schema_of(path: str) -> pa.Schema:
     schema = pq.read_schema(path)
     twice = sorted({name for name in schema.names if schema.names.count(name) > 1})
     if twice:
-        raise ColumnError(f"{path}: two columns have the same name: {twice[0]!r}; rename one of them")
+        raise ColumnError(Message("error_io.same_name", path=path, twice=twice[0]))
     for entry in schema:
         if pa.types.is_nested(entry.type) or isinstance(entry.type, pa.BaseExtensionType):
-            raise ColumnError(
-                f"{path}: column {entry.name!r} holds {entry.type}, not single values; split it into plain columns or drop it"
-            )
+            raise ColumnError(Message("error_io.not_single", path=path, name=entry.name, type=str(entry.type)))
     return schema
 
 
@@ -102,10 +101,7 @@ def _text_is_text(path: str, name: str) -> Iterator[None]:
     try:
         yield
     except pa.ArrowInvalid:
-        raise ColumnError(
-            f"{path}: column {name!r} is declared as text but holds bytes that are not UTF-8; write the file again with "
-            "the text decoded, or the column as binary"
-        ) from None
+        raise ColumnError(Message("error_io.not_text", path=path, name=name)) from None
 
 
 @dataclass

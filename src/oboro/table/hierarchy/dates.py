@@ -12,6 +12,7 @@ from oboro.errors import HierarchyError
 from oboro.table.hierarchy.intervals import span_share
 from oboro.table.hierarchy.levels import Level, odd_one
 from oboro.table.values import Kind, because_unread, kind_of, typed
+from oboro.text import Message
 
 __all__ = ["UNITS", "date_levels"]
 
@@ -28,10 +29,8 @@ def date_levels(name: str, values: pa.Array, units: Sequence[str]) -> list[Level
     kinds = (Kind.DATE, Kind.DATETIME)
     kind = kind_of(values)
     if len(values) and kind not in kinds:
-        raise HierarchyError(
-            f"{name}: dates: needs dates like 2024-01-31, but the column holds {odd_one(values, kinds)!r}{because_unread(values)}; "
-            "correct the value, or use another hierarchy"
-        )
+        odd, because = odd_one(values, kinds), because_unread(values)
+        raise HierarchyError(Message("error_table.needs_dates", name=name, odd=odd, because=because))
     if kind is Kind.DATE:
         days = pc.cast(typed(values), pa.date32()).cast(pa.int32()).to_numpy(zero_copy_only=False).astype(np.int64)
         return [_date_level(unit, days, days.astype(np.float64), 1) for unit in units if unit != "day"]

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from oboro.errors import HierarchyError
 from oboro.table.hierarchy.levels import Level, odd_one
 from oboro.table.values import Kind, because_unread, kind_of, numbers_of
+from oboro.text import Message
 
 __all__ = ["edge_levels", "span_share", "width_levels"]
 
@@ -71,8 +72,7 @@ class _Grid:
         if not (np.abs(guess) < FURTHEST).all():
             furthest = float(inner[np.abs(inner).argmax()])
             raise HierarchyError(
-                f"{name}: intervals of {self.width / self.scale:g} cannot hold {furthest!r}; "
-                "set bottom and top, or use wider intervals"
+                Message("error_table.too_far", name=name, width=self.width / self.scale, furthest=furthest)
             )
         exact = guess.astype(np.int64)
         exact += self.edge(exact + 1) <= inner
@@ -160,11 +160,8 @@ def _numbers(name: str, values: pa.Array) -> np.ndarray:
     """The values as numbers; an empty or all-missing column has none."""
     numeric = (Kind.INTEGER, Kind.NUMBER)
     if len(values) and kind_of(values) not in numeric:
-        odd = f"{odd_one(values, numeric)!r}{because_unread(values)}"
-        raise HierarchyError(
-            f"{name}: intervals need numbers, but the column holds {odd}; correct the value, "
-            "or use dates: for dates and csv: or tree: for words"
-        )
+        odd, because = odd_one(values, numeric), because_unread(values)
+        raise HierarchyError(Message("error_table.needs_numbers", name=name, odd=odd, because=because))
     return numbers_of(values, name) if len(values) else np.empty(0)
 
 

@@ -17,11 +17,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.errors import HierarchyError, listing
+from oboro.errors import HierarchyError
 from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.values import STAR, Kind, kind_of, texts_of
+from oboro.text import Message, Words
 
 __all__ = ["Hierarchy", "Level", "LevelPreview"]
+
+HIERARCHY = Message("error_table.source.hierarchy")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +85,7 @@ class Hierarchy:
 
     name: str
     levels: tuple[Level, ...]
-    source: str = "the hierarchy"
+    source: Words = HIERARCHY
     listed: bool = False
     whole: Hierarchy | None = None
 
@@ -90,7 +93,8 @@ class Hierarchy:
         for number, (below, above) in enumerate(pairwise(self.levels)):
             pair = conflict(below, above)
             if pair is not None:
-                raise HierarchyError(f"{self.name}: {describe_conflict(self.levels, number, pair)}")
+                found = describe_conflict(self.levels, number, pair)
+                raise HierarchyError(Message("error_table.conflict", name=self.name, conflict=found))
 
     @property
     def height(self) -> int:
@@ -129,7 +133,7 @@ class Hierarchy:
             place[column.missing] = pc.index(leaves, pa.scalar("", pa.string())).as_py()
         lacking = asked.filter(pa.array((place < 0) & ~outside(column)))
         if len(lacking):
-            raise HierarchyError(f"{self.name}: {_describe_lacking(self.source, lacking, asked, leaves)}")
+            raise HierarchyError(_lacking_values(self, lacking, asked, leaves))
         return whole.placed(column.values, place)
 
     def placed(self, values: pa.Array, place: np.ndarray) -> Hierarchy:
@@ -167,9 +171,7 @@ class Hierarchy:
 
     def _require(self, level: int) -> None:
         if not 0 <= level <= self.height:
-            raise HierarchyError(
-                f"{self.name}: there is no level {level}; the hierarchy has levels 0 (the value) to {self.height}"
-            )
+            raise HierarchyError(Message("error_table.no_level", name=self.name, level=level, height=self.height))
 
     def _fit(self, column: Column) -> Hierarchy:
         return self if self.levels[0].labels.equals(column.values) else self.bind(column)
@@ -224,25 +226,30 @@ def conflict(below: Level, above: Level) -> tuple[int, int] | None:
     return (int(wrong[0]), int(partner[wrong[0]])) if wrong.size else None
 
 
-def describe_conflict(levels: tuple[Level, ...], number: int, pair: tuple[int, int]) -> str:
+def describe_conflict(levels: tuple[Level, ...], number: int, pair: tuple[int, int]) -> Message:
     """The words for a `conflict` between level `number` and the next."""
     below, above = levels[number], levels[number + 1]
     shared = below.labels[int(below.table[pair[0]])].as_py()
     parents = [above.labels[int(above.table[code])].as_py() for code in sorted(pair)]
     finer = len(above.labels) > len(below.labels)
-    head = f"level {number + 1} is finer than level {number} below it: " if finer else ""
-    return (
-        f"{head}{shared!r} on level {number} has two parents on level {number + 1}, {listing(parents)}; "
-        "give it one parent, or give its two meanings two names"
+    return Message(
+        "error_table.finer_level" if finer else "error_table.two_parents",
+        label=shared,
+        level=number,
+        next=number + 1,
+        parents=parents,
     )
 
 
-def _describe_lacking(source: str, lacking: pa.Array, asked: pa.Array, leaves: pa.Array) -> str:
+def _lacking_values(hierarchy: Hierarchy, lacking: pa.Array, asked: pa.Array, leaves: pa.Array) -> Message:
     spaced = pc.is_in(pc.utf8_trim_whitespace(lacking), value_set=pc.utf8_trim_whitespace(leaves))
-    why = " (they differ from known values only by spaces around them)" if pc.all(spaced).as_py() else ""
-    return (
-        f"{source} lacks {len(lacking)} of the column's {len(asked)} values: "
-        f"{listing(lacking.to_pylist(), most=5)}{why}; add them to the hierarchy, or correct them in the data"
+    return Message(
+        "error_table.lacking_but_for_spaces" if pc.all(spaced).as_py() else "error_table.lacking",
+        name=hierarchy.name,
+        source=hierarchy.source,
+        lacking=len(lacking),
+        distinct=len(asked),
+        values=lacking.to_pylist(),
     )
 
 

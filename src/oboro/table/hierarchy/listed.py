@@ -20,6 +20,8 @@ import yaml
 from oboro.errors import FileError, HierarchyError
 from oboro.table.hierarchy.levels import Hierarchy, Level, conflict, describe_conflict, leaf_share
 from oboro.table.values import STAR, texts_of
+from oboro.text import Message, Words
+from oboro.text.os_reasons import os_reason
 
 __all__ = ["from_csv", "from_rows", "from_tree"]
 
@@ -31,8 +33,8 @@ class Paths:
     """Values and their labels as columns of text, and where each row stands, for messages."""
 
     columns: Sequence[pa.Array]
-    source: str
-    where: Callable[[int], str]
+    source: Words
+    where: Callable[[int], Words]
 
     def row(self, number: int) -> list[str]:
         """One value with its labels."""
@@ -41,12 +43,12 @@ class Paths:
 
 def from_csv(name: str, path: Path) -> Hierarchy:
     """The hierarchy of an ARX file: `value;level1;level2;…`, no header. Its levels are exactly the file's."""
-    source = f"hierarchy file {path}"
+    source = Message("error_table.source.file", path=path)
     raw = _read_bytes(name, path, source)
 
-    def where(row: int) -> str:
+    def where(row: int) -> Words:
         text = _decoded(name, raw, source)
-        return f"line {_line(text, _delimiter(text), row)}"
+        return Message("error_table.where.line", line=_line(text, _delimiter(text), row))
 
     columns = _read_plain(raw.removeprefix(BOM_UTF8))
     if columns is None:
@@ -59,10 +61,10 @@ def from_csv(name: str, path: Path) -> Hierarchy:
 
 def from_rows(name: str, rows: Sequence[Sequence[object]]) -> Hierarchy:
     """The hierarchy of rows given in Python or in the recipe."""
-    source = "hierarchy rows"
+    source = Message("error_table.source.rows")
 
-    def where(row: int) -> str:
-        return f"row {row + 1}"
+    def where(row: int) -> Words:
+        return Message("error_table.where.row", row=row + 1)
 
     return _whole(name, Paths(_columns(name, source, where, rows), source, where))
 
@@ -72,16 +74,17 @@ def from_tree(name: str, tree: Any, folder: Path) -> Hierarchy:
 
     Labels of one depth, counted from the root, share a level; a value that hangs higher stays itself on lower levels.
     """
-    source = "hierarchy tree"
+    source = Message("error_table.source.tree")
     if isinstance(tree, str):
-        source = f"hierarchy file {folder / tree}"
+        source = Message("error_table.source.file", path=folder / tree)
         tree = _load_yaml(name, folder / tree, source)
     paths = list(_walk(name, source, tree, ()))
     depth = max((len(path) for path in paths), default=0)
     rows = [[path[0]] * (depth - len(path)) + [*path, STAR] for path in paths]
 
-    def where(row: int) -> str:
-        return f"under {' > '.join(paths[row][:0:-1]) or 'the root'}"
+    def where(row: int) -> Words:
+        above = " > ".join(paths[row][:0:-1])
+        return Message("error_table.where.under", label=above) if above else Message("error_table.where.root")
 
     return _whole(name, Paths(_columns(name, source, where, rows), source, where))
 
@@ -98,14 +101,15 @@ def as_text(value: object) -> str:
 # Reading ------------------------------------------------------------------------------------------------------------
 
 
-def _read_bytes(name: str, path: Path, source: str) -> bytes:
+def _read_bytes(name: str, path: Path, source: Words) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise FileError(f"{name}: {source} cannot be read: {error.strerror or error}; check the path") from None
+        why = os_reason(error)
+        raise FileError(Message("error_table.unreadable_hierarchy", name=name, source=source, why=why)) from None
 
 
-def _decoded(name: str, raw: bytes, source: str) -> str:
+def _decoded(name: str, raw: bytes, source: Words) -> str:
     for encoding in ("utf-8-sig", "cp932"):
         try:
             text = raw.decode(encoding)
@@ -114,7 +118,7 @@ def _decoded(name: str, raw: bytes, source: str) -> str:
         # Other 8-bit encodings often pass as Shift_JIS, but then they use its private characters.
         if encoding != "cp932" or not any("\ue000" <= char <= "\uf8ff" for char in set(text)):
             return text
-    raise HierarchyError(f"{name}: {source} is neither UTF-8 nor Shift_JIS (cp932); save it as UTF-8")
+    raise HierarchyError(Message("error_table.neither_encoding", name=name, source=source))
 
 
 def _delimiter(text: str) -> str:
@@ -150,12 +154,14 @@ def _read_plain(raw: bytes) -> list[pa.Array] | None:
     return [pa.concat_arrays(column.chunks) for column in table.columns]
 
 
-def _read_quoted(name: str, source: str, text: str, delimiter: str) -> list[list[str]]:
+def _read_quoted(name: str, source: Words, text: str, delimiter: str) -> list[list[str]]:
     reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         return [cells for cells in reader if cells]
     except csv.Error as error:
-        raise HierarchyError(f"{name}: {source}, line {reader.line_num}: {error}; correct the quotes") from None
+        raise HierarchyError(
+            Message("error_table.quotes", name=name, source=source, line=reader.line_num, error=str(error))
+        ) from None
 
 
 def _line(text: str, delimiter: str, row: int) -> int:
@@ -165,18 +171,19 @@ def _line(text: str, delimiter: str, row: int) -> int:
     return reader.line_num
 
 
-def _load_yaml(name: str, path: Path, source: str) -> Any:
+def _load_yaml(name: str, path: Path, source: Words) -> Any:
     try:
         # Nodes instead of values: `no` stays Norway, 007 stays 007, and a label that stands twice is seen.
         node = yaml.compose(_decoded(name, _read_bytes(name, path, source), source), Loader=yaml.SafeLoader)
         return [] if node is None else _plain(name, source, node)
     except yaml.YAMLError as error:
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
-        where = f", line {mark.line + 1}" if mark else ""
-        raise HierarchyError(f"{name}: {source}{where} is not valid YAML: {problem or error}") from None
+        place = [Message("error_table.where.line", line=mark.line + 1)] if mark else []
+        why = str(problem or error)
+        raise HierarchyError(Message("error_table.not_yaml", name=name, place=[source, *place], why=why)) from None
 
 
-def _plain(name: str, source: str, node: yaml.Node) -> Any:
+def _plain(name: str, source: Words, node: yaml.Node) -> Any:
     if isinstance(node, yaml.SequenceNode):
         return [_plain(name, source, item) for item in node.value]
     if not isinstance(node, yaml.MappingNode):
@@ -185,14 +192,16 @@ def _plain(name: str, source: str, node: yaml.Node) -> Any:
     for key, below in node.value:
         line = key.start_mark.line + 1
         if not isinstance(key, yaml.ScalarNode):
-            raise HierarchyError(f"{name}: {source}, line {line}: a label must be a text or a number, not a list")
+            raise HierarchyError(Message("error_table.label_list", name=name, source=source, line=line))
         if key.value in tree:
-            raise HierarchyError(f"{name}: {source}, line {line}: {key.value!r} stands twice; put its values together")
+            raise HierarchyError(
+                Message("error_table.label_twice", name=name, source=source, line=line, label=key.value)
+            )
         tree[key.value] = _plain(name, source, below)
     return tree
 
 
-def _walk(name: str, source: str, node: Any, parents: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _walk(name: str, source: Words, node: Any, parents: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Each value with the labels over it, nearest first. A label with nothing under it is a value itself."""
     if isinstance(node, dict):
         for label, below in node.items():
@@ -202,7 +211,7 @@ def _walk(name: str, source: str, node: Any, parents: tuple[str, ...]) -> Iterat
                 yield from _walk(name, source, below, (as_text(label), *parents))
     elif isinstance(node, (list, tuple)):
         if not node and parents:
-            raise HierarchyError(f"{name}: {source}: {parents[0]!r} has no values; remove it, or list its values")
+            raise HierarchyError(Message("error_table.no_values", name=name, source=source, label=parents[0]))
         for item in node:
             yield from _walk(name, source, item, parents)
     else:
@@ -219,28 +228,34 @@ def _whole(name: str, paths: Paths) -> Hierarchy:
     for number in range(1, len(levels) - 1):
         pair = conflict(levels[number], levels[number + 1])
         if pair is not None:
-            where = " and ".join(paths.where(row) for row in sorted(pair))
-            raise HierarchyError(f"{name}: {paths.source}, {where}: {describe_conflict(levels, number, pair)}")
+            where = [paths.where(row) for row in sorted(pair)]
+            found = describe_conflict(levels, number, pair)
+            raise HierarchyError(
+                Message("error_table.conflict_at", name=name, source=paths.source, where=where, conflict=found)
+            )
     return Hierarchy(name, _never_shrinking(levels), paths.source, listed=True)
 
 
-def _columns(name: str, source: str, where: Callable[[int], str], rows: Sequence[Sequence[object]]) -> list[pa.Array]:
+def _columns(
+    name: str, source: Words, where: Callable[[int], Words], rows: Sequence[Sequence[object]]
+) -> list[pa.Array]:
     """Rows as columns of text, if all are as long as the first."""
     if not rows:
-        raise HierarchyError(
-            f"{name}: {source} is empty; list every value with its labels, such as value;level1;level2"
-        )
+        raise HierarchyError(Message("error_table.empty_hierarchy", name=name, source=source))
     width = len(rows[0])
     if width < 2:
-        raise HierarchyError(
-            f"{name}: {source}, {where(0)}: {width} column(s), but a row is value;level1;level2;… "
-            "(separated by ; , or tab); add the levels"
-        )
+        raise HierarchyError(Message("error_table.narrow_row", name=name, source=source, where=where(0), width=width))
     if len(set(map(len, rows))) > 1:
         wrong = next(number for number, row in enumerate(rows) if len(row) != width)
         raise HierarchyError(
-            f"{name}: {source}, {where(wrong)}: {len(rows[wrong])} column(s), but the first row has {width}; "
-            "give every row the value and one label for each level"
+            Message(
+                "error_table.ragged_row",
+                name=name,
+                source=source,
+                where=where(wrong),
+                cells=len(rows[wrong]),
+                width=width,
+            )
         )
     cells = _text_cells(list(chain.from_iterable(rows)))
     return [cells.take(pa.array(np.arange(column, len(cells), width))) for column in range(width)]
@@ -263,10 +278,11 @@ def _check_duplicates(name: str, paths: Paths) -> None:
     again = np.flatnonzero(first[codes] != np.arange(codes.size))
     row, earlier = int(again[0]), int(first[codes[again[0]]])
     same = paths.row(row) == paths.row(earlier)
+    place = {"source": paths.source, "where": [paths.where(earlier), paths.where(row)]}
+    id = "error_table.twice_alike" if same else "error_table.twice_otherwise"
+    found = Message(id, name=name, value=leaves[row].as_py(), **place)
     raise HierarchyError(
-        f"{name}: {paths.source}, {paths.where(earlier)} and {paths.where(row)}: the value {leaves[row].as_py()!r} "
-        f"stands twice, with {'the same' if same else 'different'} labels; keep one of them"
-        f"{f' ({again.size} rows too many)' if again.size > 1 else ''}"
+        Message("error_table.rows_too_many", found=found, rows=again.size) if again.size > 1 else found
     )
 
 

@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, SkipValidation, Tag, field_validator, model_validator
 
-from oboro.errors import listing
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import listed
 from oboro.table.hierarchy.dates import UNITS, date_levels
@@ -56,12 +55,10 @@ class Edges(BaseModel):
     def _nested(cls, edges: list[list[Number]]) -> list[list[Number]]:
         for level in edges:
             if not level or any(low >= high for low, high in pairwise(level)) or not all(map(math.isfinite, level)):
-                raise ValueError(
-                    f"the edges of a level must be ascending numbers, such as [0, 18, 40, 65]; got {level}"
-                )
+                raise ValueError(Message("error_table.edges_ascending", level=str(level)))
         for finer, coarser in pairwise(edges):
             if extra := sorted(set(coarser) - set(finer)):
-                raise ValueError(f"a coarser level may only leave edges out, but {listing(extra)} is not in {finer}")
+                raise ValueError(Message("error_table.edges_left_out", extra=extra, finer=str(finer)))
         return edges
 
 
@@ -81,7 +78,7 @@ class Mask(BaseModel):
     @classmethod
     def _ascending(cls, steps: list[int] | None) -> list[int] | None:
         if steps is not None and (steps[0] < 1 or any(low >= high for low, high in pairwise(steps))):
-            raise ValueError(f"steps: must be ascending numbers of characters, such as [1, 2, 4]; got {steps}")
+            raise ValueError(Message("error_table.mask_steps", steps=str(steps)))
         return steps
 
 
@@ -139,16 +136,18 @@ class HierarchySpec(BaseModel):
     @classmethod
     def _one_form(cls, given: Any) -> Any:
         if not isinstance(given, Mapping):
-            return given if isinstance(given, HierarchySpec) else _refuse(f"{given!r} is no hierarchy")
+            return (
+                given if isinstance(given, HierarchySpec) else _refuse(Message("error_table.no_hierarchy", given=given))
+            )
         unknown = [key for key in given if key not in FORMS and key not in OPTIONS]
         forms = [form for form in FORMS if given.get(form) is not None]
         if unknown:
-            _refuse(f"there is no hierarchy {listing(unknown)}")
+            _refuse(Message("error_table.unknown_hierarchy", unknown=unknown))
         if len(forms) > 1:
-            _refuse(f"a hierarchy has one form, not {len(forms)} ({listing(forms)})")
+            _refuse(Message("error_table.many_forms", count=len(forms), forms=forms))
         for option, homes in OPTIONS.items():
             if option in given and not set(forms) & set(homes):
-                raise ValueError(f"{option} goes with {' or '.join(homes)} only; remove it")
+                raise ValueError(Message("error_table.option_home", option=option, homes=list(homes)))
         return given
 
     @field_validator("rows")
@@ -156,7 +155,7 @@ class HierarchySpec(BaseModel):
     def _rows_of_cells(cls, rows: list[Any] | None) -> list[Any] | None:
         odd = next((row for row in rows or () if not isinstance(row, list | tuple)), None)
         if odd is not None:
-            raise ValueError(f"rows are lists of a value and its labels, [[value, level1, …], …]; got {odd!r}")
+            raise ValueError(Message("error_table.rows", odd=odd))
         return rows
 
     @field_validator("intervals", mode="before")
@@ -165,49 +164,40 @@ class HierarchySpec(BaseModel):
         if isinstance(given, Mapping | Edges | None):
             return given
         if not isinstance(given, Sequence) or not given or not all(_is_width(width) for width in given):
-            raise ValueError(
-                f"intervals: must be positive widths, such as [5, 10, 20], or {{edges: [[…], …]}}; got {given!r}"
-            )
+            raise ValueError(Message("error_table.widths", given=given))
         for finer, coarser in pairwise(given):
             if coarser <= finer or (Fraction(str(coarser)) / Fraction(str(finer))).denominator != 1:
-                raise ValueError(
-                    f"intervals of {coarser} do not consist of whole intervals of {finer}; "
-                    "make each width a multiple of the one before, such as [5, 10, 20]"
-                )
+                raise ValueError(Message("error_table.width_multiple", coarser=coarser, finer=finer))
         return given
 
     @field_validator("dates")
     @classmethod
     def _fine_to_coarse(cls, units: list[str] | None) -> list[str] | None:
         if units is not None and units != [unit for unit in UNITS if unit in units]:
-            raise ValueError(f"dates go from fine to coarse, each once: {listing(UNITS)}; got {listing(units)}")
+            raise ValueError(Message("error_table.date_units", known=list(UNITS), units=units))
         return units
 
     @field_validator("mask", mode="before")
     @classmethod
     def _side(cls, given: Any) -> Any:
         if not isinstance(given, Mapping | Mask | None) and given not in ("right", "left"):
-            raise ValueError(f"mask is right, left or {{side: right, steps: [1, 2, 4], char: '*'}}; got {given!r}")
+            raise ValueError(Message("error_table.mask", given=given))
         return given
 
     @field_validator("tree", mode="before")
     @classmethod
     def _nested(cls, given: Any) -> Any:
         if not isinstance(given, Mapping | list | str | None):
-            raise ValueError(
-                f"tree is {{label: [value, …]}}, nested at will, or the name of a YAML file; got {given!r}"
-            )
+            raise ValueError(Message("error_table.tree", given=given))
         return given
 
     @model_validator(mode="after")
     def _ends(self) -> HierarchySpec:
         if isinstance(self.intervals, Edges) and {"origin", "bottom", "top"} & self.model_fields_set:
-            raise ValueError("edges have open ends already; remove origin, bottom and top")
+            raise ValueError(Message("error_table.edges_open"))
         ends = [end for end in (self.bottom, self.top) if end is not None]
         if not all(map(math.isfinite, [self.origin, *ends])) or ends != sorted(ends):
-            raise ValueError(
-                f"bottom, top and origin must be numbers, and bottom not above top; got {self.bottom}, {self.top}"
-            )
+            raise ValueError(Message("error_table.ends", bottom=self.bottom, top=self.top))
         return self
 
     def build(self, name: str, column: Column, folder: Path = Path(".")) -> Hierarchy:
@@ -302,5 +292,5 @@ def _is_width(width: object) -> bool:
     return isinstance(width, int | float) and not isinstance(width, bool) and math.isfinite(width) and width > 0
 
 
-def _refuse(what: str) -> None:
-    raise ValueError(f"{what}; write one of {{{'}, {'.join(FORMS.values())}}}, or nothing for the value or *")
+def _refuse(what: Message) -> None:
+    raise ValueError(Message("error_table.write_one_form", what=what, forms=[f"{{{form}}}" for form in FORMS.values()]))
