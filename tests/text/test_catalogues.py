@@ -20,7 +20,7 @@ PARTS = sorted(path.stem for path in (SOURCE / "text" / "en").glob("*.toml"))
 ID = re.compile(r"[a-z_]+(\.[a-z0-9_]+)+")
 FILE = re.compile(r".*\.(json|yaml|toml|csv|html|jinja|md)")
 FIGURES = ("count", "number", "percent", "size", "many", "form")
-LISTS = ("few", "listing", "quoted", *(name for name in JOINTS["en"] if name))
+LISTS = ("either", "few", "listing", "quoted", *(name for name in JOINTS["en"] if name))
 
 
 @cache
@@ -76,7 +76,7 @@ def example(spec: str) -> object:
         return next(id for id in templates("en") if id.startswith(f"{rest}.")).removeprefix(f"{rest}.")
     if kind in LISTS:
         return ["one", "two"]
-    return 2 if kind in FIGURES or (spec and spec[-1] in "gfd%,") else "something"
+    return 2 if kind in FIGURES or (spec and spec[-1] in "gfdX%,") else "something"
 
 
 # ---- the code ------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oboro.attacks.comparison.column_comparison import compare_columns
-from oboro.errors import UsageError, listing
+from oboro.errors import UsageError
 from oboro.recipe.evidence import bound_hierarchies
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy
@@ -57,7 +57,7 @@ def renaming(text: str | None) -> dict[str, str]:
     """`Age=age,ZIP=zip` as a table from released to original names."""
     pairs = [part.split("=") for part in (text or "").split(",") if part.strip()]
     if any(len(pair) != 2 or not all(map(str.strip, pair)) for pair in pairs):
-        raise UsageError(f"--rename: give pairs of released=original names, such as Age=age,ZIP=zip; got {text!r}")
+        raise UsageError(Message("error_recipe.rename_pairs", text=text))
     return {new.strip(): old.strip() for new, old in pairs}
 
 
@@ -94,17 +94,15 @@ def explained(original: Dataset, released: Dataset, schema: Schema, rows: Rows |
 def _renamed(original: Dataset, released: Dataset, names: Mapping[str, str]) -> tuple[Dataset, list[str]]:
     for new, old in names.items():
         if new not in released or old not in original:
-            table, name, has = ("release", new, released) if new not in released else ("original table", old, original)
-            raise UsageError(f"--rename: the {table} has no column {name!r}; it has {listing(has, most=30)}")
+            if new not in released:
+                raise UsageError(Message("error_recipe.rename_released", column=new, columns=list(released)))
+            raise UsageError(Message("error_recipe.rename_original", column=old, columns=list(original)))
     alike = {**_alike(original, released), **names}
     columns = {alike.get(name, name): column for name, column in released.columns.items()}
     if len(columns) < len(released.columns):
-        raise UsageError("--rename: two released columns would get the same name; use each original name once")
+        raise UsageError(Message("error_recipe.rename_same"))
     if not any(name in original for name in columns):
-        raise UsageError(
-            f"the tables have no column in common: the original has {listing(original, most=30)}, the release "
-            f"{listing(released, most=30)}; match them with --rename RELEASED=ORIGINAL,…"
-        )
+        raise UsageError(Message("error_recipe.nothing_in_common", original=list(original), released=list(released)))
     guessed = [f"{new} = {old}" for new, old in alike.items() if new not in names]
     return replace(released, columns=columns), guessed
 

@@ -26,16 +26,13 @@ def owners(truth: Dataset, original: Dataset, released: Dataset) -> np.ndarray:
     name = next(iter(truth))
     numbers = truth[name].numbers(name)[truth[name].codes]
     if numbers.size != released.rows:
-        raise InputError(f"the truth has {numbers.size} rows; it must have one for each of {released.rows} records")
+        raise InputError(Message("error_recipe.truth_rows", rows=numbers.size, records=released.rows))
     known = np.isfinite(numbers) & (numbers >= 1) & (numbers <= original.rows) & (numbers == np.floor(numbers))
     if not known.all():
-        raise InputError(
-            f"row {int(np.argmin(known)) + 1} of the truth is not a row of the original; it must be a whole number from 1 to "
-            f"{original.rows}"
-        )
+        raise InputError(Message("error_recipe.truth_range", row=int(np.argmin(known)) + 1, rows=original.rows))
     rows = np.asarray(numbers.astype(np.int64) - 1)
     if np.unique(rows).size != rows.size:
-        raise InputError("the truth names an original row twice; each released record must have its own")
+        raise InputError(Message("error_recipe.truth_twice"))
     return rows
 
 

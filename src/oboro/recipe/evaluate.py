@@ -130,7 +130,7 @@ def _schema(original: Dataset, roles: Mapping[Role, Sequence[str]]) -> tuple[Sch
     """The roles that were named, or guessed ones, which is then said."""
     named = {name: role for role, names in roles.items() for name in names}
     if unknown := [name for name in named if name not in original]:
-        raise UsageError(f"the original table has no column {unknown[0]!r}; it has {', '.join(original)}")
+        raise UsageError(Message("error_recipe.original_column", unknown=unknown[0], columns=list(original)))
     if named:
         return Schema({name: Attribute(role=named.get(name, Role.OTHER)) for name in original}), []
     found = guess_roles(original)
@@ -146,9 +146,11 @@ def _schema(original: Dataset, roles: Mapping[Role, Sequence[str]]) -> tuple[Sch
 
 def _require(original: Dataset, released: Dataset, schema: Schema, target: str | None) -> None:
     if target is not None and (target not in original or target not in released):
-        both = ", ".join(name for name in released if name in original)
-        raise UsageError(f"target: both tables must have the column {target!r}; both have {both}")
-    schema.require(original, (name for name in schema.attributes if name in released), "the original table")
+        both = [name for name in released if name in original]
+        raise UsageError(Message("error_recipe.target", column=target, both=both))
+    schema.require(
+        original, (name for name in schema.attributes if name in released), Message("error_recipe.original_table")
+    )
 
 
 def _paired(

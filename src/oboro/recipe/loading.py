@@ -10,8 +10,22 @@ import yaml
 from pydantic import ValidationError
 
 from oboro.errors import FileError, RecipeError
+from oboro.text import Message
+from oboro.text.os_reasons import os_reason
+from oboro.text.pydantic_words import placed_complaint
 
 __all__ = ["complaints", "content_of", "text_of"]
+
+YAML_SAYS = {  # what is said most often; the rest stays as the reader of YAML says it
+    "mapping values are not allowed here": Message("error_recipe.yaml.colon"),
+    "could not find expected ':'": Message("error_recipe.yaml.no_colon"),
+    "found character '\\t' that cannot start any token": Message("error_recipe.yaml.tab"),
+    "found unexpected end of stream": Message("error_recipe.yaml.open_quote"),
+    "expected <block end>, but found '<block mapping start>'": Message("error_recipe.yaml.indent"),
+    "expected <block end>, but found '-'": Message("error_recipe.yaml.dash"),
+    "expected ',' or '}', but got '<stream end>'": Message("error_recipe.yaml.open_brace"),
+    "expected ',' or ']', but got '<stream end>'": Message("error_recipe.yaml.open_bracket"),
+}
 
 
 def text_of(path: Path) -> str:
@@ -19,8 +33,8 @@ def text_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise FileError(f"{path}: cannot read the recipe: {reason}") from None
+        why = os_reason(error) if isinstance(error, OSError) else Message("error_recipe.not_utf8")
+        raise FileError(Message("error_recipe.unreadable", path=path, why=why)) from None
 
 
 def content_of(text: str, name: str) -> dict[str, Any]:
@@ -28,22 +42,27 @@ def content_of(text: str, name: str) -> dict[str, Any]:
     try:
         content = yaml.load(text, Loader=_StrictLoader)
     except yaml.YAMLError as error:
-        raise RecipeError(f"{name}: not valid YAML: {_yaml_complaint(error)}") from None
+        raise RecipeError(_yaml_complaint(error, name)) from None
     if not isinstance(content, dict):
-        raise RecipeError(f"{name}: a recipe has `attributes:` and `steps:`, but this is {type(content).__name__}")
+        raise RecipeError(Message("error_recipe.not_a_recipe", name=name, kind=type(content).__name__))
     return {str(key): value for key, value in content.items()}
 
 
-def complaints(error: ValidationError, prefix: str = "") -> list[str]:
+def complaints(error: ValidationError, prefix: str = "") -> list[Message]:
     """Pydantic's findings as lines: where, what is wrong, what came."""
-    lines = []
-    for found in error.errors(include_url=False):
-        where = ".".join(str(part) for part in (prefix, *found["loc"]) if part != "")
-        message = found["msg"].removeprefix("Value error, ")
-        plain = isinstance(found["input"], str | int | float | bool | None.__class__)
-        came = f" (got {found['input']!r})" if plain and found["type"] not in ("missing", "value_error") else ""
-        lines.append(f"{where}: {message}{came}")
-    return lines
+    return [
+        placed_complaint(".".join(str(part) for part in (prefix, *found["loc"]) if part != ""), found)
+        for found in error.errors(include_url=False)
+    ]
+
+
+class _KeyTwice(yaml.YAMLError):
+    """One key stands twice in a mapping."""
+
+    def __init__(self, key: Hashable, mark: yaml.Mark) -> None:
+        super().__init__()
+        self.problem = Message("error_recipe.key_twice", key=key)
+        self.problem_mark = mark
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -54,15 +73,15 @@ class _StrictLoader(yaml.SafeLoader):
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, Hashable) and key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"{key!r} stands twice in the same place", key_node.start_mark
-                )
+                raise _KeyTwice(key, key_node.start_mark)
             if isinstance(key, Hashable):
                 seen.add(key)
         return super().construct_mapping(node, deep)
 
 
-def _yaml_complaint(error: yaml.YAMLError) -> str:
-    mark = getattr(error, "problem_mark", None)
-    where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-    return f"{getattr(error, 'problem', None) or 'it cannot be read'}{where}"
+def _yaml_complaint(error: yaml.YAMLError, name: str) -> Message:
+    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+    why = YAML_SAYS.get(str(problem), problem) or Message("error_recipe.cannot_be_read")
+    if mark is None:
+        return Message("error_recipe.not_yaml", name=name, why=why)
+    return Message("error_recipe.not_yaml_at", name=name, why=why, line=mark.line + 1, column=mark.column + 1)

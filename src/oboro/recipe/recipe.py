@@ -40,16 +40,16 @@ def _step(value: Any) -> Technique:
     if isinstance(value, str):
         value = {value: {}}
     if not isinstance(value, Mapping) or len(value) != 1:
-        raise ValueError("a step is one name with its parameters, for example `- k_anonymize: {k: 5}`")
+        raise ValueError(Message("error_recipe.step_shape"))
     ((name, parameters),) = value.items()
     if name not in TECHNIQUES:
         near = get_close_matches(str(name), TECHNIQUES, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"there is no step {name!r}; {hint}the steps are {', '.join(TECHNIQUES)}")
+        id = "error_recipe.near_step" if near else "error_recipe.no_step"
+        raise ValueError(Message(id, step=name, steps=list(TECHNIQUES), **({"near": near[0]} if near else {})))
     try:
         return TECHNIQUES[name].model_validate(parameters or {})
     except PydanticError as error:
-        raise ValueError("; ".join(complaints(error, str(name)))) from None
+        raise ValueError(Message("text.remarks", said=complaints(error, str(name)))) from None
 
 
 def _plain(technique: Technique) -> dict[str, Any]:
@@ -92,7 +92,8 @@ class Recipe(BaseModel):
         try:
             super().__init__(**data)
         except PydanticError as error:
-            raise RecipeError("the recipe is wrong:\n" + "\n".join(f"  {line}" for line in complaints(error))) from None
+            found = [Message("error_recipe.line", complaint=one) for one in complaints(error)]
+            raise RecipeError(Message("error_recipe.wrong", lines=found)) from None
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -109,7 +110,7 @@ class Recipe(BaseModel):
         try:
             recipe = cls(**content)
         except RecipeError as error:
-            raise RecipeError(f"{name}: {error}") from None
+            raise RecipeError(Message("error_recipe.in_recipe", name=name, problem=error.words)) from None
         recipe._folder = folder
         return recipe
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oboro.errors import ColumnError, HierarchyError, RecipeError, listing
+from oboro.errors import ColumnError, HierarchyError, RecipeError
 from oboro.io.files import Source, column_names, read, read_data
 from oboro.measure.changed_cells import changed_cells
 from oboro.recipe.release import Release, StepRecord
@@ -21,7 +21,8 @@ from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.schema import Attribute, Role, Schema
 from oboro.techniques.base import Technique, Work
-from oboro.text.progress import Progress, silent
+from oboro.text import Message
+from oboro.text.progress import READING, Progress, silent
 from oboro.verifier.promise_check import verify_promises
 from oboro.verifier.table_check import Promise
 
@@ -48,7 +49,7 @@ def run(
     leaking = [name for name in table.schema.named(Role.IDENTIFIER) if name in table.data]
     if leaking:
         raise RecipeError(_leak(leaking))
-    say("verifying")
+    say(Message("progress.verifying"))
     verification = verify_promises(table.data, table.promises, [record.name for record in table.records])
     return Release(
         frame=replace(frame, data=table.data),
@@ -106,8 +107,8 @@ def _opened(
         return Frame.read(source), None, {}
     counted = None
     if progress is not None:
-        progress("reading")
-        counted = partial(progress, "reading")
+        progress(READING)
+        counted = partial(progress, READING)
     coming = _hierarchies_coming(recipe)
     names = column_names(source, **reading)
     found = read(source, held=None if names is None else recipe.reads(names), progress=counted, **reading)
@@ -127,15 +128,10 @@ def _admitted(recipe: Recipe, data: Dataset) -> tuple[Dataset, Schema]:
     """The table with the columns that the recipe knows, and its schema."""
     unknown = [name for name in recipe.attributes if name not in data]
     if unknown:
-        raise ColumnError(
-            f"the recipe names {listing(unknown)}, which the table does not have; it has {listing(data, most=30)}"
-        )
+        raise ColumnError(Message("error_recipe.unknown_columns", unknown=unknown, columns=list(data)))
     unnamed = [name for name in data if name not in recipe.attributes]
     if unnamed and recipe.unnamed == "error":
-        raise ColumnError(
-            f"the recipe does not say what {listing(unnamed)} is; name every column under `attributes:`, "
-            "or set `unnamed: drop` or `unnamed: other`"
-        )
+        raise ColumnError(Message("error_recipe.unnamed_columns", unnamed=unnamed))
     if recipe.unnamed == "drop":
         data = data.select([name for name in data if name in recipe.attributes])
     return data, Schema({name: recipe.attributes.get(name, Attribute()) for name in data}, recipe.folder)
@@ -152,11 +148,8 @@ def _check_identifiers(recipe: Recipe, schema: Schema) -> None:
         raise RecipeError(_leak(open_))
 
 
-def _leak(names: list[str]) -> str:
-    return (
-        f"identifier {listing(names)} would be released; add a step that drops or pseudonymizes it, "
-        f"for example `- drop_columns: {{attributes: [{names[0]}]}}`"
-    )
+def _leak(names: list[str]) -> Message:
+    return Message("error_recipe.leak", names=names, first=names[0])
 
 
 def _check_hierarchies(recipe: Recipe, data: Dataset, schema: Schema) -> None:

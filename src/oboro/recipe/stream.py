@@ -7,11 +7,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from oboro.errors import UsageError, listing
+from oboro.errors import UsageError
 from oboro.recipe.stream_plan import StreamOptions, anonymizer, pseudonyms
 from oboro.stream.anonymizer import Record
 from oboro.stream.runner.runner import Runner, StreamPlan
 from oboro.table.frames import Frame
+from oboro.text import Message
 
 if TYPE_CHECKING:
     from oboro.recipe.recipe import Recipe
@@ -37,7 +38,7 @@ class RecipeStream:
             fresh = self._anonymizer
             self._anonymizer = type(fresh).restore(restore)
             if fresh.fingerprint() != self._anonymizer.fingerprint():
-                raise UsageError(f"{restore}: belongs to a stream with other settings; start with a new state")
+                raise UsageError(Message("error_recipe.other_settings", restore=restore))
 
     def push(self, record: Record, *, now: float | None = None) -> list[dict[str, Any]]:
         """Take one record. `now` (seconds) is for horizons and delays; without it the clock is asked.
@@ -130,4 +131,4 @@ def run_stream(
 
 def _one_of(name: str, value: str | None, allowed: tuple[str, ...]) -> None:
     if value is not None and value not in allowed:
-        raise UsageError(f"{name}: must be one of {listing(allowed)}; got {value!r}")
+        raise UsageError(Message("error_recipe.one_of", name=name, allowed=list(allowed), value=value))

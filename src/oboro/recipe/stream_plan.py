@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
-from oboro.errors import ColumnError, RecipeError, listing
+from oboro.errors import ColumnError, RecipeError
 from oboro.stream import DelayFree, Window
 from oboro.table.dataset import Column
 from oboro.table.schema import Role
@@ -14,6 +14,7 @@ from oboro.techniques import TECHNIQUES
 from oboro.techniques.drop_columns import DropColumns
 from oboro.techniques.k_anonymize import KAnonymize
 from oboro.techniques.pseudonymize import Pseudonymize
+from oboro.text import Message
 
 if TYPE_CHECKING:
     from oboro.recipe.recipe import Recipe
@@ -91,16 +92,11 @@ def _require_released(recipe: Recipe, person: str | None, dropped: list[str]) ->
     known = (*dropped, *renamed, person)
     leaking = [name for name in recipe.schema_given.named(Role.IDENTIFIER) if name not in known]
     if leaking:
-        raise RecipeError(
-            f"identifier {listing(leaking)} would be released; drop it with drop_columns, pseudonymize it, or name it "
-            "as the person"
-        )
+        raise RecipeError(Message("error_recipe.stream_leak", leaking=leaking))
     if person in renamed:
-        raise RecipeError(f"pseudonymize: {person!r} is the person, which is not released; leave the step out")
+        raise RecipeError(Message("error_recipe.person_renamed", person=person))
     if recipe.unnamed == "other":
-        raise RecipeError(
-            "unnamed: other would release fields that the recipe does not name; use error or drop for a stream"
-        )
+        raise RecipeError(Message("error_recipe.stream_unnamed"))
 
 
 # The promise ----------------------------------------------------------------------------------------------------------
@@ -112,11 +108,11 @@ def goal(recipe: Recipe) -> KAnonymize:
     for step in recipe.steps:
         if step.not_in_stream is not None:
             raise RecipeError(
-                f"{step.step}: a stream cannot do this: {step.not_in_stream}; it can do {', '.join(possible)}"
+                Message("error_recipe.not_in_stream", step=step.step, why=step.not_in_stream, possible=possible)
             )
     goals = [step for step in recipe.steps if isinstance(step, KAnonymize)]
     if len(goals) != 1:
-        raise RecipeError(f"a stream takes exactly one k_anonymize step; the recipe has {len(goals)}")
+        raise RecipeError(Message("error_recipe.one_goal", count=len(goals)))
     return goals[0]
 
 
@@ -124,14 +120,12 @@ def diversity(asked: KAnonymize) -> dict[str, int]:
     """The l-diversity of a step, as far as a stream can keep it; what it cannot keep is an error, not ignored."""
     more = [name for name in sorted(asked.model_fields_set - UNDERSTOOD) if getattr(asked, name)]
     if more:
-        raise RecipeError(f"k_anonymize: a stream keeps k and l_diversity; it cannot keep {listing(more)}")
+        raise RecipeError(Message("error_recipe.stream_keeps", more=more))
     found = {}
     for name, demand in asked.l_diversity.items():
         least = demand if isinstance(demand, int | float) else demand.l if demand.kind == "distinct" else None
         if least is None or least != int(least):
-            raise RecipeError(
-                f"k_anonymize: l_diversity of {name!r}: a stream counts distinct values, so l must be a whole number"
-            )
+            raise RecipeError(Message("error_recipe.stream_l", name=name))
         found[name] = int(least)
     return {name: least for name, least in found.items() if least > 1}
 
@@ -149,7 +143,7 @@ def _pseudonym(recipe: Recipe, name: str, step: Pseudonymize) -> Callable[[Any],
 
     def change(value: Any) -> Any:
         if isinstance(value, list | dict):
-            raise ColumnError(f"{name}: must be a single value, not a list or an object")
+            raise ColumnError(Message("error_recipe.single_value", name=name))
         text = value if value is None or isinstance(value, str) else Column.of([value]).texts[0]
         return pseudonym(text)
 
@@ -160,9 +154,7 @@ def _renamed(recipe: Recipe) -> dict[str, Pseudonymize]:
     """The attributes that are pseudonymized, each with its step."""
     found = {n: step for step in recipe.steps if isinstance(step, Pseudonymize) for n in step.removes_identity}
     for name in found:
-        role = recipe.attributes[name].role.value if name in recipe.attributes else "not named by the recipe"
+        role = recipe.attributes[name].role.value if name in recipe.attributes else Message("error_recipe.no_role")
         if role not in ("identifier", "other"):
-            raise RecipeError(
-                f"pseudonymize: {name!r} has the role {role}; a stream can pseudonymize only identifier and other attributes"
-            )
+            raise RecipeError(Message("error_recipe.stream_pseudonym", name=name, role=role))
     return found

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from oboro.errors import FileError, InputError, RecipeError, UsageError
 from oboro.recipe.stream_plan import diversity, goal
 from oboro.table.dataset import Dataset
+from oboro.text import Message
+from oboro.text.os_reasons import os_reason
 from oboro.verifier.stream_check import verify_stream
 from oboro.verifier.verdict import Verification
 from oboro.verifier.window_check import verify_window
@@ -74,11 +76,11 @@ def stream_metrics(path: Path) -> list[dict[str, Any]]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
-        raise FileError(f"{path}: cannot read the metrics: {error.strerror}") from None
+        raise FileError(Message("error_recipe.metrics_unreadable", path=path, why=os_reason(error))) from None
     try:
         found = [json.loads(line) for line in lines if line.strip()]
     except json.JSONDecodeError as error:
-        raise InputError(f"{path}: not the metrics of a stream, one JSON object a line: {error.msg}") from None
+        raise InputError(Message("error_recipe.metrics_json", path=path, why=error.msg)) from None
     if not all(isinstance(one, dict) for one in found):
-        raise InputError(f"{path}: not the metrics of a stream: each line must be one JSON object")
+        raise InputError(Message("error_recipe.metrics_objects", path=path))
     return found

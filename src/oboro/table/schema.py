@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
-from oboro.text import Message
+from oboro.text import Message, Words
 
 __all__ = ["Attribute", "Role", "Schema"]
 
@@ -105,7 +105,7 @@ class Schema:
         """The schema after a column was generalized: what is left of its hierarchy."""
         return replace(self, remaining={**self.remaining, name: hierarchy})
 
-    def require(self, data: Dataset, names: Iterable[str], what: str) -> None:
+    def require(self, data: Dataset, names: Iterable[str], what: Words) -> None:
         """Raise a `ColumnError` that says `what` asked for a column that is not there."""
         unknown = [name for name in names if name not in data]
         if unknown:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from oboro.errors import UsageError
 from oboro.techniques.base import Technique
+from oboro.text import Message
 
 __all__ = ["TECHNIQUES", "Technique", "register"]
 
@@ -77,6 +78,6 @@ def register(technique: T) -> T:
     CONTRIBUTING.md shows one from beginning to end.
     """
     if TECHNIQUES.get(technique.step, technique) is not technique:
-        raise UsageError(f"{technique.step}: there is a technique of this name already; take another")
+        raise UsageError(Message("error_technique.same_name", step=technique.step))
     TECHNIQUES[technique.step] = technique
     return technique

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 def _no_files(path: Path) -> Dataset:
-    raise UsageError(f"{path}: only a recipe reads files; give the table itself")
+    raise UsageError(Message("error_technique.no_files", path=path))
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Work:
     rng: np.random.Generator
     read: Callable[[Path], Dataset] = _no_files
     """Reads another table that a step names (a population); a recipe gives it."""
-    say: Callable[[str], None] = silent
+    say: Callable[[Words], None] = silent
     """Told how far the step is, now and then."""
 
 

@@ -62,7 +62,7 @@ class DropRecords(Technique):
     @model_validator(mode="after")
     def _one_reason(self) -> DropRecords:
         if sum(reason is not None for reason in (self.where, self.rarer_than, self.outliers)) != 1:
-            raise ValueError("give exactly one of where, rarer_than and outliers (several steps for several reasons)")
+            raise ValueError(Message("error_technique.one_reason"))
         return self
 
     def reads(self, names: Sequence[str]) -> Collection[str]:

@@ -52,7 +52,7 @@ class Generalize(Technique):
     def _one_way_to_say_it(self) -> Generalize:
         one = [given is not None for given in (self.attribute, self.level)]
         if any(one) if self.levels is not None else not all(one):
-            raise ValueError("give attribute and level, or levels with one level for each column")
+            raise ValueError(Message("error_technique.attribute_level"))
         return self
 
     @property
@@ -73,7 +73,9 @@ class Generalize(Technique):
             hierarchy = schema.hierarchy(name, column)
             if level > hierarchy.height:
                 raise UsageError(
-                    f"{self.step}: {name!r} has levels 0 to {hierarchy.height}, but level {level} was asked for"
+                    Message(
+                        "error_technique.level_range", step=self.step, name=name, height=hierarchy.height, level=level
+                    )
                 )
             coarse = hierarchy.generalize(column, level)
             facts[name] = {"level": level, "of": hierarchy.height, "values": [len(column.values), len(coarse.values)]}

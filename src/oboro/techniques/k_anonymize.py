@@ -19,7 +19,7 @@ from oboro.decide.lattice.population_limits import Population
 from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.search import SearchResult, Strategy, checker_for, search
 from oboro.decide.lattice.sliced_check import SlicedChecker
-from oboro.errors import PromiseError, UsageError, listing
+from oboro.errors import PromiseError, UsageError
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.schema import Schema
@@ -125,11 +125,11 @@ class KAnonymize(Technique):
     @model_validator(mode="after")
     def _fits(self) -> KAnonymize:
         if self.levels is not None and self.recoding == "local":
-            raise ValueError("levels: local recoding chooses its own; give one or the other")
+            raise ValueError(Message("error_technique.local_levels"))
         if (self.population is None) != (self.k_map is None and self.presence is None):
-            raise ValueError("population: k_map and presence need it, and it has no effect without them")
+            raise ValueError(Message("error_technique.population_with"))
         if self.recoding == "local" and (self.population is not None or self.average_risk is not None):
-            raise ValueError("recoding: local recoding takes no population and no average_risk; use global")
+            raise ValueError(Message("error_technique.local_population"))
         return self
 
     def files(self) -> tuple[str, ...]:
@@ -182,16 +182,14 @@ class KAnonymize(Technique):
         alpha: Mapping[str, float | Alpha]
         alpha = self.alpha if isinstance(self.alpha, dict) else dict.fromkeys(schema.sensitive, self.alpha)
         if not alpha and self.alpha:
-            raise UsageError(f"{self.step}: alpha needs a sensitive column; give one that role, or name it under alpha")
+            raise UsageError(Message("error_technique.alpha_sensitive", step=self.step))
         demands: list[tuple[str, Demand]] = []
         demands += [(name, d if isinstance(d, Diversity) else Diversity(l=d)) for name, d in self.l_diversity.items()]
         demands += [(name, d if isinstance(d, Closeness) else Closeness(t=d)) for name, d in self.t_closeness.items()]
         demands += [(name, d if isinstance(d, Alpha) else Alpha(alpha=d)) for name, d in alpha.items()]
         both = [name for name, _ in demands if name in schema.chosen(self.quasi, self.step)]
         if both:
-            raise UsageError(
-                f"{self.step}: {listing(both)} is a quasi-identifier; a column is either a quasi-identifier or sensitive"
-            )
+            raise UsageError(Message("error_technique.quasi_or_sensitive", step=self.step, both=both))
         return demands
 
     def _limits(self, population: PopulationCodes | None, hierarchies: Mapping[str, Hierarchy]) -> list[Model]:
@@ -252,8 +250,13 @@ class KAnonymize(Technique):
             most -= 1
         if most == 0:
             raise PromiseError(
-                f"{self.step}: an average risk of {self.average_risk:g} needs at least {int(1 / self.average_risk)} "
-                f"records, even if all of them form one class; the table has {rows}"
+                Message(
+                    "error_technique.average_risk",
+                    step=self.step,
+                    risk=self.average_risk,
+                    least=int(1 / self.average_risk),
+                    rows=rows,
+                )
             )
         return most
 
@@ -261,9 +264,7 @@ class KAnonymize(Technique):
         data, schema, checker = work.data, work.schema, checker_for(problem)
         found = self._search(problem, checker, list(hierarchies), work.say)
         if found.best is None and found.stopped == "time":
-            raise PromiseError(
-                f"{self.step}: no choice of levels that keeps the promise was found in time; raise time_limit"
-            )
+            raise PromiseError(Message("error_technique.time_limit", step=self.step))
         if found.best is None:
             raise PromiseError(self._why_not(problem, found.top.suppressed, found.top.satisfying, list(hierarchies)))
         rows = checker.suppressed_rows(found.best.levels)
@@ -288,14 +289,14 @@ class KAnonymize(Technique):
         return Outcome(data.with_columns(columns), schema, facts, warnings=told)
 
     def _search(
-        self, problem: Problem, checker: NodeChecker | SlicedChecker, names: list[str], say: Callable[[str], None]
+        self, problem: Problem, checker: NodeChecker | SlicedChecker, names: list[str], say: Callable[[Words], None]
     ) -> SearchResult:
         if self.levels is None:
             minimal = problem.lattice.size <= SMALL_LATTICE if self.minimal is None else self.minimal
             options: dict[str, Any] = {"strategy": self.search, "minimal": minimal, "time_limit": self.time_limit}
             found = search(problem, checker, **options, tell=lambda so_far: say(progress(self.step, so_far)))
             if found.stopped == "interrupt":
-                say(f"{self.step}: interrupted, so the best choice so far is taken; Ctrl-C again ends everything")
+                say(Message("progress.search_interrupted", step=self.step))
             return found
         node = checker.check(self._fixed(problem, names))
         best = node if node.feasible else None
@@ -305,13 +306,11 @@ class KAnonymize(Technique):
         """The levels that were given."""
         assert self.levels is not None
         if set(self.levels) != set(names):
-            raise UsageError(
-                f"{self.step}: levels must name the quasi-identifiers {listing(names, most=30)}, each once"
-            )
+            raise UsageError(Message("error_technique.levels_of", step=self.step, names=names))
         levels = tuple(self.levels[name] for name in names)
         high = [n for n, level, top in zip(names, levels, problem.lattice.heights, strict=True) if level > top]
         if high:
-            raise UsageError(f"{self.step}: the level of {listing(high)} is above the top of its hierarchy")
+            raise UsageError(Message("error_technique.level_too_high", step=self.step, high=high))
         return levels
 
     def _run_local(self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy]) -> Outcome:
@@ -325,23 +324,18 @@ class KAnonymize(Technique):
             schema = schema.with_remaining(name, HierarchySpec().build(name, columns[name]))
         return Outcome(data.with_columns(columns), schema, self._local_facts(problem, recoded, list(hierarchies)))
 
-    def _why_not(self, problem: Problem, suppressed: int, satisfying: bool, names: list[str]) -> str:
+    def _why_not(self, problem: Problem, suppressed: int, satisfying: bool, names: list[str]) -> Message:
         """No node can be released: say how far away the coarsest one is, and the ways out."""
-        where = "even on the coarsest levels" if self.levels is None else "on the levels given"
-        need = f"{where} {suppressed} of {problem.rows} records would have to be suppressed"
+        where = Message("error_technique.on_coarsest" if self.levels is None else "error_technique.on_given")
+        figures = {"where": where, "suppressed": suppressed, "rows": problem.rows}
+        need = Message("error_technique.too_many_suppressed", **figures)
         if problem.k > problem.rows:
-            need = f"the table has only {problem.rows} records"
+            need = Message("error_technique.only_rows", rows=problem.rows)
         elif satisfying:
-            need = (
-                f"{where} {suppressed} of {problem.rows} records are left, too few or too alike to be a "
-                "safe class of their own, and adding whole classes passes the limit"
-            )
+            need = Message("error_technique.left_over", **figures)
         open_ = [name for name, h in zip(names, problem.hierarchies, strict=True) if len(h.levels[-1].labels) > 1]
-        coarser = f"give {listing(open_)} a coarser level (such as `*`), " if open_ else ""
-        return (
-            f"{self.step}: no choice of levels keeps the promise: {need}, and suppress allows {problem.limit}; "
-            f"raise suppress, {coarser}lower k or relax the other demands, or use fewer quasi-identifiers"
-        )
+        coarser = Message("error_technique.coarser", columns=open_) if open_ else ""
+        return Message("error_technique.no_levels", step=self.step, need=need, limit=problem.limit, coarser=coarser)
 
     def _facts(self, problem: Problem, found: SearchResult, names: list[str]) -> dict[str, Any]:
         best = found.best

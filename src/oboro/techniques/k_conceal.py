@@ -11,7 +11,7 @@ from pydantic import Field
 from oboro.decide.concealment.design import Design
 from oboro.decide.concealment.methods import DesignSearch, Method, refined
 from oboro.decide.concealment.people import Objective, People
-from oboro.errors import PromiseError, UsageError, listing
+from oboro.errors import PromiseError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.schema import Schema
@@ -94,9 +94,7 @@ class KConceal(Technique):
         names = schema.chosen(self.quasi, self.step)
         schema.require(data, [*names, *self.weights, *self.categories], self.step)
         if idle := [name for name in (*self.weights, *self.categories) if name not in names]:
-            raise UsageError(
-                f"{self.step}: {listing(idle)} is not a quasi-identifier; weights and categories are for these"
-            )
+            raise UsageError(Message("error_technique.idle_weights", step=self.step, idle=idle))
         originals = data.select(names)
         trees = self._trees(originals, schema)
         promise = Promise(self.step, tuple(names), (KConcealment(k=self.k, originals=originals, hierarchies=trees),))
@@ -140,9 +138,7 @@ class KConceal(Technique):
 
     def _design(self, originals: Dataset, schema: Schema, rng: np.random.Generator, facts: dict[str, Any]) -> Design:
         if originals.rows < self.k:
-            raise PromiseError(
-                f"{self.step}: the table has only {originals.rows} records, fewer than k = {self.k}; lower k"
-            )
+            raise PromiseError(Message("error_technique.fewer_than_k", step=self.step, rows=originals.rows, k=self.k))
         columns = originals.columns
         categorical = frozenset(name for name in columns if self._is_category(name, columns[name], schema))
         weights = {name: known.weight for name, known in schema.attributes.items()} | self.weights

@@ -16,7 +16,7 @@ from oboro.decide.local.mondrian import mondrian
 from oboro.decide.local.records import LocalAttribute, OrderedAttribute, Records, TreeAttribute
 from oboro.decide.local.top_down import top_down
 from oboro.decide.space import ranks
-from oboro.errors import PromiseError, UsageError, listing
+from oboro.errors import PromiseError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
@@ -89,9 +89,9 @@ class LocalRecode(Technique):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.method == "bic" and (self.l_diversity or self.t_closeness):
-            raise ValueError("bic looks at the numbers alone; use mondrian or top_down for l_diversity and t_closeness")
+            raise ValueError(Message("error_technique.bic_numbers"))
         if self.method == "bic" and self.publish == "hierarchy":
-            raise ValueError("bic cuts numbers where it sees fit, not by a hierarchy; publish ranges or mean")
+            raise ValueError(Message("error_technique.bic_ranges"))
         return self
 
     def run(self, work: Work) -> Outcome:
@@ -128,9 +128,7 @@ class LocalRecode(Technique):
         demands += [(name, d if isinstance(d, Diversity) else Diversity(l=d)) for name, d in self.l_diversity.items()]
         demands += [(name, d if isinstance(d, Closeness) else Closeness(t=d)) for name, d in self.t_closeness.items()]
         if both := [name for name, _ in demands if name in quasi]:
-            raise UsageError(
-                f"{self.step}: {listing(both)} is a quasi-identifier too; a column is either a quasi-identifier or sensitive"
-            )
+            raise UsageError(Message("error_technique.quasi_and_sensitive", step=self.step, both=both))
         return demands
 
     def _attribute(self, name: str, column: Column, schema: Schema) -> LocalAttribute:
@@ -153,8 +151,7 @@ class LocalRecode(Technique):
         k = self._enough(attributes)
         if not records.keeps():
             raise PromiseError(
-                f"{self.step}: even all records as one group break a demand on {listing({rule.secret for rule in rules})}; "
-                "relax l_diversity or t_closeness"
+                Message("error_technique.one_group", step=self.step, secrets=sorted({rule.secret for rule in rules}))
             )
         if self.method == "top_down":
             return top_down(records, k)
@@ -163,7 +160,7 @@ class LocalRecode(Technique):
     def _enough(self, attributes: Mapping[str, LocalAttribute]) -> int:
         rows = next(iter(attributes.values())).codes.size
         if rows < self.k:
-            raise PromiseError(f"{self.step}: the table has only {rows} records, fewer than k = {self.k}; lower k")
+            raise PromiseError(Message("error_technique.fewer_than_k", step=self.step, rows=rows, k=self.k))
         return self.k
 
     def _published(self, name: str, column: Column, attribute: LocalAttribute, groups: Groups) -> Column:

@@ -17,7 +17,7 @@ from oboro.table.traits import Opinion
 from oboro.techniques.base import Outcome, Work
 from oboro.techniques.columns import group_values
 from oboro.techniques.columns.numeric import OnColumns, differing, places, written
-from oboro.text import Message, Words, quoted
+from oboro.text import Message, Words
 from oboro.verifier.models.class_models import KAnonymity
 from oboro.verifier.table_check import Promise
 
@@ -74,13 +74,11 @@ class Microaggregate(OnColumns):
     @model_validator(mode="after")
     def _known(self) -> Self:
         if self.gamma is not None and self.method != "vmdav":
-            raise ValueError(f"gamma: goes with method: vmdav only, not with {self.method}; remove it")
+            raise ValueError(Message("error_technique.gamma", method=self.method))
         if isinstance(self.aggregate, dict) and (
             unknown := [name for name in self.aggregate if name not in self.names]
         ):
-            raise ValueError(
-                f"aggregate: {quoted(unknown)} is not microaggregated; the columns are {quoted(self.names)}"
-            )
+            raise ValueError(Message("error_technique.not_microaggregated", unknown=unknown, names=list(self.names)))
         return self
 
     def run(self, work: Work) -> Outcome:
@@ -127,8 +125,8 @@ class Microaggregate(OnColumns):
             try:
                 column.numbers(name)
             except ColumnError as error:
-                hint = f"for categories use method: mdav with aggregate: {{{name}: mode}}"
-                raise ColumnError(f"{str(error).split(';')[0]}; correct the value, or {hint}") from None
+                culprit = error.words.values["culprit"] if isinstance(error.words, Message) else None
+                raise ColumnError(Message("error_technique.categories", name=name, culprit=culprit)) from None
         return True
 
     def _groups(self, columns: Mapping[str, Column], categorical: frozenset[str]) -> dict[str, Groups]:

@@ -16,7 +16,7 @@ from oboro.table.values import Kind
 from oboro.techniques.base import Outcome, Work
 from oboro.techniques.columns.named_values import Value, place
 from oboro.techniques.columns.numeric import DAY, OnColumns, differing, is_date, places, written
-from oboro.text import Message, Words, quoted
+from oboro.text import Message, Words
 
 __all__ = ["Bounds", "Noise"]
 
@@ -36,7 +36,7 @@ class Bounds(BaseModel):
     @model_validator(mode="after")
     def _some(self) -> Self:
         if self.min is None and self.max is None:
-            raise ValueError("give min, max or both")
+            raise ValueError(Message("error_technique.min_or_max"))
         return self
 
 
@@ -86,15 +86,15 @@ class Noise(OnColumns):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if (self.scale is None) == (self.relative is None):
-            raise ValueError("give either scale (in the column's unit) or relative (a part of its standard deviation)")
+            raise ValueError(Message("error_technique.scale_or_relative"))
         if self.correlated and (len(self.names) < 2 or self.relative is None or self.distribution != "gaussian"):
-            raise ValueError("correlated needs several attributes, relative, and the gaussian distribution")
+            raise ValueError(Message("error_technique.correlated_needs"))
         if self.multiplicative and (self.correlated or self.rescale):
-            raise ValueError("correlated and rescale are for added noise, not for multiplicative noise")
+            raise ValueError(Message("error_technique.added_only"))
         if self.bounds == {}:
-            raise ValueError("bounds: give min, max or both, or leave bounds out")
+            raise ValueError(Message("error_technique.bounds_min_or_max"))
         if isinstance(self.bounds, dict) and (unknown := [name for name in self.bounds if name not in self.names]):
-            raise ValueError(f"bounds: {quoted(unknown)} gets no noise; the columns are {quoted(self.names)}")
+            raise ValueError(Message("error_technique.no_noise", unknown=unknown, names=list(self.names)))
         return self
 
     def run(self, work: Work) -> Outcome:
@@ -135,9 +135,7 @@ class Noise(OnColumns):
         """Noisy values, and the standard deviation of the noise by column."""
         used = before[~np.isnan(before).any(axis=1)] if self.correlated else before
         if self.correlated and len(used) < 2:
-            raise InputError(
-                f"{self.step}: correlated needs two records or more without a missing value; leave correlated out"
-            )
+            raise InputError(Message("error_technique.correlated_records", step=self.step))
         means, spreads = _moments(used)
         if self.correlated:
             deviations = (self.relative or 0) * spreads
@@ -162,7 +160,7 @@ class Noise(OnColumns):
         """The noise's standard deviation in each column, in the unit in which the column counts."""
         for name, column in zip(self.names, columns, strict=True):
             if self.multiplicative and is_date(column):
-                raise ColumnError(f"{name}: holds dates, which cannot be multiplied; leave multiplicative out")
+                raise ColumnError(Message("error_technique.dates_multiplied", name=name))
         if self.relative is not None:
             return np.full(spreads.size, self.relative) if self.multiplicative else self.relative * spreads
         assert self.scale is not None
@@ -182,7 +180,7 @@ class Noise(OnColumns):
         if column.kind is not Kind.NUMBER:
             low, high = np.ceil(low), np.floor(high)
         if low > high:
-            raise UsageError(f"{self.step}: bounds of {name!r}: no value lies between min and max")
+            raise UsageError(Message("error_technique.empty_bounds", step=self.step, name=name))
         return reflect(numbers, low, high)
 
 
@@ -209,7 +207,7 @@ def _matrix(data: Dataset, names: tuple[str, ...]) -> np.ndarray:
     """One number per cell, NaN where missing: rows × columns."""
     matrix = np.stack([places(data[name], name)[data[name].codes] for name in names], axis=1)
     if large := [name for name, column in zip(names, matrix.T, strict=True) if (np.abs(column) > LARGEST).any()]:
-        raise ColumnError(f"{quoted(large)}: holds a number beyond ±1e150; correct it, or drop the record")
+        raise ColumnError(Message("error_technique.too_large", large=large))
     return matrix
 
 

@@ -80,7 +80,7 @@ class PartitionUnivariate(OnColumns):
     @model_validator(mode="after")
     def _effective(self) -> Self:
         if self.precision is not None and self.method == "hansen" and self.publish in ("mean", "interval"):
-            raise ValueError(f"precision: has no effect on method hansen with publish: {self.publish}; leave it out")
+            raise ValueError(Message("error_technique.precision", publish=self.publish))
         return self
 
     def run(self, work: Work) -> Outcome:
@@ -133,11 +133,14 @@ class PartitionUnivariate(OnColumns):
         if not few or (self.missing == "join" and present + missing >= self.k):
             return
         count = present if few[0] == "present" else missing
-        way = "lower k or give more records"
+        way = Message("error_technique.way_more_records")
         if present + missing >= self.k:
-            drop = f"drop_records: {{where: {{{name}: {{missing: true}}}}}}" if few[0] == "missing" else "a smaller k"
-            way = f"use {drop}, or missing: join, which withholds the values of the smallest interval too"
-        raise InputError(f"{name}: {count} values are {few[0]}, fewer than k = {self.k}, and would stand out; {way}")
+            id = "error_technique.way_drop" if few[0] == "missing" else "error_technique.way_smaller_k"
+            way = Message(
+                "error_technique.way_join", way=Message(id, **({"name": name} if few[0] == "missing" else {}))
+            )
+        what = {"name": name, "count": count, "k": self.k, "way": way}
+        raise InputError(Message(f"error_technique.few_{few[0]}", **what))
 
     def _published(
         self, name: str, column: Column, intervals: Intervals, table: np.ndarray, rng: np.random.Generator

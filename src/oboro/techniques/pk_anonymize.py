@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from oboro.errors import UsageError, listing
+from oboro.errors import UsageError
 from oboro.measure.retention_replacement import Domain, Value
 from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.schema import Schema
@@ -70,11 +70,11 @@ class PkAnonymize(Technique):
     @model_validator(mode="after")
     def _enough_is_said(self) -> PkAnonymize:
         if self.k is None and self.rho is None:
-            raise ValueError("give k (then rho is found), or rho (then k is reported)")
+            raise ValueError(Message("error_technique.k_or_rho"))
         if short := [name for name, values in self.domain.items() if not values]:
-            raise ValueError(f"the domain of {short[0]!r} is empty; list its values, or leave it out")
+            raise ValueError(Message("error_technique.empty_domain", name=short[0]))
         if self.attributes and len(set(self.attributes)) < len(self.attributes):
-            raise ValueError(f"an attribute is named twice in {listing(self.attributes)}; randomize each once")
+            raise ValueError(Message("error_technique.attribute_twice", attributes=list(self.attributes)))
         return self
 
     def run(self, work: Work) -> Outcome:
@@ -95,7 +95,7 @@ class PkAnonymize(Technique):
         free = [name for name in sizes if name not in fixed]
         if self.k is None:
             if free:
-                raise UsageError(f"{self.step}: rho: is missing for {listing(free)}; give it, or k")
+                raise UsageError(Message("error_technique.rho_missing", step=self.step, free=free))
             return {name: float(fixed[name]) for name in sizes}
         found = solve(self.k, records, sizes, fixed, step=self.step)
         return {name: float(fixed.get(name, found)) for name in sizes}
@@ -124,10 +124,10 @@ class PkAnonymize(Technique):
     def _names(self, schema: Schema) -> list[str]:
         names = self.attributes or schema.quasi
         if not names:
-            raise UsageError(f"{self.step}: no attribute to randomize; name attributes, or give columns the role quasi")
+            raise UsageError(Message("error_technique.nothing_to_randomize", step=self.step))
         for what, given in (("rho", self.rho), ("domain", self.domain)):
             if isinstance(given, dict) and (stray := [name for name in given if name not in names]):
-                raise UsageError(f"{self.step}: {what} names {listing(stray)}, which is not randomized")
+                raise UsageError(Message("error_technique.not_randomized", step=self.step, what=what, stray=stray))
         return list(names)
 
     def _facts(self, records: int, sizes: Mapping[str, int], rhos: Mapping[str, float]) -> dict[str, Any]:
@@ -179,10 +179,10 @@ def solve(
         return anonymity(records, sizes, rhos) >= Fraction(k)
 
     if k > records:
-        raise UsageError(f"{step}: k = {k:g} cannot be reached with {records} records; ask for at most {records}")
+        raise UsageError(Message("error_technique.k_unreachable", step=step, k=k, records=records))
     if not reached(0):
         most = float(anonymity(records, sizes, {name: fixed.get(name, Fraction(0)) for name in sizes}))
-        raise UsageError(f"{step}: with the given rho k is at most {most:.6g}, not {k:g}; lower rho, or ask for less")
+        raise UsageError(Message("error_technique.k_at_most", step=step, most=most, k=k))
     if not any(size > 1 and name not in fixed for name, size in sizes.items()):
         return Fraction(0)  # nothing is left to choose: attributes with one value stay as they are under any rho
     low, high = 0, GRID  # reached, not reached

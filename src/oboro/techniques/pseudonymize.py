@@ -16,17 +16,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from oboro.errors import FileError, UsageError, listing
+from oboro.errors import FileError, UsageError
 from oboro.table.dataset import Column
 from oboro.table.schema import Role, Schema
 from oboro.table.traits import Opinion
 from oboro.techniques.base import Outcome, Technique, Work
 from oboro.text import Message, Words
+from oboro.text.os_reasons import os_reason
 
 __all__ = ["Pseudonymize"]
 
 KEY_BYTES = (16, 1 << 16)  # a shorter key can be guessed; a longer file is not a key
-MAKE_A_KEY = 'make one with `python -c "import secrets; print(secrets.token_hex(32))"` and keep it secret'
+MAKE_A_KEY = Message("error_technique.make_a_key")
 
 ALPHABETS = {"base32": b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "hex": b"0123456789abcdef"}  # RFC 4648
 LENGTH = 16
@@ -103,8 +104,7 @@ class Pseudonymize(Technique):
         unknown = [name for name in given if name not in cls.model_fields] if isinstance(given, dict) else []
         if unknown:
             raise ValueError(
-                f"there is no {listing(unknown)}; there are {', '.join(cls.model_fields)}. The key itself never "
-                "stands in a recipe: name where it is with key_env or key_file"
+                Message("error_technique.pseudonymize_option", unknown=list(unknown), known=list(cls.model_fields))
             )
         return given
 
@@ -112,25 +112,23 @@ class Pseudonymize(Technique):
     @classmethod
     def _is_a_name(cls, name: str | None) -> str | None:
         if name is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-            raise ValueError("key_env is the name of an environment variable (letters, digits and _), never the key")
+            raise ValueError(Message("error_technique.key_env_name"))
         return name
 
     @model_validator(mode="after")
     def _fits_together(self) -> Pseudonymize:
         if (self.attribute is None) == (self.attributes is None):
-            raise ValueError("give either attribute or attributes")
+            raise ValueError(Message("error_technique.attribute_or_attributes"))
         keys = [name for name in ("key_env", "key_file") if getattr(self, name) is not None]
         if self.method == "hmac" and len(keys) != 1:
-            raise ValueError("hmac needs a key: give exactly one of key_env and key_file")
+            raise ValueError(Message("error_technique.hmac_key"))
         if self.method != "hmac" and keys:
-            raise ValueError(f"{self.method} uses no key; leave {keys[0]} out, or use the method hmac")
+            raise ValueError(Message("error_technique.no_key", method=self.method, key=keys[0]))
         if self.method == "number" and (self.length is not None or self.alphabet != "base32"):
-            raise ValueError("number has neither length nor alphabet; use hmac or random for letters")
+            raise ValueError(Message("error_technique.number_length"))
         least, most = (ceil(bits / self._bits) for bits in (LEAST_BITS, MOST_BITS))
         if not least <= self._length <= most:
-            raise ValueError(
-                f"length must be {least} to {most} in {self.alphabet}: fewer can collide, more say nothing"
-            )
+            raise ValueError(Message("error_technique.length", least=least, most=most, alphabet=self.alphabet))
         return self
 
     @property
@@ -172,7 +170,7 @@ class Pseudonymize(Technique):
     def one_by_one(self, name: str, folder: Path) -> Callable[[str | None], str | None]:
         """The pseudonym of one value at a time, for streams; the same as in a table. Only `hmac` needs no other value for that."""
         if self.method != "hmac":
-            raise UsageError(f"{self.step}: {self.method} is for one table; a stream takes the method hmac, with a key")
+            raise UsageError(Message("error_technique.one_table", step=self.step, method=self.method))
         salted = _salted(self._key(folder), name if self.domain is None else self.domain)
         spell = bytes.hex if self.alphabet == "hex" else lambda digest: base64.b32encode(digest).decode()
         keep, length, prefix = self.missing == "keep", self._length, self.prefix
@@ -210,29 +208,26 @@ class Pseudonymize(Technique):
             return _prefixed(self.prefix, numbers.cast(pa.string())) if self.prefix else numbers
         letters = _spell(digests, ALPHABETS[self.alphabet], self._length)
         if len(letters.unique()) < len(letters):
-            raise UsageError(
-                f"{self.step}: two values got the same pseudonym of {self._length} letters; set a larger `length`"
-            )
+            raise UsageError(Message("error_technique.same_pseudonym", step=self.step, length=self._length))
         return _prefixed(self.prefix, letters)
 
     def _key(self, folder: Path) -> bytes:
         """The key's bytes; every message says where it was looked for and never what was found."""
         if self.key_env is not None:
-            where, found = f"the environment variable {self.key_env}", os.environ.get(self.key_env)
+            where, found = Message("error_technique.key_env", name=self.key_env), os.environ.get(self.key_env)
             if found is None:
-                raise UsageError(f"{self.step}: {where} is not set, but must hold the key; {MAKE_A_KEY}")
+                raise UsageError(Message("error_technique.key_not_set", step=self.step, where=where, make=MAKE_A_KEY))
             key = found.encode("utf-8", "surrogateescape")
         else:
             path = folder / (self.key_file or "")
-            where, key = f"the key file {path}", _read(path)
+            where, key = Message("error_technique.key_file", path=path), _read(path)
         key = key.rstrip(b"\r\n")
         if not key:
-            raise UsageError(f"{self.step}: {where} is empty, but must hold the key; {MAKE_A_KEY}")
+            raise UsageError(Message("error_technique.empty_key", step=self.step, where=where, make=MAKE_A_KEY))
         if not KEY_BYTES[0] <= len(key) <= KEY_BYTES[1]:
-            raise UsageError(
-                f"{self.step}: a key has {KEY_BYTES[0]} to {KEY_BYTES[1]} bytes, but {where} holds "
-                f"{'fewer' if len(key) < KEY_BYTES[0] else 'more'}; {MAKE_A_KEY}"
-            )
+            id = "error_technique.short_key" if len(key) < KEY_BYTES[0] else "error_technique.long_key"
+            least, most = KEY_BYTES
+            raise UsageError(Message(id, step=self.step, least=least, most=most, where=where, make=MAKE_A_KEY))
         return key
 
     def plan(self, schema: Schema) -> Words:
@@ -267,7 +262,8 @@ def _read(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(KEY_BYTES[1] + 3)  # enough to see that it is too long, whatever the line end
     except OSError as error:
-        raise FileError(f"{path}: cannot read the key: {error.strerror}; {MAKE_A_KEY}") from None
+        why = os_reason(error)
+        raise FileError(Message("error_technique.unreadable_key", path=path, why=why, make=MAKE_A_KEY)) from None
 
 
 def _texts(column: Column) -> pa.Array:

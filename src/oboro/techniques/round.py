@@ -66,9 +66,9 @@ class Round(OnColumns):
     @model_validator(mode="after")
     def _one_step(self) -> Self:
         if (self.base is None) == (self.digits is None):
-            raise ValueError("give either base or digits")
+            raise ValueError(Message("error_technique.base_or_digits"))
         if self.base is not None and not 1e-15 <= self.base <= 1e15:
-            raise ValueError("base must lie between 1e-15 and 1e15")
+            raise ValueError(Message("error_technique.base_range"))
         return self
 
     def run(self, work: Work) -> Outcome:
@@ -114,13 +114,11 @@ class Round(OnColumns):
         base, kind, missing = self._base(), column.kind, np.isnan(numbers)
         if kind in (Kind.DATE, Kind.DATETIME):
             if self.digits is not None:
-                raise UsageError(f"{self.step}: {name!r} holds dates, which have no decimal places; give base in days")
+                raise UsageError(Message("error_technique.dates_decimals", step=self.step, name=name))
             day = DAY if kind is Kind.DATETIME else 1
             ticks = _ticks(base) if kind is Kind.DATETIME else base
             if ticks % 1 or not ticks:
-                raise UsageError(
-                    f"{self.step}: {name!r} holds dates; base {self.base:.15g} is not a whole number of days"
-                )
+                raise UsageError(Message("error_technique.whole_days", step=self.step, name=name, base=self.base))
             counts = np.where(missing, 0, numbers).astype(np.int64)
             return _whole(counts, missing, int(ticks), MONDAY * day, lambda array: _dated(array, column))
         if kind is Kind.INTEGER and base % 1 == 0:
@@ -198,9 +196,7 @@ def _integers(column: Column, name: str) -> np.ndarray:
     except pa.ArrowInvalid:
         integers = np.array([2**63 - 1])
     if np.abs(integers.astype(np.float64)).max() > 2**62:
-        raise ColumnError(
-            f"{name}: holds a whole number beyond ±4.6e18, which cannot be rounded; correct it or drop the record"
-        )
+        raise ColumnError(Message("error_technique.too_large_to_round", name=name))
     return np.asarray(integers, dtype=np.int64)
 
 

@@ -53,9 +53,9 @@ class Sample(Technique):
     @model_validator(mode="after")
     def _one_size(self) -> Sample:
         if (self.count is None) == (self.fraction is None):
-            raise ValueError("give either a count or a fraction of the records")
+            raise ValueError(Message("error_technique.count_or_fraction"))
         if self.minimum and self.by is None:
-            raise ValueError("minimum is for each combination of the columns in `by`, but there is no `by`")
+            raise ValueError(Message("error_technique.minimum_by"))
         return self
 
     def run(self, work: Work) -> Outcome:
@@ -87,9 +87,7 @@ class Sample(Technique):
             return floor(Fraction(repr(self.fraction)) * rows + Fraction(1, 2))  # 0.7 · 15 is 10.5, not 10.499…
         assert self.count is not None
         if self.count > rows:
-            raise UsageError(
-                f"{self.step}: count is {self.count}, but the table has {rows} records; ask for at most that many"
-            )
+            raise UsageError(Message("error_technique.count_too_large", step=self.step, count=self.count, rows=rows))
         return self.count
 
 

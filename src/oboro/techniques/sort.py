@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
-from oboro.errors import listing
 from oboro.table.dataset import Column, Dataset, smallest_unsigned
 from oboro.table.schema import Schema
 from oboro.table.values import texts_of, typed
@@ -52,10 +51,10 @@ class Sort(Technique):
     @model_validator(mode="after")
     def _one_way_to_say_it(self) -> Sort:
         if self.descending and any(name.startswith("-") for name in self._names):
-            raise ValueError("give `descending: true` or a minus before the names, not both")
+            raise ValueError(Message("error_technique.descending"))
         bare = [name.removeprefix("-") for name in self._names]
         if len(set(bare)) < len(bare):
-            raise ValueError(f"a column can be sorted by only once, but by is {listing(self._names)}")
+            raise ValueError(Message("error_technique.sorted_twice", names=list(self._names)))
         return self
 
     @property

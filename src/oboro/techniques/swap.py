@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from oboro.errors import listing
 from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 from oboro.table.schema import Schema
@@ -64,13 +63,13 @@ class Swap(OnColumns):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.method == "random" and self.window is not None:
-            raise ValueError("window is for method: rank; with method: random use within")
+            raise ValueError(Message("error_technique.window_rank"))
         if self.method == "rank" and self.within:
-            raise ValueError("within is for method: random; with method: rank use window")
+            raise ValueError(Message("error_technique.within_random"))
         if both := [name for name in self.within if name in self.names]:
-            raise ValueError(f"{listing(both)} cannot be swapped and stay fixed at once; take it out of within")
+            raise ValueError(Message("error_technique.swapped_and_fixed", both=both))
         if self.together and len(self.names) < 2:
-            raise ValueError("together needs several attributes")
+            raise ValueError(Message("error_technique.together"))
         return self
 
     def run(self, work: Work) -> Outcome:

@@ -48,11 +48,11 @@ class _Code(Technique):
     @model_validator(mode="after")
     def _one_bound(self) -> Self:
         if sum(bound is not None for bound in (self.at, self.percentile, self.outliers)) != 1:
-            raise ValueError("give exactly one of at, percentile and outliers")
+            raise ValueError(Message("error_technique.one_bound"))
         if self.outliers is not None and self.outliers.method not in ("robust_z", "iqr"):
-            raise ValueError(f"outliers: {self.outliers.method} gives no bound; use the method robust_z or iqr")
+            raise ValueError(Message("error_technique.no_bound", method=self.outliers.method))
         if self.outliers is not None and set(self.outliers.attributes or ()) - {self.attribute}:
-            raise ValueError(f"outliers: leave attributes out; the bound is that of {self.attribute!r}")
+            raise ValueError(Message("error_technique.bound_of", attribute=self.attribute))
         return self
 
     def run(self, work: Work) -> Outcome:
@@ -78,10 +78,9 @@ class _Code(Technique):
         if self.at is not None:
             bound = place(self.at, column, self.attribute)
             if self.label is None and column.kind in WHOLE and not np.isnan(bound) and not bound.is_integer():
-                what = "whole numbers" if column.kind is Kind.INTEGER else "days"
-                raise ColumnError(
-                    f"{self.attribute}: holds {what}, so {shown(self.at)} cannot be written; give a whole bound"
-                )
+                whole = column.kind is Kind.INTEGER
+                id = "error_technique.whole_bound" if whole else "error_technique.day_bound"
+                raise ColumnError(Message(id, name=self.attribute, bound=shown(self.at)))
             return bound
         if self.percentile is not None:
             return _percentile(numbers, column.counts, self.percentile)
@@ -125,8 +124,9 @@ class _Code(Technique):
             return value.cast(type_)
         except pa.ArrowInvalid:
             raise ColumnError(
-                f"{self.attribute}: the bound {texts_of(value)[0]} does not fit the column's type {type_}; "
-                "give one that does, or a label"
+                Message(
+                    "error_technique.bound_type", attribute=self.attribute, bound=texts_of(value)[0], type=str(type_)
+                )
             ) from None
 
     def plan(self, schema: Schema) -> Words:

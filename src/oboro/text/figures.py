@@ -59,7 +59,7 @@ def few(names: Sequence[str], width: int = 160) -> str:
     return ", ".join(names[:fit]) + (f" … (+{more})" if more > 0 else "")
 
 
-def quoted(names: Sequence[str], lang: str = "en") -> str:
+def quoted(names: Sequence[str], lang: str = "en", last: str = "and") -> str:
     """Column names for a sentence.
 
     >>> quoted(["age"]), quoted(["age", "income", "born"]), quoted(["age", "income"], "ja")
@@ -67,8 +67,8 @@ def quoted(names: Sequence[str], lang: str = "en") -> str:
     """
     if lang == "ja":
         return "".join(f"「{name}」" for name in names)
-    first, last = list(names[:-1]), repr(names[-1])
-    return f"{', '.join(map(repr, first))} and {last}" if first else last
+    first, end = list(names[:-1]), repr(names[-1])
+    return f"{', '.join(map(repr, first))} {last} {end}" if first else end
 
 
 def listed(names: Iterable[object], most: int = 30, lang: str = "en") -> str:

@@ -189,8 +189,8 @@ class _Formatter(string.Formatter):
             return Message(f"{rest}.{value}").say(self.lang)
         if kind == "listing":  # names in quotes: at most 30 of them, or as many as stand there
             return listed(value, int(rest or 30), self.lang)
-        if kind == "quoted":
-            return quoted(value, self.lang)
+        if kind in ("quoted", "either"):
+            return quoted(value, self.lang, last="and" if kind == "quoted" else "or")
         if kind in _KINDS:
             return _KINDS[kind](value)
         if kind == "capital":

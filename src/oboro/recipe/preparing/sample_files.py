@@ -15,6 +15,7 @@ from oboro.samples.people_table import hierarchy_csv, people, people_hierarchies
 from oboro.samples.purchases_table import purchases, purchases_hierarchies, purchases_recipe
 from oboro.system.atomic_file import atomic
 from oboro.table.dataset import Dataset
+from oboro.text import Message
 from oboro.text.progress import Progress, silent
 
 __all__ = ["Demonstration", "demonstrate", "write_sample"]
@@ -63,7 +64,7 @@ def write_sample(kind: str, output: Path, *, rows: int = 10_000, columns: int = 
         write_blocks(purchases(rows, seed, columns), output)
         tables, recipe = purchases_hierarchies(), purchases_recipe(hierarchies, columns)
     else:
-        raise UsageError(f"there is no made-up table {kind!r}; there are people and purchases")
+        raise UsageError(Message("error_recipe.no_sample", kind=kind))
     _write_hierarchies(tables, output.parent / hierarchies)
     path = output.parent / f"{output.name}.recipe.yaml"
     _write_text(path, recipe)

@@ -67,14 +67,16 @@ class Condition(BaseModel):
             try:
                 pc.match_substring_regex(pa.array([""]), pattern)
             except pa.ArrowInvalid as problem:
-                raise ValueError(f"{pattern!r} is not a regular expression: {problem}") from None
+                raise ValueError(
+                    Message("error_technique.regular_expression", pattern=pattern, problem=str(problem))
+                ) from None
         return pattern
 
     @model_validator(mode="after")
     def _says_something(self) -> Condition:
         if not self._given:
-            allowed = ", ".join(field.alias or name for name, field in type(self).model_fields.items())
-            raise ValueError(f"a condition needs one of {allowed}; for a missing value write `missing: true`")
+            allowed = [field.alias or name for name, field in type(self).model_fields.items()]
+            raise ValueError(Message("error_technique.empty_condition", allowed=allowed))
         return self
 
     @property

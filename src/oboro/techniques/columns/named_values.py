@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, StrictBool
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column
 from oboro.table.values import Kind, kind_of, numbers_of
+from oboro.text import Message
 
 __all__ = ["Value", "comparable", "kind_of_value", "place", "shown"]
 
@@ -32,15 +33,6 @@ Value = Annotated[StrictBool | int | float | str, BeforeValidator(_as_written)]
 NUMBERS = (Kind.INTEGER, Kind.NUMBER)
 TIMES = (Kind.DATE, Kind.DATETIME)
 DAY = 86_400e6  # microseconds
-
-_WORDS = {
-    Kind.INTEGER: "whole numbers",
-    Kind.NUMBER: "numbers",
-    Kind.DATE: "dates",
-    Kind.DATETIME: "dates with times",
-    Kind.BOOLEAN: "true and false",
-    Kind.TEXT: "text",
-}
 
 
 def shown(value: Value) -> str:
@@ -78,17 +70,15 @@ def place(value: Value, column: Column, name: str) -> float:
         return float("nan")
     if comparable(given, kind):
         return _place(value, given, kind)
-    raise ColumnError(
-        f"{name}: holds {_WORDS[kind]}, which cannot be compared with {shown(value)} ({_WORDS[given]}); "
-        f"{_hint(kind, value)}"
-    )
+    what = {"name": name, "kind": kind.value, "value": shown(value), "given": given.value}
+    raise ColumnError(Message("error_technique.not_comparable", **what, hint=_hint(kind, value)))
 
 
 def _place(value: Value, given: Kind, kind: Kind) -> float:
     if given in NUMBERS:
         number = float(numbers_of(pa.array([value]))[0]) if isinstance(value, str) else float(value)  # "90歳" is 90
         if not np.isfinite(number):
-            raise UsageError(f"a bound must be a finite number; got {value!r}")
+            raise UsageError(Message("error_technique.finite_bound", value=value))
         return number
     number = float(numbers_of(pa.array([value]))[0])
     if given is kind:
@@ -96,15 +86,13 @@ def _place(value: Value, given: Kind, kind: Kind) -> float:
     return number * DAY if kind is Kind.DATETIME else number / DAY
 
 
-def _hint(kind: Kind, value: Value) -> str:
+def _hint(kind: Kind, value: Value) -> Message:
     if isinstance(value, bool) and kind is Kind.TEXT:
-        return f"YAML reads yes, no, on and off as true and false: quote the word (it came as {shown(value)})"
+        return Message("error_technique.hint.boolean_word", value=shown(value))
     if kind in NUMBERS:
-        return "give a number"
+        return Message("error_technique.hint.number")
     if kind in TIMES:
-        return "give a date such as 2020-01-31"
+        return Message("error_technique.hint.date")
     if kind is Kind.BOOLEAN:
-        return "give true or false"
-    return (
-        f'for text use equals, in or matches with text in quotes ("{value}"), or correct the values that are no numbers'
-    )
+        return Message("error_technique.hint.boolean")
+    return Message("error_technique.hint.text", value=value)

@@ -9,10 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
-from oboro.errors import ColumnError, listing
+from oboro.errors import ColumnError
 from oboro.table.dataset import Column
 from oboro.table.values import Kind, from_numbers
 from oboro.techniques.base import Technique
+from oboro.text import Message
 
 __all__ = ["DAY", "OnColumns", "differing", "is_date", "is_text", "narrowed", "places", "written"]
 
@@ -33,9 +34,9 @@ class OnColumns(Technique):
     @model_validator(mode="after")
     def _named(self) -> Self:
         if (self.attribute is None) == (self.attributes is None):
-            raise ValueError("give either attribute (one column) or attributes (a list of columns)")
+            raise ValueError(Message("error_technique.attribute_or_list"))
         if len(set(self.names)) < len(self.names):
-            raise ValueError(f"a column is named twice: {listing(self.names)}")
+            raise ValueError(Message("error_technique.column_twice", names=list(self.names)))
         return self
 
     @property
@@ -58,7 +59,7 @@ def places(column: Column, name: str) -> np.ndarray:
     """Where each distinct value lies on the line, NaN where missing; an infinite number is an error."""
     numbers = column.numbers(name)
     if np.isinf(numbers).any():
-        raise ColumnError(f"{name}: holds an infinite number; correct it, or drop the record")
+        raise ColumnError(Message("error_technique.infinite", name=name))
     return numbers
 
 
@@ -73,9 +74,7 @@ def written(numbers: np.ndarray, column: Column, name: str) -> pa.Array:
     if is_date(column):
         unit = DAY if kind is Kind.DATETIME else 1.0
         if (np.rint(numbers / unit) < FIRST_DAY).any() or (np.rint(numbers / unit) > LAST_DAY).any():
-            raise ColumnError(
-                f"{name}: a date would leave the years 1 to 9999; use a smaller step or scale, or give bounds"
-            )
+            raise ColumnError(Message("error_technique.years", name=name))
     array = from_numbers(numbers, kind)
     if kind is Kind.DATETIME and pa.types.is_timestamp(column.values.type) and column.values.type.tz:
         # From the count, not from the zoneless time: a cast of that would be free to take it for local time.

@@ -19,11 +19,12 @@ from oboro.text import Message
 __all__ = ["mixed", "progress", "runner_up", "warning"]
 
 
-def progress(step: str, so_far: SearchProgress) -> str:
+def progress(step: str, so_far: SearchProgress) -> Message:
     """How far a search is, in words."""
-    best = "" if so_far.loss is None else f", best loss {so_far.loss:.4g}"
-    settled = f"{so_far.evaluated} looked at, {so_far.settled} of {so_far.size} settled"
-    return f"{step}: choices of levels: {settled}{best}"
+    figures = {"step": step, "evaluated": so_far.evaluated, "settled": so_far.settled, "size": so_far.size}
+    if so_far.loss is None:
+        return Message("progress.search", **figures)
+    return Message("progress.search_with_best", **figures, loss=so_far.loss)
 
 
 def warning(found: SearchResult) -> Message:

@@ -60,9 +60,9 @@ class Diversity(Demand):
     @model_validator(mode="after")
     def _fits(self) -> Diversity:
         if (self.kind == "recursive") != (self.c is not None):
-            raise ValueError("c: recursive diversity needs it, the other kinds take none")
+            raise ValueError(Message("error_technique.recursive_c"))
         if self.kind != "entropy" and self.l != int(self.l):
-            raise ValueError(f"l: {self.kind} diversity counts values, so l must be a whole number")
+            raise ValueError(Message("error_technique.whole_l", kind=self.kind))
         return self
 
     def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
@@ -125,7 +125,7 @@ class Presence(BaseModel):
     @model_validator(mode="after")
     def _fits(self) -> Presence:
         if self.min > self.max:
-            raise ValueError("min: must not be above max")
+            raise ValueError(Message("error_technique.min_max"))
         return self
 
 

@@ -13,12 +13,13 @@ import pyarrow.compute as pc
 from pydantic import BeforeValidator, InstanceOf, PlainSerializer
 from pydantic.json_schema import SkipJsonSchema
 
-from oboro.errors import InputError, listing
+from oboro.errors import InputError
 from oboro.table.dataset import Column, Dataset, smallest_unsigned
 from oboro.table.frames import Frame
 from oboro.table.groups import Groups
 from oboro.table.hierarchy.levels import text_array
 from oboro.techniques.base import Work
+from oboro.text import Message
 
 __all__ = ["PopulationCodes", "PopulationTable"]
 
@@ -55,7 +56,7 @@ class PopulationCodes:
         table = work.read(work.schema.folder / given) if isinstance(given, str) else given
         lacking = [name for name in names if name not in table]
         if lacking:
-            raise InputError(f"population: it has no column {listing(lacking)}; it has {listing(table, most=30)}")
+            raise InputError(Message("error_technique.population_column", lacking=lacking, columns=list(table)))
         columns, codes = {}, []
         for name in names:
             columns[name], people = _extended(name, work.data[name], table[name])
@@ -74,8 +75,12 @@ def _extended(name: str, column: Column, people: Column) -> tuple[Column, np.nda
         added = people.values.filter(pa.array(new)).cast(column.values.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise InputError(
-            f"population: {name!r} holds {people.values.type}, but the table's {name!r} {column.values.type}; "
-            "give both the same type"
+            Message(
+                "error_technique.population_type",
+                name=name,
+                theirs=str(people.values.type),
+                ours=str(column.values.type),
+            )
         ) from None
     values = pa.concat_arrays([column.values, added])
     kind = smallest_unsigned(len(values))
@@ -92,7 +97,4 @@ def _require_everybody(columns: list[Column], codes: list[np.ndarray], rows: int
     people = np.bincount(labels[rows:], minlength=held.size)[: held.size]
     outside = int(np.maximum(held - people, 0).sum())
     if outside:
-        raise InputError(
-            f"population: {outside} of the table's {rows} records have no counterpart in it; it must hold every person "
-            "of the table, with the same values (not yet generalized)"
-        )
+        raise InputError(Message("error_technique.not_in_population", outside=outside, rows=rows))
