@@ -140,7 +140,7 @@ class PartitionUnivariate(OnColumns):
                 "error_technique.way_join", way=Message(id, **({"name": name} if few[0] == "missing" else {}))
             )
         what = {"name": name, "count": count, "k": self.k, "way": way}
-        raise InputError(Message(f"error_technique.few_{few[0]}", **what))
+        raise InputError(Message(f"error_technique.few.{few[0]}", **what))
 
     def _published(
         self, name: str, column: Column, intervals: Intervals, table: np.ndarray, rng: np.random.Generator
