@@ -29,9 +29,11 @@ from oboro.app.options import (
     stages,
     warn_if_cold,
 )
+from oboro.text.progress import READING
 
 if TYPE_CHECKING:
     from oboro.recipe.release import Release
+    from oboro.text import Words
 
 __all__ = ["anonymize"]
 
@@ -115,8 +117,8 @@ def _report_loaded(asked: bool, stage: Any) -> Iterator[Any]:
     with ThreadPoolExecutor(1) as pool:
         loading = pool.submit(_load_report)
 
-        def progress(what: str, *counts: Any) -> None:
-            if what != "reading":
+        def progress(what: Words, *counts: Any) -> None:
+            if what != READING:
                 loading.result()
             stage(what, *counts)
 

@@ -17,6 +17,7 @@ import typer
 if TYPE_CHECKING:
     from oboro.io.files import Source
     from oboro.report import Report
+    from oboro.text import Words
 
 __all__ = [
     "AsJson", "Data", "Delimiter", "Encoding", "Fraction", "Header", "Lang", "Pages", "PublicReport", "RecipeFile",
@@ -60,10 +61,10 @@ def stages() -> Iterator[Any]:
         task = bar.add_task("starting", total=None, rows="")
         began = {"": time.monotonic()}
 
-        def show(stage: str, done: int = 0, total: int | None = None) -> None:
-            seconds = time.monotonic() - began.setdefault(stage, time.monotonic())
+        def show(stage: Words, done: int = 0, total: int | None = None) -> None:
+            seconds = time.monotonic() - began.setdefault(str(stage), time.monotonic())
             rows = f"{done:,} rows, {done / seconds:,.0f} rows/s" if done and seconds else ""
-            bar.update(task, description=stage, completed=done, total=total, rows=rows)
+            bar.update(task, description=str(stage), completed=done, total=total, rows=rows)
 
         yield show
 
