@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from oboro.errors import UsageError, listing
+from oboro.errors import UsageError
 from oboro.table.schema import Schema
 from oboro.techniques.base import Outcome, Technique, Work
 from oboro.text import Message, Words
@@ -49,9 +49,7 @@ class DropColumns(Technique):
         work.schema.require(work.data, self.attributes, self.step)
         kept = [name for name in work.data if name not in self.attributes]
         if not kept:
-            raise UsageError(
-                f"{self.step}: no column would be left; keep at least one of {listing(work.data, most=30)}"
-            )
+            raise UsageError(Message("error_technique.no_column_left", step=self.step, columns=list(work.data)))
         return Outcome(work.data.select(kept), work.schema.without(self.attributes), {"dropped": list(self.attributes)})
 
     def plan(self, schema: Schema) -> Words:
