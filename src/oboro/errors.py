@@ -8,6 +8,7 @@ OboroError                  everything that oboro raises on purpose
 │   ├── ColumnError         a column is missing, unknown, or holds the wrong kind of value
 │   └── HierarchyError      a hierarchy does not fit the data, or itself
 └── PromiseError            a privacy promise does not hold, so nothing is released    exit code 1
+    └── SingledOutError     … because columns that no promise covers single somebody out
 
 A message says what was wrong, what is allowed and what came, and ends with the way out. It shows the offending value and no
 other raw value of the data. It is an id with values (`oboro.text.Message`): `str(error)` is English, `error.say("ja")` Japanese.
@@ -27,6 +28,7 @@ __all__ = [
     "PromiseError",
     "RecipeError",
     "Sayable",
+    "SingledOutError",
     "UsageError",
     "listing",
 ]
@@ -81,6 +83,10 @@ class PromiseError(OboroError):
     """A privacy promise does not hold; nothing is released."""
 
     exit_code: ClassVar[int] = 1
+
+
+class SingledOutError(PromiseError):
+    """Somebody is unique by released columns that no promise covers, and the recipe does not accept it; nothing is released."""
 
 
 def listing(names: Iterable[object], most: int = 8) -> str:

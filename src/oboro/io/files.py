@@ -53,6 +53,10 @@ class Source:
             return data
         return with_untouched(data, self.untouched, self._read_untouched)
 
+    def fill_columns(self, data: Dataset, names: Sequence[str]) -> Dataset:
+        """These columns of what became of the table; those that stayed in the file are read."""
+        return self.fill(data.select(names))
+
     def _read_untouched(self, names: Sequence[str]) -> Dataset:
         if self.dialect is None:
             from oboro.io.parquet.encode import encode
@@ -88,6 +92,7 @@ def read(
     *,
     columns: Sequence[str] | None = None,
     held: Collection[str] | None = None,
+    fingerprinted: Collection[str] = (),
     delimiter: str | None = None,
     quote: str | None = None,
     encoding: str | None = None,
@@ -99,7 +104,8 @@ def read(
 
     What is not given is found out: CSV's `delimiter`, `quote` and `encoding`. `columns` reads only these. With `held`,
     only these are held in memory: of CSV and Parquet files the others are checked but stay in the file, to be read when the
-    table is written, and `progress` is told rows instead of bytes. `header=False` says that the first line is data already
+    table is written, and `progress` is told rows instead of bytes. Of those in a CSV file that are `fingerprinted`, one number a
+    record is kept. `header=False` says that the first line is data already
     (columns are then named `column1` …), `None` guesses. `sheet` is for Excel.
     """
     held = held if columns is None and can_be_read_twice(path) else None
@@ -110,13 +116,13 @@ def read(
     options = {"delimiter": delimiter, "quote": quote, "header": header}
     with open_stream(path, encoding) as stream:
         try:
-            return _csv(stream, options, columns, held, progress)
+            return _csv(stream, options, columns, (held, fingerprinted), progress)
         except NotUnicode:
             # A file whose first part is plain ASCII may turn out to be Japanese later on.
             if encoding or not stream.ascii_so_far or str(path) == STDIN:
                 raise
     with open_stream(path, "cp932") as stream:
-        return _csv(stream, options, columns, held, progress)
+        return _csv(stream, options, columns, (held, fingerprinted), progress)
 
 
 def read_data(path: str | Path) -> Dataset:
@@ -155,13 +161,15 @@ def _csv(
     stream: ByteStream,
     options: dict[str, Any],
     columns: Sequence[str] | None,
-    held: Collection[str] | None,
+    holding: tuple[Collection[str] | None, Collection[str]],
     progress: ByteProgress | None,
 ) -> Source:
     dialect, names = _headed(stream, options)
+    held, fingerprinted = holding
     if held is not None:
         file_state, kept = FileState.of(stream.path), [name for name in names if name in held]
-        data, untouched = parse_held(stream, dialect, names, kept, file_state, progress)
+        marked = [name for name in names if name in fingerprinted and name not in held]
+        data, untouched = parse_held(stream, dialect, names, kept, file_state, progress, marked)
         return Source(data, stream.path, dialect, untouched if len(kept) < len(names) else None)
     wanted = list(names if columns is None else columns)
     unknown = [name for name in wanted if name not in names]
@@ -186,5 +194,7 @@ def _parquet(path: str, held: Collection[str], progress: ByteProgress | None) ->
         kept = [name for name in names if name in held]
         data = encode(path, kept, progress)
     columns = {name: data[name] if name in data else UnreadColumn(data.rows) for name in names}
-    untouched = UntouchedParquetColumns(path, tuple(names), data.rows, file_state) if len(kept) < len(names) else None
+    untouched = (
+        UntouchedParquetColumns(path, tuple(names), data.rows, file_state, None) if len(kept) < len(names) else None
+    )
     return Source(replace(data, columns=columns), path, untouched=untouched)

@@ -27,6 +27,7 @@ from oboro.text import Message
 
 __all__ = [
     "BlockEnd",
+    "FileFingerprints",
     "FileState",
     "UntouchedColumns",
     "UntouchedCsvColumns",
@@ -62,6 +63,17 @@ def can_be_read_twice(path: str | Path) -> bool:
     return str(path) != "-" and Path(path).is_file()
 
 
+@dataclass(frozen=True, eq=False)
+class FileFingerprints:
+    """One number for each row of a file, equal where the fields of some columns are equal.
+
+    Different fields have equal numbers with a chance of about 2⁻⁶⁴: a keyed hash, drawn anew for every file.
+    """
+
+    names: tuple[str, ...]
+    numbers: np.ndarray
+
+
 @dataclass(frozen=True)
 class UntouchedColumns:
     """The columns that stayed in a file, and the state in which it was read."""
@@ -70,6 +82,7 @@ class UntouchedColumns:
     names: Sequence[str]  # all columns of the file, in its order
     rows: int
     file_state: FileState
+    fingerprints: FileFingerprints | None
 
     def blocks(self, wanted: Sequence[str]) -> Iterator[Dataset]:
         """The wanted columns, block by block in the order of the file; at least one block."""

@@ -17,6 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, 
 from pydantic import ValidationError as PydanticError
 
 from oboro.errors import RecipeError
+from oboro.recipe.last_look_before_writing import Accept
 from oboro.recipe.loading import complaints, content_of, text_of
 from oboro.recipe.release import Release
 from oboro.recipe.run import run
@@ -85,6 +86,11 @@ class Recipe(BaseModel):
         "error", description="what happens to columns that are not named here"
     )
 
+    accept: Accept | list[Accept] = Field(
+        default_factory=list,
+        description="columns that no promise covers and by which people may be unique in the release, and why",
+    )
+
     _folder: Path = PrivateAttr(Path("."))
     _path: Path | None = PrivateAttr(None)
 
@@ -125,6 +131,11 @@ class Recipe(BaseModel):
         from oboro.recipe.preparing.json_schema import json_schema
 
         return json_schema()
+
+    @property
+    def accepted(self) -> list[Accept]:
+        """What it accepts of people who are unique by columns that no promise covers."""
+        return [self.accept] if isinstance(self.accept, Accept) else self.accept
 
     @property
     def path(self) -> Path | None:
@@ -179,7 +190,8 @@ class Recipe(BaseModel):
 
         Of a CSV or Parquet file only the columns that the recipe touches are held; the others are read again when the release
         is written or looked at; `reading` says how a file is to be read (`encoding`, `delimiter`, …). Raises a `PromiseError` and
-        releases nothing where a promise does not hold on the result.
+        releases nothing where a promise does not hold on the result. Raises a `SingledOutError`, which is one, where somebody is
+        unique by released columns that no promise covers, unless `accept` says that this is meant.
         """
         return run(self, source, progress=progress, reading=reading)
 
@@ -231,6 +243,13 @@ class Recipe(BaseModel):
         """Which columns of a table must be held to run the recipe; the others are released as they stand, or not at all."""
         spoken = {name for name, one in self.attributes.items() if one.role in (Role.QUASI, Role.SENSITIVE)}
         return spoken.union(*(step.reads(names) for step in self.steps)).intersection(names)
+
+    def looks_at(self, names: Sequence[str]) -> Collection[str]:
+        """Which of the columns that stay in the file are released, so that the last look must see them."""
+        gone = {name for step in self.steps for name in step.removes_identity}
+        known = names if self.unnamed == "other" else [name for name in names if name in self.attributes]
+        held = self.reads(names)
+        return [name for name in known if name not in held and name not in gone]
 
     def evaluate(self, original: Any, released: Any, **options: Any) -> Report:
         """Attack a release that anybody made and measure its risk and its loss; the recipe says what the columns are.

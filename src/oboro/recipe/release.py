@@ -16,7 +16,9 @@ from pyarrow import csv
 from oboro.io.file_progress import RowProgress
 from oboro.io.files import Source
 from oboro.io.output import write
+from oboro.measure.exposure.last_look import LastLook
 from oboro.recipe.evidence import files_evidence, hierarchy_files, measure
+from oboro.recipe.last_look_before_writing import said_of_look, unique_with_quasi, warnings_of_look
 from oboro.recipe.run_summary import run_summary
 from oboro.system.atomic_file import atomic
 from oboro.table.dataset import Dataset
@@ -88,6 +90,7 @@ class Release:
     verification: Verification
     recipe_text: str
     source: Source | None = None  # the file it came from
+    last_look: LastLook | None = None  # who is unique by columns that no promise covers
 
     def __repr__(self) -> str:
         held = self.frame.data
@@ -109,8 +112,39 @@ class Release:
         from oboro.report import Provenance
 
         steps = [step.as_dict() for step in self.steps]
-        provenance = Provenance(verification=self.verification, steps=steps, recipe_text=self.recipe_text)
+        provenance = Provenance(
+            verification=self.verification,
+            steps=steps,
+            recipe_text=self.recipe_text,
+            last_look=self.last_look,
+            warnings=self.look_warnings(figures=True),
+        )
         return measure(self.original, self.frame.data, self.given, provenance)
+
+    def looked(self, *, figures: bool = False) -> list[Message]:
+        """What the last look before writing found."""
+        return [] if self.last_look is None else said_of_look(self.last_look) + self.look_warnings(figures=figures)
+
+    def look_warnings(self, *, figures: bool = False) -> list[Message]:
+        """What the recipe accepts; with `figures` also who is unique to somebody who knows all but the secrets."""
+        if self.last_look is None:
+            return []
+        said = warnings_of_look(self.last_look)
+        if figures and (people := self.unique_with_quasi):
+            columns, everybody = self.last_look.columns, self.last_look.people
+            said.append(Message("exposure.look.with_quasi", people=people, all=everybody, columns=columns))
+        return said
+
+    @cached_property
+    def unique_with_quasi(self) -> int:
+        """How many people are unique by the quasi-identifiers together with the columns that no promise covers.
+
+        Each of them is singled out for whoever knows such a column. 0 where there is none: then the promises say all.
+        """
+        look = self.last_look
+        if look is None or not look.columns:
+            return 0
+        return unique_with_quasi(self.frame.data, look, self.schema.quasi, self.source)
 
     def with_files(self, output: str | Path) -> Report:
         """The report with evidence of the files: their names, sizes and SHA-256, so that a signature speaks of exactly these."""

@@ -15,6 +15,7 @@ import numpy as np
 from oboro.errors import ColumnError, HierarchyError, RecipeError
 from oboro.io.files import Source, column_names, read, read_data
 from oboro.measure.changed_cells import changed_cells
+from oboro.recipe.last_look_before_writing import check_accept, look_before_writing
 from oboro.recipe.release import Release, StepRecord
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
@@ -40,6 +41,7 @@ def run(
     frame, origin, coming = _opened(recipe, source, progress, reading or {})
     data, given = _admitted(recipe, frame.data)
     given = replace(given, coming=coming)
+    check_accept(recipe.accepted, frame.data)
     _check_identifiers(recipe, given)
     _check_hierarchies(recipe, data, given)
     table = _Table(data, given)
@@ -51,6 +53,10 @@ def run(
         raise RecipeError(_leak(leaking))
     say(Message("progress.verifying"))
     verification = verify_promises(table.data, table.promises, [record.name for record in table.records])
+    say("last look")
+    look = look_before_writing(
+        table.data, table.schema, table.promises, table.records, accept=recipe.accepted, source=origin
+    )
     return Release(
         frame=replace(frame, data=table.data),
         original=frame.data,
@@ -60,6 +66,7 @@ def run(
         verification=verification,
         recipe_text=recipe.to_yaml(),
         source=origin,
+        last_look=look,
     )
 
 
@@ -111,7 +118,8 @@ def _opened(
         counted = partial(progress, READING)
     coming = _hierarchies_coming(recipe)
     names = column_names(source, **reading)
-    found = read(source, held=None if names is None else recipe.reads(names), progress=counted, **reading)
+    held, looked = (None, ()) if names is None else (recipe.reads(names), recipe.looks_at(names))
+    found = read(source, held=held, fingerprinted=looked, progress=counted, **reading)
     return Frame.read(found.data), found, coming
 
 

@@ -28,6 +28,7 @@ def run_summary(release: Release, *, lang: str = "en", figures: bool = False) ->
         *(f"  ✓ {_named(release, one).sentence(lang)}" for one in release.verification.verdicts),
     ]
     lines += [labelled(_said(label), said, lang) for label, said in _table(release)]
+    lines += [labelled(_said("look"), said, lang) for said in release.looked(figures=figures)]
     if figures:
         lines += [labelled(_said(label), said, lang) for label, said in _figures(release)]
     return "\n".join(lines)

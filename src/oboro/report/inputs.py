@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from oboro.measure.exposure.last_look import LastLook
 from oboro.measure.metrics import Measure
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
@@ -37,6 +38,7 @@ class Provenance:
     recipe_text: str = ""
     files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # `path`, `bytes`, `sha256`, by role ("input")
     stream: Sequence[Mapping[str, Any]] = ()  # the metrics of a stream, one after the other
+    last_look: LastLook | None = None  # who is unique by columns that no promise covers
     warnings: Sequence[Message] = ()
     linkage: Sequence[Measure] = ()  # what attacks on a release without classes found
 

@@ -129,7 +129,8 @@ class Technique(BaseModel):
         """Apply this one technique to a pandas, polars or pyarrow frame; the same kind comes back, the frame is not changed.
 
         `attributes` maps columns to roles and hierarchies as in a recipe; columns that are not named count as `other`. What the
-        technique promises is verified on the result before it is returned, as in a recipe.
+        technique promises is verified on the result before it is returned, as in a recipe. Only a recipe takes the last look, at
+        columns that no promise covers: one technique does not know what the others will do.
         """
         source = Frame.read(frame)
         given = {name: Attribute.model_validate(value) for name, value in (attributes or {}).items()}

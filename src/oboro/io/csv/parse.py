@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock, local
 from typing import Any
@@ -263,8 +263,11 @@ def _is_text(value: bytes) -> bool:
 class CsvParser:
     """Turns the blocks of one stream into columns."""
 
-    def __init__(self, cutter: RecordCutter, wanted: Sequence[int]) -> None:
-        self.cutter = cutter
+    def __init__(
+        self, cutter: RecordCutter, wanted: Sequence[int], also: Callable[[RecordBlock, int], None] | None = None
+    ) -> None:
+        """`also` is called with each block and its first row, in another thread, block after block."""
+        self.cutter, self.also = cutter, also
         self.tables = np.zeros((len(wanted), kernels.WORDS), dtype=np.int64)
         pool = ZerosPool()
         self.coders = [ColumnCoder(place, table, pool) for place, table in zip(wanted, self.tables, strict=True)]
@@ -294,6 +297,7 @@ class CsvParser:
             expected = self._expected()
             turns = iter(range(0, len(self.coders), self.at_once or 1))  # one for all threads: each takes the next
             helping = [pool.submit(self._encode, current, turns, skip, expected) for _ in range(helpers)]
+            helping += [pool.submit(self.also, current, skip)] if self.also else []
             following = cutter.fill(spare, current)
             self._encode(current, turns, skip, expected)
             for helper in helping:

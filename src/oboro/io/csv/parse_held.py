@@ -13,11 +13,13 @@ import pyarrow as pa
 
 from oboro.io.byte_streams import ByteStream
 from oboro.io.csv.dialect import Dialect
+from oboro.io.csv.kernels.fingerprinting import add_cells
 from oboro.io.csv.parse import CsvParser, NotUnicode
 from oboro.io.csv.record_blocks import RecordBlock, RecordCutter
 from oboro.io.file_progress import ByteProgress, RowProgress
-from oboro.io.untouched_columns import BlockEnd, FileState, UntouchedCsvColumns
+from oboro.io.untouched_columns import BlockEnd, FileFingerprints, FileState, UntouchedCsvColumns
 from oboro.table.dataset import Dataset
+from oboro.table.large_arrays import large_zeros
 from oboro.table.unencoded_columns import UnreadColumn
 
 __all__ = ["parse_held"]
@@ -67,6 +69,25 @@ class CheckingCutter(RecordCutter):
         )
 
 
+class FieldFingerprints:
+    """One 64-bit number a record, from its fields in some columns, with keys that are drawn anew for every file."""
+
+    def __init__(self, places: Sequence[int]) -> None:
+        self.places = np.array(places, dtype=np.int64)
+        self.keys = np.random.default_rng().integers(0, 1 << 64, len(places), np.uint64)
+        self.parts: list[np.ndarray] = []
+
+    def add(self, block: RecordBlock, first: int) -> None:
+        """The records of the next block, from row `first` of it on."""
+        part = large_zeros(block.found - first, np.uint64)
+        add_cells(block.cells, first, block.found, block.words, self.places, self.keys, part)
+        self.parts.append(part)
+
+    def together(self, names: tuple[str, ...]) -> FileFingerprints:
+        """The numbers of all records."""
+        return FileFingerprints(names, np.concatenate([np.zeros(0, np.uint64), *self.parts]))
+
+
 def _is_text(value: str) -> bool:
     return not any("\udc80" <= letter <= "\udcff" for letter in value)
 
@@ -78,14 +99,25 @@ def parse_held(
     held: Sequence[str],
     file_state: FileState,
     progress: RowProgress | None = None,
+    fingerprinted: Sequence[str] = (),
 ) -> tuple[Dataset, UntouchedCsvColumns]:
-    """Encode the columns that are to be held; the others stay in the file. Memory: codes and dictionaries of the held ones."""
+    """Encode the columns that are to be held; the others stay in the file. Memory: codes and dictionaries of the held ones.
+
+    Of the `fingerprinted` columns, which stay in the file, one number a record is kept: equal for equal fields.
+    """
     cutter = CheckingCutter(stream, dialect, len(names), names=names)
-    parser = CsvParser(cutter, [names.index(name) for name in held])
+    marker = FieldFingerprints([names.index(name) for name in fingerprinted]) if fingerprinted else None
+    parser = CsvParser(cutter, [names.index(name) for name in held], marker.add if marker else None)
     found = parser.columns(held, _counting(cutter, progress))
     columns = {name: found[name] if name in found else UnreadColumn(parser.rows) for name in names}
     untouched = UntouchedCsvColumns(
-        stream.path, tuple(names), parser.rows, file_state, dialect, tuple(cutter.block_ends)
+        stream.path,
+        tuple(names),
+        parser.rows,
+        file_state,
+        marker.together(tuple(fingerprinted)) if marker else None,
+        dialect,
+        tuple(cutter.block_ends),
     )
     return Dataset(columns, parser.rows), untouched
 

@@ -33,6 +33,7 @@ __all__ = [
     "LOW",
     "U",
     "hash_of",
+    "mix",
     "pack",
     "place_of",
     "pointer",

@@ -1,0 +1,183 @@
+"""The last look before a release: does a column that no promise covers single somebody out?
+
+All such columns together are counted first. A part of them singles out nobody whom the whole does not. So where the whole singles
+out nobody, the look is over. Columns may have stayed in their file: then one number a record stands for them (a fingerprint), and
+they are read, a few at a time, only where somebody was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from oboro.measure.exposure import kernels
+from oboro.measure.exposure.fingerprints import fingerprints, sizes_of
+from oboro.measure.exposure.people_in_classes import alone_in_class, people_in
+from oboro.measure.exposure.separation import singled_out
+from oboro.measure.exposure.unique_by_columns import PAIRED, UniqueBy, unique_people
+from oboro.table.dataset import Column, Dataset
+from oboro.table.groups import Groups
+from oboro.table.unencoded_columns import unread_columns
+from oboro.table.value_counts import clean
+
+__all__ = ["Acceptance", "LastLook", "LookedAt", "last_look"]
+
+AT_ONCE = 4  # columns that are read from the file together
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """Columns by which somebody may be unique, why, and how many people are."""
+
+    columns: tuple[str, ...]
+    because: str
+    people: int = 0
+
+
+@dataclass(frozen=True)
+class LastLook:
+    """Who is unique by the released columns that no promise covers."""
+
+    columns: tuple[str, ...]
+    """The columns that were looked at: those that no promise covers, and that are neither secret, random nor pseudonyms."""
+    people: int
+    """How many people there are: records, unless the recipe says whose they are."""
+    counts_people: bool
+    unique: int
+    """People who are unique by all these columns together."""
+    refused: int
+    """Those of them whom no acceptance covers. Where there are some, nothing is released."""
+    accepted: tuple[Acceptance, ...] = ()
+    unneeded: tuple[tuple[str, ...], ...] = ()
+    """Acceptances of columns that single nobody out."""
+    worst: tuple[UniqueBy, ...] = ()
+    """Columns and pairs, the worst first; counted only where the release is refused."""
+    pseudonyms: tuple[str, ...] = ()
+    """Columns of pseudonyms: nobody knows them without the key, so they are not looked at."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class LookedAt:
+    """A release as the last look sees it."""
+
+    data: Dataset
+    read: Callable[[Sequence[str]], Dataset]
+    """Reads columns of the release, also those that stayed in the file."""
+    file_names: tuple[str, ...] = ()
+    """The columns that stayed in the file and for which `file_numbers` stand."""
+    file_numbers: np.ndarray | None = None
+    """One number for each record of the release."""
+    person: Column | None = None
+
+    @cached_property
+    def everybody(self) -> int:
+        """How many people there are."""
+        return self.data.rows if self.person is None else people_in(self.person)
+
+    def together(self, names: Sequence[str]) -> int:
+        """How many people are unique by all these columns together."""
+        if not self._unread(names):
+            return singled_out(*self._table(self.data, names))
+        if self.person is None:
+            return int(np.count_nonzero(sizes_of(self._numbers(names)) == 1))
+        return alone_in_class(_groups(self._numbers(names)), self.person)
+
+    def alone(self, names: Sequence[str]) -> np.ndarray:
+        """Who is unique by all these columns: rows, or the codes of people."""
+        if self._unread(names):
+            groups = _groups(self._numbers(names))
+        else:
+            groups = Groups.of([clean(self.data[name]) for name in names], self.data.rows)
+        if self.person is None:
+            return np.flatnonzero(groups.row_sizes() == 1)
+        held, only = clean(self.person), np.full(len(groups), kernels.NOBODY, np.int64)
+        kernels.only_person(groups.labels, held.codes, held.missing, only)
+        return np.unique(only[only >= 0])
+
+    def ranked(self, names: Sequence[str]) -> tuple[UniqueBy, ...]:
+        """The columns, and pairs of those that tell most records apart, the worst first."""
+        kept: dict[str, Column] = {}
+        single: list[UniqueBy] = []
+        for name, column in self._columns(names):
+            kept[name] = column
+            single.append(UniqueBy((name,), singled_out(*self._table(Dataset(kept, self.data.rows), [name]))))
+            if len(kept) > PAIRED:
+                kept.pop(max(kept, key=lambda one: int((kept[one].counts ** 2).sum())))
+        found = unique_people(*self._table(Dataset(kept, self.data.rows), list(kept)))
+        named = [one for one in single if one.people]
+        return tuple(sorted([*named, *found.pairs], key=lambda one: (-one.people, len(one.columns))))
+
+    def _unread(self, names: Sequence[str]) -> list[str]:
+        unread = set(unread_columns(self.data))
+        return [name for name in names if name in unread]
+
+    def _columns(self, names: Sequence[str]) -> Iterator[tuple[str, Column]]:
+        """The columns as codes, without their values: those in the file would not fit in memory with them."""
+        for first in range(0, len(names), AT_ONCE):
+            table = self.read(names[first : first + AT_ONCE])
+            for name, column in table.columns.items():
+                held = clean(column)
+                yield name, Column(pa.array(np.arange(len(held.values), dtype=np.uint32)), held.codes)
+
+    def _numbers(self, names: Sequence[str]) -> np.ndarray:
+        """One number for each record, equal for records that agree on all these columns."""
+        unread = self._unread(names)
+        numbers = fingerprints([clean(self.data[name]) for name in names if name not in set(unread)], self.data.rows)
+        if self.file_numbers is not None and set(unread) == set(self.file_names):
+            numbers += self.file_numbers
+            return numbers
+        for _, column in self._columns(unread):
+            numbers += fingerprints([column], self.data.rows)
+        return numbers
+
+    def _table(self, data: Dataset, names: Sequence[str]) -> tuple[Dataset, Sequence[str], str | None]:
+        """The arguments of a count: the table with the column of people under a name that no column has."""
+        if self.person is None:
+            return data, names, None
+        return data.with_columns({PERSON: self.person}), names, PERSON
+
+
+PERSON = "\0person"
+
+
+def _groups(numbers: np.ndarray) -> Groups:
+    _, labels, sizes = np.unique(numbers, return_inverse=True, return_counts=True)
+    return Groups(labels.astype(np.uint32), sizes)
+
+
+def last_look(
+    release: LookedAt, columns: Sequence[str], accept: Sequence[Acceptance] = (), pseudonyms: Sequence[str] = ()
+) -> LastLook:
+    """Look whether somebody is unique by `columns` whom no acceptance covers.
+
+    An acceptance covers whoever is unique by its columns. So whoever is left is unique by some other columns.
+    Cost where nobody is unique: O(rows · columns), and a sort of 8 bytes a row where there are many combinations.
+    """
+    names = tuple(columns)
+    facts: dict[str, Any] = {"people": release.everybody, "counts_people": release.person is not None}
+    facts |= {"columns": names, "pseudonyms": tuple(pseudonyms)}
+    unique = release.together(names) if names else 0
+    if not unique:
+        return LastLook(**facts, unique=0, refused=0, unneeded=tuple(one.columns for one in accept))
+    left, taken = release.alone(names) if accept else np.arange(unique), []
+    for one in accept:
+        covered = release.alone([name for name in one.columns if name in names])
+        taken.append(Acceptance(one.columns, one.because, int(covered.size)))
+        left = np.setdiff1d(left, covered)
+    facts |= {
+        "unique": unique,
+        "refused": int(left.size),
+        "worst": release.ranked(names) if left.size else (),
+        "accepted": tuple(one for one in taken if one.people),
+        "unneeded": tuple(one.columns for one in taken if not one.people),
+    }
+    return LastLook(**facts)

@@ -1,0 +1,149 @@
+"""Before anything is written: which released columns no promise covers, and whether somebody is unique by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from oboro.errors import RecipeError, SingledOutError
+from oboro.io.files import Source
+from oboro.measure.exposure.last_look import Acceptance, LastLook, LookedAt, last_look
+from oboro.measure.exposure.unique_by_columns import UniqueBy
+from oboro.table.dataset import Column, Dataset
+from oboro.table.schema import Schema
+from oboro.text import Message
+
+if TYPE_CHECKING:
+    from oboro.recipe.release import StepRecord
+    from oboro.verifier.table_check import Promise
+
+__all__ = [
+    "Accept",
+    "check_accept",
+    "look_before_writing",
+    "said_of_look",
+    "unique_with_quasi",
+    "unprotected",
+    "warnings_of_look",
+]
+
+SHOWN = 6  # columns and pairs that a refusal lists
+
+
+class Accept(BaseModel):
+    """Columns by which people may be unique in the release, and why that is acceptable."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    unique_on: Annotated[list[str], Field(min_length=1, description="the columns")]
+    because: Annotated[
+        str, StringConstraints(strip_whitespace=True, min_length=1), Field(description="why; it stands in the report")
+    ]
+
+
+def check_accept(accept: Sequence[Accept], data: Iterable[str]) -> None:
+    """Every column that an acceptance names is in the table."""
+    known = list(data)
+    for one in accept:
+        unknown = [name for name in one.unique_on if name not in known]
+        if unknown:
+            raise RecipeError(Message("error_exposure.accept_unknown", columns=unknown, known=known))
+
+
+def unprotected(data: Dataset, schema: Schema, promises: Sequence[Promise], steps: Sequence[StepRecord]) -> list[str]:
+    """The released columns that an attacker may know and that nothing protects.
+
+    A column is protected where a promise covers it, or where its values are random. A sensitive column is the secret itself, which
+    the attacker does not know. Nobody knows a pseudonym without the key.
+    """
+    covered = {name for promise in promises for name in promise.quasi}
+    covered |= _changed(steps, random=True) | set(pseudonyms(data, steps)) | set(schema.sensitive)
+    return [name for name in data if name not in covered]
+
+
+def pseudonyms(data: Dataset, steps: Sequence[StepRecord]) -> list[str]:
+    """The released columns that hold pseudonyms."""
+    found = _changed(steps, random=False)
+    return [name for name in data if name in found]
+
+
+def _changed(steps: Sequence[StepRecord], *, random: bool) -> set[str]:
+    """The columns whose values random steps changed, or those that were pseudonymized."""
+    found: set[str] = set()
+    for step in steps:
+        traits = step.traits
+        if traits and (traits.random if random else traits.opinion == "pseudonymisation"):
+            found |= {*(step.changed or ()), *(step.facts.get("attributes") or ())}
+    return found
+
+
+def look_before_writing(
+    data: Dataset,
+    schema: Schema,
+    promises: Sequence[Promise],
+    steps: Sequence[StepRecord],
+    *,
+    accept: Sequence[Accept] = (),
+    source: Source | None = None,
+    person: Column | None = None,
+) -> LastLook:
+    """Look at the release; raise a `SingledOutError` where unprotected columns single out somebody whom no `accept` covers."""
+    release = _looked_at(data, source, person)
+    wanted = [Acceptance(tuple(one.unique_on), one.because) for one in accept]
+    found = last_look(release, unprotected(data, schema, promises, steps), wanted, pseudonyms(data, steps))
+    if found.refused:
+        raise SingledOutError(_refusal(found))
+    return found
+
+
+def unique_with_quasi(
+    data: Dataset, found: LastLook, quasi: Sequence[str], source: Source | None = None, person: Column | None = None
+) -> int:
+    """How many people are unique for somebody who knows the quasi-identifiers and the unprotected columns. O(rows · columns)."""
+    known = dict.fromkeys([*(name for name in quasi if name in data), *found.columns])
+    return _looked_at(data, source, person).together(list(known)) if known else 0
+
+
+def said_of_look(found: LastLook) -> list[Message]:
+    """What the summary says of the last look: that nobody is unique, and what was not looked at."""
+    said = [] if found.unique or not found.columns else [Message("exposure.look.nobody", columns=found.columns)]
+    return said + ([Message("exposure.look.pseudonyms", columns=found.pseudonyms)] if found.pseudonyms else [])
+
+
+def warnings_of_look(found: LastLook) -> list[Message]:
+    """What whoever signs the release must know of the last look: what the recipe accepts."""
+    said = [
+        Message("exposure.look.accepted", people=one.people, all=found.people, columns=one.columns, because=one.because)
+        for one in found.accepted
+    ]
+    return said + [Message("exposure.look.unneeded", columns=columns) for columns in found.unneeded]
+
+
+def _looked_at(data: Dataset, source: Source | None, person: Column | None) -> LookedAt:
+    if source is None or source.untouched is None:
+        return LookedAt(data, data.select, person=person)
+    known = source.untouched.fingerprints
+    read = partial(source.fill_columns, data)
+    if known is None:
+        return LookedAt(data, read, person=person)
+    numbers = known.numbers if data.origin is None else known.numbers[data.origin]
+    return LookedAt(data, read, known.names, numbers, person)
+
+
+def _refusal(found: LastLook) -> Message:
+    kind = "people" if found.counts_people else "records"
+    worst = [
+        Message("error_exposure.singled_out_by", columns=one.columns, people=one.people) for one in found.worst[:SHOWN]
+    ]
+    suffices = next((one for one in found.worst if one.people == found.unique), UniqueBy(found.columns, found.unique))
+    return Message(
+        f"error_exposure.singled_out_{kind}",
+        unique=found.refused,
+        people=found.people,
+        columns=found.columns,
+        worst=worst,
+        accept=", ".join(suffices.columns),
+    )
