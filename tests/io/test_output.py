@@ -119,7 +119,9 @@ def test_a_full_disk_is_a_clear_error_and_leaves_nothing(small_disk: Path, endin
 def test_a_full_disk_on_the_command_line(small_disk: Path, tmp_path: Path) -> None:
     rows = "".join(f"{n},{n * 7919 % 10007}\n" for n in range(60_000))
     (tmp_path / "big.csv").write_text("a,b\n" + rows)
-    (tmp_path / "r.yaml").write_text("attributes: {a: {role: other}, b: {role: other}}\nsteps: []\n")
+    (tmp_path / "r.yaml").write_text(
+        "attributes: {a: {role: other}, b: {role: other}}\nsteps: []\naccept: {unique_on: [a, b], because: made up}\n"
+    )
     done = call("anonymize", tmp_path / "big.csv", "-r", tmp_path / "r.yaml", "-o", small_disk / "out.csv")
     assert done.code == 2
     assert "disk is full" in done.err

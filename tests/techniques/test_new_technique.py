@@ -17,7 +17,7 @@ from oboro.techniques import TECHNIQUES, Technique, register
 from oboro.techniques.checks import check, subjects, tables
 
 CONTRIBUTING = Path(__file__).parents[2] / "CONTRIBUTING.md"
-PEOPLE = {"name": ["Ann", "Abe", "Bob", "Ben", None], "age": [31, 32, 33, 34, 35]}
+PEOPLE = {"name": ["Ann", "Abe", "Bob", "Ben", None, None], "age": [31, 32, 33, 34, 34, 33]}
 PLAN = {"en": "Keep only the first 1 letter of 'name'", "ja": "name の先頭 1 文字だけを残します"}
 
 
@@ -47,7 +47,7 @@ def recipe(shown: ModuleType) -> oboro.Recipe:
 
 def test_it_runs_and_explains_itself(recipe: oboro.Recipe) -> None:
     release = recipe.run(PEOPLE)
-    assert release.data["name"] == ["A", "A", "B", "B", None]
+    assert release.data["name"] == ["A", "A", "B", "B", None, None]
     for lang, plan in PLAN.items():
         assert plan in recipe.explain(lang)
         assert plan in release.explain(lang)

@@ -25,7 +25,9 @@ __all__ = [
     "warn_if_cold",
 ]  # fmt: skip
 
-Data = Annotated[Path, typer.Argument(help="A CSV, Parquet, Arrow/Feather or Excel file (also .csv.gz, .csv.zst).")]
+Data = Annotated[
+    Path, typer.Argument(help="A CSV, Parquet, Arrow/Feather, Excel or NDJSON file (also .csv.gz, .csv.zst).")
+]
 RecipeFile = Annotated[Path, typer.Option("--recipe", "-r", help="The recipe (YAML or JSON).")]
 ReportFile = Annotated[
     Path | None,

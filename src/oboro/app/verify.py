@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -75,9 +76,13 @@ def verify(
 ) -> None:
     """Verify privacy models on a released table, made by any tool. Exit code 0: all hold; 1: one is broken.
 
+    Without a model it says which k holds and, with --sensitive, which l and t.
+
     Example: `oboro verify released.csv --quasi age,sex,zip --k 5 --sensitive disease --l 2`
     """
+    from oboro.io.json_lines import is_json_lines
     from oboro.table.hierarchy import HierarchySpec
+    from oboro.text import Message
     from oboro.verifier.table_check import verify as check
 
     table = read_table(released, encoding, delimiter, header, sheet)
@@ -102,6 +107,8 @@ def verify(
         person=person,
         hierarchies=_hierarchies(recipe, everybody, table.data, names(quasi)),
     )
+    if is_json_lines(released):
+        print(f"oboro: {Message('verdict.json_lines')}", file=sys.stderr)
     if as_json:
         print_json(result.as_dict())
     else:

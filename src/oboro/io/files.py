@@ -15,6 +15,7 @@ from oboro.io.csv.parse import NotUnicode, parse
 from oboro.io.csv.parse_held import parse_held
 from oboro.io.csv.rows_out import text_before_rows
 from oboro.io.file_progress import ByteProgress, RowProgress
+from oboro.io.json_lines import is_json_lines, read_json_lines
 from oboro.io.output import destination, dialect_for, is_csv, write, write_blocks
 from oboro.io.untouched_columns import (
     FileState,
@@ -100,7 +101,7 @@ def read(
     sheet: str | None = None,
     progress: ByteProgress | None = None,
 ) -> Source:
-    """Read and encode a table: CSV (packed or not), Parquet, Feather / Arrow, Excel; `-` is CSV on standard input.
+    """Read and encode a table: CSV (packed or not), Parquet, Feather / Arrow, Excel, JSON lines; `-` is CSV on standard input.
 
     What is not given is found out: CSV's `delimiter`, `quote` and `encoding`. `columns` reads only these. With `held`,
     only these are held in memory: of CSV and Parquet files the others are checked but stay in the file, to be read when the
@@ -108,6 +109,8 @@ def read(
     record is kept. `header=False` says that the first line is data already
     (columns are then named `column1` …), `None` guesses. `sheet` is for Excel.
     """
+    if is_json_lines(path):
+        return Source(read_json_lines(path, columns, encoding), str(path))
     held = held if columns is None and can_be_read_twice(path) else None
     if (reader := binary_reader(path)) is not None:
         if reader is read_parquet and held is not None:
@@ -141,9 +144,9 @@ def column_names(
 ) -> list[str] | None:
     """The columns of a CSV or Parquet file, before it is read; None of one that is read at once, all of it.
 
-    That is Feather, Excel, and what cannot be read twice: standard input and pipes.
+    That is Feather, Excel, JSON lines, and what cannot be read twice: standard input and pipes.
     """
-    if not can_be_read_twice(path):
+    if not can_be_read_twice(path) or is_json_lines(path):
         return None
     reader = binary_reader(path)
     if reader is read_parquet:

@@ -39,7 +39,7 @@ class Literal(str):
 
 def read_json_lines(path: str | Path, columns: Sequence[str] | None = None, encoding: str | None = None) -> Dataset:
     """The table in a file of JSON lines, columns in the order in which keys first appear. O(bytes), all rows in memory."""
-    rows = [row for row in _objects(str(path), encoding)]
+    rows = list(_objects(str(path), encoding))
     names = list(dict.fromkeys(name for _, row in rows for name in row))
     if not names:
         raise FileError(Message("error_json_lines.empty", path=str(path)))
@@ -118,7 +118,7 @@ def _array(path: str, name: str, rows: Sequence[tuple[int, dict[str, Any]]]) -> 
         return pa.array(values, pa.bool_())
     if kinds == {int} and all(-(2**63) <= value < 2**63 for value in values if value is not None):
         return pa.array(values, pa.int64())
-    if kinds <= {int, Literal} and all(_fits(value) for value in set(values) - {None}):
+    if kinds <= {int, Literal} and all(_fits(value) for value in set(values) if value is not None):
         return pa.array([None if value is None else float(value) for value in values], pa.float64())
     return _texts(path, name, rows, values)
 

@@ -25,7 +25,7 @@ __all__ = [
     "check_accept",
     "look_before_writing",
     "said_of_look",
-    "unique_with_quasi",
+    "unique_by_all",
     "unprotected",
     "warnings_of_look",
 ]
@@ -93,18 +93,17 @@ def look_before_writing(
     """Look at the release; raise a `SingledOutError` where unprotected columns single out somebody whom no `accept` covers."""
     release = _looked_at(data, source, person)
     wanted = [Acceptance(tuple(one.unique_on), one.because) for one in accept]
-    found = last_look(release, unprotected(data, schema, promises, steps), wanted, pseudonyms(data, steps))
+    promised = tuple(tuple(name for name in one.quasi if name in data) for one in promises)
+    facts = {"pseudonyms": tuple(pseudonyms(data, steps)), "promised": tuple(filter(None, promised))}
+    found = last_look(release, unprotected(data, schema, promises, steps), wanted, **facts)
     if found.refused:
         raise SingledOutError(_refusal(found))
     return found
 
 
-def unique_with_quasi(
-    data: Dataset, found: LastLook, quasi: Sequence[str], source: Source | None = None, person: Column | None = None
-) -> int:
-    """How many people are unique for somebody who knows the quasi-identifiers and the unprotected columns. O(rows · columns)."""
-    known = dict.fromkeys([*(name for name in quasi if name in data), *found.columns])
-    return _looked_at(data, source, person).together(list(known)) if known else 0
+def unique_by_all(data: Dataset, found: LastLook, source: Source | None = None, person: Column | None = None) -> int:
+    """How many people are unique for somebody who knows all that promises cover separately, or not at all. O(rows · columns)."""
+    return _looked_at(data, source, person).together(found.known) if found.known else 0
 
 
 def said_of_look(found: LastLook) -> list[Message]:

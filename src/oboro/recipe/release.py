@@ -18,7 +18,7 @@ from oboro.io.files import Source
 from oboro.io.output import write
 from oboro.measure.exposure.last_look import LastLook
 from oboro.recipe.evidence import files_evidence, hierarchy_files, measure
-from oboro.recipe.last_look_before_writing import said_of_look, unique_with_quasi, warnings_of_look
+from oboro.recipe.last_look_before_writing import said_of_look, unique_by_all, warnings_of_look
 from oboro.recipe.run_summary import run_summary
 from oboro.system.atomic_file import atomic
 from oboro.table.dataset import Dataset
@@ -130,21 +130,19 @@ class Release:
         if self.last_look is None:
             return []
         said = warnings_of_look(self.last_look)
-        if figures and (people := self.unique_with_quasi):
-            columns, everybody = self.last_look.columns, self.last_look.people
-            said.append(Message("exposure.look.with_quasi", people=people, all=everybody, columns=columns))
+        if figures and (people := self.unique_by_all):
+            columns, everybody = self.last_look.known, self.last_look.people
+            said.append(Message("exposure.look.by_all", people=people, all=everybody, columns=columns))
         return said
 
     @cached_property
-    def unique_with_quasi(self) -> int:
-        """How many people are unique by the quasi-identifiers together with the columns that no promise covers.
+    def unique_by_all(self) -> int:
+        """How many people are unique by everything that an attacker may know, which no promise covers together.
 
-        Each of them is singled out for whoever knows such a column. 0 where there is none: then the promises say all.
+        That is the quasi-identifiers with the columns that no promise covers, and columns of different promises. 0 where one
+        promise covers all.
         """
-        look = self.last_look
-        if look is None or not look.columns:
-            return 0
-        return unique_with_quasi(self.frame.data, look, self.schema.quasi, self.source)
+        return 0 if self.last_look is None else unique_by_all(self.frame.data, self.last_look, self.source)
 
     def with_files(self, output: str | Path) -> Report:
         """The report with evidence of the files: their names, sizes and SHA-256, so that a signature speaks of exactly these."""

@@ -334,7 +334,7 @@ steps:
   - pseudonymize: {attribute: customer_id, method: random}            # a new random number in place of each customer
   - drop_columns: {attributes: [name, phone, postal_code]}
   - top_code: {attribute: income, percentile: 99}                     # the very rich would be unique
-  - round: {attribute: income, base: 100000}                          # yen
+  - microaggregate: {attribute: income, k: 5, method: fixed}          # the mean of 5 similar incomes: no promise covers it else
   - noise: {attribute: amount, relative: 0.1, multiplicative: true}   # within about 10 % of the true amount
   - microaggregate: {attribute: amount, k: 5, method: fixed}          # the mean of 5 similar amounts: never one person's
   - microaggregate: {attribute: last_purchase, k: 5, method: fixed}   # on some days only one person bought

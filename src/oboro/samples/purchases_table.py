@@ -155,11 +155,19 @@ def purchases_recipe(folder: str = "hierarchies", columns: int = 100) -> str:
     """The paper's task as a recipe: k = 3, a tenth may be suppressed; the lattice has 3 · 2 · 4 · 3 = 72 nodes."""
     named = columns > len(QUASI)
     text = PURCHASES_RECIPE.replace("FOLDER", folder)
+    purchases = list(islice(_column_names(), columns))[len(QUASI) + 1 :]
+    text += ACCEPT.replace("NAMES", ", ".join(purchases)) if purchases else ""
     return text.replace("NAME\n", NAME_ATTRIBUTE if named else "").replace("DROP\n", DROP_NAME if named else "")
 
 
 NAME_ATTRIBUTE = "  name:      {role: identifier}\n"
 DROP_NAME = "  - drop_columns: {attributes: [name]}\n"
+ACCEPT = """\
+# No promise covers the purchases, and nearly nobody bought the same as somebody else. The paper's task releases them as they are.
+accept:
+  unique_on: [NAMES]
+  because: these purchases are made up; those of real people single them out
+"""
 PURCHASES_RECIPE = """\
 # Purchase histories: optimal 3-anonymity over job, sex, address and birth date.
 attributes:

@@ -14,6 +14,7 @@ from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.named_columns import Names, named_columns
 from oboro.text import Message
+from oboro.verifier.attained import attained
 from oboro.verifier.classes import Classes
 from oboro.verifier.models.class_models import (
     AlphaK,
@@ -31,7 +32,6 @@ from oboro.verifier.verdict import Verdict, Verification
 
 __all__ = ["Promise", "Verdict", "Verification", "verify"]
 
-MODELS = ("k", "l", "t", "alpha", "maximum_risk", "average_risk", "k_map", "presence")
 KINDS = ("distinct", "entropy", "recursive")
 PARTNERS = (("kind", "l"), ("distance", "t"), ("hierarchy", "t"), ("order", "t"), ("value", "alpha"))
 
@@ -88,7 +88,8 @@ def verify(
     """Check privacy models on a released table alone: a pandas, polars or pyarrow frame, or a `Dataset`.
 
     Records that agree on every `quasi` column form a class; a missing value and `*` are values like any other. An
-    empty table holds vacuously. With several `sensitive` columns each is judged on its own.
+    empty table holds vacuously. With several `sensitive` columns each is judged on its own. Where no model is asked for, the
+    verdicts say what holds: the largest k, and for each sensitive column the largest l (distinct) and the smallest t (equal).
 
     - `person`: the column that says whose a record is, such as a pseudonym. Then everything below counts people, not records:
       someone with many records in a class is one, and records whose person is missing are nobody's.
@@ -129,7 +130,8 @@ def verify(
     data = Frame.read(frame).data
     data.select(names)  # a misspelt sensitive column must not pass for a checked one
     classes = Classes.of(data, columns, person)
-    return Verification.of([model.judge(classes) for model in models], columns)
+    verdicts = [model.judge(classes) for model in models] if models else attained(classes, names)
+    return Verification.of(verdicts, columns)
 
 
 def _of_population(
@@ -185,8 +187,6 @@ def _require(quasi: list[str], sensitive: list[str], **given: Any) -> None:
     """Raise a `UsageError` for questions that make no sense."""
     if not quasi:
         raise UsageError("quasi: name at least one column; the quasi-identifiers form the equivalence classes")
-    if all(given[name] is None for name in MODELS):
-        raise UsageError(f"nothing to verify: give at least one of {', '.join(MODELS)}")
     if not sensitive and (needs := [name for name in ("l", "t", "alpha") if given[name] is not None]):
         raise UsageError(f"{', '.join(needs)}: needs a sensitive column; name it with sensitive=")
     if both := [name for name in sensitive if name in quasi]:

@@ -8,16 +8,15 @@ they are read, a few at a time, only where somebody was found.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from oboro.measure.exposure import kernels
 from oboro.measure.exposure.fingerprints import fingerprints, sizes_of
-from oboro.measure.exposure.people_in_classes import alone_in_class, people_in
+from oboro.measure.exposure.people_in_classes import alone_in_class, only_person, people_in
 from oboro.measure.exposure.separation import singled_out
 from oboro.measure.exposure.unique_by_columns import PAIRED, UniqueBy, unique_people
 from oboro.table.dataset import Column, Dataset
@@ -59,6 +58,14 @@ class LastLook:
     """Columns and pairs, the worst first; counted only where the release is refused."""
     pseudonyms: tuple[str, ...] = ()
     """Columns of pseudonyms: nobody knows them without the key, so they are not looked at."""
+    promised: tuple[tuple[str, ...], ...] = ()
+    """The sets of released columns that promises cover, each set for itself."""
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """Everything that an attacker may know, and that no promise covers together; nothing where one promise covers it all."""
+        sets = {frozenset(one) for one in self.promised} | ({frozenset(self.columns)} if self.columns else set())
+        return tuple(dict.fromkeys(name for one in (*self.promised, self.columns) for name in one if len(sets) > 1))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -93,14 +100,15 @@ class LookedAt:
 
     def alone(self, names: Sequence[str]) -> np.ndarray:
         """Who is unique by all these columns: rows, or the codes of people."""
+        if not names:
+            return np.zeros(0, np.int64)
         if self._unread(names):
             groups = _groups(self._numbers(names))
         else:
             groups = Groups.of([clean(self.data[name]) for name in names], self.data.rows)
         if self.person is None:
             return np.flatnonzero(groups.row_sizes() == 1)
-        held, only = clean(self.person), np.full(len(groups), kernels.NOBODY, np.int64)
-        kernels.only_person(groups.labels, held.codes, held.missing, only)
+        only = only_person(groups, self.person)
         return np.unique(only[only >= 0])
 
     def ranked(self, names: Sequence[str]) -> tuple[UniqueBy, ...]:
@@ -155,29 +163,42 @@ def _groups(numbers: np.ndarray) -> Groups:
 
 
 def last_look(
-    release: LookedAt, columns: Sequence[str], accept: Sequence[Acceptance] = (), pseudonyms: Sequence[str] = ()
+    release: LookedAt, columns: Sequence[str], accept: Sequence[Acceptance] = (), **more: tuple[Any, ...]
 ) -> LastLook:
     """Look whether somebody is unique by `columns` whom no acceptance covers.
 
-    An acceptance covers whoever is unique by its columns. So whoever is left is unique by some other columns.
+    An acceptance covers whoever is unique by its columns. So whoever is left is unique by some other columns. `more` are
+    other facts: `pseudonyms`, `promised`.
     Cost where nobody is unique: O(rows · columns), and a sort of 8 bytes a row where there are many combinations.
     """
     names = tuple(columns)
     facts: dict[str, Any] = {"people": release.everybody, "counts_people": release.person is not None}
-    facts |= {"columns": names, "pseudonyms": tuple(pseudonyms)}
+    facts |= {"columns": names, **more}
     unique = release.together(names) if names else 0
     if not unique:
         return LastLook(**facts, unique=0, refused=0, unneeded=tuple(one.columns for one in accept))
-    left, taken = release.alone(names) if accept else np.arange(unique), []
-    for one in accept:
-        covered = release.alone([name for name in one.columns if name in names])
-        taken.append(Acceptance(one.columns, one.because, int(covered.size)))
-        left = np.setdiff1d(left, covered)
+    refused, taken = _uncovered(release, names, unique, accept)
     facts |= {
         "unique": unique,
-        "refused": int(left.size),
-        "worst": release.ranked(names) if left.size else (),
+        "refused": refused,
+        "worst": release.ranked(names) if refused else (),
         "accepted": tuple(one for one in taken if one.people),
         "unneeded": tuple(one.columns for one in taken if not one.people),
     }
     return LastLook(**facts)
+
+
+def _uncovered(
+    release: LookedAt, names: Sequence[str], unique: int, accept: Sequence[Acceptance]
+) -> tuple[int, list[Acceptance]]:
+    """How many people no acceptance covers, and the acceptances with how many each covers."""
+    if not accept:
+        return unique, []
+    everybody = [one for one in accept if set(names) <= set(one.columns)]
+    if (
+        everybody and len(accept) == 1
+    ):  # the one acceptance is of all columns: who is unique by them was counted already
+        return 0, [replace(everybody[0], people=unique)]
+    covered = [release.alone([name for name in one.columns if name in names]) for one in accept]
+    left = np.setdiff1d(release.alone(names), np.concatenate(covered))
+    return int(left.size), [replace(one, people=int(who.size)) for one, who in zip(accept, covered, strict=True)]

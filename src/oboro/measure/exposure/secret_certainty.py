@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oboro.measure.exposure.people_in_classes import first_rows, label_column, people_in, people_per_class
+from oboro.measure.exposure.people_in_classes import people_in
 from oboro.measure.exposure.separation import require_columns
 from oboro.table.dataset import Column, Dataset
+from oboro.table.distinct_people import people_per_group
 from oboro.table.groups import Groups
-from oboro.table.value_counts import clean, tally
+from oboro.table.value_counts import clean
+from oboro.verifier.classes import Classes
 
 __all__ = ["NEARLY", "CertainSecrets", "certain_secrets"]
 
@@ -51,54 +53,34 @@ def certain_secrets(
     """
     names = require_columns(data, quasi, person)
     wanted = require_columns(data, sensitive)
-    if person is not None:
-        data = data.take(clean(data[person]).codes != clean(data[person]).missing)
-    classes = Groups.of([clean(data[name]) for name in names], data.rows)
-    known = None if person is None else clean(data[person])
-    return tuple(_judged(_spread(classes, data[name], known), names, name) for name in wanted)
+    classes = Classes.of(data, names, person)
+    return tuple(_judged(classes, name) for name in wanted)
 
 
-@dataclass(frozen=True, eq=False)
-class _Spread:
-    """How the values of a secret are spread: over each class, and over everybody."""
-
-    people: int
-    sizes: np.ndarray
-    """How many people stand in each class."""
-    most: np.ndarray
-    """How many of them have the value that most have."""
-    everywhere: int
-    """How many of all people have the value that most have."""
-    labels: np.ndarray
-    person: Column | None
-
-    def standing_in(self, classes: np.ndarray) -> int:
-        """How many people stand in some of the marked classes."""
-        if self.person is None:
-            return int(self.sizes[classes].sum())
-        return int(np.unique(self.person.codes[classes[self.labels]]).size)
-
-
-def _spread(classes: Groups, column: Column, person: Column | None) -> _Spread:
-    secret, labels, sizes, whole = clean(column), classes.labels, classes.sizes, clean(column).counts
-    codes, people = secret.codes, labels.size
-    if person is not None:  # each person once for each value in each class, and once for each value
-        whole, people = people_per_class(Groups.of([secret], len(secret)), person), people_in(person)
-        sizes = people_per_class(classes, person)
-        rows = first_rows(Groups.of([label_column(labels, len(classes)), secret, person], labels.size))
-        labels, codes = labels[rows], codes[rows]
-    held = np.bincount(labels, minlength=len(classes))
-    most = tally(labels, held, codes, len(secret.values)).most_frequent if labels.size else np.zeros(0, np.int64)
-    return _Spread(people, sizes, most, int(whole.max(initial=0)), classes.labels, person)
-
-
-def _judged(found: _Spread, quasi: tuple[str, ...], name: str) -> CertainSecrets:
+def _judged(classes: Classes, name: str) -> CertainSecrets:
+    column, sizes = clean(classes.data[name]), classes.sizes
+    most = classes.tally(column.codes, len(column.values)).most_frequent
+    everybody = int(sizes.sum()) if classes.person is None else people_in(classes.person)
     return CertainSecrets(
         sensitive=name,
-        quasi=quasi,
-        people=found.people,
-        certain=found.standing_in(found.most == found.sizes),
-        nearly_certain=found.standing_in(NEARLY[1] * found.most >= NEARLY[0] * found.sizes),
-        largest=float((found.most / found.sizes).max(initial=0.0)),
-        everywhere=found.everywhere / found.people if found.people else 0.0,
+        quasi=classes.quasi,
+        people=everybody,
+        certain=_standing_in(classes, most == sizes),
+        nearly_certain=_standing_in(classes, NEARLY[1] * most >= NEARLY[0] * sizes),
+        largest=float((most / np.maximum(sizes, 1)).max(initial=0.0)),
+        everywhere=_most_frequent(column, classes.person) / everybody if everybody else 0.0,
     )
+
+
+def _standing_in(classes: Classes, marked: np.ndarray) -> int:
+    """How many people stand in some of the marked classes."""
+    if classes.person is None:
+        return int(classes.sizes[marked].sum())
+    person = clean(classes.person)
+    return int(np.setdiff1d(person.codes[marked[classes.groups.labels]], [person.missing]).size)
+
+
+def _most_frequent(column: Column, person: Column | None) -> int:
+    """How many people have the value that most have."""
+    counts = column.counts if person is None else people_per_group(Groups.of([column], len(column)), person)
+    return int(counts.max(initial=0))

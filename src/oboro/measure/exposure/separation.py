@@ -9,8 +9,9 @@ import numpy as np
 
 from oboro.errors import ColumnError, UsageError, listing
 from oboro.measure.exposure.fingerprints import fingerprint_sizes
-from oboro.measure.exposure.people_in_classes import alone_in_class, people_in, people_per_class
+from oboro.measure.exposure.people_in_classes import alone_in_class, people_in
 from oboro.table.dataset import Dataset
+from oboro.table.distinct_people import people_per_group
 from oboro.table.groups import Groups
 from oboro.table.value_counts import clean
 from oboro.verifier.classes import class_sizes
@@ -73,7 +74,7 @@ def exposure(data: Dataset, columns: Sequence[str], person: str | None = None) -
 
 def _of_people(data: Dataset, names: tuple[str, ...], person: str) -> Exposure:
     groups, column = Groups.of([clean(data[name]) for name in names], data.rows), data[person]
-    least, unique = _least(people_per_class(groups, column)), alone_in_class(groups, column)
+    least, unique = _least(people_per_group(groups, column)), alone_in_class(groups, column)
     return Exposure(names, data.rows, people_in(column), len(groups), _apart(groups.sizes), unique, least)
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from oboro.errors import UsageError
-from oboro.measure.exposure.people_in_classes import people_per_class
 from oboro.measure.exposure.separation import require_columns
 from oboro.table.dataset import Column, Dataset
+from oboro.table.distinct_people import people_per_group
 from oboro.table.groups import Groups
 from oboro.table.value_counts import clean
 
@@ -53,7 +53,7 @@ def _of(name: str, column: Column, k: int, person: Column | None) -> RareValues:
     records, people = held.counts, held.counts
     if person is not None:
         groups = Groups.of([held], len(held))
-        records, people = groups.sizes, people_per_class(groups, person)
+        records, people = groups.sizes, people_per_group(groups, person)
     rare = people < k
     fewest = int(people.min()) if people.size else 0
     return RareValues(name, k, int(np.count_nonzero(rare)), int(records[rare].sum()), fewest)
