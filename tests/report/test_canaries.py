@@ -81,6 +81,7 @@ def recipe(step: str, folder: Path) -> oboro.Recipe:
         },
         "steps": [{"drop_columns": {"attributes": ["name", "canarycolumn"]}}, {step: SETTINGS[step][0]}],
         "seed": SEED,
+        "accept": {"unique_on": ["age", "job", "income", "height"], "because": "canaries are no people"},
     }
     if step == "pseudonymize":
         content["steps"] = [{"drop_columns": {"attributes": ["canarycolumn"]}}, {step: SETTINGS[step][0]}]

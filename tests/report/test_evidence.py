@@ -49,7 +49,8 @@ def recipe(*steps: dict[str, Any], **more: Any) -> oboro.Recipe:
         "job": {"role": "quasi"},
         "x": {"role": "other"},
     }
-    return oboro.Recipe(attributes=attributes, steps=list(steps), **more)
+    accept = {"unique_on": list(attributes), "because": "made up"}
+    return oboro.Recipe(attributes=attributes, steps=list(steps), accept=accept, **more)
 
 
 def sha256sum(path: Path) -> str:

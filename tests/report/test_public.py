@@ -48,6 +48,7 @@ steps:
   - k_anonymize: {{k: 5, suppress: 0.1}}
   - shuffle: {{}}
 seed: {SEED}
+accept: {{unique_on: [income], because: made up}}
 """
 
 

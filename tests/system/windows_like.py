@@ -86,7 +86,7 @@ def job(folder: Path) -> None:
 
     direct_io.ROOM = 8192
     table, recipe = folder / "table.csv", folder / "recipe.yaml"
-    rows = [f"{20 + i % 40},{'FM'[i % 2]},n{i}\n" for i in range(4000)]
+    rows = [f"{20 + i % 40},{'FM'[i % 2]},n{i % 100}\n" for i in range(4000)]
     table.write_text("age,sex,note\n" + "".join(rows), encoding="utf-8")
     recipe.write_text(
         "attributes: {age: {role: quasi, hierarchy: {intervals: [10, 20]}}, sex: {role: quasi}, note: {role: other}}\n"

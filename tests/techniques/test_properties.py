@@ -70,7 +70,8 @@ def plans(draw: st.DrawFn) -> tuple[dict[str, list[Any]], dict[str, Any]]:
             attributes[name]["hierarchy"] = hierarchy
     steps = draw(st.lists(st.one_of(STEPS), max_size=3)) + draw(st.lists(st.one_of(STEPS[2:5]), max_size=1))
     steps += draw(st.lists(st.one_of(STEPS[:2]), max_size=1))
-    return table, {"attributes": attributes, "steps": steps, "seed": draw(st.integers(0, 3))}
+    accept = {"unique_on": list(table), "because": "made up"}
+    return table, {"attributes": attributes, "steps": steps, "seed": draw(st.integers(0, 3)), "accept": accept}
 
 
 @settings(max_examples=300)
