@@ -20,7 +20,7 @@ def test_the_largest_k_and_l_and_the_smallest_t_by_hand() -> None:
     assert (k.required, l.required, k.holds, l.holds, t.holds) == (2, 2, True, True, True)
     # Everybody: flu 2/5, cold 2/5, ulcer 1/5. Men: flu 1/2, ulcer 1/2: half of |1/10| + |4/10| + |3/10| is 0.4.
     assert t.required == 0.4
-    assert k.message().values["why"] == Message("verdict.attained_k", limit=2, groups=2)
+    assert k.message().values["why"] == Message("verdict.attained.k", limit=2, groups=2)
     assert not oboro.verify(PEOPLE, quasi="sex", k=3).holds
     assert not oboro.verify(PEOPLE, quasi="sex", sensitive="disease", t=0.399).holds
 

@@ -139,7 +139,7 @@ def _refusal(found: LastLook) -> Message:
     ]
     suffices = next((one for one in found.worst if one.people == found.unique), UniqueBy(found.columns, found.unique))
     return Message(
-        f"error_exposure.singled_out_{kind}",
+        f"error_exposure.singled_out.{kind}",
         unique=found.refused,
         people=found.people,
         columns=found.columns,

@@ -43,5 +43,5 @@ def _smallest_t(classes: Classes, name: str) -> Verdict:
 
 def _found(verdict: Verdict, model: Model, symbol: str, limit: float) -> Verdict:
     """The same judgement with the limit that was found."""
-    note = Message(f"verdict.attained_{symbol}", limit=limit, groups=verdict.groups)
+    note = Message(f"verdict.attained.{symbol}", limit=limit, groups=verdict.groups)
     return replace(verdict, model=model.describe(), required=float(limit), note=note)
