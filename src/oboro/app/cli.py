@@ -23,6 +23,7 @@ from oboro.app.schema import schema
 from oboro.app.stream import stream
 from oboro.app.synth import synth
 from oboro.app.verify import verify
+from oboro.app.warm_up import warm_up
 from oboro.system.process import print_utf8
 
 __all__ = ["app", "main"]
@@ -83,7 +84,7 @@ def _unexpected(error: Exception) -> str:
     )
 
 
-for command in (demo, init, anonymize, verify, evaluate, hierarchy, synth, bench, schema, stream):
+for command in (demo, init, anonymize, verify, evaluate, hierarchy, synth, bench, schema, stream, warm_up):
     app.command()(command)
 
 

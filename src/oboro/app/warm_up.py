@@ -1,0 +1,33 @@
+"""`oboro warm-up`: compile ahead of time."""
+
+from __future__ import annotations
+
+from oboro.app.options import AsJson, console, print_json, stages
+
+__all__ = ["warm_up"]
+
+
+def warm_up(as_json: AsJson = False) -> None:
+    """Compile everything that jobs use, so that no later job has to. For container images: run it when the image is built.
+
+    Compiled code goes beside the package if that can be written, or to the folder in OBORO_CACHE.
+
+    Example: `oboro warm-up`
+    """
+    from dataclasses import asdict
+
+    from oboro.recipe.preparing import warm_up as library
+
+    with stages() as stage:
+        done = library.warm_up(stage)
+    if as_json:
+        print_json({**asdict(done), "place": str(done.place)})
+        return
+    terminal = console()
+    for name, seconds in done.seconds.items():
+        terminal.print(f"  {name:<20} {seconds:6.1f} s", highlight=False)
+    terminal.print(
+        f"{done.after} compiled kernels ({done.after - done.before} new) in {done.place}",
+        highlight=False,
+        soft_wrap=True,
+    )

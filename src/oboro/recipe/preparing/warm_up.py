@@ -1,0 +1,165 @@
+"""Compile ahead of time what jobs use: for the image of a container, or before the first job of the day.
+
+Each job here is a small one of its kind, run to its end in a folder for temporary files. What it needed is then compiled, and found
+again by every later job of that kind, whoever runs it, as long as the place can be read (`oboro.kernels.cache_folders`).
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from oboro.errors import OboroError
+from oboro.io.files import read
+from oboro.kernels.cache_folders import cache_place
+from oboro.recipe.evaluate import evaluate
+from oboro.recipe.preparing.sample_files import demonstrate, write_sample
+from oboro.recipe.recipe import Recipe
+from oboro.table.dataset import Dataset
+from oboro.table.schema import Attribute, Schema
+from oboro.techniques import TECHNIQUES
+from oboro.techniques.base import Work
+from oboro.text.progress import Progress, silent
+from oboro.verifier.table_check import verify
+
+__all__ = ["JOBS", "WarmUp", "warm_up"]
+
+MANY = 70_000  # rows; with more than 65,536 different values, codes have four bytes
+ROLES: dict[str, dict[str, Any]] = {
+    "name": {"role": "identifier"},
+    "age": {"role": "quasi", "hierarchy": {"intervals": [10, 40]}},
+    "zip": {"role": "quasi", "hierarchy": {"mask": "right"}},
+    "sex": {"role": "quasi"},
+    "disease": {"role": "sensitive"},
+    "income": {"role": "other"},
+}
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    """What was done: where compiled kernels are, how many were there before and after, and the seconds of each kind of job."""
+
+    place: Path
+    lasting: bool
+    before: int
+    after: int
+    seconds: dict[str, float]
+
+
+def warm_up(progress: Progress | None = None) -> WarmUp:
+    """Run a small job of every kind, so that nothing is left to compile; a minute or two, seconds if all is compiled."""
+    say: Progress = progress or silent
+    place = cache_place()
+    before, seconds = _count(), {}
+    for name, job in JOBS.items():
+        say(name)
+        started = time.perf_counter()
+        with tempfile.TemporaryDirectory(prefix="oboro-warm-up-") as folder:
+            job(Path(folder))
+        seconds[name] = time.perf_counter() - started
+    return WarmUp(place.path, place.lasting, before, _count(), seconds)
+
+
+def _count() -> int:
+    return sum(1 for _ in cache_place().compiled())
+
+
+# Jobs -----------------------------------------------------------------------------------------------------------------
+
+
+def _files(folder: Path) -> None:
+    """A table in a file, a recipe, a report; then the same table as Parquet, and as CSV that is larger than memory."""
+    done = demonstrate(folder, rows=2000)
+    write_sample("people", folder / "people.parquet", rows=MANY)
+    for name in ("people.csv", "people.parquet"):
+        release = Recipe.load(folder / "recipe.yaml").run(folder / name)
+        release.write(folder / f"again.{name}")
+        read(folder / f"again.{name}")
+    evaluate(folder / "people.csv", done.release.data, folder / "recipe.yaml", attempts=50)
+
+
+def _techniques(folder: Path) -> None:
+    """Every step of a recipe with its examples, on values of several kinds."""
+    schema = Schema({name: Attribute.model_validate(role) for name, role in ROLES.items()})
+    for data, technique in product(_tables(), TECHNIQUES.values()):
+        for parameters in technique.examples:
+            with suppress(OboroError):  # an example need not fit the table
+                technique.model_validate(parameters).run(Work(data, schema, np.random.default_rng(0)))
+
+
+def _models(folder: Path) -> None:
+    """Every privacy model, over columns with codes of one, two and four bytes."""
+    people = _people(MANY)
+    for quasi in (["sex"], ["age", "zip"], ["name", "sex"]):
+        verify(people, quasi=quasi, k=2, maximum_risk=0.5, average_risk=0.5)
+        for sensitive in ("disease", "income"):
+            verify(people, quasi=quasi, sensitive=sensitive, l=2, t=0.2, alpha=0.9)
+            verify(people, quasi=quasi, sensitive=sensitive, l=2, kind="entropy")
+            verify(people, quasi=quasi, sensitive=sensitive, l=2, kind="recursive", c=3)
+
+
+def _streams(folder: Path) -> None:
+    """Every mode of a stream."""
+    roles = {name: ROLES[name] for name in ("age", "sex", "disease", "income")}
+    people = _people(400).select(list(roles)).to_arrow().to_pylist()
+    for demand in ({}, {"l_diversity": {"disease": 2}}):
+        recipe = Recipe(attributes=roles, steps=[{"k_anonymize": {"k": 3, **demand}}])
+        for options in _modes():
+            with suppress(OboroError):  # not every mode keeps every demand
+                _run_stream(recipe, people, options, folder / "state")
+
+
+def _run_stream(recipe: Recipe, people: list[dict[str, Any]], options: dict[str, Any], state: Path) -> None:
+    stream = recipe.stream(**options)
+    stream.push_many(people[:-1])
+    stream.push(people[-1])
+    stream.save(state)
+    stream.flush()
+
+
+def _modes() -> Iterator[dict[str, Any]]:
+    yield from ({"mode": mode} for mode in ("swap", "count", "paper", "sequential", "fixed"))
+    yield from ({"mode": mode, "horizon": 100} for mode in ("swap", "count"))
+    for index, group in product(("auto", "exhaustive", "fdh", "fdhq"), ("grow", "paper")):
+        yield {"mode": "window", "window": 50, "categories": ["sex"], "index": index, "group": group}
+
+
+JOBS: dict[str, Callable[[Path], None]] = {
+    "tables and reports": _files,
+    "techniques": _techniques,
+    "privacy models": _models,
+    "streams and windows": _streams,
+}
+
+
+# Tables ---------------------------------------------------------------------------------------------------------------
+
+
+def _tables() -> Iterator[Dataset]:
+    whole = _people(400)
+    gaps = {name: [None if row % 7 == 0 else value for row, value in enumerate(column.decode().to_pylist())]
+            for name, column in whole.columns.items()}  # fmt: skip
+    text = {name: [None if value is None else str(value) for value in values] for name, values in gaps.items()}
+    yield from (whole, Dataset.of(gaps), Dataset.of(text))
+
+
+def _people(rows: int) -> Dataset:
+    rng = np.random.default_rng(7)
+    return Dataset.of(
+        {
+            "name": [f"person {number}" for number in range(rows)],
+            "age": rng.integers(20, 70, rows).tolist(),
+            "zip": [f"{number:03d}" for number in rng.integers(0, 400, rows)],
+            "sex": rng.choice(["F", "M"], rows).tolist(),
+            "disease": rng.choice(["flu", "cold", "ulcer"], rows).tolist(),
+            "income": rng.lognormal(8, 1, rows).round(2).tolist(),
+        }
+    )
