@@ -101,9 +101,8 @@ def known_to_kernels(name: str) -> bool:
     return is_kernel_module(name) or any(name == one or name.startswith(f"{one}.") for one in KERNELS_KNOW)
 
 
-KERNEL_MODULES = [
-    file for file in FILES if is_kernel_module(name_of(file)) and file != SOURCE / "kernels" / "__init__.py"
-]
+DECORATOR = [SOURCE / "kernels" / name for name in ("__init__.py", "cache_folders.py", "kernel_cache.py")]
+KERNEL_MODULES = [file for file in FILES if is_kernel_module(name_of(file)) and file not in DECORATOR]
 
 
 @pytest.mark.parametrize("file", KERNEL_MODULES, ids=name_of)

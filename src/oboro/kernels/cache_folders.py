@@ -1,4 +1,4 @@
-"""Where compiled kernels are kept. Compiling all of them takes a minute, so they are kept wherever that is safe.
+"""Where compiled kernels are kept. Compiling all of them takes minutes, so they are kept wherever that is safe.
 
 They are read from beside the code, if somebody compiled them there (`oboro warm-up` when an image is built), and else from the
 first of these places, where new ones are written:

@@ -55,7 +55,7 @@ class WarmUp:
 
 
 def warm_up(progress: Progress | None = None) -> WarmUp:
-    """Run a small job of every kind, so that nothing is left to compile; a minute or two, seconds if all is compiled."""
+    """Run a small job of every kind, so that nothing is left to compile: some minutes, or seconds where all is compiled."""
     say: Progress = progress or silent
     place = cache_place()
     before, seconds = _count(), {}
