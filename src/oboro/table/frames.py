@@ -3,7 +3,10 @@
 What comes back has the kind, the column names and, where a column's values kept their type, the column types of what
 came in. Nothing but released values comes back with it:
 
-- pandas: a fresh `RangeIndex`. An unnamed index is dropped and a named one refused (it names the rows); `attrs` goes.
+- pandas: a fresh `RangeIndex`. An index of row numbers (whole numbers without a name) is dropped. Any other names the rows and is
+  refused: `reset_index()` makes it a column, to which the recipe gives a role; `reset_index(drop=True)` leaves it out.
+  `attrs` goes.
+- pandas: periods and intervals are encoded as text and come back as they were, unless a step released other labels.
 - Categorical columns keep only the categories that rows still use, in their old order (sorted, where values are new).
 - pyarrow: schema metadata goes.
 - Not-a-number comes back as missing.
@@ -25,6 +28,7 @@ import pyarrow as pa
 
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
+from oboro.table.pandas_spelling import Spelling
 from oboro.text import Message
 
 __all__ = ["Frame"]
@@ -133,15 +137,29 @@ def _read_pandas(frame: Any) -> Frame:
     names = _texts(frame.columns)
     labels = dict(zip(names, frame.columns, strict=True))
     series = {name: frame.iloc[:, place] for place, name in enumerate(names)}
-    data = _encode(pa.table({name: _array(name, one) for name, one in series.items()}), len(frame))
-    dtypes = {name: one.dtype for name, one in series.items()}
+    arrays, dtypes = {}, {}
+    for name, one in series.items():
+        arrays[name], dtypes[name] = _pandas_array(name, one)
+    data = _encode(pa.table(arrays), len(frame))
     return Frame(data, lambda released: _to_pandas(data, released, dtypes, labels))
+
+
+def _pandas_array(name: str, series: Any) -> tuple[pa.Array, Any]:
+    """A column for Arrow, and its type, or how to get back to it."""
+    try:
+        plain, spelling = Spelling.of(series)
+    except ValueError as problem:
+        raise ColumnError(Message("error_table.mixed", name=name, problem=str(problem))) from None
+    return _array(name, plain), series.dtype if spelling is None else spelling
 
 
 def _refuse_names(frame: Any) -> None:
     named = [name for name in frame.index.names if name is not None]
     if named:
         raise ColumnError(Message("error_table.index", named=named))
+    # Whole numbers are row numbers, also those that a selection left; anything else names the rows.
+    if len(frame) and (frame.index.nlevels > 1 or frame.index.dtype.kind not in "iu"):
+        raise ColumnError(Message("error_table.unnamed_index", type=str(getattr(frame.index, "dtype", "object"))))
     if frame.columns.nlevels > 1:
         raise ColumnError(Message("error_table.nested_names"))
 
@@ -152,10 +170,16 @@ def _to_pandas(before: Dataset, after: Dataset, dtypes: Mapping[str, Any], label
     kept = _kept(before, after)
     arrays: dict[str, Any] = {}
     for name, column in after.columns.items():
-        if isinstance(dtypes.get(name), pd.CategoricalDtype):
-            arrays[name] = _pandas_categories(column, dtypes[name])
-        elif name in kept:
-            arrays[name] = _pandas_values(column, dtypes[name])
+        dtype = dtypes.get(name)
+        if isinstance(dtype, Spelling):
+            if (again := dtype.back(column)) is not None:
+                arrays[name] = again
+                continue
+            dtype = dtype.plain
+        if isinstance(dtype, pd.CategoricalDtype):
+            arrays[name] = _pandas_categories(column, dtype)
+        elif name in kept and dtype is not None:
+            arrays[name] = _pandas_values(column, dtype)
         else:
             arrays[name] = column.decode().to_pandas().array
     frame = pd.DataFrame(arrays, index=pd.RangeIndex(after.rows))
