@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
-from oboro.table.pandas_spelling import Spelling
+from oboro.table.frames.pandas_spelling import Spelling
 from oboro.text import Message
 
 __all__ = ["Frame"]
