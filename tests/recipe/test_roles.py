@@ -204,3 +204,24 @@ def test_a_proposed_hierarchy() -> None:
     assert oboro.propose_hierarchy(ages.to_frame(), "age").intervals == [5, 10, 20]
     assert oboro.propose_hierarchy(["F", "M"]) == oboro.propose_hierarchy([])
     assert oboro.propose_hierarchy(pd.Series(range(10_000, 10_999), name="zip")).mask is not None
+
+
+# evaluate -------------------------------------------------------------------------------------------------------------
+
+
+def test_evaluate_judges_columns_by_what_they_do_and_says_why() -> None:
+    patients = public_table("MASS/Aids2").drop(columns="Unnamed: 0")
+    report = oboro.evaluate(patients, patients, attempts=0)
+    (guessed,) = [one for one in report.warnings if one.id == "report.warning.roles_guessed"]
+    assert "diag quasi (singles out 799 people by itself)" in str(guessed)
+    assert report.risk["uniques"] > 2220  # who is unique by diag and death is unique by more columns too
+
+
+def test_evaluate_asks_whose_rows_these_are() -> None:
+    men = public_table("Ecdat/Males")[["nr", "year", "school", "ethn"]]
+    report = oboro.evaluate(men, men.drop(columns="nr"), quasi=["school", "ethn"], attempts=0)
+    (asked,) = [one for one in report.warnings if one.id == "role.people.ask"]
+    assert asked.values["column"] == "nr"
+    assert "--person nr" in str(asked)
+    patients = public_table("MASS/Aids2")[["sex", "age"]]
+    assert not [one for one in oboro.evaluate(patients, patients, attempts=0).warnings if one.id == "role.people.ask"]

@@ -17,6 +17,7 @@ from oboro.recipe.comparable import comparable, explained
 from oboro.recipe.concealment_attacks import attacks, owners
 from oboro.recipe.evidence import bound_hierarchies, files_evidence, hierarchy_files, measure
 from oboro.recipe.roles.guess_roles import guess_roles
+from oboro.recipe.roles.repeated_people import ask_for_person
 from oboro.recipe.stream_promise import stream_metrics, verified
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
@@ -84,6 +85,7 @@ def evaluate(
     }
     schema, guessed = (plan.schema_given, []) if plan is not None else _schema(before, roles)
     _require(before, after, schema, target)
+    asked = ask_for_person(before, getattr(plan, "person", None))
     known = tables["truth"].data if "truth" in tables else None
     linkage = [] if plan is None else attacks(plan, schema, before, after, known)
     after = after if known is None else replace(after, origin=owners(known, before, after))
@@ -95,7 +97,7 @@ def evaluate(
         recipe_text=plan.to_yaml() if plan else "",
         files=_evidence(tables, plan, schema),
         stream=moments,
-        warnings=[*guessed, *assumed, *understood],
+        warnings=[*guessed, *asked, *assumed, *understood],
         linkage=linkage,
     )
     group = tables["control_group"].data if "control_group" in tables else None
@@ -134,14 +136,13 @@ def _schema(original: Dataset, roles: Mapping[Role, Sequence[str]]) -> tuple[Sch
     if named:
         return Schema({name: Attribute(role=named.get(name, Role.OTHER)) for name in original}), []
     found = guess_roles(original)
-    guessed = {name: one.role for name, one in found.columns.items()}
     said = [
-        Message("report.warning.role_of", column=name, role=role.value)
-        for name, role in guessed.items()
-        if role is not Role.OTHER
+        Message("report.warning.role_of", column=name, role=one.role.value, reasons=list(one.reasons))
+        for name, one in found.columns.items()
+        if one.role is not Role.OTHER
     ]
     warning = Message("report.warning.roles_guessed", roles=said or "–")
-    return Schema({name: Attribute(role=role) for name, role in guessed.items()}), [warning]
+    return Schema({name: Attribute(role=one.role) for name, one in found.columns.items()}), [warning]
 
 
 def _require(original: Dataset, released: Dataset, schema: Schema, target: str | None) -> None:

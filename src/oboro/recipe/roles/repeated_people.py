@@ -20,7 +20,7 @@ from oboro.table.schema import Role
 from oboro.table.values import Kind
 from oboro.text import Message
 
-__all__ = ["RepeatedPeople", "repeated_people"]
+__all__ = ["RepeatedPeople", "ask_for_person", "repeated_people"]
 
 FEWEST_PEOPLE = 8
 MOST_ROWS_EACH = 200  # on average; a column with more rows for each value is a category
@@ -70,6 +70,17 @@ def repeated_people(data: Dataset) -> RepeatedPeople | None:
     """
     found = [one for name in data if (one := _candidate(data, name)) is not None]
     return max(found, key=lambda one: (one.named, len(one.fixed), one.moment is not None, one.people), default=None)
+
+
+def ask_for_person(data: Dataset, person: str | None) -> list[Message]:
+    """The question whose rows these are, where people seem to have several and nobody said which column tells them apart.
+
+    >>> visits = {"patient": [i // 3 for i in range(60)], "visit": [i % 3 for i in range(60)]}
+    >>> [one.id for one in ask_for_person(Dataset.of(visits), None)], ask_for_person(Dataset.of(visits), "patient")
+    (['role.people.ask'], [])
+    """
+    found = repeated_people(data) if person is None else None
+    return [] if found is None else [Message("role.people.ask", column=found.column, reasons=list(found.reasons))]
 
 
 def _candidate(data: Dataset, name: str) -> RepeatedPeople | None:
