@@ -15,7 +15,8 @@ import oboro
 from oboro.app.cli import app
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.errors import InputError, OboroError, PromiseError, UsageError
-from oboro.techniques.k_anonymize import KAnonymize, _least_size
+from oboro.techniques.demands.risk_sizes import least_size
+from oboro.techniques.k_anonymize import KAnonymize
 from oboro.verifier.table_check import verify
 
 PARTS = [0.0, 0.0, 0.1, 0.25, 0.3, 0.5, 0.6, 0.75, 1.0]
@@ -172,7 +173,7 @@ def test_risks_by_hand():
 
 @pytest.mark.parametrize("risk", [1.0, 0.5, 1 / 3, 0.3, 0.2, 0.1, 1 / 49, 0.02, 1e-6])
 def test_the_least_size_keeps_the_risk_and_the_one_below_does_not(risk):
-    size = _least_size(risk)
+    size = least_size(risk)
     assert 1 / size <= risk
     assert size == 1 or 1 / (size - 1) > risk
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import inf, log
 
+from tests.naive.lattice import Naive, _text, breaks
+
 Row = tuple[object, ...]
 
 
@@ -86,3 +88,69 @@ def ordered_distance(members: Sequence[Row], everybody: Sequence[Row]) -> Fracti
 def everybody(people: Sequence[object], secrets: Sequence[object]) -> list[Row]:
     """Each pair of a known person and a value once."""
     return classes([0] * len(people), people, secrets)[0]
+
+
+class NaivePeople(Naive):
+    """Global recoding where classes hold k people: `owners[i]` is whose record i is. `whole`: people go with all their records."""
+
+    def __init__(self, plain: Naive, owners: Sequence[object], whole: bool) -> None:
+        vars(self).update(vars(plain))
+        self.owners, self.whole = owners, whole
+
+    def unsafe(self, members, people=()):
+        owners = [self.owners[i] for i in members]
+        if len(set(owners)) < self.k:
+            return True
+        return any(self.breaks(owners, [secret[i] for i in members], secret, demand) for secret, demand in self.demands)
+
+    def breaks(self, owners, secrets, whole, demand):
+        pairs, all_pairs = everybody(owners, secrets), everybody(self.owners, whole)
+        kind, *rest = demand
+        if kind == "alpha":
+            return share(pairs, rest[1]) > rest[0]
+        least = {"distinct": rest[0], "entropy": rest[0], "recursive": rest[-1]}.get(kind, 1)
+        if least > 1 and certain(pairs):
+            return True
+        return breaks([secret for _, secret in pairs], [secret for _, secret in all_pairs], demand)
+
+    def check(self, node):
+        return self.check_whole(node) if self.whole else super().check(node)
+
+    def check_whole(self, node):
+        """(people who go, of these in addition, satisfying, loss or None)."""
+        gone = self.settled(node, set())
+        first = len(gone)
+        if first > self.limit:
+            return first, 0, False, None
+        while self.told([i for i in range(self.n) if self.owners[i] in gone], [], {}):
+            kept = self.kept(node, gone)
+            if not kept:
+                return first, 0, True, None
+            smallest = min(kept, key=lambda key: (len(kept[key]), _text(key)))
+            gone = self.settled(node, gone | {self.owners[i] for i in kept[smallest]})
+            if len(gone) > self.limit:
+                return first, 0, True, None
+        out = [i for i in range(self.n) if self.owners[i] in gone]
+        return first, len(gone) - first, True, self.cost(node, list(self.kept(node, gone).values()), out)
+
+    def kept(self, node, gone):
+        found = defaultdict(list)
+        for i in range(self.n):
+            if self.owners[i] not in gone:
+                found[tuple(self.labels[a][level][i] for a, level in enumerate(node))].append(i)
+        return found
+
+    def settled(self, node, gone):
+        """First by size alone, then by the demands too, until nothing changes."""
+        demands = self.demands
+        for asked in ([], demands):
+            self.demands = asked
+            while True:
+                bad = [one for one in self.kept(node, gone).values() if self.unsafe(one)]
+                if not bad:
+                    break
+                gone = gone | {self.owners[i] for members in bad for i in members}
+            if len(gone) > self.limit:
+                break
+        self.demands = demands
+        return gone

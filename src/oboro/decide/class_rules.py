@@ -6,13 +6,15 @@ Two kinds of monotonicity decide what a search may conclude without looking:
 - *weak*: two classes that both keep the rule keep it when they are joined (entropy and recursive l-diversity,
 t-closeness, (α,k)).
 
+Where people are counted, distinct people are strong; rules about sensitive values are neither (`Rule.of_people`).
+
 With a weak rule, joining a good class with a bad one may give a bad one, so a coarser node may suppress more than a
 finer one.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from typing import Literal
 
@@ -21,6 +23,8 @@ import numpy as np
 from oboro.decide.lattice.kernels import node_classes as kernels
 from oboro.errors import UsageError
 from oboro.table.dataset import Column
+from oboro.table.distinct_people import tally_people
+from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.values import STAR, numbers_of
 
@@ -43,16 +47,28 @@ class Rule:
     kind: int
     count: int = 0
     level: float = 0.0
+    of_people: bool = False
+    """Whether people are counted. Two classes may hold the same ones, so nothing follows for the joined class: neither strong
+    nor weak."""
 
     @property
     def strong(self) -> bool:
         """Whether joining with any class keeps the rule."""
-        return self.kind == kernels.DISTINCT
+        return self.kind == kernels.DISTINCT and not self.of_people
 
-    def breaks(self, held: np.ndarray) -> bool:
-        """Whether one class with this histogram of sensitive values breaks the rule."""
-        verdict = kernels.breaks(held, self.kind, self.count, self.level, self.whole, self.tree)
+    def breaks(self, held: np.ndarray, size: int | None = None) -> bool:
+        """Whether one class with this histogram of sensitive values, of so many records or people, breaks the rule."""
+        size = int(held.sum()) if size is None else size
+        verdict = kernels.breaks(held, size, self.kind, self.count, self.level, self.whole, self.tree)
         return verdict == 1 or (verdict == 2 and not _entropy_at_least(held, self.level))
+
+    def counting(self, person: Column) -> Rule:
+        """The same rule of people: `person` says whose each record is."""
+        everybody = Groups.of([], self.codes.size)
+        width = self.whole.size
+        return replace(
+            self, whole=tally_people(everybody, person, self.codes, np.arange(width), width).whole, of_people=True
+        )
 
 
 def diversity_rule(secret: str, column: Column, *, l: float, kind: str = "distinct", c: float = 1.0) -> Rule:  # noqa: E741

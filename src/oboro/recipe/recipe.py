@@ -13,7 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf, PlainSerializer, PrivateAttr
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    InstanceOf,
+    PlainSerializer,
+    PrivateAttr,
+    model_validator,
+)
 from pydantic import ValidationError as PydanticError
 
 from oboro.errors import RecipeError
@@ -77,6 +86,11 @@ class Recipe(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    person: str | None = Field(
+        None,
+        min_length=1,
+        description="the column that says whose a row is; k and every other promise then count people, not rows",
+    )
     attributes: dict[str, Attribute] = Field(description="what each column of the table is")
     steps: list[Step] = Field(description="what is done to the table, in this order")
     seed: int | None = Field(
@@ -93,6 +107,14 @@ class Recipe(BaseModel):
 
     _folder: Path = PrivateAttr(Path("."))
     _path: Path | None = PrivateAttr(None)
+
+    @model_validator(mode="after")
+    def _person_identifies(self) -> Self:
+        """Whoever is named by a column is named by nothing else: it is an identifier, also where nobody says so."""
+        said = self.attributes.get(self.person) if self.person is not None else None
+        if said is not None and said.role is not Role.IDENTIFIER:
+            raise ValueError(str(Message("error_recipe.person_role", column=self.person, role=said.role.value)))
+        return self
 
     def __init__(self, **data: Any) -> None:
         try:
@@ -158,7 +180,13 @@ class Recipe(BaseModel):
     @property
     def schema_given(self) -> Schema:
         """What it says of the columns."""
-        return Schema(self.attributes, self._folder)
+        return Schema(self.columns, self._folder, person=self.person)
+
+    @property
+    def columns(self) -> dict[str, Attribute]:
+        """What each column is; the person is an identifier, whether named among the attributes or not."""
+        named = self.person is None or self.person in self.attributes
+        return self.attributes if named else {self.person or "": Attribute(role=Role.IDENTIFIER), **self.attributes}
 
     def explain(self, lang: str = "en") -> str:
         """What each step will do, in plain words, before any row is touched."""
@@ -174,6 +202,7 @@ class Recipe(BaseModel):
             if (names := schema.named(role))
         ]
         said.append(Message("recipe.unnamed", unnamed=self.unnamed))
+        said += [] if self.person is None else [Message("recipe.person", column=self.person)]
         said.append(Message("recipe.steps" if self.steps else "recipe.no_steps"))
         said += [
             Message("recipe.step", number=number, step=step.step, plan=step.plan(schema))
@@ -226,7 +255,7 @@ class Recipe(BaseModel):
 
         options = StreamOptions(
             mode=mode,
-            person=person,
+            person=self.person if person is None else person,
             horizon=horizon,
             horizon_seconds=horizon_seconds,
             background=background,
@@ -242,6 +271,7 @@ class Recipe(BaseModel):
     def reads(self, names: Sequence[str]) -> Collection[str]:
         """Which columns of a table must be held to run the recipe; the others are released as they stand, or not at all."""
         spoken = {name for name, one in self.attributes.items() if one.role in (Role.QUASI, Role.SENSITIVE)}
+        spoken |= set() if self.person is None else {self.person}
         return spoken.union(*(step.reads(names) for step in self.steps)).intersection(names)
 
     def looks_at(self, names: Sequence[str]) -> Collection[str]:

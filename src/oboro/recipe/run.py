@@ -17,7 +17,8 @@ from oboro.io.files import Source, column_names, read, read_data
 from oboro.measure.changed_cells import changed_cells
 from oboro.recipe.last_look_before_writing import check_accept, look_before_writing
 from oboro.recipe.release import Release, StepRecord
-from oboro.table.dataset import Dataset
+from oboro.table.dataset import Column, Dataset
+from oboro.table.distinct_people import person_of_rows
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.schema import Attribute, Role, Schema
@@ -42,9 +43,10 @@ def run(
     data, given = _admitted(recipe, frame.data)
     given = replace(given, coming=coming)
     check_accept(recipe.accepted, frame.data)
+    _check_person(recipe)
     _check_identifiers(recipe, given)
     _check_hierarchies(recipe, data, given)
-    table = _Table(data, given)
+    table = _Table(data, given, whose=person_of_rows(frame.data, recipe.person))
     for step, seed in zip(recipe.steps, _seeds(recipe), strict=True):
         say(step.step)
         table.take(step, seed, say)
@@ -52,7 +54,8 @@ def run(
     if leaking:
         raise RecipeError(_leak(leaking))
     say(Message("progress.verifying"))
-    verification = verify_promises(table.data, table.promises, [record.name for record in table.records])
+    names = [record.name for record in table.records]
+    verification = verify_promises(table.data, table.promises, names, table.person)
     say("last look")
     look = look_before_writing(
         table.data, table.schema, table.promises, table.records, accept=recipe.accepted, source=origin
@@ -78,12 +81,21 @@ class _Table:
     schema: Schema
     records: list[StepRecord] = field(default_factory=list)
     promises: list[Promise] = field(default_factory=list)
+    whose: Column | None = None  # of each row of the table as it came
+
+    @property
+    def person(self) -> Column | None:
+        """Whose each row is now, whether the column is still there or not."""
+        if self.whose is None or self.data.origin is None:
+            return self.whose
+        return Column(self.whose.values, self.whose.codes[self.data.origin])
 
     def take(self, step: Technique, seed: np.random.SeedSequence, say: Progress) -> None:
         """Do one step."""
         started = time.perf_counter()
         before, schema = self.data, self.schema
-        outcome = step.run(Work(before, schema, np.random.default_rng(seed), read_data, say))
+        work = Work(before, schema, np.random.default_rng(seed), self.person, read_data, say)
+        outcome = step.run(work)
         seconds = time.perf_counter() - started
         self.data, self.schema = outcome.data, outcome.schema
         stayed = self.data.origin is before.origin and self.data.rows == before.rows
@@ -134,18 +146,26 @@ def _hierarchies_coming(recipe: Recipe) -> Coming:
 
 def _admitted(recipe: Recipe, data: Dataset) -> tuple[Dataset, Schema]:
     """The table with the columns that the recipe knows, and its schema."""
-    unknown = [name for name in recipe.attributes if name not in data]
+    attributes = recipe.columns
+    unknown = [name for name in attributes if name not in data]
     if unknown:
         raise ColumnError(Message("error_recipe.unknown_columns", unknown=unknown, columns=list(data)))
-    unnamed = [name for name in data if name not in recipe.attributes]
+    unnamed = [name for name in data if name not in attributes]
     if unnamed and recipe.unnamed == "error":
         raise ColumnError(Message("error_recipe.unnamed_columns", unnamed=unnamed))
     if recipe.unnamed == "drop":
-        data = data.select([name for name in data if name in recipe.attributes])
-    return data, Schema({name: recipe.attributes.get(name, Attribute()) for name in data}, recipe.folder)
+        data = data.select([name for name in data if name in attributes])
+    given = {name: attributes.get(name, Attribute()) for name in data}
+    return data, Schema(given, recipe.folder, person=recipe.person)
 
 
 # Checks before any work -----------------------------------------------------------------------------------------------
+
+
+def _check_person(recipe: Recipe) -> None:
+    """Every step can count people, if these are to be counted."""
+    for step in recipe.steps:
+        step.require_people(recipe.person)
 
 
 def _check_identifiers(recipe: Recipe, schema: Schema) -> None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from oboro.errors import InputError
 from oboro.kernels import tallying
-from oboro.table.dataset import Column
+from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 from oboro.table.value_counts import Tally, clean
+from oboro.text import Message
 
-__all__ = ["people_holding", "people_per_group", "rows_without_person", "tally_people"]
+__all__ = ["people_holding", "people_per_group", "person_of_rows", "rows_without_person", "tally_people"]
 
 
 def people_per_group(groups: Groups, person: Column) -> np.ndarray:
@@ -53,6 +55,19 @@ def tally_people(groups: Groups, person: Column, codes: np.ndarray, table: np.nd
     somebody = np.zeros(len(pairs), dtype=bool)
     somebody[held] = True
     return Tally(out[0][:written], out[1][:written], out[2], np.bincount(label[somebody], minlength=width))
+
+
+def person_of_rows(data: Dataset, person: str | None, origin: np.ndarray | None = None) -> Column | None:
+    """Whose each row is, read from the table as it came; `origin` says which of its rows are left, in which order.
+
+    Raises an `InputError` where a row has no person: nobody can tell whose it is, so nobody could be promised anything.
+    """
+    if person is None:
+        return None
+    column = clean(data[person])
+    if missing := rows_without_person(column):
+        raise InputError(Message("error_table.person_missing", column=person, rows=missing, of=data.rows))
+    return column if origin is None else Column(column.values, column.codes[origin])
 
 
 def rows_without_person(person: Column) -> int:

@@ -46,6 +46,8 @@ class Schema:
     remaining: Mapping[str, Hierarchy] = field(default_factory=dict)
     coming: Mapping[str, Future[Hierarchy | None]] = field(default_factory=dict, repr=False, compare=False)
     """Hierarchies that are read while the table is: those of 500,000 addresses take a second or two."""
+    person: str | None = None
+    """The column that says whose a row is, also after it was dropped: people are counted then, not rows."""
     # For the same column a hierarchy is built once.
     _built: dict[str, tuple[Column, HierarchySpec | None, Hierarchy]] = field(
         default_factory=dict, repr=False, compare=False

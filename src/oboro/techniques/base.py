@@ -11,7 +11,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from oboro.errors import UsageError
-from oboro.table.dataset import Dataset
+from oboro.table.dataset import Column, Dataset
+from oboro.table.distinct_people import person_of_rows
 from oboro.table.frames import Frame
 from oboro.table.schema import Attribute, Schema
 from oboro.table.traits import Opinion, Traits
@@ -36,6 +37,8 @@ class Work:
     data: Dataset
     schema: Schema
     rng: np.random.Generator
+    person: Column | None = None
+    """Whose each row is, where it is known: then people are counted, not rows. The column itself may be gone already."""
     read: Callable[[Path], Dataset] = _no_files
     """Reads another table that a step names (a population); a recipe gives it."""
     say: Callable[[Words], None] = silent
@@ -100,6 +103,11 @@ class Technique(BaseModel):
         """The columns that stop being identifiers by this step (dropped or pseudonymized)."""
         return ()
 
+    def cannot_count_people(self) -> Message | None:
+        """Why the step cannot keep its promise for people, where one person may have several rows; None: it can, or promises
+        nothing."""
+        return None
+
     def files(self) -> Sequence[str]:
         """The files that the step reads beside the table, as the recipe names them. None of them may be written over."""
         return ()
@@ -125,22 +133,38 @@ class Technique(BaseModel):
         """Say in one or two plain sentences what will be done, in one language."""
         return str(say(self.plan(schema), lang))
 
-    def apply(self, frame: T, *, attributes: Mapping[str, Any] | None = None, seed: int | None = None) -> T:
+    def apply(
+        self,
+        frame: T,
+        *,
+        attributes: Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        person: str | None = None,
+    ) -> T:
         """Apply this one technique to a pandas, polars or pyarrow frame; the same kind comes back, the frame is not changed.
 
-        `attributes` maps columns to roles and hierarchies as in a recipe; columns that are not named count as `other`. What the
-        technique promises is verified on the result before it is returned, as in a recipe. Only a recipe takes the last look, at
-        columns that no promise covers: one technique does not know what the others will do.
+        `attributes` maps columns to roles and hierarchies as in a recipe; columns that are not named count as `other`. `person` is
+        the column that says whose a row is: then people are counted. What the technique promises is verified on the result before
+        it is returned, as in a recipe. Only a recipe takes the last look, at columns that no promise covers: one technique does
+        not know what the others will do.
         """
         source = Frame.read(frame)
+        self.require_people(person)
+        whose = person_of_rows(source.data, person)
         given = {name: Attribute.model_validate(value) for name, value in (attributes or {}).items()}
-        schema = Schema({name: given.get(name, Attribute()) for name in source.data})
+        schema = Schema({name: given.get(name, Attribute()) for name in source.data}, person=person)
         schema.require(source.data, given, "attributes")
-        outcome = self.run(Work(source.data, schema, np.random.default_rng(seed)))
+        outcome = self.run(Work(source.data, schema, np.random.default_rng(seed), whose))
         released = replace(source, data=outcome.data)
         written = released.write()
-        verify_promises(Frame.read(written).data, outcome.promises, [self.step])
+        left = person_of_rows(source.data, person, outcome.data.origin)
+        verify_promises(Frame.read(written).data, outcome.promises, [self.step], left)
         return written  # type: ignore[no-any-return]
+
+    def require_people(self, person: str | None) -> None:
+        """Raise a `UsageError` where people are to be counted and the step cannot."""
+        if person is not None and (why := self.cannot_count_people()) is not None:
+            raise UsageError(Message("error_technique.no_people", step=self.step, person=person, why=why))
 
 
 def _texts(value: Any) -> Iterator[str]:

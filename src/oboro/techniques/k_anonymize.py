@@ -29,6 +29,7 @@ from oboro.techniques.base import Outcome, Technique, Work
 from oboro.techniques.demands.chosen_levels import mixed, progress, runner_up, warning
 from oboro.techniques.demands.models_asked import Alpha, Closeness, Demand, Diversity, Presence
 from oboro.techniques.demands.population_table import PopulationCodes, PopulationTable
+from oboro.techniques.demands.risk_sizes import least_size, most_classes
 from oboro.text import Message, Words
 from oboro.verifier.models.class_models import KAnonymity, Model
 from oboro.verifier.models.population_models import DeltaPresence, KMap
@@ -80,9 +81,11 @@ class KAnonymize(Technique):
     uses_hierarchies: ClassVar[bool] = True
 
     k: int = Field(ge=1)
-    """Every equivalence class must have at least this many records."""
+    """Every equivalence class must have at least this many records, or people where the recipe says whose a row is."""
     suppress: float = Field(0.0, ge=0, le=1)
-    """At most this share of the records may be suppressed."""
+    """At most this share of the records may be suppressed; with `suppress_people`, of the people."""
+    suppress_people: bool = False
+    """Where the recipe says whose a row is: whether everybody is suppressed with all their records or not at all."""
     l_diversity: dict[str, Annotated[float, Field(ge=1)] | Diversity] = Field(default_factory=dict)
     """For each sensitive column: how many different values every class must have. Or l with a kind, and c."""
     t_closeness: dict[str, Annotated[float, Field(ge=0, le=1)] | Closeness] = Field(default_factory=dict)
@@ -124,6 +127,8 @@ class KAnonymize(Technique):
 
     @model_validator(mode="after")
     def _fits(self) -> KAnonymize:
+        if self.suppress_people and self.recoding == "local":
+            raise ValueError(Message("error_technique.local_people"))
         if self.levels is not None and self.recoding == "local":
             raise ValueError(Message("error_technique.local_levels"))
         if (self.population is None) != (self.k_map is None and self.presence is None):
@@ -136,9 +141,17 @@ class KAnonymize(Technique):
         """The file of the population, if it was given as one."""
         return (self.population,) if isinstance(self.population, str) else ()
 
+    def cannot_count_people(self) -> Message | None:
+        """A population has one row a person, and an average over classes changes with who is in several."""
+        if self.population is not None:
+            return Message("technique.k_anonymize.population_not_people")
+        return None if self.average_risk is None else Message("technique.k_anonymize.average_not_people")
+
     def run(self, work: Work) -> Outcome:
         """Search, generalize, suppress."""
         data, schema = work.data, work.schema
+        if self.suppress_people and work.person is None:
+            raise UsageError(Message("error_technique.whole_people_of_whom", step=self.step))
         names, demands = schema.chosen(self.quasi, self.step), self._demands(schema)
         schema.require(data, [*names, *(sensitive for sensitive, _ in demands)], self.step)
         population = None if self.population is None else PopulationCodes.read(self.population, work, names)
@@ -151,18 +164,21 @@ class KAnonymize(Technique):
         if data.rows == 0:
             return Outcome(data, schema, {"k": self.k, "records": 0}, (promise,))
         rules = tuple(demand.rule(name, data[name], trees.get(name)) for name, demand in demands)
-        problem = self._problem(columns, schema, hierarchies, rules, population)
+        if work.person is not None:
+            rules = tuple(rule.counting(work.person) for rule in rules)
+        problem = self._problem(columns, schema, hierarchies, rules, population, work.person)
         run = self._run_local if self.recoding == "local" else self._run_global
         return replace(run(work, problem, hierarchies), promises=(promise,))
 
     def plan(self, schema: Schema) -> Words:
         """What is demanded, of which columns, at what price."""
-        demands = [Message("technique.demand.alike", k=self.k)]
+        demands = [Message("technique.demand.alike" if schema.person is None else "technique.demand.people", k=self.k)]
         demands += [demand.plan(name) for name, demand in self._demands(schema)]
         demands += self._limits_told()
         limit = Message("technique.k_anonymize.no_suppression")
         if self.suppress:
-            limit = Message("technique.k_anonymize.suppress", share=self.suppress)
+            people = "_people" if self.suppress_people else ""
+            limit = Message(f"technique.k_anonymize.suppress{people}", share=self.suppress)
         how, best = self._search_told()
         columns = schema.chosen(self.quasi, self.step)
         return Message("technique.k_anonymize.plan", columns=columns, how=how, demands=demands, limit=limit, best=best)
@@ -223,42 +239,28 @@ class KAnonymize(Technique):
         hierarchies: Mapping[str, Hierarchy],
         rules: tuple[Rule, ...],
         population: PopulationCodes | None,
+        person: Column | None,
     ) -> Problem:
         held, steps = tuple(columns.values()), tuple(hierarchies.values())
         rows = len(held[0])
+        whole = np.count_nonzero(person.counts) if person is not None and self.suppress_people else rows
         weights = [schema.attributes[name].weight if name in schema.attributes else 1.0 for name in hierarchies]
         return Problem(
             columns=held,
             hierarchies=steps,
-            k=max(self.k, 1 if self.maximum_risk is None else _least_size(self.maximum_risk)),
-            limit=int(np.floor(self.suppress * rows + 1e-9)),
+            k=max(self.k, 1 if self.maximum_risk is None else least_size(self.maximum_risk)),
+            limit=int(np.floor(self.suppress * whole + 1e-9)),
             rules=rules,
             loss=loss_of(self.loss, held, steps, weights, self.k),
             population=None if population is None else self._population(population),
-            most_classes=None if self.average_risk is None else self._most_classes(rows),
+            most_classes=None if self.average_risk is None else most_classes(self.average_risk, rows, self.step),
+            person=person,
+            whole_people=self.suppress_people,
         )
 
     def _population(self, population: PopulationCodes) -> Population:
         presence = self.presence or Presence()
         return Population(population.codes, self.k_map or 1, presence.min, presence.max)
-
-    def _most_classes(self, rows: int) -> int:
-        """How many classes keep the average risk, with the verifier's own division."""
-        assert self.average_risk is not None
-        most = int(self.average_risk * rows) + 1
-        while most > 0 and most / rows > self.average_risk:
-            most -= 1
-        if most == 0:
-            raise PromiseError(
-                Message(
-                    "error_technique.average_risk",
-                    step=self.step,
-                    risk=self.average_risk,
-                    least=int(1 / self.average_risk),
-                    rows=rows,
-                )
-            )
-        return most
 
     def _run_global(self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy]) -> Outcome:
         data, schema, checker = work.data, work.schema, checker_for(problem)
@@ -284,7 +286,7 @@ class KAnonymize(Technique):
         for (name, hierarchy), level in zip(hierarchies.items(), levels, strict=True):
             if level > 0:
                 schema = schema.with_remaining(name, hierarchy.above(level))
-        facts = self._facts(problem, found, list(hierarchies))
+        facts = self._facts(problem, found, list(hierarchies), int(rows.sum()))
         told = () if found.stopped is None else (warning(found),)
         return Outcome(data.with_columns(columns), schema, facts, warnings=told)
 
@@ -315,7 +317,7 @@ class KAnonymize(Technique):
 
     def _run_local(self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy]) -> Outcome:
         data, schema = work.data, work.schema
-        recoded = recode(problem) if problem.k <= problem.rows else None
+        recoded = recode(problem) if problem.k <= problem.people else None
         if recoded is None:
             raise PromiseError(self._why_not(problem, problem.rows, True, list(hierarchies)))
         columns = {}
@@ -327,21 +329,25 @@ class KAnonymize(Technique):
     def _why_not(self, problem: Problem, suppressed: int, satisfying: bool, names: list[str]) -> Message:
         """No node can be released: say how far away the coarsest one is, and the ways out."""
         where = Message("error_technique.on_coarsest" if self.levels is None else "error_technique.on_given")
-        figures = {"where": where, "suppressed": suppressed, "rows": problem.rows}
-        need = Message("error_technique.too_many_suppressed", **figures)
-        if problem.k > problem.rows:
-            need = Message("error_technique.only_rows", rows=problem.rows)
+        whom, of = ("_people", problem.people) if problem.whole_people else ("", problem.rows)
+        figures = {"where": where, "suppressed": suppressed, "rows": of}
+        need = Message(f"error_technique.too_many_suppressed{whom}", **figures)
+        if problem.k > problem.people:
+            only = "only_rows" if problem.person is None else "only_people"
+            need = Message(f"error_technique.{only}", rows=problem.people)
         elif satisfying:
-            need = Message("error_technique.left_over", **figures)
+            need = Message(f"error_technique.left_over{whom}", **figures)
         open_ = [name for name, h in zip(names, problem.hierarchies, strict=True) if len(h.levels[-1].labels) > 1]
         coarser = Message("error_technique.coarser", columns=open_) if open_ else ""
         return Message("error_technique.no_levels", step=self.step, need=need, limit=problem.limit, coarser=coarser)
 
-    def _facts(self, problem: Problem, found: SearchResult, names: list[str]) -> dict[str, Any]:
+    def _facts(self, problem: Problem, found: SearchResult, names: list[str], gone: int) -> dict[str, Any]:
         best = found.best
         assert best is not None
         chosen = list(zip(names, best.levels, problem.lattice.heights, strict=True))
-        gone = best.suppressed + best.extra
+        suppressed = {"records": gone, "extra": best.extra, "limit": problem.limit, "of": problem.rows}
+        if problem.whole_people:  # limit and extra count people too
+            suppressed |= {"people": best.suppressed + best.extra, "of": problem.people}
         lattice = {"nodes": found.size, "evaluated": found.evaluated, "tagged": found.tagged, "skipped": found.skipped}
         return {
             **({} if found.stopped is None else {"stopped": found.stopped}),
@@ -349,7 +355,7 @@ class KAnonymize(Technique):
             "recoding": "global",
             "levels": {name: {"level": level, "of": height} for name, level, height in chosen},
             "loss": {"name": self.loss, "value": best.loss, "exact": found.exact, "bound": found.bound},
-            "suppressed": {"records": gone, "extra": best.extra, "limit": problem.limit, "of": problem.rows},
+            "suppressed": suppressed,
             "lattice": lattice,
             "minimal": None if found.minimal is None else [list(levels) for levels in found.minimal],
             "runners_up": [runner_up(node) for node in found.runners_up],
@@ -372,15 +378,3 @@ class KAnonymize(Technique):
             "lattice": {"nodes": problem.lattice.size, "used": len(recoded.nodes)},
             "classes": recoded.classes,
         }
-
-
-def _least_size(risk: float) -> int:
-    """The smallest class whose risk, by the verifier's own division, is not above the limit.
-
-    >>> _least_size(0.2), _least_size(0.3)
-    (5, 4)
-    """
-    size = max(1, int(1 / risk) - 1)
-    while 1 / size > risk:
-        size += 1
-    return size

@@ -88,6 +88,10 @@ class KConceal(Technique):
         """All: records change places."""
         return names
 
+    def cannot_count_people(self) -> Message | None:
+        """Why it takes every row for a person."""
+        return Message("technique.k_conceal.not_people")
+
     def run(self, work: Work) -> Outcome:
         """Design, draw the truth, publish what the k people of each record have in common."""
         data, schema = work.data, work.schema

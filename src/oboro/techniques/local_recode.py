@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
-from oboro.decide.class_rules import Rule
+from oboro.decide.class_rules import Rule, diversity_rule
 from oboro.decide.local.bic import bic
 from oboro.decide.local.mondrian import mondrian
 from oboro.decide.local.records import LocalAttribute, OrderedAttribute, Records, TreeAttribute
@@ -94,6 +94,12 @@ class LocalRecode(Technique):
             raise ValueError(Message("error_technique.bic_ranges"))
         return self
 
+    def cannot_count_people(self) -> Message | None:
+        """What looks at numbers alone, or at sensitive values of people who may be in both parts of a cut."""
+        if self.method == "bic":
+            return Message("technique.local_recode.bic_not_people")
+        return Message("technique.local_recode.demands_not_people") if self.l_diversity or self.t_closeness else None
+
     def run(self, work: Work) -> Outcome:
         """Group, then publish what each group has in common."""
         data, schema = work.data, work.schema
@@ -105,7 +111,10 @@ class LocalRecode(Technique):
         if data.rows == 0:
             return Outcome(data, schema, {"method": self.method, "k": self.k, "groups": 0}, (promise,))
         attributes = {name: self._attribute(name, data[name], schema) for name in names}
-        groups = self._groups(attributes, [_rule(name, demand, data, schema) for name, demand in demands])
+        rules = [_rule(name, demand, data, schema) for name, demand in demands]
+        if work.person is not None:
+            rules.append(self._people(work.person))
+        groups = self._groups(attributes, rules)
         released = {name: self._published(name, data[name], one, groups) for name, one in attributes.items()}
         return Outcome(data.with_columns(released), schema, self._facts(attributes, groups), (promise,))
 
@@ -115,7 +124,7 @@ class LocalRecode(Technique):
         common = [Message("technique.local_recode.common_label")]
         common += [demand.plan(name) for name, demand in self._demands(names)]
         return Message(
-            "technique.local_recode.plan",
+            "technique.local_recode.plan" if schema.person is None else "technique.local_recode.plan_people",
             k=self.k,
             columns=names,
             method=self.method,
@@ -130,6 +139,13 @@ class LocalRecode(Technique):
         if both := [name for name, _ in demands if name in quasi]:
             raise UsageError(Message("error_technique.quasi_and_sensitive", step=self.step, both=both))
         return demands
+
+    def _people(self, person: Column) -> Rule:
+        """k people are k different values of the column that says whose a row is: a union of groups holds no fewer."""
+        people = int(np.count_nonzero(person.counts))
+        if people < self.k:
+            raise PromiseError(Message("error_technique.few_people", step=self.step, people=people, k=self.k))
+        return diversity_rule("person", person, l=self.k)
 
     def _attribute(self, name: str, column: Column, schema: Schema) -> LocalAttribute:
         known = schema.attributes.get(name)

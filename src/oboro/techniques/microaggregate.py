@@ -81,6 +81,10 @@ class Microaggregate(OnColumns):
             raise ValueError(Message("error_technique.not_microaggregated", unknown=unknown, names=list(self.names)))
         return self
 
+    def cannot_count_people(self) -> Message | None:
+        """Why it takes every row for a person."""
+        return Message("technique.microaggregate.not_people")
+
     def run(self, work: Work) -> Outcome:
         """Group, then publish one value per group and column."""
         work.schema.require(work.data, self.names, self.step)

@@ -83,6 +83,10 @@ class PartitionUnivariate(OnColumns):
             raise ValueError(Message("error_technique.precision", publish=self.publish))
         return self
 
+    def cannot_count_people(self) -> Message | None:
+        """Why it takes every row for a person."""
+        return Message("technique.partition_univariate.not_people")
+
     def run(self, work: Work) -> Outcome:
         """Cut each column on its own, then publish."""
         work.schema.require(work.data, self.names, self.step)

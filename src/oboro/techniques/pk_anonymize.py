@@ -77,6 +77,10 @@ class PkAnonymize(Technique):
             raise ValueError(Message("error_technique.attribute_twice", attributes=list(self.attributes)))
         return self
 
+    def cannot_count_people(self) -> Message | None:
+        """Why it takes every row for a person."""
+        return Message("technique.pk_anonymize.not_people")
+
     def run(self, work: Work) -> Outcome:
         """Randomize; the facts carry everything that the guarantee depends on."""
         names = self._names(work.schema)

@@ -53,6 +53,10 @@ class Synthesize(OnColumns):
     missing: Literal["apart", "join"] = "apart"
     """What happens where fewer than k values are missing; see partition_univariate."""
 
+    def cannot_count_people(self) -> Message | None:
+        """Why it takes every row for a person."""
+        return Message("technique.synthesize.not_people")
+
     def run(self, work: Work) -> Outcome:
         """Cut and draw."""
         return self._partition().run(work)

@@ -37,15 +37,23 @@ class DistinctTuples:
     """Which tuple each record is (None: record i is tuple i)."""
     people: np.ndarray | None = None
     """How many of the population share each tuple, if there is one; then some tuples have people and no record."""
+    persons: np.ndarray | None = None
+    """Whose each tuple is, where people are counted: tuples come in this order, and no two people share one."""
 
     def __len__(self) -> int:
         return int(self.weights.size)
 
     @staticmethod
     def of(
-        columns: Sequence[Column], secrets: Sequence[np.ndarray], rows: int, population: Population | None = None
+        columns: Sequence[Column],
+        secrets: Sequence[np.ndarray],
+        rows: int,
+        population: Population | None = None,
+        person: Column | None = None,
     ) -> DistinctTuples:
         """Reduce the records (and the population, as if it stood below them) to tuples where enough share one."""
+        if person is not None:
+            return DistinctTuples._by_person(columns, tuple(secrets), rows, person)
         codes = [column.codes for column in columns]
         widths = [len(column.values) for column in columns]
         secrets = tuple(secrets)
@@ -63,11 +71,27 @@ class DistinctTuples:
             codes, secrets = [part[first] for part in codes], tuple(secret[first] for secret in secrets)
             labels, weights = groups.labels[:rows], _sums(groups, weights)
             people = None if people is None else _sums(groups, people)
-        offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
-        blocks = _blocks(widths)
-        through = smallest_unsigned(int(offsets[-1]))
-        numbered = tuple(_side_by_side([codes[a] for a in block], offsets[list(block)], through) for block in blocks)
-        return DistinctTuples(numbered, blocks, offsets, weights, secrets, labels, people)
+        return DistinctTuples(*_numbered_through(codes, widths), weights, secrets, labels, people)
+
+    @staticmethod
+    def _by_person(
+        columns: Sequence[Column], secrets: tuple[np.ndarray, ...], rows: int, person: Column
+    ) -> DistinctTuples:
+        """The records in the order of their persons; what one person has twice is one tuple."""
+        order = np.argsort(person.codes, kind="stable")
+        codes, persons = [column.codes[order] for column in columns], person.codes[order].astype(np.int32)
+        secrets = tuple(secret[order] for secret in secrets)
+        tuples = DistinctTuples(
+            *_numbered_through(codes, [len(column.values) for column in columns]),
+            np.ones(rows, dtype=np.int64),
+            secrets,
+            _inverse(order),
+            persons=persons,
+        )
+        if not _many_alike([*codes, *secrets, persons], rows, together=True):
+            return tuples
+        held = [Column(column.values, part) for column, part in zip(columns, codes, strict=True)]
+        return tuples.merged(Groups.of(held, rows).labels)
 
     def taken(self, which: np.ndarray) -> DistinctTuples:
         """Some of the tuples (a boolean each); no longer tied to records."""
@@ -78,11 +102,12 @@ class DistinctTuples:
             secrets=tuple(secret[which] for secret in self.secrets),
             rows=None,
             people=None if self.people is None else self.people[which],
+            persons=None if self.persons is None else self.persons[which],
         )
 
     def merged(self, labels: np.ndarray) -> DistinctTuples:
         """Tuples with the same label (and the same secrets) as one; any of them stands for all."""
-        groups = Groups.of([_as_column(labels), *(_as_column(secret) for secret in self.secrets)], len(self))
+        groups = self._alike(labels)
         first = np.empty(len(groups), dtype=np.int64)
         first[groups.labels[::-1]] = np.arange(len(self))[::-1]
         return replace(
@@ -92,7 +117,18 @@ class DistinctTuples:
             people=None if self.people is None else _sums(groups, self.people),
             secrets=tuple(secret[first] for secret in self.secrets),
             rows=groups.labels if self.rows is None else groups.labels[self.rows],
+            persons=None if self.persons is None else self.persons[first],
         )
+
+    def _alike(self, labels: np.ndarray) -> Groups:
+        """Tuples with the same label, the same secrets and the same person; numbered in the order of the tuples."""
+        columns = [_as_column(labels), *(_as_column(secret) for secret in self.secrets)]
+        if self.persons is None:
+            return Groups.of(columns, len(self))
+        labels = Groups.of(columns, len(self)).labels if self.secrets else labels
+        out, last = np.empty(len(self), dtype=np.uint32), np.full(int(labels.max(initial=0)) + 1, -1, dtype=np.int64)
+        found = kernels.number_by_person(labels, self.persons, last, out)
+        return Groups(out, np.bincount(out, minlength=found))
 
 
 def _sums(groups: Groups, numbers: np.ndarray) -> np.ndarray:
@@ -101,13 +137,32 @@ def _sums(groups: Groups, numbers: np.ndarray) -> np.ndarray:
     return out
 
 
-def _many_alike(codes: Sequence[np.ndarray], rows: int) -> bool:
+def _numbered_through(
+    codes: Sequence[np.ndarray], widths: Sequence[int]
+) -> tuple[tuple[np.ndarray, ...], tuple[range, ...], np.ndarray]:
+    """The codes in blocks, numbered through, the blocks, and where each attribute's codes start."""
+    offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+    blocks = _blocks(widths)
+    through = smallest_unsigned(int(offsets[-1]))
+    numbered = tuple(_side_by_side([codes[a] for a in block], offsets[list(block)], through) for block in blocks)
+    return numbered, blocks, offsets
+
+
+def _inverse(order: np.ndarray) -> np.ndarray:
+    out = np.empty(order.size, dtype=np.int64)
+    out[order] = np.arange(order.size)
+    return out
+
+
+def _many_alike(codes: Sequence[np.ndarray], rows: int, together: bool = False) -> bool:
     """Whether reducing to tuples is worth a grouping: always for small tables, else if a sample says that half share
-    one.
+    one. `together` says that those who may share one stand together: then the sample is of a few runs.
     """
     if rows <= SAMPLE:
         return rows > 0
     chosen = np.linspace(0, rows - 1, SAMPLE).astype(np.int64)
+    if together:
+        chosen = (np.linspace(0, rows - SAMPLE // 20, 20).astype(np.int64)[:, None] + np.arange(SAMPLE // 20)).ravel()
     sample = [_as_column(part[chosen]) for part in codes]
     return len(Groups.of(sample, SAMPLE)) < SAMPLE * 0.9
 

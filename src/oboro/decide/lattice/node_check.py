@@ -13,6 +13,7 @@ from threading import local
 
 import numpy as np
 
+from oboro.decide.lattice import whole_people
 from oboro.decide.lattice.distinct_tuples import DistinctTuples
 from oboro.decide.lattice.kernels import node_classes as kernels
 from oboro.decide.lattice.nodes import Levels
@@ -22,10 +23,15 @@ from oboro.kernels import grouping
 
 __all__ = ["NodeChecker", "NodeClasses"]
 
+NOBODY = np.empty(0, dtype=np.int32)
+
 
 @dataclass(frozen=True, eq=False)
 class NodeClasses:
-    """The classes of one node: which tuple stands where, how many records each holds, which of them go."""
+    """The classes of one node: which tuple stands where, how many records each holds, which of them go.
+
+    Where people go with all their records (`leaving`), a class may lose some of its records and stay.
+    """
 
     labels: np.ndarray
     sizes: np.ndarray
@@ -34,11 +40,22 @@ class NodeClasses:
     people: np.ndarray | None = None
     """How many of the population look like each class; a class may have people and no record."""
     surely: int = 0
+    persons: np.ndarray | None = None
+    """How many different people each class holds, where these are counted."""
+    leaving: np.ndarray | None = None
+    """Which tuples go, where people go with all their records."""
+    people_gone: int = 0
+    """How many people these are."""
 
     @property
     def suppressed(self) -> int:
-        """How many records go."""
-        return int(self.sizes[self.gone].sum())
+        """How much goes, as the limit counts it: records, or people where these go with all their records."""
+        return int(self.sizes[self.gone].sum()) if self.leaving is None else self.people_gone
+
+    @property
+    def out(self) -> np.ndarray:
+        """Which tuples go."""
+        return np.asarray(self.gone[self.labels]) if self.leaving is None else self.leaving
 
     @cached_property
     def members(self) -> tuple[np.ndarray, np.ndarray]:
@@ -63,7 +80,7 @@ class NodeChecker:
     def of(problem: Problem) -> NodeChecker:
         """A checker of every node."""
         secrets = [rule.codes for rule in problem.rules]
-        tuples = DistinctTuples.of(problem.columns, secrets, problem.rows, problem.population)
+        tuples = DistinctTuples.of(problem.columns, secrets, problem.rows, problem.population, problem.person)
         return NodeChecker(problem, tuples, problem.lattice.bottom)
 
     def can_check(self, levels: Levels) -> bool:
@@ -95,7 +112,7 @@ class NodeChecker:
         """One boolean per tuple: whether the node suppresses it. The node must be feasible."""
         whole = self.complete(self.judge(self.classes(levels)))
         assert whole is not None, "only feasible nodes are released"
-        return np.asarray(whole.gone[whole.labels])
+        return whole.out
 
     def suppressed_rows(self, levels: Levels) -> np.ndarray:
         """One boolean per record: whether the node suppresses it. The node must be feasible."""
@@ -150,9 +167,9 @@ class NodeChecker:
 
     def safe(self, tuples: np.ndarray) -> bool:
         """Whether some tuples together keep every rule as one class."""
-        held = [self._held(i, tuples) for i in range(len(self.problem.rules))]
         people = 0 if self.tuples.people is None else int(self.tuples.people[tuples].sum())
-        return self._safe(int(self.tuples.weights[tuples].sum()), people, held)
+        size, held = self._as_class(tuples)
+        return self._safe(size, people, held)
 
     @cached_property
     def _local(self) -> local:
@@ -186,7 +203,15 @@ class NodeChecker:
         if self.tuples.people is not None:
             people = np.zeros(found, dtype=np.int64)
             kernels.sizes(labels, self.tuples.people, people)
-        return NodeClasses(labels, sizes, np.zeros(found, dtype=bool), levels, people)
+        held = NodeClasses(labels, sizes, np.zeros(found, dtype=bool), levels, people)
+        return held if self.tuples.persons is None else replace(held, persons=self.heads(held))
+
+    def heads(self, classes: NodeClasses) -> np.ndarray:
+        """How many different people each class holds."""
+        assert self.tuples.persons is not None
+        out, last = np.zeros(classes.sizes.size, dtype=np.int64), np.full(classes.sizes.size, -1, dtype=np.int32)
+        kernels.distinct_people(classes.labels, self.tuples.persons, last, out)
+        return out
 
     def _table(self, levels: Levels, block: range) -> tuple[np.ndarray, int]:
         """The generalized code times the stride, for each code of the block's attributes, and how many keys can be."""
@@ -211,17 +236,20 @@ class NodeChecker:
 
     def judge(self, classes: NodeClasses) -> NodeClasses:
         """Say which classes break a rule. Weak rules are not asked once strong ones suppress too many."""
+        if self.problem.whole_people:
+            return whole_people.judge(self, classes)
         rules, population = self.problem.rules, self.problem.population
-        verdicts = (classes.sizes < self.problem.k).astype(np.uint8)
+        counted = classes.sizes if classes.persons is None else classes.persons
+        verdicts = (counted < self.problem.k).astype(np.uint8)
         if population is not None and classes.people is not None:
             verdicts[population.breaks_k_map(classes.people)] = 1
-        self._ask([i for i, rule in enumerate(rules) if rule.strong], classes, verdicts)
+        self.ask([i for i, rule in enumerate(rules) if rule.strong], classes, verdicts)
         surely = self._thinned(classes, verdicts == 1)
         if surely.suppressed > self.problem.limit:
             return replace(surely, surely=surely.suppressed)
         if population is not None and classes.people is not None:
             verdicts[population.breaks_presence(classes.sizes, classes.people)] = 1
-        self._ask([i for i, rule in enumerate(rules) if not rule.strong], classes, verdicts)
+        self.ask([i for i, rule in enumerate(rules) if not rule.strong], classes, verdicts)
         return replace(self._thinned(classes, verdicts == 1), surely=surely.suppressed)
 
     def _thinned(self, classes: NodeClasses, gone: np.ndarray) -> NodeClasses:
@@ -233,23 +261,39 @@ class NodeChecker:
         judged = replace(classes, gone=gone)
         if most is None or kept + (judged.suppressed > 0) <= most:
             return judged
-        smallest = self._smallest_first(judged, judged.sizes.max())[: kept + 1 - most]
+        smallest = self.smallest_first(judged, judged.sizes.max())[: kept + 1 - most]
         gone = gone.copy()
         gone[smallest] = True
         return replace(classes, gone=gone)
 
-    def _ask(self, which: Sequence[int], classes: NodeClasses, verdicts: np.ndarray) -> None:
+    def ask(self, which: Sequence[int], classes: NodeClasses, verdicts: np.ndarray) -> None:
+        """Raise the verdicts of classes that break some of the rules to 1."""
+        persons = NOBODY if self.tuples.persons is None else self.tuples.persons
         for i in which:
             rule, secrets, weights = self.problem.rules[i], self.tuples.secrets[i], self.tuples.weights
             order, starts = classes.members
             how = (rule.kind, rule.count, rule.level, rule.whole, rule.tree)
-            kernels.judge(order, starts, secrets, weights, *how, verdicts)
+            kernels.judge(order, starts, secrets, weights, persons, *how, verdicts)
             for c in np.flatnonzero(verdicts == 2):
-                verdicts[c] = rule.breaks(self._held(i, order[starts[c] : starts[c + 1]]))
+                size, held = self._as_class(order[starts[c] : starts[c + 1]])
+                verdicts[c] = rule.breaks(held[i], size)
 
-    def _held(self, rule: int, tuples: np.ndarray) -> np.ndarray:
+    def _as_class(self, tuples: np.ndarray) -> tuple[int, list[np.ndarray]]:
+        """How many records or people some tuples are together, and how many of them have each value, rule by rule."""
+        rules, weights = range(len(self.problem.rules)), self.tuples.weights[tuples]
+        if self.tuples.persons is None:
+            return int(weights.sum()), [self._held(i, tuples, weights) for i in rules]
+        persons = self.tuples.persons[tuples].astype(np.int64)
+        held = []
+        for i in rules:
+            width = self.problem.rules[i].whole.size
+            pairs = np.unique(persons * width + self.tuples.secrets[i][tuples])
+            held.append(np.bincount(pairs % width, minlength=width))
+        return np.unique(persons).size, held
+
+    def _held(self, rule: int, tuples: np.ndarray, weights: np.ndarray) -> np.ndarray:
         held = np.zeros(self.problem.rules[rule].whole.size, dtype=np.int64)
-        np.add.at(held, self.tuples.secrets[rule][tuples], self.tuples.weights[tuples])
+        np.add.at(held, self.tuples.secrets[rule][tuples], weights)
         return held
 
     def complete(self, classes: NodeClasses) -> NodeClasses | None:
@@ -262,21 +306,26 @@ class NodeChecker:
         suppressed = classes.suppressed
         if suppressed > self.problem.limit:
             return None
-        gone_tuples = np.flatnonzero(classes.gone[classes.labels])
-        held = [self._held(i, gone_tuples) for i in range(len(self.problem.rules))]
+        size, held = self._as_class(np.flatnonzero(classes.out))
         people = 0 if classes.people is None else int(classes.people[classes.gone].sum())
-        if self.problem.relaxed or self._safe(suppressed, people, held):
+        if self.problem.relaxed or self._safe(size, people, held):
             return classes
+        if self.problem.whole_people:
+            return whole_people.complete(self, classes)
         gone = classes.gone.copy()
         order, starts = classes.members
-        for c in self._smallest_first(classes, self.problem.limit - suppressed):
+        for c in self.smallest_first(classes, self.problem.limit - suppressed):
             suppressed += int(classes.sizes[c])
             if suppressed > self.problem.limit:
                 return None
             gone[c] = True
-            held = [part + self._held(i, order[starts[c] : starts[c + 1]]) for i, part in enumerate(held)]
             people += 0 if classes.people is None else int(classes.people[c])
-            if self._safe(suppressed, people, held):
+            if self.tuples.persons is None:
+                more, added = self._as_class(order[starts[c] : starts[c + 1]])
+                size, held = size + more, [part + new for part, new in zip(held, added, strict=True)]
+            else:  # somebody may be in both
+                size, held = self._as_class(np.flatnonzero(gone[classes.labels]))
+            if self._safe(size, people, held):
                 return replace(classes, gone=gone)
         return None
 
@@ -287,9 +336,11 @@ class NodeChecker:
             return False
         if size == 0:
             return True
-        return size >= self.problem.k and not any(rule.breaks(part) for rule, part in zip(rules, held, strict=True))
+        return size >= self.problem.k and not any(
+            rule.breaks(part, size) for rule, part in zip(rules, held, strict=True)
+        )
 
-    def _smallest_first(self, classes: NodeClasses, most: int) -> np.ndarray:
+    def smallest_first(self, classes: NodeClasses, most: int) -> np.ndarray:
         """The classes that stay and have at most so many records, by size, then by the text of their labels."""
         stay = np.flatnonzero(~classes.gone & (classes.sizes <= most))
         order, starts = classes.members
@@ -304,14 +355,17 @@ class NodeChecker:
     def _loss(self, levels: Levels, classes: NodeClasses) -> float:
         loss, suppressed = self.problem.loss, classes.suppressed
         if not isinstance(loss, CellLoss):
-            kept = classes.sizes[~classes.gone]
-            return loss.value(kept.size, int(np.dot(kept, kept)), suppressed)
+            kept = whole_people.kept_sizes(self, classes)
+            return loss.value(kept.size, int(np.dot(kept, kept)), self.problem.rows - int(kept.sum()))
         if not suppressed:
             return loss.value(levels, None)
         steps = self.steps(levels)
         tallies = [np.zeros((len(block), loss.width), dtype=np.int64) for block in self.tuples.blocks]
+        labels, gone = classes.labels, classes.gone
+        if classes.leaving is not None:
+            labels, gone = classes.leaving.astype(np.uint32), np.array([False, True])
         for codes, out in zip(self.tuples.codes, tallies, strict=True):
-            kernels.tally(codes, classes.labels, classes.gone, self.tuples.weights, steps, out)
+            kernels.tally(codes, labels, gone, self.tuples.weights, steps, out)
         return loss.value(levels, np.concatenate(tallies))
 
     def _floor(self, classes: NodeClasses) -> float:

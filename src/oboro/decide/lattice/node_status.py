@@ -155,7 +155,7 @@ class FailureCurve:
         self.entropy = problem.lattice.sums(problem.entropies).ravel()
         self.step = max(float(self.entropy.max()), 1e-9) / (BINS - 1)
         self.failed, self.passed = np.zeros(BINS, dtype=np.int64), np.zeros(BINS, dtype=np.int64)
-        usual = float(np.log(max(problem.rows, 1) / problem.k))
+        usual = float(np.log(max(problem.people, 1) / problem.k))
         self.note(usual - 3.0, False)  # two imaginary results keep the curve sensible until real ones arrive
         self.note(usual + 1.0, True)
 

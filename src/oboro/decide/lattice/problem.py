@@ -64,6 +64,10 @@ class Problem:
     """Whom the table was drawn from, if classes must keep something with regard to them."""
     most_classes: int | None = None
     """How many classes the release may have, the suppressed records being one (average risk); at least 1."""
+    person: Column | None = None
+    """Whose each record is, if classes must hold k different people and rules count people."""
+    whole_people: bool = False
+    """Whether everybody is suppressed with all their records or not at all; then `limit` counts people."""
     relaxed: bool = False
     """The suppressed records need not be a safe class themselves: for bounds, never for a release."""
 
@@ -71,6 +75,11 @@ class Problem:
     def rows(self) -> int:
         """How many records there are."""
         return len(self.columns[0])
+
+    @cached_property
+    def people(self) -> int:
+        """How many people there are; without `person` every record is one."""
+        return self.rows if self.person is None else int(np.count_nonzero(self.person.counts))
 
     @cached_property
     def lattice(self) -> Lattice:
@@ -90,12 +99,12 @@ class Problem:
     @cached_property
     def joinable(self) -> bool:
         """Whether good classes stay good when they are joined: then above a node without suppression there is none."""
-        return self.population is None or self.population.joinable
+        return (self.population is None or self.population.joinable) and not any(rule.of_people for rule in self.rules)
 
     @cached_property
     def only_k(self) -> bool:
         """Whether nothing but a class's size decides."""
-        return not self.rules and self.population is None
+        return not self.rules and self.population is None and self.person is None
 
     @cached_property
     def label_counts(self) -> tuple[tuple[np.ndarray, ...], ...]:

@@ -20,9 +20,11 @@ __all__ = [
     "T_ORDERED",
     "T_TREE",
     "breaks",
+    "distinct_people",
     "judge",
     "keys",
     "number_by_hash",
+    "number_by_person",
     "order_by_class",
     "sizes",
     "survey",
@@ -166,6 +168,7 @@ def judge(
     starts: np.ndarray,
     secrets: np.ndarray,
     weights: np.ndarray,
+    persons: np.ndarray,
     kind: int,
     count: int,
     level: float,
@@ -175,39 +178,85 @@ def judge(
 ) -> None:
     """Raise in `out` the classes that break one rule about one sensitive attribute to 1, those that are undecided to 2.
 
-    Classes that already stand at 1 are not looked at. O(tuples + classes · what `breaks` costs).
+    Classes that already stand at 1 are not looked at. Where tuples have `persons` (empty: they have none), they come in the order
+    of these, and people are counted: for a value those who have it. O(tuples + classes · what `breaks` costs).
     """
     held = np.zeros(whole.size, dtype=np.int64)
+    last = np.full(whole.size if persons.size else 0, -1, dtype=np.int64)
     for c in range(starts.size - 1):
         if out[c] == 1:
             continue
+        size, before = np.int64(0), np.int64(-1)
         for j in range(starts[c], starts[c + 1]):
-            held[secrets[order[j]]] += weights[order[j]]
-        verdict = breaks(held, kind, count, level, whole, tree)
+            value = secrets[order[j]]
+            if persons.size == 0:
+                held[value] += weights[order[j]]
+                size += weights[order[j]]
+                continue
+            person = np.int64(persons[order[j]])
+            size += person != before
+            held[value] += person != last[value]
+            before = last[value] = person
+        verdict = breaks(held, size, kind, count, level, whole, tree)
         if verdict > 0:
             out[c] = verdict
         for j in range(starts[c], starts[c + 1]):
             held[secrets[order[j]]] = 0
+            if persons.size:
+                last[secrets[order[j]]] = -1
 
 
 @kernel()
-def breaks(held: np.ndarray, kind: int, count: int, level: float, whole: np.ndarray, tree: np.ndarray) -> int:
+def distinct_people(labels: np.ndarray, persons: np.ndarray, last: np.ndarray, out: np.ndarray) -> None:
+    """How many different people each class holds; tuples come in the order of their persons. `last` holds −1. O(tuples)."""
+    for i in range(labels.size):
+        label = labels[i]
+        if last[label] != persons[i]:
+            last[label] = persons[i]
+            out[label] += 1
+
+
+@kernel()
+def number_by_person(labels: np.ndarray, persons: np.ndarray, last: np.ndarray, out: np.ndarray) -> int:
+    """Number tuples of the same label and person alike, by first appearance; returns how many there are.
+
+    Tuples come in the order of their persons. `last` has a −1 for each label. O(tuples).
+    """
+    found = 0
+    owner = np.empty(labels.size, dtype=np.int64)
+    for i in range(labels.size):
+        label = labels[i]
+        if last[label] < 0 or owner[last[label]] != persons[i]:
+            owner[found] = persons[i]
+            last[label] = found
+            found += 1
+        out[i] = last[label]
+    return found
+
+
+@kernel()
+def breaks(
+    held: np.ndarray, size: int, kind: int, count: int, level: float, whole: np.ndarray, tree: np.ndarray
+) -> int:
     """Whether a class that holds each sensitive value `held` times breaks a rule: 0 no, 1 yes, 2 too close for
     logarithms.
+
+    `size` is how many records it has. Where people are counted it is how many these are, and less than the sum of `held` if some
+    have several values; a value that all of them have is known of everybody, and then the class is not diverse.
 
     Counts are compared as whole numbers and ratios after one division, so that a limit of 0.3 and a share of 3/10
     round alike. O(values), recursive O(values · log), tree O(values · height).
     """
     if kind == DISTINCT:
-        return 1 if np.count_nonzero(held) < count else 0
+        return 1 if np.count_nonzero(held) < count or (count > 1 and held.max() >= size) else 0
     if kind == RECURSIVE:
-        return _breaks_recursive(held, count, level)
+        return 1 if count > 1 and held.max() >= size else _breaks_recursive(held, count, level)
     total = held.sum()
     if kind == ENTROPY:
-        return _breaks_entropy(held, total, level)
+        return 1 if level > 1 and held.max() >= size else _breaks_entropy(held, total, level)
     if kind == ALPHA:
         most = held.max() if count < 0 else held[count]
-        return 1 if most / total > level else 0
+        return 1 if most / size > level else 0
     if kind == T_ORDERED:
         return 1 if _ordered_distance(held, total, whole) > level else 0
     return 1 if _tree_distance(held, total, whole, tree) > level else 0

@@ -163,7 +163,7 @@ def keeps(rules: SensitiveRules, items: np.ndarray, loads: np.ndarray) -> bool:
             held = _present(rules.secrets[r], items, loads)
         else:
             held = _held(rules.secrets[r], items, loads, width)
-        if breaks(held, rules.kind[r], rules.least[r], rules.level[r], whole, tree) != 0:
+        if breaks(held, held.sum(), rules.kind[r], rules.least[r], rules.level[r], whole, tree) != 0:
             return False
     return True
 
