@@ -113,7 +113,7 @@ class Recipe(BaseModel):
         """Whoever is named by a column is named by nothing else: it is an identifier, also where nobody says so."""
         said = self.attributes.get(self.person) if self.person is not None else None
         if said is not None and said.role is not Role.IDENTIFIER:
-            raise ValueError(str(Message("error_recipe.person_role", column=self.person, role=said.role.value)))
+            raise ValueError(Message("error_recipe.person_role", column=self.person, role=said.role.value))
         return self
 
     def __init__(self, **data: Any) -> None:

@@ -1,0 +1,165 @@
+"""A recipe that says whose a row is: every class of the release holds k people, whatever becomes of the column."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oboro
+from oboro.errors import InputError, OboroError, PromiseError, RecipeError, UsageError
+
+QUASI = {
+    "school": {"role": "quasi", "hierarchy": {"intervals": [2, 4]}},
+    "year": {"role": "quasi", "hierarchy": {"intervals": [2, 4]}},
+}
+DROP = {"drop_columns": {"attributes": ["man"]}}
+
+
+def _recipe(*steps, attributes=None, **more):
+    return oboro.Recipe(person="man", attributes={**QUASI, **(attributes or {})}, steps=list(steps), **more)
+
+
+def _panel(men=545):
+    """Men with eight yearly records each; how long somebody went to school does not change."""
+    rng = np.random.default_rng(0)
+    man = np.repeat(np.arange(men), 8)
+    return {
+        "man": man.tolist(),
+        "school": rng.integers(3, 17, men)[man].tolist(),
+        "year": np.tile(np.arange(1980, 1988), men).tolist(),
+    }
+
+
+def _people(release, owners):
+    """The people of each class of a release, by plain loops."""
+    classes = {}
+    for row, key in enumerate(zip(release["school"], release["year"], strict=True)):
+        classes.setdefault(key, set()).add(owners[row])
+    return classes.values()
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"k_anonymize": {"k": 5}},
+        {"k_anonymize": {"k": 40, "suppress": 0.1}},
+        {"k_anonymize": {"k": 40, "suppress": 0.2, "suppress_people": True}},
+        {"k_anonymize": {"k": 5, "recoding": "local"}},
+        {"local_recode": {"k": 5}},
+        {"local_recode": {"k": 5, "method": "top_down"}},
+    ],
+)
+def test_every_class_of_a_panel_holds_k_men(step):
+    panel = _panel()
+    release = _recipe(DROP, step).run(panel)
+    assert "man" not in release.data
+    assert min(map(len, _people(release.data, panel["man"]))) >= next(iter(step.values()))["k"]
+    assert all(verdict.people for verdict in release.verification.verdicts)
+
+
+def test_rows_alone_would_release_classes_of_one_man():
+    """Without years, eight records of a man look alike: 8-anonymous in rows, and everybody is alone."""
+    man = np.repeat(np.arange(20), 8)
+    panel = {"man": man.tolist(), "school": man.tolist(), "year": [1980] * 160}
+    plain = {"man": {"role": "identifier"}, **QUASI}
+    rows = oboro.Recipe(attributes=plain, steps=[DROP, {"k_anonymize": {"k": 8}}]).run(panel)
+    assert set(map(len, _people(rows.data, panel["man"]))) == {1}
+    people = _recipe(DROP, {"k_anonymize": {"k": 8}}).run(panel)
+    assert min(map(len, _people(people.data, panel["man"]))) >= 8
+
+
+def test_whole_people_go_with_all_their_records():
+    panel = _panel()
+    release = _recipe(DROP, {"k_anonymize": {"k": 50, "suppress": 0.2, "suppress_people": True}}).run(panel)
+    gone = {man for man, school in zip(panel["man"], release.data["school"], strict=True) if school == "*"}
+    stay = {man for man, school in zip(panel["man"], release.data["school"], strict=True) if school != "*"}
+    assert gone
+    assert not gone & stay
+    assert release.steps[1].facts["suppressed"]["people"] == len(gone) <= 0.2 * 545
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(st.integers(0, 6), st.integers(3, 9), st.integers(1980, 1983)), min_size=1, max_size=25),
+    st.sampled_from(["global", "local", "mondrian", "relaxed_mondrian", "top_down", "whole"]),
+    st.integers(1, 4),
+)
+def test_whatever_is_released_holds_k_people(rows, how, k):
+    """Steps that drop and reorder rows come before and after: the release is counted by loops over its original rows."""
+    panel = dict(zip(("man", "school", "year"), map(list, zip(*rows, strict=True)), strict=True))
+    step = {"local_recode": {"k": k, "method": how}}
+    if how in ("global", "local"):
+        step = {"k_anonymize": {"k": k, "suppress": 0.3, "recoding": how}}
+    if how == "whole":
+        step = {"k_anonymize": {"k": k, "suppress": 0.5, "suppress_people": True}}
+    try:
+        release = _recipe({"sample": {"fraction": 0.9}}, DROP, step, "shuffle", seed=1).run(panel)
+    except PromiseError:
+        return
+    owners = [panel["man"][row] for row in release.frame.data.origin_rows]
+    assert all(len(people) >= k for people in _people(release.data, owners))
+
+
+def test_a_later_step_that_takes_people_away_breaks_the_promise():
+    panel = _panel(30)
+    with pytest.raises(PromiseError, match="counted in people"):
+        _recipe(DROP, {"k_anonymize": {"k": 30}}, {"sample": {"fraction": 0.1}}, seed=1).run(panel)
+
+
+def test_the_person_is_an_identifier_whether_named_or_not():
+    with pytest.raises(OboroError, match="identifier 'man' would be released"):
+        _recipe({"k_anonymize": {"k": 5}}).run(_panel(20))
+    with pytest.raises(RecipeError, match="has the role quasi"):
+        _recipe(DROP, attributes={"man": {"role": "quasi"}})
+    named = _recipe(DROP, {"k_anonymize": {"k": 5}}, attributes={"man": {"role": "identifier"}})
+    assert named.run(_panel(30)).verification.holds
+
+
+def test_a_missing_person_is_refused_with_the_number_of_rows():
+    panel = _panel(20)
+    panel["man"][3] = panel["man"][7] = None
+    with pytest.raises(InputError, match="2 of 160 rows have no value in 'man'"):
+        _recipe(DROP, {"k_anonymize": {"k": 5}}).run(panel)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"microaggregate": {"attributes": ["school"], "k": 3}},
+        {"k_conceal": {"k": 3}},
+        {"pk_anonymize": {"k": 3}},
+        {"partition_univariate": {"attributes": ["school"], "k": 3}},
+        {"synthesize": {"k": 3}},
+        {"local_recode": {"k": 3, "method": "bic"}},
+        {"k_anonymize": {"k": 3, "average_risk": 0.2}},
+    ],
+)
+def test_what_cannot_count_people_says_so_before_any_work(step):
+    with pytest.raises(UsageError, match="cannot count people by 'man'"):
+        _recipe(DROP, step).run(_panel(20))
+
+
+def test_whole_people_need_to_be_known():
+    with pytest.raises(UsageError, match="person:"):
+        oboro.KAnonymize(k=2, suppress=0.5, suppress_people=True).apply(
+            {"q": [1, 2]}, attributes={"q": {"role": "quasi"}}
+        )
+
+
+def test_one_technique_alone_counts_people_too():
+    visits = {"who": [1, 1, 2, 3], "sex": ["F", "F", "M", "M"]}
+    roles = {"sex": {"role": "quasi"}}
+    assert oboro.KAnonymize(k=2).apply(visits, attributes=roles)["sex"] == ["F", "F", "M", "M"]
+    assert oboro.KAnonymize(k=2).apply(visits, attributes=roles, person="who")["sex"] == ["*"] * 4
+
+
+def test_the_recipe_says_it_in_words_in_yaml_and_in_its_schema():
+    recipe = _recipe(DROP, {"k_anonymize": {"k": 5}})
+    assert yaml.safe_load(recipe.to_yaml())["person"] == "man"
+    assert oboro.Recipe.parse(recipe.to_yaml()) == recipe
+    assert "every promise counts people" in recipe.explain()
+    assert "人数" in recipe.explain("ja")
+    assert "person" in oboro.Recipe.json_schema()["properties"]
