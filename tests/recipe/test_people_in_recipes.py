@@ -132,7 +132,7 @@ def test_a_missing_person_is_refused_with_the_number_of_rows():
         {"k_conceal": {"k": 3}},
         {"pk_anonymize": {"k": 3}},
         {"partition_univariate": {"attributes": ["school"], "k": 3}},
-        {"synthesize": {"k": 3}},
+        {"synthesize": {"attributes": ["school"], "k": 3}},
         {"local_recode": {"k": 3, "method": "bic"}},
         {"k_anonymize": {"k": 3, "average_risk": 0.2}},
     ],
