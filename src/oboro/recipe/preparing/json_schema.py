@@ -18,7 +18,9 @@ class _RecipeShape(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     person: str | None = Field(
-        None, min_length=1, description="the column that says whose a row is; every promise then counts people, not rows"
+        None,
+        min_length=1,
+        description="the column that says whose a row is; every promise then counts people, not rows",
     )
     attributes: dict[str, Attribute] = Field(description="what each column of the table is")
     steps: list[Any] = Field(description="what is done to the table, in this order")
