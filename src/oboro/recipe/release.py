@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,8 @@ from oboro.recipe.run_summary import run_summary
 from oboro.system.atomic_file import atomic
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
+from oboro.table.frames.exchanged_columns import exchange_columns
+from oboro.table.labels.numeric_labels import NumericLabels
 from oboro.table.schema import Schema
 from oboro.table.traits import Traits
 from oboro.techniques.base import Technique
@@ -105,6 +107,24 @@ class Release:
     def data(self) -> Any:
         """The released table, as the kind of frame that came in (an Arrow table if a file came in)."""
         return self.dataset.to_arrow() if self.source is not None else self.frame.write()
+
+    def numeric(self) -> Any:
+        """The released table with numbers instead of interval labels, for models: `20–29` is 24.5, `*` is missing.
+
+        Of an open interval, such as `≥90`, it is the end. Columns of other labels stay as they are. Nothing is said that `data`
+        does not say: the same records look alike, and the promises hold on both.
+        """
+        return exchange_columns(self.data, {name: one.midpoints() for name, one in self._numeric_labels})
+
+    def ordered(self) -> Any:
+        """The released table with interval labels as ordered categories (of pandas, polars or Arrow); `*` is missing."""
+        return exchange_columns(self.data, {name: one.ordered() for name, one in self._numeric_labels})
+
+    @property
+    def _numeric_labels(self) -> Iterator[tuple[str, NumericLabels]]:
+        for name, column in self.dataset.columns.items():
+            if (found := NumericLabels.of(column)) is not None:
+                yield name, found
 
     @cached_property
     def report(self) -> Report:
