@@ -157,6 +157,16 @@ def test_init_writes_a_recipe_that_runs(folder: Path, monkeypatch: pytest.Monkey
     assert done.code == 0, done.err
 
 
+def test_init_speaks_both_languages_and_to_programs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    english, japanese = (yaml.safe_load(printed("init", "people.csv", "--lang", lang)) for lang in ("en", "ja"))
+    assert english == japanese
+    assert "初期レシピ" in printed("init", "people.csv", "--lang", "ja")
+    plain = json.loads(printed("init", "people.csv", "--json"))
+    assert plain["recipe"]["attributes"].keys() == english["attributes"].keys()
+    assert all(one["reasons"] for one in plain["columns"])
+
+
 def test_hierarchy_previews_and_saves(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     shown = printed("hierarchy", "people.csv", "age", "--spec", "{intervals: [10, 20]}", "--output", "age.csv")
