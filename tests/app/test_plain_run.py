@@ -6,10 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-CODE = """
+TRACE = str(Path(__file__).parent.parent.parent / "benchmarks")
+CODE = f"""
 import sys
-from oboro.app.cli import app
-app(sys.argv[1:], standalone_mode=False)
+sys.path.append({TRACE!r})
+import traced_run
+print(*traced_run.ways_up(traced_run.entered(sys.argv[1:])), sep="\\n", file=sys.stderr)
 print(*sorted(name for name in sys.modules if name.split(".")[0] in ("sklearn", "vl_convert") or name.startswith("oboro.report")))
 """
 RECIPE = """
@@ -38,7 +40,8 @@ def run(folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
 def test_it_builds_no_report_and_each_verdict_names_its_columns(tmp_path: Path) -> None:
     done = run(tmp_path)
     assert done.stdout.split() == [], "modules of the report were loaded"
-    lines = done.stderr.splitlines()
+    *lines, up = done.stderr.splitlines()
+    assert up == "", "a call leads from io or techniques back into recipe"
     assert lines[-1].startswith("Loss ")
     assert lines[-7:-1] == [
         "Every promise holds",

@@ -215,7 +215,8 @@ class Release:
 
         `progress` is told how many rows of the input are done, where columns come from there.
         """
-        if any(os.path.realpath(one) == os.path.realpath(path) for one in self._read_from.values()):
+        replaced = os.path.exists(path) and os.path.realpath(path)
+        if replaced and any(os.path.realpath(one) == replaced for one in self._read_from.values()):
             self._inputs  # noqa: B018  (what is about to be replaced is evidence too)
         if self.source is None:
             write(self.frame.data, path)
