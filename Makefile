@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 SOURCES := src tests
 
+# Tests run in several processes: what one has compiled, Python and kernels, the next one finds.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test lint types layers unit browser bench picture lock clean
 
 help:  ## show this list

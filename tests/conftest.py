@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,7 @@ GROUPS = {
 }  # fmt: skip
 
 
+@cache
 def _group(path: Path) -> tuple[int, str]:
     """The place and the name of a file's group."""
     inside = path.relative_to(ROOT).as_posix()

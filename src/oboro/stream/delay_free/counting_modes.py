@@ -102,6 +102,7 @@ class CountingMode:
     def _absorb(
         self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float, forced: bool, masks: np.ndarray
     ) -> None:
+        now = float(now)  # an integer would have the kernel compiled once more
         keep = self.settings.horizon or FOREVER
         cutoff = now - self.settings.horizon_seconds if self.settings.horizon_seconds else -np.inf
         done, total = 0, rows.shape[0]
