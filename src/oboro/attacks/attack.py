@@ -107,7 +107,7 @@ def _require(original: Dataset, released: Dataset, names: Sequence[str], attempt
         if unknown := [name for name in names if name not in table]:
             raise ColumnError(f"attack: the {what} table has no column {listing(unknown)}; it has {listing(table)}")
     if attempts < 1:
-        raise UsageError(f"attempts: must be at least 1; got {attempts}")
+        raise UsageError(Message("error_attack.attempts", attempts=attempts))
 
 
 # Nearest records ------------------------------------------------------------------------------------------------------

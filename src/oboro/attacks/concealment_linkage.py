@@ -102,7 +102,7 @@ def cascade(
 ) -> Measure:
     """Disclose the records of some people, chosen at random, and see whose records are then certain."""
     if not 0 < disclosed < max(2, released.rows):
-        raise UsageError(f"disclosed: must be at least 1 and less than the {released.rows} records; got {disclosed}")
+        raise UsageError(Message("error_attack.disclosed", rows=released.rows, disclosed=disclosed))
     owners = _owners(original, released)
     rest = np.ones(released.rows, dtype=bool)
     rest[np.random.default_rng(seed).choice(released.rows, disclosed, replace=False)] = False
@@ -116,7 +116,7 @@ def cascade(
 def _owners(original: Dataset, released: Dataset) -> np.ndarray:
     owners = released.origin_rows
     if owners.size and (owners.min() < 0 or owners.max() >= original.rows):
-        raise UsageError("it is not known which original record each released record came from")
+        raise UsageError(Message("error_attack.origins"))
     return owners
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from oboro.attacks.comparison.attacker_view import AttackerView, ReleasedClasses
 from oboro.attacks.comparison.known_people import KnownPeople
-from oboro.errors import ColumnError, listing
+from oboro.errors import ColumnError
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.row_origins import same_rows
@@ -146,7 +146,7 @@ Outside = tuple[KnownPeople | None, Dataset | None, Message]
 def _outside(view: AttackerView, gone: np.ndarray | None, control: Dataset | None) -> Outside:
     if control is not None:
         if lacking := [name for name in view.names if name not in control]:
-            raise ColumnError(f"control: the control group has no column {listing(lacking)}; it has {listing(control)}")
+            raise ColumnError(Message("error_attack.control_column", lacking=lacking, columns=list(control)))
         return view.others(control), control, Message("attack.control.given", people=control.rows)
     # A sample leaves out people like those it takes. A few that were dropped are likely to have been unusual.
     if gone is None or gone.sum() < max(ENOUGH, view.released.rows / 2):

@@ -27,6 +27,7 @@ from oboro.table.distinct_people import tally_people
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.values import STAR, numbers_of
+from oboro.text import Message
 
 __all__ = ["Distance", "Rule", "alpha_rule", "closeness_rule", "diversity_rule"]
 
@@ -93,9 +94,7 @@ def closeness_rule(
     if distance == "equal":
         return _rule(secret, column, kernels.T_TREE, level=t)
     if hierarchy is None:
-        raise UsageError(
-            f"t-closeness of {secret!r}: a hierarchical distance needs a hierarchy for the sensitive attribute"
-        )
+        raise UsageError(Message("error_decide.closeness_hierarchy", secret=secret))
     return Rule(secret, column.codes, column.counts, _tree(hierarchy), kernels.T_TREE, level=t)
 
 

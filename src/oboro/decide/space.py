@@ -9,6 +9,7 @@ import numpy as np
 
 from oboro.errors import ColumnError
 from oboro.table.dataset import Column
+from oboro.text import Message
 
 __all__ = ["GRID", "Space", "ranks"]
 
@@ -67,9 +68,7 @@ def _standardise(name: str, column: Column) -> tuple[np.ndarray, float]:
     if not present.any():
         return np.full(numbers.size, np.nan), 1.0
     if np.isinf(numbers[present]).any():
-        raise ColumnError(
-            f"{name}: holds an infinite value, which has no distance to others; correct it or drop the record"
-        )
+        raise ColumnError(Message("error_decide.infinite_value", name=name))
     low, high = numbers[present].min(), numbers[present].max()
     if low == high:
         return np.where(present, 0.0, np.nan), 0.0 if present.all() else 1.0

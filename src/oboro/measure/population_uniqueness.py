@@ -24,6 +24,7 @@ from pydantic import computed_field
 from scipy.special import gammaln
 
 from oboro.errors import UsageError
+from oboro.text import Message
 
 __all__ = ["Uniqueness", "pitman", "uniqueness", "zayatz"]
 
@@ -60,9 +61,7 @@ def uniqueness(sizes: np.ndarray, fraction: float) -> Uniqueness:
     With `fraction` 1 the table is its own population and nothing is estimated.
     """
     if not 0 < fraction <= 1:
-        raise UsageError(
-            f"fraction: must be above 0 and at most 1 (the share of the population in the table); got {fraction}"
-        )
+        raise UsageError(Message("error_measure.fraction", fraction=fraction))
     sizes = np.asarray(sizes)
     records, alone = int(sizes.sum()), int((sizes == 1).sum())
     people = round(records / fraction)

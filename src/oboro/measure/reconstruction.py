@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from oboro.errors import ColumnError, UsageError, listing
+from oboro.errors import ColumnError, UsageError
 from oboro.measure.retention_replacement import Domain, Value, gather, rates, spread
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
@@ -45,7 +45,7 @@ class Reconstruction:
     def marginal(self, *attributes: str) -> Reconstruction:
         """The table of some of the attributes, in the given order."""
         if unknown := [name for name in _checked(attributes) if name not in self.attributes]:
-            raise ColumnError(f"there is no {listing(unknown)} in this table; it has {listing(self.attributes)}")
+            raise ColumnError(Message("error_measure.not_in_table", unknown=unknown, attributes=list(self.attributes)))
         axes = [self.attributes.index(name) for name in attributes]
         others = tuple(axis for axis in range(self.counts.ndim) if axis not in axes)
         ranks = [sorted(axes).index(axis) for axis in axes]
@@ -91,15 +91,15 @@ def reconstruct(
     """
     data, names = Frame.read(frame).data, _checked(attributes)
     if method not in ("bayes", "inverse"):
-        raise UsageError(f"method must be 'bayes' or 'inverse', not {method!r}")
+        raise UsageError(Message("error_measure.method", method=method))
     if tolerance <= 0 or max_iterations < 1:
-        raise UsageError(f"tolerance must be above 0, max_iterations at least 1; got {tolerance}, {max_iterations}")
+        raise UsageError(Message("error_measure.tolerance", tolerance=tolerance, max_iterations=max_iterations))
     if data.rows == 0:
-        raise UsageError("the table has no records; nothing can be reconstructed from it")
+        raise UsageError(Message("error_measure.no_records"))
     known = [Domain.of(name, data[name], (domains or {}).get(name)) for name in names]
     rhos = list(rates(rho, names).values())
     if 0 in rhos:
-        raise UsageError("rho is 0: every value was replaced, so the table says nothing about the original")
+        raise UsageError(Message("error_measure.rho_zero"))
     counted = _count(data, known)
     inverse = gather(counted, rhos)
     if method == "inverse":
@@ -119,7 +119,7 @@ def _checked(attributes: Names) -> list[str]:
 def _count(data: Dataset, domains: Sequence[Domain]) -> np.ndarray:
     shape = tuple(len(domain) for domain in domains)
     if prod(shape) > MOST_CELLS:
-        raise UsageError(f"the table would have {prod(shape)} cells; take fewer attributes, or coarser ones")
+        raise UsageError(Message("error_measure.too_many_cells", cells=prod(shape)))
     cells = np.zeros(data.rows, dtype=np.int64)
     for domain, size in zip(domains, shape, strict=True):
         cells = cells * size + domain.places(data[domain.name])

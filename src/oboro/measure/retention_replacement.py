@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from oboro.errors import ColumnError, UsageError, listing
+from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.named_columns import Names, named_columns
@@ -42,12 +42,14 @@ class Domain:
         texts = [None if value is None else texts_of(pa.array([value]))[0] for value in declared]
         if len(set(texts)) < len(texts):
             twice = next(text for text in texts if texts.count(text) > 1)
-            raise UsageError(f"{name}: the domain names {twice!r} twice; every value must have the same chance")
+            raise UsageError(Message("error_measure.domain_twice", name=name, twice=twice))
         type_ = pa.string() if pa.types.is_null(column.values.type) else column.values.type
         try:
             return Domain(name, pa.array(texts, pa.string()).cast(type_))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
-            raise ColumnError(f"{name}: the domain does not fit the column, which holds {type_}: {problem}") from None
+            raise ColumnError(
+                Message("error_measure.domain_type", name=name, type=str(type_), problem=str(problem))
+            ) from None
 
     def __len__(self) -> int:
         return len(self.values)
@@ -70,9 +72,9 @@ def rates(rho: float | Mapping[str, float], attributes: Sequence[str]) -> dict[s
     randomized."""
     given = dict(rho) if isinstance(rho, Mapping) else dict.fromkeys(attributes, rho)
     if lacking := [name for name in attributes if name not in given]:
-        raise UsageError(f"rho: is missing for {listing(lacking)}; give it, or 1 if the column was not randomized")
+        raise UsageError(Message("error_measure.rho_missing", lacking=lacking))
     if bad := [name for name in attributes if not 0 <= given[name] <= 1]:
-        raise UsageError(f"rho of {bad[0]!r} must be between 0 and 1, not {given[bad[0]]}")
+        raise UsageError(Message("error_measure.rho_range", name=bad[0], rho=given[bad[0]]))
     return {name: float(given[name]) for name in attributes}
 
 
@@ -146,10 +148,7 @@ def pk_evidence(
     before, after = Frame.read(original).data, Frame.read(released).data
     rows = after.origin_rows
     if rows.max(initial=-1) >= before.rows or (after.origin is None and after.rows != before.rows):
-        raise UsageError(
-            f"the released table ({after.rows} rows) cannot be matched with the original ({before.rows} rows); "
-            "give the release in the original's order, or as the Dataset that knows where its rows came from"
-        )
+        raise UsageError(Message("error_measure.unmatched", after=after.rows, before=before.rows))
     given = rates(rho, named_columns(attributes, "attributes"))
     return [_evidence(name, before, after, rows, one, (domains or {}).get(name)) for name, one in given.items()]
 

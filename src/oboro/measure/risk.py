@@ -112,12 +112,12 @@ def risk(
     (1.0, 0.5, 0.25, 1)
     """
     if k < 1:
-        raise UsageError(f"k: must be at least 1; got {k!r}")
+        raise UsageError(Message("error_measure.k", k=k))
     names = named_columns(quasi, "quasi")
     if not names:
-        raise UsageError("quasi: name at least one column; the quasi-identifiers form the equivalence classes")
+        raise UsageError(Message("error_measure.no_quasi"))
     if population is not None and population_sizes is not None:
-        raise UsageError("risk: give a population or the sizes of its classes, not both")
+        raise UsageError(Message("error_measure.population_or_sizes"))
     data = Frame.read(frame).data
     if population is None and population_sizes is None:
         return risk_of(class_sizes(data, names), k)
@@ -197,12 +197,7 @@ def _stack(first: Column, second: Column) -> Column:
 
 def _require_population(found: np.ndarray, everybody: np.ndarray) -> None:
     if everybody.size != found.size:
-        raise UsageError(
-            f"population_sizes: the table has {found.size} classes, but {everybody.size} sizes came; give one for each"
-        )
+        raise UsageError(Message("error_measure.sizes", classes=found.size, sizes=everybody.size))
     lacking = int((everybody < found).sum())
     if lacking:
-        raise InputError(
-            f"the population has fewer records than the table in {lacking} of {found.size} classes, "
-            "so the table cannot be a sample of it; generalize the population as the table was generalized"
-        )
+        raise InputError(Message("error_measure.not_a_sample", lacking=lacking, classes=found.size))

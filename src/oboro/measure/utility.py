@@ -79,7 +79,7 @@ def _require(original: Dataset, released: Dataset, quasi: Sequence[str], k: int)
                 f"quasi: the {what} table has no column {listing(unknown)}; it has {listing(table, most=30)}"
             )
     if k < 1:
-        raise UsageError(f"k: must be at least 1; got {k!r}")
+        raise UsageError(Message("error_measure.k", k=k))
 
 
 # Suppression ----------------------------------------------------------------------------------------------------------

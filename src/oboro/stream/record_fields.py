@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from oboro.errors import listing
+from oboro.text import Message
 
 __all__ = ["wrong_fields"]
 
 
-def wrong_fields(fields: list[str], record: object) -> str:
+def wrong_fields(fields: list[str], record: object) -> Message:
     """Why a record has not exactly the named fields, in words; without any of its values."""
     if not isinstance(record, Mapping):
-        return f"a record is an object with the fields {listing(fields, most=30)}; this is a {type(record).__name__}"
+        return Message("error_stream.not_a_record", fields=fields, kind=type(record).__name__)
     lacking = [name for name in fields if name not in record]
     extra = [name for name in record if name not in fields]
-    parts = [f"the field {listing(lacking)} is missing"] if lacking else []
-    parts += [f"the field {listing(extra)} is not known"] if extra else []
-    return "; ".join(parts) or "the record has two fields of one name"
+    parts = [Message("error_stream.field_missing", fields=lacking)] if lacking else []
+    parts += [Message("error_stream.field_unknown", fields=extra)] if extra else []
+    return Message("text.remarks", said=parts) if parts else Message("error_stream.two_fields")

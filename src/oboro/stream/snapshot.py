@@ -15,6 +15,8 @@ import numpy as np
 
 from oboro.errors import FileError
 from oboro.system.atomic_file import atomic
+from oboro.text import Message
+from oboro.text.os_reasons import os_reason
 
 __all__ = ["from_json", "read_snapshot", "to_json", "write_snapshot"]
 
@@ -73,7 +75,7 @@ def read_snapshot(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             arrays = {name: file[name] for name in file.files}
         meta = from_json(arrays.pop(META).tobytes())
     except OSError as error:
-        raise FileError(f"{path}: cannot read the state: {error.strerror or error}") from None
+        raise FileError(Message("error_stream.unreadable_state", path=path, why=os_reason(error))) from None
     except (ValueError, KeyError, zipfile.BadZipFile, EOFError):
-        raise FileError(f"{path}: is not the state of a stream, or is damaged") from None
+        raise FileError(Message("error_stream.not_a_state", path=path)) from None
     return meta, arrays

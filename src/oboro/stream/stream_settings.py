@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from oboro.errors import UsageError, listing
+from oboro.errors import UsageError
+from oboro.text import Message
+from oboro.text.pydantic_words import complaint
 
 __all__ = ["StreamSettings"]
 
@@ -30,9 +32,10 @@ class StreamSettings(BaseModel):
             return cls.model_validate(given)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            what = first["msg"].removeprefix("Value error, ")
-            raise UsageError(f"{where}: {what}; got {first['input']!r}" if where else what) from None
+            where, what = ".".join(map(str, first["loc"])), complaint(first)
+            if not where:
+                raise UsageError(what) from None
+            raise UsageError(Message("error_value.at_with", where=where, what=what, got=first["input"])) from None
 
     @property
     def released(self) -> list[str]:
@@ -47,4 +50,4 @@ class StreamSettings(BaseModel):
     def require_named_once(self) -> None:
         """Raise a `ValueError` where a field stands in two places."""
         if twice := sorted({name for name in self.fields if self.fields.count(name) > 1}):
-            raise ValueError(f"{listing(twice)}: name each field once: as attribute, sensitive, keep, drop or person")
+            raise ValueError(Message("error_stream.field_once", twice=twice))

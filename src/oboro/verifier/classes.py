@@ -8,13 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
-from oboro.errors import ColumnError, listing
+from oboro.errors import ColumnError
 from oboro.kernels import grouping
 from oboro.table.dataset import Column, Dataset
 from oboro.table.distinct_people import people_holding, people_per_group, tally_people
 from oboro.table.groups import Groups
 from oboro.table.large_arrays import large_zeros
 from oboro.table.value_counts import Tally, clean, tally
+from oboro.text import Message
 from oboro.verifier import kernels
 
 __all__ = ["Classes", "class_sizes"]
@@ -43,7 +44,7 @@ class Classes:
         named = [*quasi, person] if isinstance(person, str) else quasi
         unknown = [name for name in named if name not in data]
         if unknown:
-            raise ColumnError(f"there is no column {listing(unknown)}; the table has {listing(data, most=30)}")
+            raise ColumnError(Message("error_verifier.no_column", unknown=unknown, columns=list(data)))
         groups = Groups.of([clean(data[name]) for name in quasi], data.rows)
         return Classes(data, groups, tuple(quasi), data[person] if isinstance(person, str) else person)
 

@@ -23,6 +23,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.possible_values import PossibleValues, possible_values
+from oboro.text import Message
 from oboro.verifier import kernels
 
 __all__ = ["Correspondence", "Relation", "correspondence", "relation"]
@@ -149,10 +150,7 @@ def _fitting(
     kernels.fitting(*arguments, starts, np.empty(0, dtype=np.int32))
     starts = np.cumsum(starts)
     if starts[-1] > LARGEST:
-        raise InputError(
-            f"{starts[-1]} pairs of an original and a released record match, too many to verify (at most {LARGEST}); "
-            "verify parts of the table, or release finer values"
-        )
+        raise InputError(Message("error_verifier.too_many_pairs", pairs=int(starts[-1]), most=LARGEST))
     heads = np.empty(int(starts[-1]), dtype=np.int32)
     if heads.size:
         kernels.fitting(*arguments, starts, heads)

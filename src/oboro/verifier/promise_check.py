@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from oboro.errors import PromiseError, listing
+from oboro.errors import PromiseError
 from oboro.table.dataset import Column, Dataset
+from oboro.text import Message
 from oboro.verifier.table_check import Promise
 from oboro.verifier.verdict import Verdict, Verification
 
@@ -36,7 +37,7 @@ def _kept(data: Dataset, promise: Promise, steps: Sequence[str], person: Column 
     results = [promise.verify(reading, person) for reading in _readings(data, promise)]
     for result in results:
         if not result.holds:
-            raise PromiseError(f"{promise.step}: {result.sentence()}{_blame(promise, steps)}")
+            raise PromiseError(_broken(promise, result, steps))
     return results[0]
 
 
@@ -51,6 +52,9 @@ def _readings(data: Dataset, promise: Promise) -> Iterator[Dataset]:
         yield replace(data, columns={**tidy, **merged})
 
 
-def _blame(promise: Promise, steps: Sequence[str]) -> str:
-    later = steps[steps.index(promise.step) + 1 :] if promise.step in steps else ()
-    return f" A later step must have broken it: {listing(later)}." if later else ""
+def _broken(promise: Promise, result: Verification, steps: Sequence[str]) -> Message:
+    """What does not hold, and the later steps that must have broken it, if there are any."""
+    later = list(steps[steps.index(promise.step) + 1 :]) if promise.step in steps else []
+    if not later:
+        return Message("error_verifier.broken", step=promise.step, verdicts=result.messages())
+    return Message("error_verifier.broken_later", step=promise.step, verdicts=result.messages(), later=later)

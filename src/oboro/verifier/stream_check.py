@@ -58,7 +58,7 @@ class Pairing:
         Raises `UsageError` where a release does not match its own original: then it is no generalization at all.
         """
         if len(originals) != len(released):
-            raise UsageError(f"{len(originals)} records went in, but {len(released)} came out; give both in full")
+            raise UsageError(Message("error_verifier.in_and_out", originals=len(originals), released=len(released)))
         labels, levels = [], []
         for name in attributes:
             spec = HierarchySpec.model_validate((hierarchies or {}).get(name) or {})
@@ -261,6 +261,6 @@ def _levels(name: str, levels: list[list[str | None]], released: list[str | None
             continue
         at = next((number for number, level in enumerate(levels) if level[i] == text), None)
         if at is None:
-            raise UsageError(f"{name}: the released value of record {i + 1} does not cover its original value")
+            raise UsageError(Message("error_verifier.not_covered", name=name, record=i + 1))
         found.append(at)
     return found

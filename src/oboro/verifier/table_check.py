@@ -8,12 +8,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from oboro.errors import UsageError, listing
+from oboro.errors import UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.named_columns import Names, named_columns
 from oboro.text import Message
+from oboro.text.pydantic_words import complaint
 from oboro.verifier.attained import attained
 from oboro.verifier.classes import Classes
 from oboro.verifier.models.class_models import (
@@ -155,13 +156,11 @@ def _require_person(person: str | None, quasi: Sequence[str], sensitive: Sequenc
 def _require_population(population: Any, **given: Any) -> None:
     asked = [name for name in ("k_map", "presence") if given[name] is not None]
     if asked and population is None:
-        raise UsageError(
-            f"{', '.join(asked)}: needs a population: a table of all people that the table was drawn from, with the same columns"
-        )
+        raise UsageError(Message("error_verifier.needs_population", asked=asked))
     if population is not None and not asked:
-        raise UsageError("population: has no effect without k_map or presence; give one of them")
+        raise UsageError(Message("error_verifier.population_idle"))
     if given["hierarchies"] and population is None:
-        raise UsageError("hierarchies: are used only with a population; give population too")
+        raise UsageError(Message("error_verifier.hierarchies_idle"))
 
 
 def _diversity(name: str, kind: str, l: float, c: float | None) -> Model:  # noqa: E741
@@ -177,27 +176,25 @@ def _build(model: Callable[..., Model], **parameters: Any) -> Model:
         return model(**parameters)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = ".".join(map(str, first["loc"]))
-        message = first["msg"].removeprefix("Value error, ")
-        got = f"{where}: {message}; got {first['input']!r}" if where in parameters else f"{where} {message}".strip()
-        raise UsageError(got) from None
+        where, what = ".".join(map(str, first["loc"])), complaint(first)
+        if where in parameters:
+            raise UsageError(Message("error_value.at_with", where=where, what=what, got=first["input"])) from None
+        raise UsageError(Message("error_verifier.parameter", where=where, what=what) if where else what) from None
 
 
 def _require(quasi: list[str], sensitive: list[str], **given: Any) -> None:
     """Raise a `UsageError` for questions that make no sense."""
     if not quasi:
-        raise UsageError("quasi: name at least one column; the quasi-identifiers form the equivalence classes")
+        raise UsageError(Message("error_verifier.no_quasi"))
     if not sensitive and (needs := [name for name in ("l", "t", "alpha") if given[name] is not None]):
-        raise UsageError(f"{', '.join(needs)}: needs a sensitive column; name it with sensitive=")
+        raise UsageError(Message("error_verifier.needs_sensitive", needs=needs))
     if both := [name for name in sensitive if name in quasi]:
-        raise UsageError(
-            f"sensitive: {listing(both)} is a quasi-identifier too; a column is either a quasi-identifier or sensitive"
-        )
+        raise UsageError(Message("error_verifier.quasi_and_sensitive", both=both))
     if given["kind"] not in KINDS:
-        raise UsageError(f"kind: must be one of {listing(KINDS)}; got {given['kind']!r}")
+        raise UsageError(Message("error_verifier.kind", kinds=list(KINDS), got=given["kind"]))
     if (given["kind"] == "recursive") != (given["c"] is not None):
-        raise UsageError("c: recursive diversity needs it, the other kinds take none; give for example c=3")
+        raise UsageError(Message("error_verifier.recursive_c"))
     idle = {"kind": given["kind"] == "distinct", "distance": given["distance"] == "equal"}
     for name, partner in PARTNERS:
         if given[partner] is None and not idle.get(name, given[name] is None):
-            raise UsageError(f"{name}: has no effect without {partner}; give both or neither")
+            raise UsageError(Message("error_verifier.partner", name=name, partner=partner))

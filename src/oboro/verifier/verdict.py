@@ -208,8 +208,12 @@ class Verification:
 
     def sentence(self, lang: str = "en") -> str:
         """Everything in a few sentences, what is broken first."""
+        return " ".join(message.say(lang) for message in self.messages())
+
+    def messages(self) -> list[Message]:
+        """What is said of each model, what is broken first."""
         ordered = sorted(self.verdicts, key=lambda verdict: verdict.holds)
-        return " ".join(verdict.sentence(lang) for verdict in ordered) or Message("verdict.no_promise").say(lang)
+        return [verdict.message() for verdict in ordered] or [Message("verdict.no_promise")]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""

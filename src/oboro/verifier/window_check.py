@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from oboro.errors import ColumnError, UsageError, listing
+from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.values import is_missing
@@ -43,7 +43,7 @@ def verify_window(
     '2-anonymity within 2 records is broken in 2 of 2 groups (4 records; required 2, achieved 1; sizes of the worst groups: 2, 2).'
     """
     if k < 1 or (window is not None and window < 1):
-        raise UsageError(f"k and window must be 1 or more; got k = {k}, window = {window}")
+        raise UsageError(Message("error_verifier.window", k=k, window=window))
     data = _data(released, [*attributes, *([sensitive] if sensitive else [])])
     if not data.rows:
         return Verification.of(
@@ -68,7 +68,7 @@ def _data(released: Any, names: Sequence[str]) -> Dataset:
         data = Frame.read(released).data
         lacking = [name for name in names if name not in data]
     if lacking:
-        raise ColumnError(f"what was released lacks {listing(lacking)}")
+        raise ColumnError(Message("error_verifier.released_lacks", lacking=lacking))
     return data
 
 
@@ -97,7 +97,7 @@ def _different(label: np.ndarray, values: np.ndarray, counted: np.ndarray) -> np
 def _numbers(people: Sequence[Any], rows: int) -> np.ndarray:
     """People as numbers; −1 for a missing one, who protects nobody."""
     if len(people) != rows:
-        raise UsageError(f"people: {len(people)} are named, but {rows} records were released; give one for each")
+        raise UsageError(Message("error_verifier.people", people=len(people), rows=rows))
     known: dict[Any, int] = {}
     return np.array([-1 if is_missing(one) else known.setdefault(one, len(known)) for one in people], dtype=np.int64)
 

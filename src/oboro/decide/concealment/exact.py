@@ -20,6 +20,7 @@ import numpy as np
 from oboro.decide.concealment.kernels import pair_costs, transport
 from oboro.decide.concealment.people import People
 from oboro.errors import UsageError
+from oboro.text import Message
 
 __all__ = ["Optimum", "exact"]
 
@@ -65,7 +66,7 @@ class Optimum:
 def exact(people: People, k: int) -> Optimum:
     """The cheapest (k − 1)-regular graph without self-edges. O(n² · attributes) on all cores, memory O(n · k)."""
     if len(people) < k:
-        raise UsageError(f"{len(people)} people cannot be concealed among k = {k}; lower k or give more records")
+        raise UsageError(Message("error_decide.too_few_people", people=len(people), k=k))
     return _Search(people, k - 1).run()
 
 

@@ -13,6 +13,7 @@ from oboro.decide.concealment.kernels import pair_costs
 from oboro.decide.space import ranks
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column
+from oboro.text import Message
 
 __all__ = ["LARGEST_MATRIX", "Objective", "People"]
 
@@ -63,10 +64,7 @@ class People:
     def distances(self) -> np.ndarray:
         """People × people; for the heuristics, which look at all of them again and again."""
         if len(self) > LARGEST_MATRIX:
-            raise UsageError(
-                f"{len(self)} people are too many for this method, which keeps all their distances "
-                f"(at most {LARGEST_MATRIX}); use method: exact, which does not"
-            )
+            raise UsageError(Message("error_decide.too_many_people", people=len(self), most=LARGEST_MATRIX))
         out = np.empty((len(self), len(self)))
         pair_costs.matrix(self.places, self.caps, out)
         return out
@@ -99,9 +97,7 @@ def _line(name: str, column: Column, weight: float) -> np.ndarray:
     numbers = column.numbers(name)
     present = ~np.isnan(numbers)
     if np.isinf(numbers[present]).any():
-        raise ColumnError(
-            f"{name}: holds an infinite value, which has no distance to others; correct it or drop the record"
-        )
+        raise ColumnError(Message("error_decide.infinite_value", name=name))
     low, high = (numbers[present].min(), numbers[present].max()) if present.any() else (0.0, 0.0)
     if high > np.finfo(np.float64).max / 2 or low < np.finfo(np.float64).min / 2:
         numbers, low, high = numbers / 4, low / 4, high / 4  # else their difference might overflow

@@ -11,6 +11,7 @@ import numpy as np
 from oboro.decide.intervals.hansen import hansen
 from oboro.decide.intervals.histogram import Criterion, histogram
 from oboro.errors import InputError
+from oboro.text import Message
 
 __all__ = ["PRECISION", "Intervals", "Method", "univariate"]
 
@@ -90,7 +91,7 @@ def univariate(
     """
     total = int(counts.sum())
     if total < k:
-        raise InputError(f"{total} records cannot form an interval of k = {k}; lower k or give more records")
+        raise InputError(Message("error_decide.no_interval", total=total, k=k))
     line, unit = _placed(values)
     if precision is None:
         precision = PRECISION * float(line[-1]) * unit if line[-1] > 0 else PRECISION

@@ -19,6 +19,7 @@ from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Problem
 from oboro.errors import UsageError
+from oboro.text import Message
 
 __all__ = ["Recoding", "recode"]
 
@@ -46,10 +47,7 @@ class Recoding:
 def recode(problem: Problem) -> Recoding | None:
     """Give every class its own levels; None where what is left in the end cannot be made safe within the limit."""
     if problem.lattice.size > ORDERED:
-        raise UsageError(
-            f"local recoding must order all {problem.lattice.size} nodes of the lattice, but can order at most {ORDERED}; use "
-            "fewer quasi-identifiers or hierarchies with fewer levels, or the step local_recode"
-        )
+        raise UsageError(Message("error_decide.too_many_nodes", nodes=problem.lattice.size, most=ORDERED))
     whole = NodeChecker.of(replace(problem, limit=problem.rows))  # every class is judged, however many go
     top, nodes = problem.lattice.top, list(_visits(problem))
     at, number, weights = np.full(len(whole.tuples), -1), np.full(len(whole.tuples), -1), whole.tuples.weights

@@ -17,6 +17,7 @@ from oboro.decide.local.records import OrderedAttribute, Records
 from oboro.errors import InputError
 from oboro.table.dataset import Column
 from oboro.table.groups import Groups
+from oboro.text import Message
 
 __all__ = ["Cells", "bic", "cells"]
 
@@ -67,7 +68,7 @@ def cells(
     records = Records.of(attributes)
     n = records.count
     if n < k:
-        raise InputError(f"{n} records cannot form a group of k = {k}; lower k or give more records")
+        raise InputError(Message("error_decide.no_group", records=n, k=k))
     lines = [_line(attribute) for attribute in attributes]
     offset = np.cumsum([0, *(line.size for line in lines)])
     most = 2 * (n // k) + 1

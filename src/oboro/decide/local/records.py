@@ -24,6 +24,7 @@ from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.hierarchy.levels import text_array
+from oboro.text import Message
 
 __all__ = ["LocalAttribute", "OrderedAttribute", "Records", "TreeAttribute", "divide"]
 
@@ -50,7 +51,7 @@ class OrderedAttribute:
         """Numbers or dates, by size. O(rows + distinct values · log)."""
         numbers = column.numbers(name)
         if np.isinf(numbers).any():
-            raise ColumnError(f"{name}: holds an infinite number; correct it, or drop the record")
+            raise ColumnError(Message("error_decide.infinite_number", name=name))
         distinct, rank = np.unique(numbers[~np.isnan(numbers)], return_inverse=True)
         table = np.full(numbers.size, distinct.size, dtype=np.int64)
         table[~np.isnan(numbers)] = rank
@@ -190,11 +191,9 @@ class Records:
     def require(self, k: int) -> None:
         """Raise `InputError` where not even all records together may be a group."""
         if self.count < k:
-            raise InputError(f"{self.count} records cannot form a group of k = {k}; lower k or give more records")
+            raise InputError(Message("error_decide.no_group", records=self.count, k=k))
         if not self.keeps():
-            raise InputError(
-                "even the whole table as one group breaks a demand on its sensitive attributes; relax the demand"
-            )
+            raise InputError(Message("error_decide.whole_table"))
 
 
 def _keys(columns: Sequence[tuple[np.ndarray, int]], rows: int) -> np.ndarray:

@@ -7,6 +7,7 @@ import numpy as np
 from oboro.errors import InputError
 from oboro.kernels import grouping
 from oboro.table.groups import Groups
+from oboro.text import Message
 
 __all__ = ["fixed"]
 
@@ -20,7 +21,7 @@ def fixed(numbers: np.ndarray, k: int) -> Groups:
     missing = int(np.isnan(numbers).sum())
     present = numbers.size - missing
     if 0 < numbers.size < k:
-        raise InputError(f"{numbers.size} records cannot form a group of k = {k}; lower k or give more records")
+        raise InputError(Message("error_decide.no_group", records=numbers.size, k=k))
     order = np.argsort(numbers, kind="stable")  # NaN last
     apart = missing if missing >= k and (present >= k or present == 0) else 0
     cut = numbers.size - apart

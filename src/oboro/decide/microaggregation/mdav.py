@@ -17,6 +17,7 @@ from oboro.decide.space import Space
 from oboro.errors import InputError
 from oboro.kernels import grouping
 from oboro.table.groups import Groups
+from oboro.text import Message
 
 __all__ = ["mdav", "vmdav"]
 
@@ -86,7 +87,7 @@ def vmdav(space: Space, k: int, gamma: float = 0.2) -> Groups:
 
 def _require(space: Space, k: int) -> None:
     if 0 < space.records < k:
-        raise InputError(f"{space.records} records cannot form a group of k = {k}; lower k or give more records")
+        raise InputError(Message("error_decide.no_group", records=space.records, k=k))
 
 
 # By tree --------------------------------------------------------------------------------------------------------------

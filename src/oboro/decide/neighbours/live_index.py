@@ -12,6 +12,7 @@ from oboro.decide.neighbours.kernels.nearest_search import CandidateLists, by_li
 from oboro.decide.neighbours.search_plan import Kind, SearchPlan, anchors_of, empty, no_neighbours
 from oboro.decide.neighbours.shortlists import shortlists
 from oboro.errors import UsageError
+from oboro.text import Message
 
 __all__ = ["LiveIndex"]
 
@@ -54,7 +55,7 @@ class LiveIndex:
         """Let points be found; their numbers, counted from 0 in the order of coming."""
         rows = np.asarray(points, dtype=np.float64)
         if len(rows) > len(self._free):
-            raise UsageError(f"room: there is room for {len(self._free)} more points; {len(rows)} came")
+            raise UsageError(Message("error_decide.room", free=len(self._free), points=len(rows)))
         numbers = list(range(self._added, self._added + len(rows)))
         for number, row in zip(numbers, rows, strict=True):
             slot = self._slots[number] = self._free.pop()

@@ -12,6 +12,7 @@ import numpy as np
 from oboro.decide.neighbours.kernels.live_points import Anchors, LivePoints, PointRows
 from oboro.decide.neighbours.kernels.nearest_search import Neighbours
 from oboro.errors import UsageError
+from oboro.text import Message
 
 __all__ = ["Kind", "SearchPlan", "anchors_of", "empty", "no_anchors", "no_neighbours", "places"]
 
@@ -68,15 +69,13 @@ class SearchPlan:
             ("batch", batch, kind == "auto"),
         ):
             if value is not None and not fits:
-                raise UsageError(f"{name}: has no effect with index {kind!r}; leave it out")
+                raise UsageError(Message("error_decide.idle_option", name=name, kind=kind))
         parts = tuple(split or (25, 25, 25, 25)) if kind == "fdhq" else (50.0, 50.0)
         if len(parts) < 2 or min(parts) <= 0 or not math.isfinite(sum(parts)):
-            raise UsageError(f"split: needs two or more positive parts, such as [22, 28, 28, 22]; got {list(parts)}")
+            raise UsageError(Message("error_decide.split", parts=str(list(parts))))
         each = anchors or max(1, round(math.log(max(window / 10, 2), len(parts))))
         if regions and len(parts) ** each > MOST_REGIONS:
-            raise UsageError(
-                f"anchors: {each} anchors make {len(parts)}^{each} regions; at most {MOST_REGIONS} are possible"
-            )
+            raise UsageError(Message("error_decide.anchors", each=each, parts=len(parts), most=MOST_REGIONS))
         return SearchPlan(kind, each if regions else 0, (sets or 100) if regions else 0, parts, batch or 128)
 
     @property

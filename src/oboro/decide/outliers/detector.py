@@ -114,13 +114,13 @@ class Outliers(BaseModel):
         given = {name for name in self.model_fields_set - {"method", "attributes"} if getattr(self, name) is not None}
         takes = DEFAULTS[self.method]
         if unused := given - takes.keys():
-            raise ValueError(f"{self.method} does not use {listing(sorted(unused))}; it takes {listing(takes)}")
-        if {"share", "threshold"} <= given:
-            raise ValueError(f"{self.method}: give a threshold or a share, not both")
-        if self.method == "special" and self.attributes is None:
             raise ValueError(
-                "special needs attributes, usually the quasi-identifiers: an identifier makes everybody unique"
+                Message("error_decide.outliers_unused", method=self.method, unused=sorted(unused), takes=list(takes))
             )
+        if {"share", "threshold"} <= given:
+            raise ValueError(Message("error_decide.threshold_or_share", method=self.method))
+        if self.method == "special" and self.attributes is None:
+            raise ValueError(Message("error_decide.special_attributes"))
         return self
 
     def find(self, frame: Any, rng: np.random.Generator | None = None) -> np.ndarray:
@@ -205,7 +205,7 @@ class Outliers(BaseModel):
 
     def _fences(self, column: Column, name: str) -> single_values.Fences:
         if self.method not in ("robust_z", "iqr"):
-            raise UsageError(f"the method {self.method} gives no bounds for {name!r}; use robust_z or iqr")
+            raise UsageError(Message("error_decide.outliers_bounds", method=self.method, name=name))
         return single_values.fences(column, name, by=self.method, threshold=self._parameter("threshold"))
 
     def _columns(self, data: Dataset, names: list[str]) -> OutlierScores:

@@ -79,7 +79,7 @@ def density_ratio(
     normal distribution was ±0.04, with it ±0.005. O(records · centres²) for each width, in blocks of bounded memory.
     """
     if min(len(numerator), len(denominator)) < 2:
-        raise InputError("a density ratio needs two records or more on both sides")
+        raise InputError(Message("error_measure.density_ratio"))
     low = numerator.min(axis=0)
     spread = numerator.max(axis=0) - low
     spread = np.where(spread > 0, spread, 1.0)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from oboro.errors import ColumnError, UsageError, listing
+from oboro.errors import ColumnError, UsageError
 from oboro.measure.metrics import Measure
 from oboro.measure.statistics.correlations import correlation_difference
 from oboro.measure.statistics.density_ratio import kullback_leibler
@@ -94,9 +94,9 @@ def _compared(
 
 def _require(original: Dataset, released: Dataset, names: Sequence[str], most: int) -> None:
     if unknown := [name for name in names if name not in original or name not in released]:
-        raise ColumnError(f"fidelity: {listing(unknown)} must be in both tables; the original has {listing(original)}")
+        raise ColumnError(Message("error_measure.fidelity_columns", unknown=unknown, columns=list(original)))
     if most < 10:
-        raise UsageError(f"most: must be at least 10 rows; got {most!r}")
+        raise UsageError(Message("error_measure.most", most=most))
 
 
 def _chosen(names: Sequence[str], target: str | None) -> list[str]:

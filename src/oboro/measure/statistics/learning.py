@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from oboro.errors import ColumnError, listing
+from oboro.errors import ColumnError
 from oboro.measure.metrics import Measure, mean_error
 from oboro.measure.statistics.blas_threads import few_threads
 from oboro.measure.statistics.features import Features, side_by_side, translated
@@ -73,7 +73,7 @@ def learned(
     """
     for name in (target, *columns):
         if name not in original or name not in released:
-            raise ColumnError(f"learned: {name!r} must be in both tables; the original has {listing(original)}")
+            raise ColumnError(Message("error_measure.learned_column", name=name, columns=list(original)))
     predictors = [name for name in columns if name != target]
     task = _Task(original[target], released[target])
     held, kept = _held_out(original.rows, rng)

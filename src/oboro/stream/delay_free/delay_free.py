@@ -20,6 +20,7 @@ from oboro.stream.delay_free.value_levels import ValueLevels
 from oboro.stream.snapshot import read_snapshot, write_snapshot
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
+from oboro.text import Message
 
 __all__ = ["DelayFree"]
 
@@ -231,12 +232,10 @@ class DelayFree:
         """Go on from a saved state; the next record is answered as if there had been no break."""
         meta, arrays = read_snapshot(Path(path))
         if meta.get("format") != FORMAT:
-            raise FileError(
-                f"{path}: was written by another version; it has format {meta.get('format')!r}, not {FORMAT}"
-            )
+            raise FileError(Message("error_stream.other_version", path=path, form=meta.get("format"), expected=FORMAT))
         anonymizer = cls(**meta["settings"], folder=meta["folder"])
         if anonymizer.settings.fingerprint(anonymizer.folder) != meta["fingerprint"]:
-            raise FileError(f"{path}: a hierarchy file has changed since; start with a new state")
+            raise FileError(Message("error_stream.hierarchy_changed", path=path))
         anonymizer._coder.restore(meta)
         anonymizer._count(*meta["counts"])
         anonymizer._next_tidy = meta["next_tidy"]

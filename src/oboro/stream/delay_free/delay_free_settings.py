@@ -7,9 +7,9 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from oboro.errors import listing
 from oboro.stream.stream_settings import StreamSettings
 from oboro.table.hierarchy import HierarchySpec
+from oboro.text import Message
 
 __all__ = ["DelayFreeSettings", "Mode"]
 
@@ -58,19 +58,23 @@ class DelayFreeSettings(StreamSettings):
         self.require_named_once()
         for what, names in (("hierarchies", self.hierarchies), ("weights", self.weights)):
             if unknown := [name for name in names if name not in self.attributes]:
-                raise ValueError(f"{what}: {listing(unknown)} is not among the attributes {listing(self.attributes)}")
+                raise ValueError(
+                    Message(
+                        "error_stream.not_an_attribute", what=what, unknown=unknown, attributes=list(self.attributes)
+                    )
+                )
         if bad := [name for name, weight in self.weights.items() if not 0 < weight <= 1000]:
-            raise ValueError(f"weights: {listing(bad)} needs a positive weight up to 1000")
+            raise ValueError(Message("error_stream.weights", bad=bad))
         if bad := [name for name, least in self.l_diversity.items() if least < 2]:
-            raise ValueError(f"l_diversity: {listing(bad)} needs at least 2 different values")
+            raise ValueError(Message("error_stream.two_values", bad=bad))
         if self.mode == "fixed" and (self.horizon or self.horizon_seconds):
-            raise ValueError("mode fixed forgets nothing; leave horizon and horizon_seconds out")
+            raise ValueError(Message("error_stream.fixed_mode"))
         given = self.model_fields_set
         for name, modes in (("reach", COUNTING), ("initial", ("fixed",)), ("background", ("paper",))):
             if name in given and self.mode not in modes:
-                raise ValueError(f"{name} has no effect with mode {self.mode!r}; leave it out")
+                raise ValueError(Message("error_stream.idle_in_mode", name=name, mode=self.mode))
         if self.mode == "fixed" and self.initial < self.k:
-            raise ValueError(f"initial: a function for k = {self.k} needs at least {self.k} records")
+            raise ValueError(Message("error_stream.initial", k=self.k))
         return self
 
     @property

@@ -24,6 +24,7 @@ from oboro.stream.delay_free.value_levels import ValueLevels
 from oboro.stream.record_fields import wrong_fields
 from oboro.table.dataset import Column, Dataset
 from oboro.table.values import is_missing
+from oboro.text import Message
 
 __all__ = ["KnownRecord", "RecordCoder"]
 
@@ -53,10 +54,7 @@ class RecordCoder:
         self.offsets = np.cumsum(self.heights) - self.heights
         bits = int(self.heights.sum())
         if bits > MOST_BITS:
-            raise UsageError(
-                f"attributes: their hierarchies have {bits} levels in all, but at most {MOST_BITS} are possible; "
-                "leave levels or attributes out"
-            )
+            raise UsageError(Message("error_stream.too_many_levels", bits=bits, most=MOST_BITS))
         self.secrets: dict[Any, int] = {}
         self.people: dict[Any, int] = {}
         self.known: dict[tuple[Any, ...], KnownRecord] = {}
@@ -103,7 +101,7 @@ class RecordCoder:
             if self.settings.person is not None:
                 person = _numbered(values[-1], self.people, MISSING)
         except TypeError:
-            raise ColumnError("the sensitive attribute and the person must be single values") from None
+            raise ColumnError(Message("error_stream.single_sensitive")) from None
         return person, secret
 
     def cells(self, leaves: Sequence[int], mask: int) -> tuple[dict[str, Any], int, int]:

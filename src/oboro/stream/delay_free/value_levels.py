@@ -20,6 +20,7 @@ from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.hierarchy.spec import Mask
 from oboro.table.values import STAR, texts_of
+from oboro.text import Message
 
 __all__ = ["Value", "ValueLevels"]
 
@@ -63,10 +64,7 @@ class ValueLevels:
             return 1 + len(spec.dates)
         if spec.mask is not None:
             if not isinstance(spec.mask, Mask) or spec.mask.steps is None:
-                raise UsageError(
-                    f"{self.name}: a stream does not know its longest value beforehand; say how many characters each "
-                    "level hides, for example {mask: {side: right, steps: [1, 2, 4]}}"
-                )
+                raise UsageError(Message("error_stream.mask_steps", name=self.name))
             return 1 + len(spec.mask.steps)
         return 1
 
@@ -83,7 +81,7 @@ class ValueLevels:
         try:
             found = self.leaves.get(value)
         except TypeError:
-            raise ColumnError(f"{self.name}: must be a single value, not {_kind(value)}") from None
+            raise ColumnError(Message("error_stream.single_value", name=self.name, kind=_kind(value))) from None
         return found if found is not None else self.learn([value])[0]
 
     def learn(self, values: Sequence[Any]) -> list[int]:
@@ -94,7 +92,7 @@ class ValueLevels:
             if value is None:
                 self._remember(value, (None,) * self.height if self.missing_is_value else None)
             elif not isinstance(value, KINDS):
-                raise ColumnError(f"{self.name}: must be a single value, not {_kind(value)}")
+                raise ColumnError(Message("error_stream.single_value", name=self.name, kind=_kind(value)))
             elif value == STAR:
                 self._remember(value, None)
             elif value not in self.leaves:
@@ -120,7 +118,7 @@ class ValueLevels:
             hierarchy = self._whole.bind(column) if self._whole else self.spec.build(self.name, column, self.folder)
         except InputError:
             # Said without the value: the reason goes where values may not be seen.
-            raise ColumnError(f"{self.name}: its hierarchy ({self.spec.explain()}) does not take this value") from None
+            raise ColumnError(Message("error_stream.not_taken", name=self.name, hierarchy=self.spec.plan())) from None
         texts = [texts_of(level.labels) for level in hierarchy.levels[1:]]
         return [self._path(value, hierarchy, texts, code) for value, code in zip(values, column.codes, strict=True)]
 
@@ -168,6 +166,9 @@ class ValueLevels:
         return STAR if code < 0 or level >= self.height else self.paths[code][level]
 
 
-def _kind(value: object) -> str:
-    names: dict[type, str] = {list: "a list", dict: "an object", tuple: "a list", bytes: "a string of bytes"}
-    return names.get(type(value), f"a {type(value).__name__}")
+def _kind(value: object) -> Message:
+    names: dict[type, str] = {list: "list", dict: "object", tuple: "list", bytes: "bytes"}
+    known = names.get(type(value))
+    if known is None:
+        return Message("error_stream.kind.other", kind=type(value).__name__)
+    return Message(f"error_stream.kind.{known}")

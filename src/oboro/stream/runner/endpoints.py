@@ -24,6 +24,8 @@ from typing import Any
 
 from oboro.errors import FileError, UsageError
 from oboro.system.private_file import open_private
+from oboro.text import Message
+from oboro.text.os_reasons import os_reason
 
 __all__ = ["StopRequest", "StreamInput", "StreamOutput"]
 
@@ -112,22 +114,20 @@ class StreamInput:
         try:
             return open_private(self.place, os.O_RDONLY)
         except OSError as error:
-            raise FileError(f"{self.place}: cannot read it: {error.strerror}") from None
+            raise FileError(Message("error_stream.cannot_read", place=self.place, why=os_reason(error))) from None
 
     def skip(self, count: int) -> None:
         """Go on behind bytes that were taken before."""
         if self.is_file:
             size = os.fstat(self._file).st_size
             if size < self._start + count:
-                raise FileError(
-                    f"{self.place}: has {size} bytes, but {count} were taken already; is it the same input?"
-                )
+                raise FileError(Message("error_stream.shorter_input", place=self.place, size=size, count=count))
             os.lseek(self._file, self._start + count, os.SEEK_SET)
             return
         while count:
             data = self.read(min(count, CHUNK))
             if not data:
-                raise FileError(f"{self.place}: the input ended before the place where the state goes on")
+                raise FileError(Message("error_stream.input_ended", place=self.place))
             count -= len(data)
 
     def read(self, most: int | None = None) -> bytes | None:
@@ -203,11 +203,11 @@ class StreamOutput:
         try:
             return open_private(self.place, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         except OSError as error:
-            raise FileError(f"{self.place}: cannot write it: {error.strerror}") from None
+            raise FileError(Message("error_stream.cannot_write", place=self.place, why=os_reason(error))) from None
 
     def _accept(self, server: socket.socket) -> socket.socket:
         if not self.stop.wait(server, selectors.EVENT_READ):
-            raise FileError(f"{self.place}: nobody connected before the stream was asked to end")
+            raise FileError(Message("error_stream.nobody", place=self.place))
         return server.accept()[0]
 
     def write(self, data: bytes) -> bool:
@@ -221,7 +221,7 @@ class StreamOutput:
                 some = view if self.is_file else view[:4096]
                 count = self._connection.send(some) if self._connection else os.write(self._file, some)
             except (BrokenPipeError, ConnectionError):
-                raise FileError(f"{self.place}: the reader of the output has gone") from None
+                raise FileError(Message("error_stream.reader_gone", place=self.place)) from None
             self.written += count
             view = view[count:]
         return True
@@ -244,11 +244,11 @@ def _address(place: str) -> tuple[int, Any]:
     kind, _, rest = place.partition("://")
     if kind.startswith("unix"):
         if not hasattr(socket, "AF_UNIX"):
-            raise UsageError(f"{place}: there are no Unix sockets on this system; use tcp://HOST:PORT")
+            raise UsageError(Message("error_stream.no_unix", place=place))
         return socket.AF_UNIX, rest
     host, _, port = rest.rpartition(":")
     if not host or not port.isdigit():
-        raise UsageError(f"{place}: an address is {kind}://HOST:PORT, for example {kind}://127.0.0.1:7000")
+        raise UsageError(Message("error_stream.address", place=place, kind=kind))
     return (socket.AF_INET6 if ":" in host else socket.AF_INET), (host.strip("[]"), int(port))
 
 
@@ -259,7 +259,7 @@ def _connect(place: str) -> socket.socket:
         connection.connect(address)
     except OSError as error:
         connection.close()
-        raise FileError(f"{place}: cannot connect: {error.strerror or error}") from None
+        raise FileError(Message("error_stream.cannot_connect", place=place, why=os_reason(error))) from None
     return connection
 
 
@@ -275,7 +275,7 @@ def _listen(place: str) -> socket.socket:
         server.listen(1)
     except OSError as error:
         server.close()
-        raise FileError(f"{place}: cannot listen: {error.strerror or error}") from None
+        raise FileError(Message("error_stream.cannot_listen", place=place, why=os_reason(error))) from None
     return server
 
 

@@ -21,6 +21,7 @@ from oboro.stream.anonymizer import Anonymizer
 from oboro.stream.runner.codecs import HUGE, BadRecord, Format, LineBlocks, codec, encode_json
 from oboro.stream.runner.endpoints import StopRequest, StreamInput, StreamOutput
 from oboro.stream.runner.state_folder import Batch, StateFolder
+from oboro.text import Message
 
 __all__ = ["Runner", "StreamPlan"]
 
@@ -127,7 +128,7 @@ class Runner:
         """A stream without a past."""
         for place in (self.target, self.dead):
             if place.is_file and place.start and place.place not in ("-", "stderr"):
-                raise UsageError(f"{place.place}: holds data already; remove it, or give the --state that wrote it")
+                raise UsageError(Message("error_stream.not_empty", place=place.place))
         self.at.base, self.at.dead_base = self.target.start, self.dead.start
         if self.folder is not None:
             list(self.folder.entries())
@@ -138,9 +139,7 @@ class Runner:
         fresh = self._make()
         anonymizer = type(fresh).restore(self.folder.snapshot)
         if fresh.fingerprint() != anonymizer.fingerprint():
-            raise UsageError(
-                f"{self.folder.path}: belongs to a stream with other settings; give this one a state of its own"
-            )
+            raise UsageError(Message("error_stream.other_settings", folder=self.folder.path))
         self.at = _Position(**anonymizer.extra)
         return anonymizer
 
@@ -337,19 +336,14 @@ class _Missing:
         if not self.target.is_file:
             return
         if end - start != len(data):
-            raise FileError(
-                f"{self.target.place}: what the state says was written there cannot be repeated: the stream ran with other "
-                "options or outputs, or by another version; give the same ones, or a new --state"
-            )
+            raise FileError(Message("error_stream.not_repeatable", place=self.target.place))
         if end > self.have:
             self.parts.append(data[max(0, self.have - start) :])
 
     def write(self) -> None:
         """Write what is missing."""
         if self.target.is_file and self.have < 0:
-            raise FileError(
-                f"{self.target.place}: is shorter than when the stream began; give the file it was written to"
-            )
+            raise FileError(Message("error_stream.shorter_output", place=self.target.place))
         for part in self.parts:
             self.target.write(part)
 

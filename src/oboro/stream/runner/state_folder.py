@@ -22,6 +22,7 @@ import numpy as np
 
 from oboro.errors import FileError
 from oboro.system.private_file import FileLock, open_private
+from oboro.text import Message
 
 __all__ = ["Batch", "StateFolder"]
 
@@ -75,9 +76,7 @@ class StateFolder:
         try:
             self._lock = FileLock(path / "lock")
         except BlockingIOError:
-            raise FileError(
-                f"{path}: another stream is using this state; give each stream a folder of its own"
-            ) from None
+            raise FileError(Message("error_stream.state_in_use", path=path)) from None
         self.number = max((int(p.suffix[1:]) for p in path.glob("snapshot.*") if p.suffix[1:].isdigit()), default=0)
         self._log: FileIO | None = None
 
@@ -155,8 +154,12 @@ def _read(file: BinaryIO) -> Batch | int | None:
     mark, length, checksum, kind = ENTRY.unpack(head)
     if mark != MARK and mark[:3] == MARK[:3]:  # whole, so it was acted upon: cutting it off would lose records
         raise FileError(
-            f"{file.name}: was written by another version; it has format {mark[3:].decode(errors='replace')!r}, "
-            f"not {MARK[3:].decode()!r}; let that version finish the stream, or start with a new state"
+            Message(
+                "error_stream.other_log",
+                path=file.name,
+                form=mark[3:].decode(errors="replace"),
+                expected=MARK[3:].decode(),
+            )
         )
     if mark != MARK:
         return None

@@ -9,6 +9,7 @@ import numpy as np
 
 from oboro.errors import ColumnError
 from oboro.table.values import is_missing
+from oboro.text import Message
 
 __all__ = ["ValueCodes"]
 
@@ -34,7 +35,7 @@ class ValueCodes:
     def checked(self, value: Any) -> Any:
         """A value that can be one; NaN is missing."""
         if isinstance(value, list | dict | set):
-            raise ColumnError(f"{self.name}: must be a single value")
+            raise ColumnError(Message("error_stream.one_value", name=self.name))
         return None if is_missing(value) else value
 
     def code(self, value: Any) -> int:

@@ -21,6 +21,7 @@ from oboro.stream.window.value_codes import ValueCodes
 from oboro.stream.window.window_engine import EngineSpec, WindowEngine
 from oboro.stream.window.window_settings import WindowSettings
 from oboro.table.frames import Frame
+from oboro.text import Message
 
 __all__ = ["Window"]
 
@@ -238,9 +239,7 @@ class Window:
         """Go on from a saved state; everything is released as if there had been no break."""
         meta, arrays = read_snapshot(Path(path))
         if meta.get("format") != FORMAT or "waiting" not in meta:
-            raise FileError(
-                f"{path}: is not the state of a window, or was written by another version; start with a new state"
-            )
+            raise FileError(Message("error_stream.not_a_window", path=path))
         window = cls(**meta["settings"])
         window._prepare(int(meta["key"], 16))
         for codes, values in zip((*window._categories, *window._demands), meta["codes"], strict=True):
@@ -318,4 +317,4 @@ def _number(name: str, value: Any) -> float:
             number = math.inf
     if abs(number) < 1e150 or number != number:  # squares of larger ones would overflow
         return number
-    raise ColumnError(f"{name}: must be a finite number; if the field is a category, name it in categories")
+    raise ColumnError(Message("error_stream.finite", name=name))

@@ -8,8 +8,8 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from oboro.decide.neighbours.search_plan import Kind, SearchPlan
-from oboro.errors import listing
 from oboro.stream.stream_settings import StreamSettings
+from oboro.text import Message
 
 __all__ = ["WindowSettings"]
 
@@ -72,16 +72,16 @@ class WindowSettings(StreamSettings):
             ("scaling", scaled, self.numbers),
         ):
             if unknown := [name for name in names if name not in known]:
-                raise ValueError(f"{what}: {listing(unknown)} is not among {listing(known)}")
+                raise ValueError(Message("error_stream.not_among", what=what, unknown=unknown, known=list(known)))
         for what, values in (("weights", self.weights), ("scaling", scaled)):
             if bad := [name for name, value in values.items() if not 0 < value < 1e100]:
-                raise ValueError(f"{what}: {listing(bad)} needs a positive number")
+                raise ValueError(Message("error_stream.positive", what=what, bad=bad))
         if bad := [name for name, least in self.l_diversity.items() if not 2 <= least <= self.k]:
-            raise ValueError(f"l_diversity: {listing(bad)} needs at least 2 and at most k = {self.k} different values")
+            raise ValueError(Message("error_stream.window_l", bad=bad, k=self.k))
         if self.window < 2 * self.k - 1:
-            raise ValueError(f"window: must hold 2k − 1 = {2 * self.k - 1} records or more; got {self.window}")
+            raise ValueError(Message("error_stream.window_size", least=2 * self.k - 1, window=self.window))
         if self.p is not None and self.index not in ("fdh", "fdhq"):
-            raise ValueError(f"p: has no effect with index {self.index!r}; leave it out")
+            raise ValueError(Message("error_stream.idle_p", index=self.index))
         return self
 
     @property

@@ -222,9 +222,9 @@ class TCloseness(SensitiveModel):
     @model_validator(mode="after")
     def _fits(self) -> TCloseness:
         if (self.distance == "hierarchical") != (self.hierarchy is not None):
-            raise ValueError("hierarchy: the hierarchical distance needs one, the other distances take none")
+            raise ValueError(Message("error_verifier.distance_hierarchy"))
         if self.order is not None and self.distance != "ordered":
-            raise ValueError("order: only the ordered distance takes one")
+            raise ValueError(Message("error_verifier.distance_order"))
         return self
 
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:

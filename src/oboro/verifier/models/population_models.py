@@ -20,13 +20,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
-from oboro.errors import ColumnError, listing
+from oboro.errors import ColumnError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.value_counts import clean
 from oboro.table.values import STAR
+from oboro.text import Message
 from oboro.verifier.classes import Classes
 from oboro.verifier.models.class_models import EMPTY, Model
 from oboro.verifier.verdict import Verdict
@@ -49,7 +50,7 @@ class MatchingPeople:
         """Read the labels of every class and count. O(records + people · columns)."""
         lacking = [name for name in classes.quasi if name not in population]
         if lacking:
-            raise ColumnError(f"the population has no column {listing(lacking)}; it has {listing(population, most=30)}")
+            raise ColumnError(Message("error_verifier.population_column", lacking=lacking, columns=list(population)))
         labels = [_labels(classes, name) for name in classes.quasi]
         starred = np.logical_and.reduce([_starred(label) for label in labels] or [np.ones(classes.sizes.size, bool)])
         places, keys = [], []
@@ -165,7 +166,7 @@ class DeltaPresence(PopulationModel):
     @model_validator(mode="after")
     def _fits(self) -> DeltaPresence:
         if self.low > self.high:
-            raise ValueError(f"low: must not be above high; got {self.low:g} and {self.high:g}")
+            raise ValueError(Message("error_verifier.low_high", low=self.low, high=self.high))
         return self
 
     @property
