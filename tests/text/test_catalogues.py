@@ -45,7 +45,8 @@ def values_in(text: str) -> set[str]:
 
 
 def test_every_language_has_the_same_files() -> None:
-    found = {lang: sorted(path.stem for path in (SOURCE / "text" / lang).glob("*.toml")) for lang in LANGUAGES}
+    found = {lang: {path.stem for path in (SOURCE / "text" / lang).glob("*.toml")} for lang in LANGUAGES}
+    found = {lang: sorted(parts - {"help"}) for lang, parts in found.items()}  # English help stands in the commands
     assert all(parts == PARTS for parts in found.values()), found
 
 

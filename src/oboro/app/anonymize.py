@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from oboro.app.language import spoken
 from oboro.app.options import (
     AsJson,
     Data,
     Delimiter,
     Encoding,
     Header,
-    Lang,
     Pages,
     PublicReport,
     RecipeFile,
@@ -29,6 +29,7 @@ from oboro.app.options import (
     stages,
     warn_if_cold,
 )
+from oboro.text import Message
 from oboro.text.progress import READING
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["anonymize"]
 
+WRITING = Message("progress.writing")
 MEASURED = 250_000  # rows up to which risk and loss are measured without being asked for
 
 
@@ -51,7 +53,6 @@ def anonymize(
     ] = None,
     report: ReportFile = None,
     public_report: PublicReport = None,
-    lang: Lang = "en",
     truth: Annotated[
         Path | None,
         typer.Option(
@@ -75,15 +76,13 @@ def anonymize(
 
     plan = Recipe.load(recipe)
     if explain:
-        print(plan.explain(lang))
+        print(plan.explain(spoken()))
         return
     if output is None:
-        raise UsageError(
-            "--output is missing: name a file for the released table (or use --explain to see the plan only)"
-        )
+        raise UsageError(Message("error_app.no_output"))
     check_files({"--output": output}, recipe, *plan.files)
     check_output(output)
-    pages = Pages(report, public_report, lang)
+    pages = Pages(report, public_report)
     check_files({"--truth": truth, **pages.files}, data, recipe, output, *plan.files)
     warn_if_cold()
     options = {"encoding": encoding, "delimiter": delimiter, "header": header, "sheet": sheet}
@@ -94,13 +93,13 @@ def anonymize(
             release.write_truth(truth)
     for step in release.steps:
         for warning in step.warnings:
-            print(f"oboro: warning: {step.name}: {warning}", file=sys.stderr)
+            print(Message("error_app.warning", step=step.name, warning=warning).say(spoken()), file=sys.stderr)
     if as_json:
         print_json(release.with_files(output).as_dict())
     elif report is not None or public_report is not None:
-        print(release.report.in_language(lang).summary(), file=sys.stderr)
+        print(release.report.in_language(spoken()).summary(), file=sys.stderr)
     else:
-        print(release.summary(lang=lang, figures=release.frame.data.rows <= MEASURED), file=sys.stderr)
+        print(release.summary(lang=spoken(), figures=release.frame.data.rows <= MEASURED), file=sys.stderr)
 
 
 @contextmanager
@@ -136,12 +135,12 @@ def _write(release: Release, output: Path, pages: Pages, stage: Any) -> None:
     if pages.any:
         from oboro.report.page.charts import warm_up
 
-        stage("measuring risk and utility")
+        stage(Message("progress.measuring_release"))
         release.report  # noqa: B018  (measured before anything is written, so that a failure leaves nothing)
-    stage("writing")
-    release.write(output, progress=partial(stage, "writing"))
+    stage(WRITING)
+    release.write(output, progress=partial(stage, WRITING))
     if pages.any:
-        stage("making the report")
+        stage(Message("progress.making_report"))
         with ThreadPoolExecutor(1) as pool:  # hashes files while the pictures are made ready
             evidence = pool.submit(release.with_files, output)
             warm_up()

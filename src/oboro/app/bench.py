@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from oboro.app.options import AsJson, stages
+from oboro.text import Message
 
 __all__ = ["bench"]
 
@@ -37,6 +38,6 @@ def bench(
         print("\n".join(f"{one.replace('_', '-'):<12} {bench.shows}" for one, bench in BENCHES.items()))
         return
     if name is None:
-        raise UsageError("name a benchmark: oboro bench NAME; oboro bench --list shows all")
+        raise UsageError(Message("error_app.no_bench"))
     with stages() as stage:
         run(name, quick=quick, full=full, as_json=as_json, output=output, progress=stage)

@@ -19,16 +19,21 @@ from oboro.app.demo import demo
 from oboro.app.evaluate import evaluate
 from oboro.app.hierarchy import hierarchy
 from oboro.app.init import init
+from oboro.app.language import SpeakingGroup, spoken
 from oboro.app.schema import schema
 from oboro.app.stream import stream
 from oboro.app.synth import synth
 from oboro.app.verify import verify
 from oboro.app.warm_up import warm_up
+from oboro.errors import Sayable
 from oboro.system.process import print_utf8
+from oboro.text import Message
+from oboro.text.os_reasons import os_reason
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
+    cls=SpeakingGroup,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -45,12 +50,12 @@ def main() -> None:
     try:
         app()
     except Interrupted:
-        _fail("interrupted; nothing was written under the output's name")
+        _fail(Message("error_app.interrupted"))
     except Exception as error:
         from oboro.errors import OboroError
 
         if isinstance(error, OboroError):
-            _fail(str(error), error.exit_code)
+            _fail(error, error.exit_code)
         if os.environ.get("OBORO_DEBUG"):
             raise
         _fail(_unexpected(error))
@@ -64,24 +69,24 @@ def _interrupt(signal_number: int, frame: object) -> None:
     raise Interrupted
 
 
-def _fail(message: str, code: int = 2) -> None:
-    print(f"oboro: {message}", file=sys.stderr)
+def _fail(what: Sayable, code: int = 2) -> None:
+    lang = spoken()
+    print(Message("error_app.failed", what=what.say(lang)).say(lang), file=sys.stderr)
     sys.exit(code)
 
 
-def _unexpected(error: Exception) -> str:
+def _unexpected(error: Exception) -> Message:
     """What may be said of an error that nobody foresaw: where it happened, not what was in it (that may be personal data)."""
     if isinstance(error, OSError):
-        return f"{error.filename or 'the system'}: {error.strerror or type(error).__name__}"
+        place = error.filename or Message("error_app.the_system")
+        return Message("error_app.system", place=place, why=os_reason(error))
     if isinstance(error, MemoryError):
-        return "not enough memory for this table; nothing was written"
+        return Message("error_app.memory")
     frame = error.__traceback__
     while frame and frame.tb_next:
         frame = frame.tb_next
     where = f"{Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}" if frame else "?"
-    return (
-        f"internal error ({type(error).__name__} at {where}); set OBORO_DEBUG=1 to see all of it, and please report it"
-    )
+    return Message("error_app.internal", kind=type(error).__name__, where=where)
 
 
 for command in (demo, init, anonymize, verify, evaluate, hierarchy, synth, bench, schema, stream, warm_up):

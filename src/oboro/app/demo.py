@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from oboro.app.language import spoken
 from oboro.app.options import console, stages, warn_if_cold
+from oboro.text import Message
 
 if TYPE_CHECKING:
     from oboro.recipe.preparing.sample_files import Demonstration
@@ -16,12 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["demo"]
 
 SHOWN = ("name", "birthdate", "sex", "address", "job", "diagnosis")
-FILES = {
-    "people.csv": "the table as it came",
-    "recipe.yaml": "what was done to it, with comments",
-    "released.csv": "the released table",
-    "report.html": "the report: open it in a browser",
-}
+FILES = {"people.csv": "table", "recipe.yaml": "recipe", "released.csv": "released", "report.html": "report"}
 
 
 def demo(
@@ -37,23 +34,27 @@ def demo(
 
     warn_if_cold()
     with stages() as stage:
-        done = demonstrate(output, rows=rows, seed=seed, progress=stage)
+        done = demonstrate(output, rows=rows, seed=seed, progress=stage, lang=spoken())
     _show(done, console())
 
 
 def _show(done: Demonstration, terminal: Any) -> None:
     """Before and after, what was verified, and where everything is."""
-    terminal.print("\n[bold]Before[/bold]: made-up people; any likeness is chance")
+    terminal.print(_said("before"))
     terminal.print(_rows(done.original))
-    terminal.print("\n[bold]After[/bold]: what the recipe releases")
+    terminal.print(_said("after"))
     terminal.print(_rows(done.release.dataset))
     terminal.print()
-    terminal.print(done.release.report.summary(), markup=False, highlight=False, soft_wrap=True)
-    terminal.print(f"\n[bold]Done in {done.seconds:.1f} s.[/bold] Look at:")
+    terminal.print(done.release.report.in_language(spoken()).summary(), markup=False, highlight=False, soft_wrap=True)
+    terminal.print(_said("done", seconds=done.seconds))
     for name, what in FILES.items():
-        terminal.print(f"  {done.folder / name!s:<36} {what}", highlight=False)
-    terminal.print("\nChange the recipe and run it again:")
+        terminal.print(f"  {done.folder / name!s:<36} {_said(what)}", highlight=False)
+    terminal.print(_said("again"))
     terminal.print(f"  {_command(done.folder)}", soft_wrap=True, markup=False, highlight=False)
+
+
+def _said(id: str, **values: Any) -> str:
+    return Message(f"command.demo.{id}", **values).say(spoken())
 
 
 def _command(folder: Path) -> str:

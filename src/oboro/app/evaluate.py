@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from oboro.app.language import spoken
 from oboro.app.options import (
     AsJson,
     Data,
@@ -14,7 +15,6 @@ from oboro.app.options import (
     Encoding,
     Fraction,
     Header,
-    Lang,
     Pages,
     PublicReport,
     ReportFile,
@@ -25,6 +25,7 @@ from oboro.app.options import (
     read_table,
     stages,
 )
+from oboro.text import Message
 
 __all__ = ["evaluate"]
 
@@ -47,7 +48,6 @@ def evaluate(
     ] = None,
     report: ReportFile = None,
     public_report: PublicReport = None,
-    lang: Lang = "en",
     fraction: Fraction = 1.0,
     control: Annotated[
         Path | None, typer.Option(help="A control group for the attacks: people who are in neither table.")
@@ -88,7 +88,7 @@ def evaluate(
     from oboro.recipe.recipe import Recipe
 
     plan = None if recipe is None else Recipe.load(recipe)
-    pages = Pages(report, public_report, lang)
+    pages = Pages(report, public_report)
     files = [] if plan is None else plan.files
     check_files(pages.files, original, released, recipe, control, truth, stream_metrics, *files)
     before, after, group, known = (
@@ -96,7 +96,7 @@ def evaluate(
         for path in (original, released, control, truth)
     )
     with stages() as stage:
-        stage("measuring")
+        stage(Message("progress.measuring"))
         found = measure(
             before,
             after,
@@ -112,7 +112,7 @@ def evaluate(
             rename=renaming(rename),
             truth=known,
             stream=stream_metrics or (),
-        ).in_language(lang)
+        ).in_language(spoken())
         pages.write(found)
     if as_json:
         print_json(found.as_dict())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from oboro.app.language import spoken
 from oboro.app.options import (
     AsJson,
     Data,
@@ -18,6 +19,7 @@ from oboro.app.options import (
     print_json,
     read_table,
 )
+from oboro.text import Message
 
 if TYPE_CHECKING:
     from oboro.recipe.preparing.column_hierarchy import ColumnHierarchy
@@ -66,15 +68,15 @@ def _parsed(text: str) -> HierarchySpec:
 
     from oboro.errors import UsageError
     from oboro.table.hierarchy import HierarchySpec
+    from oboro.text.pydantic_words import complaint
 
     try:
         return HierarchySpec.model_validate(yaml.safe_load(text) or {})
     except yaml.YAMLError:
-        raise UsageError(f"--spec: not valid YAML: {text!r}; write for example '{{intervals: [5, 10]}}'") from None
+        raise UsageError(Message("error_app.spec_yaml", text=text)) from None
     except ValidationError as error:
-        raise UsageError(
-            "--spec: " + "; ".join(found["msg"].removeprefix("Value error, ") for found in error.errors())
-        ) from None
+        said = [complaint(found) for found in error.errors()]
+        raise UsageError(Message("error_app.spec", said=said)) from None
 
 
 def _show(found: ColumnHierarchy, terminal: Any) -> None:
@@ -82,14 +84,20 @@ def _show(found: ColumnHierarchy, terminal: Any) -> None:
     from rich.table import Table
 
     table = Table(box=None, header_style="dim", pad_edge=False)
-    for heading in ("level", "labels", "rows per label: least", "median", "most"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("most frequent labels (rows)", overflow="fold")
+    for heading in ("level", "labels", "least", "median", "most"):
+        table.add_column(_said(heading), justify="right", no_wrap=True)
+    table.add_column(_said("examples"), overflow="fold")
     for level in found.levels:
-        examples = "  ".join(f"{'(missing)' if label is None else label} ({count})" for label, count in level.examples)
+        examples = "  ".join(
+            f"{_said('missing') if label is None else label} ({count})" for label, count in level.examples
+        )
         counts = (level.level, level.labels, level.smallest, f"{level.median:g}", level.largest)
         table.add_row(*[str(count) for count in counts], examples)
-    proposed = " (proposed)" if found.proposed else ""
-    terminal.print(f"{found.hierarchy.name}: {found.spec.explain()}{proposed}", markup=False)
+    head = "proposed" if found.proposed else "given"
+    terminal.print(_said(head, column=found.hierarchy.name, hierarchy=found.spec.plan()), markup=False)
     terminal.print(table)
-    terminal.print(f"In a recipe:  {found.line}", markup=False, highlight=False)
+    terminal.print(_said("line", line=found.line), markup=False, highlight=False)
+
+
+def _said(id: str, **values: Any) -> str:
+    return Message(f"command.hierarchy.{id}", **values).say(spoken())

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from oboro.app.options import AsJson, Data, Delimiter, Encoding, Header, Lang, Sheet, print_json, read_table
+from oboro.app.language import spoken
+from oboro.app.options import AsJson, Data, Delimiter, Encoding, Header, Sheet, print_json, read_table
 
 __all__ = ["init"]
 
 
 def init(
     data: Data,
-    lang: Lang = "en",
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     header: Header = True,
@@ -26,4 +26,4 @@ def init(
     if as_json:
         print_json(found.as_dict())
     else:
-        print(found.to_yaml(lang), end="")
+        print(found.to_yaml(spoken()), end="")

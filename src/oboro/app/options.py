@@ -14,13 +14,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from oboro.app.language import spoken
+from oboro.text import Message, say
+from oboro.text.progress import READING
+
 if TYPE_CHECKING:
     from oboro.io.files import Source
     from oboro.report import Report
     from oboro.text import Words
 
 __all__ = [
-    "AsJson", "Data", "Delimiter", "Encoding", "Fraction", "Header", "Lang", "Pages", "PublicReport", "RecipeFile",
+    "AsJson", "Data", "Delimiter", "Encoding", "Fraction", "Header", "Pages", "PublicReport", "RecipeFile",
     "ReportFile", "Sheet", "check_files", "console", "names", "print_json", "read_table", "stages",
     "warn_if_cold",
 ]  # fmt: skip
@@ -40,7 +44,6 @@ PublicReport = Annotated[
         help="Also write a report for the public: nothing in it helps to undo the anonymization.",
     ),
 ]
-Lang = Annotated[str, typer.Option(help="The language of reports, summaries and plans: en or ja.")]
 Fraction = Annotated[
     float, typer.Option(help="The sampling fraction: the share of the population that the table holds.")
 ]
@@ -60,13 +63,14 @@ def stages() -> Iterator[Any]:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rows]}"))
     terminal = Console(stderr=True)
     with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
-        task = bar.add_task("starting", total=None, rows="")
+        task = bar.add_task(Message("progress.starting").say(spoken()), total=None, rows="")
         began = {"": time.monotonic()}
 
         def show(stage: Words, done: int = 0, total: int | None = None) -> None:
             seconds = time.monotonic() - began.setdefault(str(stage), time.monotonic())
-            rows = f"{done:,} rows, {done / seconds:,.0f} rows/s" if done and seconds else ""
-            bar.update(task, description=str(stage), completed=done, total=total, rows=rows)
+            counted = Message("progress.rows", done=done, speed=done / seconds) if done and seconds else ""
+            rows = say(counted, spoken())
+            bar.update(task, description=say(stage, spoken()), completed=done, total=total, rows=rows)
 
         yield show
 
@@ -76,7 +80,7 @@ def warn_if_cold() -> None:
     from oboro.kernels import compiled_before
 
     if not compiled_before():
-        print("The first run compiles what is fast later; it takes about half a minute.", file=sys.stderr)
+        print(Message("error_app.cold").say(spoken()), file=sys.stderr)
 
 
 def console() -> Any:
@@ -109,10 +113,10 @@ def read_table(
 
     from oboro.io.files import read
 
-    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    columns = (TextColumn(READING.say(spoken())), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     terminal = Console(stderr=True)
     with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
-        task = bar.add_task("reading", total=None)
+        task = bar.add_task("", total=None)
 
         def progress(done: int, total: int | None) -> None:
             bar.update(task, completed=done, total=total)
@@ -130,7 +134,7 @@ def check_files(written: Mapping[str, Path | None], *others: Path | None) -> Non
         if path is None:
             continue
         if os.path.realpath(path) in taken:
-            raise UsageError(f"{option}: {path} is already the name of another file of this job; choose another name")
+            raise UsageError(Message("error_app.same_file", option=option, path=path))
         check_place(path)
         taken.add(os.path.realpath(path))
 
@@ -141,13 +145,6 @@ class Pages:
 
     owner: Path | None
     public: Path | None
-    lang: str
-
-    def __post_init__(self) -> None:
-        from oboro.errors import UsageError
-
-        if self.lang not in ("en", "ja"):
-            raise UsageError(f"--lang: must be en or ja; got {self.lang!r}")
 
     @property
     def any(self) -> bool:
@@ -163,4 +160,4 @@ class Pages:
         """Each appears whole or not at all. The owner's holds the recipe: nobody else may read it."""
         for path, facts in ((self.owner, report), (self.public, report.to_public() if self.public else report)):
             if path is not None:
-                facts.to_html(path, lang=self.lang)
+                facts.to_html(path, lang=spoken())

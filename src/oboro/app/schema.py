@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from oboro.app.options import print_json
+from oboro.text import Message
 
 __all__ = ["schema"]
 
@@ -24,5 +25,5 @@ def schema(
 
     schemas = {"recipe": Recipe.json_schema, "report": Report.json_schema}
     if what not in schemas:
-        raise UsageError(f"there is no schema {what!r}; there are {', '.join(schemas)}")
+        raise UsageError(Message("error_app.no_schema", what=what, schemas=list(schemas)))
     print_json(schemas[what]())

@@ -10,7 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
+from oboro.app.language import spoken
 from oboro.app.options import names
+from oboro.text import Message
 
 __all__ = ["stream"]
 
@@ -134,16 +136,18 @@ def _watch() -> Callable[[dict[str, Any]], None]:
     def show(now: dict[str, Any]) -> None:
         latency = now["latency_ms"]
         if now["mode"] == "window":
-            done = f"loss {now['loss']:.4g} a record  {now['held']:,} held"
+            done = Message("command.stream_window", loss=now["loss"], held=now["held"])
         else:
-            done = f"{now['suppressed_cells']:,} cells suppressed  function {now['function_version']}"
-        print(
-            f"\r{now['records']:>12,} records  {now['records_per_second']:>10,.0f}/s  "
-            f"latency {latency['p50']:.1f} / {latency['p99']:.1f} ms  {done}  "
-            f"{now['dead_letters']:,} dead letters   ",
-            end="",
-            file=sys.stderr,
-            flush=True,
+            done = Message("command.stream_cells", cells=now["suppressed_cells"], version=now["function_version"])
+        line = Message(
+            "command.stream",
+            records=now["records"],
+            speed=now["records_per_second"],
+            p50=latency["p50"],
+            p99=latency["p99"],
+            done=done,
+            dead=now["dead_letters"],
         )
+        print(f"\r{line.say(spoken())}", end="", file=sys.stderr, flush=True)
 
     return show

@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
+from oboro.app.language import spoken
 from oboro.app.options import stages
+from oboro.text import Message
 
 __all__ = ["synth"]
 
@@ -29,6 +31,6 @@ def synth(
     from oboro.recipe.preparing.sample_files import write_sample
 
     with stages() as stage:
-        stage(f"making up {rows} rows")
+        stage(Message("progress.making_up", rows=rows))
         recipe = write_sample(kind, output, rows=rows, columns=columns, seed=seed)
-    print(f"{output}: {rows} rows; recipe: {recipe}", file=sys.stderr)
+    print(Message("command.made_up", output=output, rows=rows, recipe=recipe).say(spoken()), file=sys.stderr)

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from oboro.app.language import spoken
 from oboro.app.options import AsJson, Data, Delimiter, Encoding, Header, Sheet, names, print_json, read_table
+from oboro.text import Message
 
 __all__ = ["verify"]
 
@@ -112,7 +114,7 @@ def verify(
     if as_json:
         print_json(result.as_dict())
     else:
-        print(result)
+        print(result.lines(spoken()))
     raise typer.Exit(0 if result.holds else 1)
 
 
@@ -124,7 +126,7 @@ def _presence(text: str | None) -> tuple[float, float] | None:
     try:
         low, high = (float(part) for part in text.split(","))
     except ValueError:
-        raise UsageError(f"--presence: give two numbers separated by a comma, such as 0.1,0.6; got {text!r}") from None
+        raise UsageError(Message("error_app.presence", text=text)) from None
     return low, high
 
 
@@ -137,7 +139,7 @@ def _hierarchies(recipe: Path | None, everybody: Any, released: Any, quasi: list
 
     if everybody is None:
         if recipe is not None:
-            raise UsageError("--recipe: is used only with --population; give that too")
+            raise UsageError(Message("error_app.recipe_alone"))
         return None
     known = [name for name in quasi if name in everybody and name in released]
     if recipe is None:

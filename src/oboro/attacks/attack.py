@@ -22,7 +22,7 @@ from oboro.attacks.rates import Attack, Rate
 from oboro.attacks.row_order import count_rows
 from oboro.attacks.scenario import MOST_COLUMNS, OWN, AttackScenario, prepare
 from oboro.attacks.singling_out import singling_out
-from oboro.errors import ColumnError, UsageError, listing
+from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy
@@ -105,7 +105,7 @@ def _by_what_is_known(scenario: AttackScenario, quasi: Sequence[str], sensitive:
 def _require(original: Dataset, released: Dataset, names: Sequence[str], attempts: int) -> None:
     for table, what in ((original, "original"), (released, "released")):
         if unknown := [name for name in names if name not in table]:
-            raise ColumnError(f"attack: the {what} table has no column {listing(unknown)}; it has {listing(table)}")
+            raise ColumnError(Message(f"error_attack.no_column.{what}", unknown=unknown, columns=list(table)))
     if attempts < 1:
         raise UsageError(Message("error_attack.attempts", attempts=attempts))
 

@@ -62,8 +62,8 @@ class Domain:
         table = np.array([place.get(text, -1) for text in column.texts], dtype=np.int64)
         if (outside := (table < 0) & (column.counts > 0)).any():
             culprit = column.texts[int(np.flatnonzero(outside)[0])]
-            what = "a missing value" if culprit is None else repr(culprit)
-            raise ColumnError(f"{self.name}: the data holds {what}, which is not in the domain; add it there")
+            what = Message("error_measure.missing_value") if culprit is None else repr(culprit)
+            raise ColumnError(Message("error_measure.outside_domain", name=self.name, what=what))
         return np.asarray(table[column.codes])
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from oboro.errors import ColumnError, UsageError, listing
+from oboro.errors import ColumnError, UsageError
 from oboro.measure.information_loss import certainty_penalty, entropy_loss, intensity, squared_error
 from oboro.measure.metrics import Measure
 from oboro.measure.statistics.resemblance import resemblance
@@ -75,9 +75,7 @@ def _lost_values(recodings: Mapping[str, RecodedColumn]) -> list[Measure]:
 def _require(original: Dataset, released: Dataset, quasi: Sequence[str], k: int) -> None:
     for table, what in ((original, "original"), (released, "released")):
         if unknown := [name for name in quasi if name not in table]:
-            raise ColumnError(
-                f"quasi: the {what} table has no column {listing(unknown)}; it has {listing(table, most=30)}"
-            )
+            raise ColumnError(Message(f"error_measure.no_column.{what}", unknown=unknown, columns=list(table)))
     if k < 1:
         raise UsageError(Message("error_measure.k", k=k))
 

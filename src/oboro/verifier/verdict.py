@@ -230,10 +230,15 @@ class Verification:
         return Verification(data["holds"], tuple(map(Verdict.read, data["verdicts"])), tuple(data["quasi"]))
 
     def __str__(self) -> str:
-        head = "holds" if self.holds else "BROKEN"
-        over = f" over {', '.join(self.quasi)}" if self.quasi else ""
-        lines = [f"{'✓' if verdict.holds else '✗'} {verdict.sentence()}" for verdict in self.verdicts]
-        return "\n".join([f"{head}{over}", *lines])
+        return self.lines()
+
+    def lines(self, lang: str = "en") -> str:
+        """Whether all hold, then a line for each model, in one language."""
+        head = Message("verdict.all_hold" if self.holds else "verdict.one_broken").say(lang)
+        if self.quasi:
+            head = Message("verdict.over_columns", verdict=head, columns=list(self.quasi)).say(lang)
+        marks = [f"{'✓' if verdict.holds else '✗'} {verdict.sentence(lang)}" for verdict in self.verdicts]
+        return "\n".join([head, *marks])
 
     def _repr_html_(self) -> str:
         head = "".join(

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from oboro.decide.outliers import combinations, single_values
-from oboro.errors import ColumnError, UsageError, listing
+from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.named_columns import named_columns
@@ -194,8 +194,7 @@ class Outliers(BaseModel):
     def _names(self, data: Dataset) -> list[str]:
         if self.attributes is not None:
             if unknown := [name for name in self.attributes if name not in data]:
-                known = listing(data, most=30)
-                raise ColumnError(f"outliers: there is no column {listing(unknown)}; the table has {known}")
+                raise ColumnError(Message("error_decide.outliers_column", unknown=unknown, columns=list(data)))
             return list(self.attributes)
         if self.method in ("robust_z", "iqr"):
             return [name for name in data if data[name].kind.numeric]

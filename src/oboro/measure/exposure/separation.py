@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oboro.errors import ColumnError, UsageError, listing
+from oboro.errors import ColumnError, UsageError
 from oboro.measure.exposure.fingerprints import fingerprint_sizes
 from oboro.measure.exposure.people_in_classes import alone_in_class, people_in
 from oboro.table.dataset import Dataset
 from oboro.table.distinct_people import people_per_group
 from oboro.table.groups import Groups
 from oboro.table.value_counts import clean
+from oboro.text import Message
 from oboro.verifier.classes import class_sizes
 
 __all__ = ["Exposure", "exposure", "record_classes", "require_columns", "singled_out"]
@@ -115,7 +116,7 @@ def require_columns(data: Dataset, columns: Sequence[str], person: str | None = 
     names = (columns,) if isinstance(columns, str) else tuple(columns)
     unknown = [name for name in (*names, *([person] if person is not None else ())) if name not in data]
     if unknown:
-        raise ColumnError(f"exposure: there is no column {listing(unknown)}; the table has {listing(data, most=30)}")
+        raise ColumnError(Message("error_measure.exposure_column", unknown=unknown, columns=list(data)))
     if len(set(names)) < len(names):
-        raise UsageError(f"exposure: a column is named twice: {listing(names, most=30)}; name each once")
+        raise UsageError(Message("error_measure.exposure_twice", names=list(names)))
     return names

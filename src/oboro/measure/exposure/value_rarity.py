@@ -13,6 +13,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.distinct_people import people_per_group
 from oboro.table.groups import Groups
 from oboro.table.value_counts import clean
+from oboro.text import Message
 
 __all__ = ["RareValues", "rare_values"]
 
@@ -42,7 +43,7 @@ def rare_values(
     (RareValues(column='job', k=2, values=1, records=1, fewest=1),)
     """
     if k < 1:
-        raise UsageError(f"rare_values: k must be at least 1; got {k!r}")
+        raise UsageError(Message("error_measure.rare_k", k=k))
     names = require_columns(data, [name for name in data if name != person] if columns is None else columns, person)
     found = [_of(name, data[name], k, None if person is None else data[person]) for name in names]
     return tuple(sorted((one for one in found if one.values), key=lambda one: -one.records))

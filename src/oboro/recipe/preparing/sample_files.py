@@ -33,20 +33,22 @@ class Demonstration:
     seconds: float
 
 
-def demonstrate(folder: Path, *, rows: int = 20_000, seed: int = 42, progress: Progress | None = None) -> Demonstration:
+def demonstrate(
+    folder: Path, *, rows: int = 20_000, seed: int = 42, progress: Progress | None = None, lang: str = "en"
+) -> Demonstration:
     """Make up people, anonymize them by a recipe, verify, report; everything is left in `folder`."""
     say: Progress = progress or silent
     started = time.perf_counter()
     folder.mkdir(parents=True, exist_ok=True)
-    say("making up people")
+    say(Message("progress.making_up", rows=rows))
     original = people(rows, seed)
     write(original, folder / "people.csv")
     _write_hierarchies(people_hierarchies(), folder / "hierarchies")
     _write_text(folder / "recipe.yaml", people_recipe("hierarchies"))
     release = Recipe.load(folder / "recipe.yaml").run(folder / "people.csv", progress=progress)
     release.write(folder / "released.csv")
-    say("making the report")
-    _write_text(folder / "report.html", release.with_files(folder / "released.csv").to_html())
+    say(Message("progress.making_report"))
+    _write_text(folder / "report.html", release.with_files(folder / "released.csv").to_html(lang=lang))
     return Demonstration(folder, original, release, time.perf_counter() - started)
 
 

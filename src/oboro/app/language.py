@@ -1,0 +1,149 @@
+"""The language of the command line: chosen once, before anything is said, from --lang or from the system."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import typer
+from typer import rich_utils
+from typer._click.exceptions import ClickException
+from typer.core import TyperCommand, TyperGroup
+
+from oboro.errors import UsageError
+from oboro.text import LANGUAGES, Message
+from oboro.text.language import system_language
+from oboro.text.message import catalogue
+
+__all__ = ["SpeakingGroup", "choose", "spoken"]
+
+_spoken = ["en"]
+_TITLES = {
+    name: getattr(rich_utils, name)
+    for name in (
+        "ARGUMENTS_PANEL_TITLE",
+        "OPTIONS_PANEL_TITLE",
+        "COMMANDS_PANEL_TITLE",
+        "ERRORS_PANEL_TITLE",
+        "DEFAULT_STRING",
+        "REQUIRED_LONG_STRING",
+    )
+}
+_PATTERNS = {  # what typer says of wrong usage, and our message for it
+    r"No such option: (?P<option>\S+)(?: .*)?": "no_such_option",
+    r"Missing (?:argument|option|parameter):? ?(?P<option>.*?)\.?": "missing",
+    r"Missing command\.": "missing_command",
+    r"No such command '(?P<option>.+)'\..*": "no_such_command",
+    r"Got unexpected extra arguments?(?:\(s\))? \((?P<option>.+)\)": "extra_arguments",
+    r"Option '(?P<option>.+)' requires an argument\.": "requires_argument",
+    r"Option '(?P<option>.+)' does not take a value\.": "takes_no_value",
+    r"Invalid value for (?P<option>.+?): (?P<why>.+)": "invalid_value",
+}
+
+
+def choose(arguments: Sequence[str]) -> str:
+    """Take note of the language of --lang, wherever it stands, else of the system's."""
+    given = [one.removeprefix("--lang=") for one in arguments if one.startswith("--lang=")]
+    given += [after for one, after in pairwise(arguments) if one == "--lang"]
+    _spoken[0] = system_language() if not given or given[-1] not in LANGUAGES else given[-1]
+    if given and given[-1] not in LANGUAGES:
+        raise UsageError(Message("error_app.lang", lang=given[-1]))
+    return _spoken[0]
+
+
+def spoken() -> str:
+    """The language that was chosen."""
+    return _spoken[0]
+
+
+class SpeakingGroup(TyperGroup):
+    """All commands, each with --lang; help and complaints about usage are in the chosen language."""
+
+    def main(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, *, standalone_mode: bool = True, **more: Any
+    ) -> Any:
+        """Choose the language, then do what a group does."""
+        arguments = list(sys.argv[1:] if args is None else args)
+        lang = choose(arguments)
+        _put_words(self, lang)
+        if lang == "en" or not standalone_mode:
+            return super().main(arguments, standalone_mode=standalone_mode, **more)
+        try:
+            code = super().main(arguments, standalone_mode=False, **more)
+        except ClickException as error:
+            _complain(error, lang)
+            sys.exit(error.exit_code)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _put_words(group: TyperGroup, lang: str) -> None:
+    """Give every command --lang, and in another language than English its help from `text/<lang>/help.toml`."""
+    words = {} if lang == "en" else catalogue(lang, "help")
+    for name, command in [("oboro", group), *group.commands.items()]:
+        if isinstance(command, TyperCommand | TyperGroup):
+            _give_lang(command)
+            if words:
+                _translate(command, name.replace("-", "_"), words)
+    for constant, english in _TITLES.items():
+        setattr(rich_utils, constant, words.get(f"typer.{constant.lower()}", english))
+
+
+def _give_lang(command: TyperCommand | TyperGroup) -> None:
+    """The option is only parsed here: `choose` has read it already."""
+    if not any(param.name == "lang" for param in command.params):
+        maker = typer.Typer(add_completion=False)
+        maker.command()(_with_lang)
+        option: Any = next(one for one in typer.main.get_command(maker).params if one.name == "lang")
+        option.expose_value = False
+        command.params.append(option)
+
+
+def _with_lang(lang: str = typer.Option(None, help="The language: en or ja. Default: the system's.")) -> None:
+    """Only its parameter is used."""
+
+
+def _translate(command: TyperCommand | TyperGroup, name: str, words: Mapping[str, str]) -> None:
+    command.help = words.get(f"{name}.about", command.help)
+    command.options_metavar = words["typer.options_metavar"]
+    if isinstance(command, TyperGroup):
+        command.subcommand_metavar = words["typer.subcommand_metavar"]
+    named: list[Any] = list(command.params)
+    for param in named:
+        param.help = words.get(f"{name}.{param.name}", words.get(f"shared.{param.name}", param.help))
+    own: Any = command.get_help_option(typer.Context(command, help_option_names=["-h", "--help"]))
+    own.help = words["typer.help"]
+
+    def format_usage(context: Any, formatter: Any) -> None:
+        pieces = " ".join(command.collect_usage_pieces(context))
+        formatter.write_usage(context.command_path, pieces, prefix=words["typer.usage"])
+
+    command.format_usage = format_usage  # type: ignore[method-assign, assignment]
+
+
+def _complain(error: Any, lang: str) -> None:
+    """What is wrong with how a command was typed."""
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return
+    if context is not None:
+        usage = context.get_usage()
+        print(Message("error_app.usage", usage=usage, command=context.command_path).say(lang), file=sys.stderr)
+    print(Message("error_app.wrong_usage", what=_said(error)).say(lang), file=sys.stderr)
+
+
+def _said(error: Any) -> Message | str:
+    from pydantic import ValidationError
+
+    from oboro.text.pydantic_words import complaint
+
+    told = error.format_message()
+    for pattern, id in _PATTERNS.items():
+        if found := re.fullmatch(pattern, told, re.DOTALL):
+            values: dict[str, Any] = found.groupdict()
+            if id == "invalid_value" and isinstance(error.__cause__, ValidationError):
+                values["why"] = complaint(error.__cause__.errors()[0])
+            return Message(f"error_app.{id}", **values)
+    return str(told)
