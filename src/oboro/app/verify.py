@@ -110,7 +110,7 @@ def verify(
         hierarchies=_hierarchies(recipe, everybody, table.data, names(quasi)),
     )
     if is_json_lines(released):
-        print(f"oboro: {Message('verdict.json_lines')}", file=sys.stderr)
+        print(f"oboro: {Message('verdict.json_lines').say(spoken())}", file=sys.stderr)
     if as_json:
         print_json(result.as_dict())
     else:
