@@ -50,7 +50,7 @@ def test_another_tools_release_needs_no_recipe(files: tuple[Path, Path], tmp_pat
     assert found["quasi"] == ["age", "sex"]
     assert {one["name"] for one in found["attacks"]} >= {"linkability", "inference_disease", "record_linkage"}
     assert len(found["files"]["input"]["sha256"]) == 64
-    assert "No promise was verified here" in (tmp_path / "r.html").read_text()
+    assert "No promise was named; the release is" in (tmp_path / "r.html").read_text()
     assert any("n-th released record" in one["text"] for one in found["warnings"])
     Draft202012Validator(Report.json_schema()).validate(found)
 

@@ -91,7 +91,7 @@ FINE = {
     "zip": column(["130**", "148**"]),
     "admitted": column([2020, 2021]),
     "disease": column(["flu", "cold"]),
-    "salary": column([51_000 + 10 * i for i in range(20)]),
+    "salary": column([51_000 + 10 * i for i in range(10)]),
 }
 
 

@@ -115,7 +115,7 @@ def test_the_page_of_the_public_says_what_it_is(release: Release) -> None:
     page = public.to_html()
     assert "public version" in page
     assert "公開版" in public.to_html(lang="ja")
-    assert "k-anonymity" in page
+    assert "5-anonymity" in page
     assert "匿名加工情報の作成及び第三者提供に関する公表" in page
 
 

@@ -46,6 +46,29 @@ def evaluate(
     identifier: Annotated[
         str | None, typer.Option(help="Without a recipe: the columns that identify people directly.")
     ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(help="The column that identifies the person of a record; people are then counted, not records."),
+    ] = None,
+    k: Annotated[
+        int | None,
+        typer.Option(help="What the release is said to keep: each class holds at least k records or people."),
+    ] = None,
+    l: Annotated[  # noqa: E741
+        float | None, typer.Option("--l", help="l-diversity of the sensitive columns, said to hold.")
+    ] = None,
+    l_kind: Annotated[
+        str, typer.Option(help="The kind of l-diversity: distinct, entropy or recursive (recursive needs --c).")
+    ] = "distinct",
+    c: Annotated[float | None, typer.Option("--c", help="The constant c of recursive (c, l)-diversity.")] = None,
+    t: Annotated[float | None, typer.Option("--t", help="t-closeness of the sensitive columns, said to hold.")] = None,
+    distance: Annotated[str, typer.Option(help="How t-closeness compares values: equal or ordered.")] = "equal",
+    alpha: Annotated[
+        float | None, typer.Option(help="No sensitive value has a share above α in a class, it is said.")
+    ] = None,
+    accept: Annotated[
+        str | None, typer.Option(help="Columns by which people may be unique, separated by commas.")
+    ] = None,
     report: ReportFile = None,
     public_report: PublicReport = None,
     fraction: Fraction = 1.0,
@@ -80,8 +103,12 @@ def evaluate(
     """Attack a release made by any tool; measure its remaining risk and its loss of utility.
 
     Roles come from the recipe or from the options. Without both they are guessed, and the report says so.
+    --k, --l, --t and --alpha say what the release is to keep; without them, the recipe's steps do. Attacks are judged against it.
 
-    Example: `oboro evaluate people.csv released.csv --quasi age,sex,zip --sensitive disease --report report.html`
+    Exit code 1: a promise that was named does not hold, or somebody is singled out by columns that no promise covers and
+    --accept (or the recipe) does not name. The report is written all the same.
+
+    Example: `oboro evaluate people.csv released.csv --quasi age,sex,zip --sensitive disease --k 5 --report report.html`
     """
     from oboro.recipe.comparable import renaming
     from oboro.recipe.evaluate import evaluate as measure
@@ -104,6 +131,15 @@ def evaluate(
             quasi=names(quasi),
             sensitive=names(sensitive),
             identifier=names(identifier),
+            person=person,
+            k=k,
+            l=l,
+            kind=l_kind,
+            c=c,
+            t=t,
+            distance=distance,
+            alpha=alpha,
+            accept=names(accept),
             fraction=fraction,
             control=group,
             target=target,
@@ -118,3 +154,4 @@ def evaluate(
         print_json(found.as_dict())
     else:
         print(found.summary())
+    raise typer.Exit(1 if found.refused else 0)

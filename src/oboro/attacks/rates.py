@@ -111,7 +111,9 @@ class Attack:
     secret: str | None = None  # the column that is inferred
     notes: tuple[Message, ...] = ()
     means: Message | None = None  # a meaning with values of its own
-    allowed: bool = False  # better than the control, but within the 1/k that the promised k-anonymity allows
+    allowed: bool = False  # not right more often than the model that holds allows
+    limit: float | None = None  # how often it may be right where that model holds; None: the model does not say
+    limited_by: Message | None = None  # that model
     told: Judgement | None = None  # where rates are told rounded: what the exact ones said
 
     @property
@@ -156,6 +158,11 @@ class Attack:
         return AddedRisk(*(min(1.0, max(0.0, end)) for end in (value, value - error, value + error)))
 
     @property
+    def few(self) -> bool:
+        """Whether it guessed too rarely to judge a rate by; what it found is counted all the same."""
+        return self.found.tried > 0 and self.risk is None and not self.better
+
+    @property
     def better(self) -> bool:
         """Whether the attack does better than the control, beyond the error of both."""
         return self.told.better if self.told is not None else self.found.low > self.control.high
@@ -177,6 +184,8 @@ class Attack:
             "risk": self.risk and self.risk._asdict(),
             "better_than_control": self.better,
             "allowed": self.allowed,
+            "limit": self.limit,
+            "limited_by": self.limited_by and self.limited_by.as_dict(),
             "note": self.note,
             "notes": [note.as_dict() for note in self.notes],
         }
@@ -195,6 +204,8 @@ class Attack:
             notes=tuple(map(Message.read, data["notes"])),
             means=data["means"] and Message.read(data["means"]),
             allowed=data["allowed"],
+            limit=data["limit"],
+            limited_by=data["limited_by"] and Message.read(data["limited_by"]),
         )
         told = Judgement(data["risk"] and AddedRisk(**data["risk"]), data["better_than_control"])
         rounded = exact.found.told is not None or (exact.risk, exact.better) != told

@@ -16,13 +16,14 @@ from oboro.io.files import Source, read
 from oboro.recipe.comparable import comparable, explained
 from oboro.recipe.concealment_attacks import attacks, owners
 from oboro.recipe.evidence import bound_hierarchies, files_evidence, hierarchy_files, measure
+from oboro.recipe.named_promises import named_promises
 from oboro.recipe.roles.guess_roles import guess_roles
 from oboro.recipe.roles.repeated_people import ask_for_person
 from oboro.recipe.stream_promise import stream_metrics, verified
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.named_columns import Names, named_columns
-from oboro.table.row_origins import same_rows
+from oboro.table.row_origins import released_person, same_rows
 from oboro.table.schema import Attribute, Role, Schema
 from oboro.text import Message
 
@@ -43,6 +44,15 @@ def evaluate(
     quasi: Names = (),
     sensitive: Names = (),
     identifier: Names = (),
+    person: str | None = None,
+    k: int | None = None,
+    l: float | None = None,  # noqa: E741  (the literature's letter, and what people type)
+    kind: str = "distinct",
+    c: float | None = None,
+    t: float | None = None,
+    distance: str = "equal",
+    alpha: float | None = None,
+    accept: Names = (),
     fraction: float = 1.0,
     control: Any = None,
     target: str | None = None,
@@ -61,6 +71,13 @@ def evaluate(
     Whether the n-th released row was made from the n-th original one is found out from the values, unless `truth` (a table
     whose first column gives the original row of each released record, from 1) or `unpaired` says it.
 
+    What the release is said to keep is verified on it: `k`, `l` (of a `kind`, with `c`), `t` (by a `distance`), `alpha`, as in
+    `verify`; without them what the steps of the recipe demand. Attacks are judged against what that allows; where nothing is
+    said, against the k that the release has. `Report.refused` says whether a promise is broken or somebody is singled out by
+    columns that no promise covers.
+
+    - `person`: the column that says whose a record is; people are then counted, not records.
+    - `accept`: columns by which people may be unique (those of the recipe are accepted too).
     - `fraction`: the share of the population that the table holds.
     - `control`: a table of people who are in neither, for the attacks, each of which makes at most `attempts` guesses.
     - `target`: a column that models trained on the release and on the original predict.
@@ -92,8 +109,14 @@ def evaluate(
     moments = stream_metrics(Path(stream)) if isinstance(stream, str | Path) else list(stream)
     paired = _paired(before, after, schema, plan, unpaired, moments)
     schema, understood = explained(before, after, schema, same_rows(before, after) if paired else None)
+    asked = {"k": k, "l": l, "kind": kind, "c": c, "t": t, "distance": distance, "alpha": alpha}
+    whose = released_person(before, after, person, paired)
+    promised = verified(plan, before, after, moments)
+    if promised is None and not moments:
+        promised = named_promises(asked, plan, schema, after, whose)
     provenance = Provenance(
-        verification=verified(plan, before, after, moments),
+        verification=promised,
+        accepted=_accepted(plan, named_columns(accept, "accept"), after),
         recipe_text=plan.to_yaml() if plan else "",
         files=_evidence(tables, plan, schema),
         stream=moments,
@@ -102,7 +125,15 @@ def evaluate(
     )
     group = tables["control_group"].data if "control_group" in tables else None
     scope = Scope(fraction=fraction, control=group, attempts=attempts, target=target)
-    return measure(before, after, schema, provenance, scope, paired=paired)
+    return measure(before, after, schema, provenance, scope, paired=paired, person=person)
+
+
+def _accepted(plan: Recipe | None, accept: Sequence[str], released: Dataset) -> list[tuple[list[str], str]]:
+    """The columns by which people may be unique: as the recipe says, and as was asked for."""
+    if unknown := [name for name in accept if name not in released]:
+        raise UsageError(f"accept: the released table has no column {unknown[0]!r}; it has {', '.join(released)}")
+    said = [(list(one.unique_on), one.because) for one in (plan.accepted if plan else [])]
+    return [*said, *([(list(accept), "")] if accept else [])]
 
 
 @dataclass(frozen=True)

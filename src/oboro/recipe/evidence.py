@@ -28,6 +28,7 @@ def measure(
     scope: Scope | None = None,
     *,
     paired: bool = True,
+    person: str | None = None,
 ) -> Report:
     """Risk and utility of a release, with the roles and hierarchies of `schema`."""
     # Imported here, because it takes half a second to load, and most jobs write no report.
@@ -41,6 +42,7 @@ def measure(
         identifiers=schema.named(Role.IDENTIFIER),
         hierarchies=bound_hierarchies(original, schema),
         paired=paired,
+        person=person or getattr(schema, "person", None),
     )
     return make_report(tables, provenance, scope)
 

@@ -27,6 +27,7 @@ class Tables:
     identifiers: Sequence[str] = ()  # of the original: columns that name a person
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)  # bound to the original columns
     paired: bool = True  # whether it is known which released row was made from which original one
+    person: str | None = None  # the column that says whose a record is, released or not
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +40,9 @@ class Provenance:
     files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # `path`, `bytes`, `sha256`, by role ("input")
     stream: Sequence[Mapping[str, Any]] = ()  # the metrics of a stream, one after the other
     last_look: LastLook | None = None  # who is unique by columns that no promise covers
+    accepted: Sequence[
+        tuple[Sequence[str], str]
+    ] = ()  # without such a look: columns by which people may be unique, and why
     warnings: Sequence[Message] = ()
     linkage: Sequence[Measure] = ()  # what attacks on a release without classes found
 

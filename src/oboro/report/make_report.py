@@ -34,7 +34,7 @@ def make_report(tables: Tables, provenance: Provenance | None = None, scope: Sco
     provenance = replace(provenance, steps=[plain(step) for step in provenance.steps])
     subject = Subject.of(tables, provenance)
     smallest = scope.smallest_cell if scope.smallest_cell is not None else max(SMALLEST_CELL, subject.k or 0)
-    found = measure_release(subject, scope, smallest)
+    found = measure_release(subject, provenance, scope, smallest)
     now, was = (_risk(sizes, subject.k) for sizes in (found.sizes, found.sizes_before))
     holds = _holds(provenance)
     return Report(
@@ -49,6 +49,7 @@ def make_report(tables: Tables, provenance: Provenance | None = None, scope: Sco
         risk_applies=subject.has_classes,
         least_candidates=subject.least_candidates,
         randomized=subject.randomized,
+        exposed=found.exposed,
         attacks=found.attacks,
         linkage=[measured(one) for one in provenance.linkage],
         uniqueness=_uniqueness(found.sizes, scope.fraction) if subject.has_classes else None,
@@ -108,6 +109,7 @@ def _known(subject: Subject, provenance: Provenance, found: Measured, risk: Risk
         models=[] if provenance.verification is None else [one.model for one in provenance.verification.verdicts],
         holds=_holds(provenance),
         unseen=unseen(released),
+        exposed=found.exposed,
     )
 
 

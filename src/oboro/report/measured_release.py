@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,11 +17,14 @@ from oboro.measure.identifiers import Finding, scan
 from oboro.measure.metrics import Measure
 from oboro.measure.statistics.associations import Pairs
 from oboro.measure.statistics.learning import load
+from oboro.report.attack_limits import limited
+from oboro.report.exposed_people import ExposedPeople, exposed_people
 from oboro.report.facts import ColumnFacts, trait
 from oboro.report.inputs import Provenance, Scope, Tables
 from oboro.report.table_facts import column_facts, only_read
 from oboro.report.utility_measures import utility_measures
 from oboro.table.dataset import Dataset
+from oboro.text import Message
 from oboro.verifier.classes import class_sizes
 from oboro.verifier.verdict import Verification
 
@@ -114,9 +117,10 @@ class Measured:
     findings: list[Finding]
     utility: list[Measure]
     pairs: Pairs | None
+    exposed: ExposedPeople
 
 
-def measure_release(subject: Subject, scope: Scope, smallest: int) -> Measured:
+def measure_release(subject: Subject, provenance: Provenance, scope: Scope, smallest: int) -> Measured:
     """All of it; compiled loops leave the interpreter free for each other."""
     before, after = subject.before, subject.after
     with ThreadPoolExecutor(3) as pool:
@@ -127,16 +131,18 @@ def measure_release(subject: Subject, scope: Scope, smallest: int) -> Measured:
         by_few = pool.submit(special, before, after, subject.quasi if subject.has_classes else [], sizes_before, sizes)
         columns = pool.submit(column_facts, subject.tables, smallest)
         findings = pool.submit(scan, after, before)
+        counted = pool.submit(exposed_people, subject, provenance, smallest)
         utility, pairs = utility_measures(subject, scope, sizes)
         return Measured(
             sizes=sizes,
             sizes_before=sizes_before,
-            attacks=attacks.result(),
+            attacks=_limited(attacks.result(), subject, provenance, counted.result()),
             special=by_few.result(),
             columns=columns.result(),
             findings=findings.result(),
             utility=utility,
             pairs=pairs,
+            exposed=counted.result(),
         )
 
 
@@ -147,7 +153,7 @@ def _class_sizes(table: Dataset, quasi: Sequence[str]) -> np.ndarray | None:
 def _attacks(subject: Subject, scope: Scope) -> list[Attack]:
     if not scope.attempts:
         return []
-    found = attack(
+    return attack(
         subject.before,
         subject.after,
         quasi=subject.quasi,
@@ -157,10 +163,16 @@ def _attacks(subject: Subject, scope: Scope) -> list[Attack]:
         paired=subject.tables.paired,
         attempts=scope.attempts,
     )
-    k = subject.k if subject.keeps_k else None
-    return [replace(one, allowed=_allowed(one, k)) for one in found]
 
 
-def _allowed(one: Attack, k: int | None) -> bool:
-    """Linking by distance may be right as often as 1/k where k-anonymity holds, or Pk-anonymity by construction."""
-    return one.kind == "record_linkage" and k is not None and one.found.low <= 1 / k
+def _limited(
+    attacks: Sequence[Attack], subject: Subject, provenance: Provenance, exposed: ExposedPeople
+) -> list[Attack]:
+    """The attacks with what the promise that holds allows; where nothing was promised, the k that the release has."""
+    verdicts = () if provenance.verification is None else provenance.verification.verdicts
+    if subject.k is not None:
+        k, by = (subject.k if subject.keeps_k else None), Message("attack.limit.promised_k", k=subject.k)
+    else:
+        k, by = (None if verdicts else exposed.k), Message("attack.limit.found_k", k=exposed.k)
+    values = {name: len(subject.after[name].values) for name in subject.sensitive}
+    return limited(attacks, k, by, verdicts, exposed.secrets, values)

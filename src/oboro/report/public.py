@@ -13,6 +13,7 @@ from math import ceil, floor
 from oboro.attacks.rates import AddedRisk, Attack, Judgement, Rate
 from oboro.measure.metrics import Measure
 from oboro.report.distributions import OTHER, SPECIAL
+from oboro.report.exposed_people import ExposedPeople
 from oboro.report.facts import Checklist, ColumnFacts, TableFacts
 from oboro.report.report import Report
 
@@ -32,6 +33,10 @@ DECISIONS: dict[str, tuple[str, str]] = {
     "risk_applies": ("kept", "says how to read them"),
     "least_candidates": ("kept", "what is promised of it is published anyway"),
     "randomized": ("kept", "says how to read the figures; that values are random is said with the steps anyway"),
+    "exposed": (
+        "counts only",
+        "anybody can count them in the release; by which columns, and of which secrets, would be instructions",
+    ),
     "attacks": (
         "rates in whole percents",
         "which columns, halves or secrets an attack used would be instructions; how many people exactly, a way to check guesses",
@@ -67,6 +72,7 @@ def public(report: Report) -> Report:
             "public": True,
             "table": _table(report.table),
             "risk_before": None,
+            "exposed": None if report.exposed is None else _exposed(report.exposed),
             "attacks": [_attack(one) for one in report.attacks],
             "linkage": [],
             "special": None,
@@ -100,10 +106,15 @@ def _table(table: TableFacts) -> TableFacts:
     return table.model_copy(update={**gone, "added": [], "bytes_after": None})
 
 
+def _exposed(found: ExposedPeople) -> ExposedPeople:
+    """How many stand alone, but not by what."""
+    return replace(found, unprotected=(), accepted=(), single=(), pairs=(), secrets=(), rare=())
+
+
 def _attack(one: Attack) -> Attack:
     """Without what it used, and in whole percents."""
     risk = None if one.risk is None else AddedRisk(**_percents(one.risk._asdict()))
-    gone = replace(one, columns=(), secret=None, notes=(), control_is=None)
+    gone = replace(one, columns=(), secret=None, notes=(), control_is=None, limited_by=None)
     return replace(gone, found=_rate(one.found), control=_rate(one.control), told=Judgement(risk, one.better))
 
 

@@ -14,6 +14,7 @@ from pydantic import Field
 from oboro.attacks.few_attributes import UniqueByFew
 from oboro.errors import UsageError
 from oboro.measure.population_uniqueness import Uniqueness
+from oboro.report.exposed_people import ExposedPeople
 from oboro.report.facts import (
     AttackFacts,
     Checklist,
@@ -59,6 +60,8 @@ class Report(Facts):
     """Of a concealed release or a stream: how many people the most exposed record can be."""
     randomized: list[str]
     """Quasi-identifiers whose values were drawn, disturbed or moved to other records by chance."""
+    exposed: ExposedPeople | None = None
+    """Who stands alone, and for whom a secret is certain: exact counts."""
     attacks: list[AttackFacts]
     """Attacks that were run against the release."""
     linkage: list[MeasureFacts]
@@ -88,6 +91,19 @@ class Report(Facts):
     def verdicts(self) -> tuple[Verdict, ...]:
         """What the verifier says of each promised model; none where nothing was verified."""
         return () if self.verification is None else self.verification.verdicts
+
+    @property
+    def singled_out(self) -> int:
+        """How many are unique by released columns that no promise covers and nobody accepted."""
+        return 0 if self.exposed is None else self.exposed.refused
+
+    @property
+    def refused(self) -> bool:
+        """Whether it must not be released as it is: a promise that was named does not hold, or somebody is singled out.
+
+        The exit code of `oboro evaluate` is 1 then.
+        """
+        return self.holds is False or self.singled_out > 0
 
     def to_public(self) -> Report:
         """The report without anything that helps to undo the processing; `docs/report.md` says why, item by item."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from oboro.measure.key_figures import LOSSES
-from oboro.report.sections.attacks_section import beaten
+from oboro.report.sections.attacks_section import beaten, too_few
+from oboro.report.sections.exposure_section import secrets_said, standing_alone
 from oboro.report.sections.overview.banner import headline
 from oboro.text import Message
 from oboro.text.lines import labelled
@@ -26,7 +27,8 @@ def summary(report: Report) -> str:
     lang = report.lang
     verdicts = [f"  {'✓' if one.holds else '✗'} {one.message().say(lang)}" for one in report.verdicts]
     linked = [f"  {one.say(lang)}" for one in _linked(report)]
-    figures = [labelled(_m(label), said, lang) for label, said in (*_table(report), *_risk(report), *_attacks(report))]
+    told = (*_table(report), *_risk(report), *_exposed(report), *_attacks(report))
+    figures = [labelled(_m(label), said, lang) for label, said in told]
     losses = [labelled(_m("loss"), said, lang) for said in _loss(report)]
     return "\n".join([headline(report).say(lang), *verdicts, *figures, *linked, *losses])
 
@@ -51,13 +53,24 @@ def _risk(report: Report) -> Iterator[tuple[str, Message]]:
         yield "risk", _m("risk_said", **was, **{name: after[figure] for name, figure in figures.items()})
 
 
+def _exposed(report: Report) -> Iterator[tuple[str, Message]]:
+    if report.exposed is None:
+        return
+    for said in standing_alone(report.exposed):
+        yield "exposed", said
+    for said in secrets_said(report.exposed):
+        yield "secrets", said
+
+
 def _attacks(report: Report) -> Iterator[tuple[str, Message]]:
-    run = sum(one.risk is not None for one in report.attacks)
+    run = len(report.attacks)
     better = [one.title for one in beaten(report)]
     if run and better:
         yield "attacks", _m("attacks_better", run=run, better=len(better), attacks=better)
     elif run:
-        yield "attacks", _m("attacks_failed", run=run)
+        yield "attacks", _m("attacks_failed_judged" if too_few(report) else "attacks_failed", run=run)
+    if few := too_few(report):
+        yield "attacks", _m("few_guesses", attacks=few)
 
 
 def _linked(report: Report) -> Iterator[Message]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from oboro.table.dataset import Dataset
+from oboro.table.dataset import Column, Dataset
 
-__all__ = ["Rows", "same_rows", "source_rows"]
+__all__ = ["Rows", "released_person", "same_rows", "source_rows"]
 
 Rows = np.ndarray | slice
 
@@ -26,3 +26,14 @@ def same_rows(original: Dataset, released: Dataset) -> Rows | None:
     """The same, without a number for each row where nothing moved."""
     unmoved = released.origin is None and released.rows == original.rows
     return slice(None) if unmoved else source_rows(original, released)
+
+
+def released_person(original: Dataset, released: Dataset, name: str | None, paired: bool = True) -> Column | None:
+    """Whose each released record is: as the release says, or where it does not, as the original says of the same record.
+
+    None where no column was named, or where it is not known which record is which.
+    """
+    if name is None or name in released:
+        return None if name is None else released[name]
+    rows = source_rows(original, released) if paired and name in original else None
+    return None if rows is None else original[name].take(rows)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from oboro.measure.exposure import RareValues
 from oboro.report.checklists.known_release import KnownRelease, item, listed
 from oboro.report.facts import CheckItem, Checklist, CheckState
+from oboro.report.sections.exposure_section import secrets_said, standing_alone
 from oboro.text import Message
 
 __all__ = ["appi", "publication"]
@@ -34,6 +36,7 @@ DUTIES = (  # what no software can do for the owner
     ("43-6", "complaints"),
     ("44", "receiver"),
 )
+MOST_NAMED = 12  # columns with rare values
 PUBLISHED = "36"  # the item that the notice to the public is about
 
 
@@ -83,25 +86,40 @@ def _links(known: KnownRelease) -> CheckItem:
 
 def _unusual(known: KnownRelease) -> CheckItem:
     steps, odd = list(dict.fromkeys(known.steps_that("coarser"))), known.columns_with(*UNUSUAL)
-    seen = _said("unusual.seen", steps=listed(steps), odd=listed(odd))
+    rare = [] if known.exposed is None else list(known.exposed.rare)
+    seen = [_said("unusual.seen", steps=listed(steps), odd=listed(odd)), *_rare(rare)]
     if known.least is not None:
         told, alone = _said("unusual.candidates", least=known.least), not known.holds
     else:
         told, alone = _said("unusual.uniques", uniques=known.uniques), bool(known.uniques)
     sure = steps and not known.unseen and (known.least is not None or known.uniques is not None)
-    state: CheckState = "open" if alone or odd else "evidence" if sure else "stated"
-    return item("34-4", _said("unusual.title"), state, seen, told, *known.but())
+    state: CheckState = "open" if alone or odd or rare else "evidence" if sure else "stated"
+    return item("34-4", _said("unusual.title"), state, *seen, told, *known.but())
+
+
+def _rare(rare: Sequence[RareValues]) -> list[Message]:
+    """Columns with values that few hold, numbers too: an age of 116 is one."""
+    told = [
+        Message("exposed.rare_column", column=one.column, values=one.values, records=one.records)
+        for one in rare[:MOST_NAMED]
+    ]
+    more = len(rare) - len(told)
+    return (
+        [_said("unusual.rare_more" if more else "unusual.rare", k=rare[0].k, columns=told, more=more)] if rare else []
+    )
 
 
 def _other(known: KnownRelease) -> CheckItem:
-    run = sum(one.found.tried > 0 for one in known.attacks)
+    run = len(known.attacks)
     said = [
         _said("other.verified", models=list(known.models) or "–"),
         _said("other.attacks_better" if known.beaten else "other.attacks", run=run),
     ]
+    said += [] if known.exposed is None else [*standing_alone(known.exposed), *secrets_said(known.exposed)]
     if known.steps and not known.steps_that("reorders"):
         said.append(_said("other.in_order"))
-    state: CheckState = "open" if known.beaten or known.holds is False else "stated"
+    against = known.beaten or known.holds is False or known.singled_out
+    state: CheckState = "open" if against else "stated"
     return item("34-5", _said("other.title"), state, *said, _said("other.judge"))
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from oboro.measure.identifier_forms import RESTRICTED_ZIPS
 from oboro.report.checklists.known_release import KnownRelease, item, listed
-from oboro.report.facts import CheckItem, Checklist
+from oboro.report.facts import CheckItem, Checklist, CheckState
+from oboro.report.sections.exposure_section import standing_alone
 from oboro.text import Message
 
 __all__ = ["SAFE_HARBOR", "hipaa"]
@@ -49,7 +50,9 @@ ANY_OTHER = "R"  # any other unique identifying number, characteristic or code
 def hipaa(known: KnownRelease) -> Checklist:
     """The identifiers one by one, and what the covered entity must know."""
     items = [_identifier(known, one) for one in SAFE_HARBOR]
-    items.append(item("ii", _said("knowledge"), "stated", Message("checklist.to_state")))
+    alone = [] if known.exposed is None else standing_alone(known.exposed)
+    state: CheckState = "open" if known.singled_out else "stated"
+    items.append(item("ii", _said("knowledge"), state, *alone, Message("checklist.to_state")))
     lead = _said("lead", zips=", ".join(RESTRICTED_ZIPS))
     return Checklist(key="hipaa", heading=_said("title"), about=lead, items=items)
 

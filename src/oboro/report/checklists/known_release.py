@@ -8,6 +8,7 @@ from typing import Any
 
 from oboro.attacks.rates import Attack
 from oboro.measure.identifiers import Finding
+from oboro.report.exposed_people import ExposedPeople
 from oboro.report.facts import CheckItem, CheckState, trait
 from oboro.text import Message, Words, few
 
@@ -27,6 +28,7 @@ class KnownRelease:
     least: int | None  # of a concealed release: how many people the most exposed record can be
     models: Sequence[Message]  # that were verified
     holds: bool | None
+    exposed: ExposedPeople | None = None  # who stands alone, and for whom a secret is certain
     unseen: Sequence[str] = field(default_factory=tuple)  # released columns that were not, or not wholly, looked at
 
     def steps_that(self, name: str, value: object = True) -> list[str]:
@@ -46,8 +48,13 @@ class KnownRelease:
 
     @property
     def beaten(self) -> bool:
-        """Whether an attack does better than its control, beyond what the promised model allows."""
+        """Whether an attack does better than its control, beyond what the model that holds allows."""
         return any(one.better and not one.allowed for one in self.attacks)
+
+    @property
+    def singled_out(self) -> int:
+        """How many are unique by columns that no promise covers and nobody accepted."""
+        return 0 if self.exposed is None else self.exposed.refused
 
     def but(self) -> list[Message]:
         """After a finding of nothing: the columns that it does not cover."""

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from oboro.attacks.rates import Attack
 from oboro.report.checklists.known_release import KnownRelease, item
 from oboro.report.facts import CheckItem, Checklist
+from oboro.report.sections.attacks_section import too_few_said
+from oboro.report.sections.exposure_section import secrets_said, standing_alone
 from oboro.table.traits import Opinion
 from oboro.text import Message
 from oboro.verifier.verdict import L_DIVERSITY
@@ -40,13 +45,39 @@ def _judged(key: str, row: str) -> CheckItem:
 
 
 def _question(known: KnownRelease, key: str, name: str) -> CheckItem:
-    title = _said(f"question.{name}")
-    mine = [one for one in known.attacks if one.question == key and one.found.tried and one.risk is not None]
+    title, (exposed, told) = _said(f"question.{name}"), _counted(known, name)
+    mine = [one for one in known.attacks if one.question == key and one.found.tried]
     better = any(one.better and not one.allowed for one in mine)
     strange = any(note.id == STRANGE for one in mine for note in one.notes)
     if not mine or (strange and not better):
-        return item(key, title, "stated", _said("untried"))
-    value, low, high = max((one.risk for one in mine if one.risk is not None), key=lambda risk: risk[0])
+        return item(key, title, "open" if exposed else "stated", *told, _said("untried"))
+    told += [*_strongest(mine, len(known.attacks)), *_too_few(mine)]
+    found = any(one.few and one.found.right for one in mine)  # too few guesses are neither a finding nor none
+    judged = any(not one.few for one in mine)
+    told += [_said("better" if better else "no_better_judged" if found else "no_better")] if judged else []
+    return item(key, title, "open" if exposed or better else "stated" if found else "evidence", *told)
+
+
+def _counted(known: KnownRelease, name: str) -> tuple[bool, list[Message]]:
+    """Whether what was counted exactly speaks against the release, and what that is."""
+    found = known.exposed
+    if found is not None and name == "singling_out":
+        return bool(found.together or found.by_quasi), standing_alone(found)
+    if found is not None and name == "inference":
+        return bool(found.certain), secrets_said(found)
+    return False, []
+
+
+def _strongest(mine: Sequence[Attack], run: int) -> list[Message]:
+    risks = [one.risk for one in mine if one.risk is not None]
+    if not risks:
+        return []
+    value, low, high = max(risks, key=lambda risk: risk[0])
     strongest = f"{100 * value:.1f} % ({100 * low:.1f}–{100 * high:.1f} %)"
-    told = _said("strongest", run=len(mine), strongest=strongest)
-    return item(key, title, "open" if better else "evidence", told, _said("better" if better else "no_better"))
+    return [_said("strongest", mine=len(mine), run=run, strongest=strongest)]
+
+
+def _too_few(mine: Sequence[Attack]) -> list[Message]:
+    """Few guesses with their exact figures: they are never called none."""
+    few = [one for one in mine if one.few]
+    return [_said("few", attacks=[too_few_said(one) for one in few])] if few else []

@@ -14,13 +14,13 @@ from oboro.text import Message, count, number, percent
 if TYPE_CHECKING:
     from oboro.report.report import Report
 
-__all__ = ["attacks", "beaten", "linking"]
+__all__ = ["attacks", "beaten", "linking", "too_few", "too_few_said"]
 
 HEAD = [Message(f"attack.section.{name}") for name in ("attack", "right", "control", "risk", "verdict")]
 
 
 def beaten(report: Report) -> list[Attack]:
-    """The attacks that do better than their control and than what was promised allows."""
+    """The attacks that do better than their control and than what the model that holds allows."""
     return [one for one in report.attacks if one.better and not one.allowed]
 
 
@@ -73,7 +73,33 @@ def _notes(found: Sequence[Attack]) -> list[Message]:
     controls = dict.fromkeys(one.control_is for one in found if one.control_is is not None)
     said = [_control(found, control) for control in controls]
     said += [Message("text.sentence", said=note) for note in dict.fromkeys(note for one in found for note in one.notes)]
-    return said + ([Message("attack.section.within_k")] if any(one.allowed for one in found) else [])
+    return said + _limits(found)
+
+
+def _limits(found: Sequence[Attack]) -> list[Message]:
+    """What the model that holds allows, and which attacks were judged by it."""
+    limits = dict.fromkeys((one.limit, one.limited_by) for one in found if one.limit is not None)
+    return [
+        Message(
+            "attack.section.limit_of" if by else "attack.section.limit",
+            attacks=[one.title for one in found if (one.limit, one.limited_by) == (limit, by)],
+            limit=limit,
+            model=by,
+        )
+        for limit, by in limits
+    ]
+
+
+def too_few(report: Report) -> list[Message]:
+    """The attacks that were right although they made too few guesses to be judged by a rate, each with what it found."""
+    return [] if report.public else [too_few_said(one) for one in report.attacks if one.few and one.found.right]
+
+
+def too_few_said(one: Attack) -> Message:
+    """What an attack with few guesses found, exactly."""
+    rate = one.found
+    figures = {"right": rate.right, "tried": rate.tried, "low": rate.low, "high": rate.high}
+    return Message("attack.too_few", attack=one.title, **figures)
 
 
 def _control(found: Sequence[Attack], control: Message) -> Message:
@@ -91,7 +117,7 @@ def _row(one: Attack) -> list[Cell]:
         _rate(one.found),
         _rate(one.control),
         Cell(risk, hint=between, meter=None if one.risk is None else one.risk.value),
-        Cell(Message(f"attack.section.{verdict}"), tone),
+        Cell(Message(f"attack.section.{verdict}", right=one.found.right, tried=one.found.tried, limit=one.limit), tone),
     ]
 
 
@@ -99,8 +125,8 @@ def _judged(one: Attack) -> tuple[Tone, str]:
     """The tone of a verdict, and which one."""
     if not one.found.tried:
         return "quiet", "no_guess"
-    if one.risk is None and not one.better:  # two of two people found are few guesses, but found
-        return "quiet", "few_guesses"
+    if one.few:  # two of two people found are few guesses, but found
+        return "warn" if one.found.right else "quiet", "few_guesses" if one.told is None else "few"
     if one.allowed:
         return "good", "allowed"
     return ("bad", "better") if one.better else ("good", "no_better")

@@ -14,7 +14,7 @@ from oboro.text import Message
 if TYPE_CHECKING:
     from oboro.report.report import Report
 
-__all__ = ["Banner", "attacks_run", "banner", "by_construction", "headline"]
+__all__ = ["Banner", "banner", "by_construction", "headline", "secrets_told"]
 
 MOSTLY = 0.5  # of the people an attack is right about, beyond its control: nobody should call that a remark
 
@@ -34,7 +34,13 @@ def by_construction(report: Report) -> list[Mapping[str, Any]]:
 
 
 def headline(report: Report) -> Message:
-    """The verdict in a few words."""
+    """The verdict in a few words. That all is well is not said while somebody stands alone."""
+    found = report.exposed
+    if found is not None and found.refused and report.holds is not False:
+        said = "singled_out_though" if report.holds else "singled_out"
+        return Message(f"report.verdict.{said}", who=found.told(found.refused), number=found.refused)
+    if found is not None and report.holds is None and (found.k or 0) > 1 and not report.steps:
+        return Message("report.verdict.found_k", k=found.k)
     if report.holds is not None:
         said = "holds" if report.holds else "broken"
     elif by_construction(report):
@@ -46,22 +52,40 @@ def headline(report: Report) -> Message:
 
 def banner(report: Report) -> Banner:
     """The verdict with its colour: what was tried and succeeded counts as much as what was promised."""
-    tone, line = _judged(report)
-    better = len(beaten(report))
-    return Banner(tone, headline(report), Message(f"report.verdict.{line}", better=better, run=attacks_run(report)))
+    tone, lines = _judged(report)
+    return Banner(tone, headline(report), lines[0] if len(lines) == 1 else Message("text.sentences", said=lines))
 
 
-def _judged(report: Report) -> tuple[Tone, str]:
+def _judged(report: Report) -> tuple[Tone, list[Message]]:
     better = beaten(report)
+    attacked = {"better": len(better), "run": len(report.attacks)}
     if report.holds is False:
-        return "bad", "do_not_release"
+        return "bad", [Message("report.verdict.do_not_release")]
+    if report.singled_out:
+        return "bad", [Message("report.verdict.protect"), *secrets_told(report)]
     if report.holds is None and any(one.risk is not None and one.risk.low > MOSTLY for one in better):
-        return "bad", "attacks_succeed"
-    if better:
-        return "warn", "attacks_better"
-    return ("good", "verified") if report.holds else ("quiet", "described")
+        return "bad", [Message("report.verdict.attacks_succeed", **attacked), *secrets_told(report)]
+    against = [Message("report.verdict.attacks_better", **attacked)] if better else []
+    against += [*secrets_told(report), *_accepted(report)]
+    if against:
+        return "warn", against
+    told = "verified" if report.holds else "described"
+    return "good" if report.holds else "quiet", [Message(f"report.verdict.{told}")]
 
 
-def attacks_run(report: Report) -> int:
-    """How many attacks made enough guesses to say something."""
-    return sum(one.risk is not None for one in report.attacks)
+def secrets_told(report: Report) -> list[Message]:
+    """The secrets that follow from a class."""
+    found = report.exposed
+    return [
+        Message("report.verdict.certain", secret=one.sensitive, who=found.told(one.certain))
+        for one in (found.certain if found else ())
+        if found
+    ]
+
+
+def _accepted(report: Report) -> list[Message]:
+    found = report.exposed
+    if found is None or not found.accepted:
+        return []
+    most = max(one.people for one in found.accepted)
+    return [Message("report.verdict.accepted", who=found.told(most), number=most)]

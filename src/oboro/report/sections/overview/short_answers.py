@@ -7,8 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oboro.report.page.blocks import Answer, Answers, Tone
-from oboro.report.sections.attacks_section import beaten
-from oboro.report.sections.overview.banner import attacks_run, banner
+from oboro.report.sections.attacks_section import beaten, too_few
+from oboro.report.sections.exposure_section import standing_alone
+from oboro.report.sections.overview.banner import banner, secrets_told
 from oboro.text import Message
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def _safe(report: Report) -> Answer:
     said = [_judged(report)]
     if held:
         said.append(Message("report.safe.verified", models=list(dict.fromkeys(held))))
+    said += [] if report.exposed is None else standing_alone(report.exposed, brief=True)
+    said += secrets_told(report)
     said += [*_attacked(report), *_exposed(report)]
     return Answer("promises", Message("report.safe.question"), banner(report).tone, said)
 
@@ -40,21 +43,26 @@ def _judged(report: Report) -> Message:
     if report.holds is False:
         broken = [one.model for one in report.verdicts if not one.holds]
         return Message("report.safe.broken", models=list(dict.fromkeys(broken)))
+    if report.singled_out:
+        return Message("report.safe.singled_out")
     if beaten(report):
         return Message("report.safe.attacked" if banner(report).tone == "bad" else "report.safe.look_at_attacks")
+    if report.exposed is not None and report.exposed.certain:
+        return Message("report.safe.look_at_secrets")
     return Message("report.safe.nothing_against" if report.holds else "report.safe.judge_yourself")
 
 
 def _attacked(report: Report) -> list[Message]:
     """How the attacks went; of those that did better than their control the one that did best."""
-    run, better = attacks_run(report), beaten(report)
+    run, better, few = len(report.attacks), beaten(report), too_few(report)
     if not run:
-        return [Message("report.safe.too_small" if report.attacks else "report.safe.no_attack")]
+        return [Message("report.safe.no_attack")]
+    rare = [Message("report.safe.few_guesses", attacks=few)] if few else []
     if not better:
-        return [Message("report.safe.attacks_failed", run=run)]
+        return [Message("report.safe.attacks_failed_judged" if few else "report.safe.attacks_failed", run=run), *rare]
     worst = max(better, key=lambda one: (one.found.share or 0) - (one.control.share or 0))
     rates = {"right": worst.found.share, "control": worst.control.share}
-    return [Message("report.safe.attacks_better", better=len(better), run=run, attack=worst.title, **rates)]
+    return [Message("report.safe.attacks_better", better=len(better), run=run, attack=worst.title, **rates), *rare]
 
 
 def _exposed(report: Report) -> list[Message]:

@@ -1,0 +1,129 @@
+"""The section about who stands alone: exact counts on all released records, and the sentences that other places repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from oboro.measure.exposure import CertainSecrets, RareValues, UniqueBy
+from oboro.report.page.blocks import Block, Cell, Grid, Notes, Section, Text
+from oboro.text import Message, count, percent
+
+if TYPE_CHECKING:
+    from oboro.report.exposed_people import ExposedPeople
+    from oboro.report.report import Report
+
+__all__ = ["exposure_section", "secrets_said", "standing_alone"]
+
+SHOWN = 10  # columns, and pairs
+
+
+def _m(name: str, /, **values: Any) -> Message:
+    return Message(f"exposed.{name}", **values)
+
+
+def exposure_section(report: Report) -> Section | None:
+    """Who is unique by which released columns, for whom a secret is certain, and which values few hold."""
+    found = report.exposed
+    if found is None or not found.people:
+        return None
+    blocks: list[Block] = [Text(_m("lead")), Notes([*standing_alone(found), *_known_together(found)])]
+    blocks += _unique(found)
+    blocks += _secrets(found.secrets)
+    blocks += _rare(found.rare)
+    return Section("exposed", _m("title"), blocks)
+
+
+def standing_alone(found: ExposedPeople, *, brief: bool = False) -> list[Message]:
+    """How many are unique: by the quasi-identifiers, and by columns that no promise covers; in `brief` only where some are."""
+    said = []
+    if found.k is not None:
+        alone = {"who": found.told(found.by_quasi or 0), "number": found.by_quasi, "all": found.people}
+        said += [_m("by_quasi", **alone)] if found.by_quasi else [] if brief else [_m("k", k=found.k)]
+    if found.refused:
+        who = {"who": found.told(found.refused), "number": found.refused, "all": found.people}
+        told = [by(one) for one in (*found.single, *found.pairs)[:3]]
+        kind = "singled_out_by" if told else "singled_out"
+        said.append(_m(kind, **who, columns=list(found.unprotected), worst=told))
+    elif found.unprotected and not found.together and not brief:
+        said.append(_m("nobody", columns=list(found.unprotected)))
+    said += [
+        _m(
+            "accepted",
+            who=found.told(one.people),
+            number=one.people,
+            columns=list(one.columns),
+            because=one.because or "–",
+        )
+        for one in found.accepted
+    ]
+    return said
+
+
+def _known_together(found: ExposedPeople) -> list[Message]:
+    """Who is unique for somebody who knows the quasi-identifiers and the other columns: no promise speaks of it."""
+    if found.k is None or not found.with_quasi or not found.unprotected:
+        return []
+    return [
+        _m("with_quasi", who=found.told(found.with_quasi), number=found.with_quasi, columns=list(found.unprotected))
+    ]
+
+
+def by(one: UniqueBy) -> Message:
+    """Columns, and how many are unique by them."""
+    return _m("by", columns=" + ".join(one.columns), people=one.people)
+
+
+def secrets_said(found: ExposedPeople) -> list[Message]:
+    """Of each secret, for how many it is certain."""
+    return [
+        _m(
+            "certain" if one.certain else "not_certain",
+            secret=one.sensitive,
+            who=found.told(one.certain),
+            number=one.certain,
+            all=one.people,
+            nearly=one.nearly_certain,
+            largest=one.largest,
+            everywhere=one.everywhere,
+        )
+        for one in found.secrets
+    ]
+
+
+def _unique(found: ExposedPeople) -> list[Block]:
+    rows = [
+        [Cell(" + ".join(one.columns)), Cell(count(one.people)), Cell(percent(one.people / found.people))]
+        for part in (found.single, found.pairs)
+        for one in part[:SHOWN]
+    ]
+    if not rows:
+        return []
+    if len(found.unprotected) > 2:
+        whole = [Cell(_m("all_columns", number=len(found.unprotected))), Cell(count(found.together))]
+        rows.append([*whole, Cell(percent(found.together / found.people))])
+    head = [_m("columns"), _m("unique"), _m("share")]
+    return [Grid(head, rows, frozenset({1, 2}), caption=_m("unique_caption"))]
+
+
+def _secrets(secrets: Sequence[CertainSecrets]) -> list[Block]:
+    rows = [
+        [
+            Cell(one.sensitive),
+            Cell(count(one.certain), "bad" if one.certain and one.everywhere < 1 else ""),
+            Cell(count(one.nearly_certain)),
+            Cell(percent(one.largest)),
+            Cell(percent(one.everywhere)),
+        ]
+        for one in secrets
+    ]
+    head = [_m(f"secret.{name}") for name in ("column", "certain", "nearly", "largest", "everywhere")]
+    return [Grid(head, rows, frozenset({1, 2, 3, 4}), caption=_m("secret.caption"))] if rows else []
+
+
+def _rare(rare: Sequence[RareValues]) -> list[Block]:
+    rows = [
+        [Cell(one.column), Cell(count(one.values)), Cell(count(one.records)), Cell(count(one.fewest))] for one in rare
+    ]
+    head = [_m(f"rare.{name}") for name in ("column", "values", "records", "fewest")]
+    return [Grid(head, rows, frozenset({1, 2, 3}), caption=_m("rare.caption", k=rare[0].k))] if rows else []
