@@ -14,9 +14,9 @@ from oboro.attacks.comparison.row_pairing import correspond
 from oboro.errors import UsageError
 from oboro.io.files import Source, read
 from oboro.recipe.comparable import comparable, explained
-from oboro.recipe.concealment_attacks import attacks, owners
+from oboro.recipe.evaluation.concealment_attacks import attacks, owners
+from oboro.recipe.evaluation.named_promises import named_promises
 from oboro.recipe.evidence import bound_hierarchies, files_evidence, hierarchy_files, measure
-from oboro.recipe.named_promises import named_promises
 from oboro.recipe.roles.guess_roles import guess_roles
 from oboro.recipe.roles.repeated_people import ask_for_person
 from oboro.recipe.stream_promise import stream_metrics, verified

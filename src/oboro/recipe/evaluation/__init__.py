@@ -1,0 +1,1 @@
+"""What only the evaluation of a release needs: promises that are named, attacks on concealed releases."""
