@@ -28,7 +28,7 @@ from oboro.decide.concealment.people import People
 from oboro.errors import InputError, PromiseError, UsageError
 from oboro.papers.compared.complete_anonymity import greedy_groups, group_design, optimal_pairs
 from oboro.papers.concealment_bench import adult, rows, sample
-from oboro.recipe import concealment_attacks
+from oboro.recipe.evaluation import concealment_attacks
 from oboro.recipe.recipe import Recipe
 from oboro.table.dataset import Dataset
 from oboro.table.schema import Attribute, Schema
