@@ -102,18 +102,19 @@ def evaluate(
     }
     schema, guessed = (plan.schema_given, []) if plan is not None else _schema(before, roles)
     _require(before, after, schema, target)
-    asked = ask_for_person(before, getattr(plan, "person", None))
+    person = person or getattr(plan, "person", None)
+    asked = ask_for_person(before, person)
     known = tables["truth"].data if "truth" in tables else None
     linkage = [] if plan is None else attacks(plan, schema, before, after, known)
     after = after if known is None else replace(after, origin=owners(known, before, after))
     moments = stream_metrics(Path(stream)) if isinstance(stream, str | Path) else list(stream)
     paired = _paired(before, after, schema, plan, unpaired, moments)
     schema, understood = explained(before, after, schema, same_rows(before, after) if paired else None)
-    asked = {"k": k, "l": l, "kind": kind, "c": c, "t": t, "distance": distance, "alpha": alpha}
+    models = {"k": k, "l": l, "kind": kind, "c": c, "t": t, "distance": distance, "alpha": alpha}
     whose = released_person(before, after, person, paired)
     promised = verified(plan, before, after, moments)
     if promised is None and not moments:
-        promised = named_promises(asked, plan, schema, after, whose)
+        promised = named_promises(models, plan, schema, after, whose)
     provenance = Provenance(
         verification=promised,
         accepted=_accepted(plan, named_columns(accept, "accept"), after),
