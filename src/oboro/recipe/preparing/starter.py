@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -86,14 +85,10 @@ class Starter:
         head = "".join(f"<th>{escape(text)}</th>" for text in heads)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><pre>{escape(self.to_yaml())}</pre>"
 
-    @cached_property
-    def _whose(self) -> str | None:
-        return getattr(self.recipe, "person", None)
-
     def _person(self, lang: str) -> list[str]:
-        if self._whose is None:
+        if self.recipe.person is None:
             return []
-        return [f"# {Message('starter.person').say(lang)}", f"person: {_flow(self._whose)}"]
+        return [f"# {Message('starter.person').say(lang)}", f"person: {_flow(self.recipe.person)}"]
 
     def _attribute(self, one: ColumnGuess, lang: str) -> str:
         content = one.attribute.model_dump(mode="json", exclude_defaults=True)
@@ -123,8 +118,7 @@ def _starter(data: Dataset, name: str | None) -> Starter:
     people = data.rows if roles.people is None or roles.person is None else roles.people.people
     steps = starter_steps(roles, data, people)
     attributes = {one.name: one.attribute for one in roles.columns.values()}
-    whose = {"person": roles.person} if "person" in Recipe.model_fields and roles.person else {}
-    recipe = Recipe(attributes=attributes, steps=[step.content for step in steps], **whose)
+    recipe = Recipe(attributes=attributes, steps=[step.content for step in steps], person=roles.person)
     return Starter(recipe, roles, tuple(steps), data.rows, name)
 
 
