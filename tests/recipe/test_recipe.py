@@ -170,3 +170,14 @@ def test_promises_over_different_columns_say_over_which() -> None:
     assert "each promise over the columns that are named below it" in page
     assert "Verified: 2-anonymity." in page
     assert "それぞれの約束" in one.report.to_html(lang="ja")
+
+
+def test_local_recoding_can_be_reported_too() -> None:
+    table = pd.DataFrame({"age": [30, 30, 41, 42], "income": [1, 1, 1, 1]})
+    roles = {"age": {"role": "quasi", "hierarchy": {"intervals": [10, 20]}}, "income": {"role": "other"}}
+    one, other = (
+        oboro.Recipe(attributes=roles, steps=[{"k_anonymize": {"k": 2, "recoding": how}}]).run(table).report.to_html()
+        for how in ("local", "global")
+    )
+    assert 'id="solution"' in other
+    assert 'id="solution"' not in one, "no node of the lattice is the one that was chosen"

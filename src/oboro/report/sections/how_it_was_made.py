@@ -31,8 +31,9 @@ def _s(name: str, /, **values: Any) -> Message:
 
 
 def solutions(report: Report) -> Section | None:
-    """Why these levels: the chosen node of the lattice and the ones that came next."""
-    searched = [step["facts"] for step in report.steps if step["facts"].keys() >= SEARCHED]
+    """Why these levels: the chosen node of the lattice and the ones that came next. Local recoding chooses no single node."""
+    tried = [step["facts"] for step in report.steps if step["facts"].keys() >= SEARCHED]
+    searched = [facts for facts in tried if facts.get("recoding") != "local"]
     blocks = [block for facts in searched for block in _solution(facts)]
     return Section("solution", _m("title"), blocks) if blocks else None
 
