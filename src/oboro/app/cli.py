@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from oboro.app.anonymize import anonymize
+from oboro.app.assess import assess
 from oboro.app.bench import bench
 from oboro.app.demo import demo
 from oboro.app.evaluate import evaluate
@@ -89,7 +90,7 @@ def _unexpected(error: Exception) -> Message:
     return Message("error_app.internal", kind=type(error).__name__, where=where)
 
 
-for command in (demo, init, anonymize, verify, evaluate, hierarchy, synth, bench, schema, stream, warm_up):
+for command in (demo, init, anonymize, verify, assess, evaluate, hierarchy, synth, bench, schema, stream, warm_up):
     app.command()(command)
 
 

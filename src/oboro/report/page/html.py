@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from functools import cache, partial
 from importlib.resources import files
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from oboro.report.page.blocks import Section
 from oboro.report.sections.contents import first_sections, sections, subtitle
-from oboro.report.sections.overview.banner import banner
+from oboro.report.sections.overview.banner import Banner, banner
 from oboro.text import Message, say
 
 if TYPE_CHECKING:
     from oboro.report.report import Report
 
-__all__ = ["render", "render_compact"]
+__all__ = ["render", "render_compact", "render_sections"]
 
 LONG_WORD = 24  # letters
 WORDS = ("title", "table", "sections", "before", "after", "made_by", "no_advice")  # of the template itself
@@ -41,6 +42,22 @@ def _page(report: Report, shown: list[Section], *, compact: bool) -> str:
         compact=compact,
         lang=lang,
         words={name: Message(f"report.page.{name}").say(lang) for name in WORDS},
+        said=partial(say, lang=lang),
+    )
+    return str(page)
+
+
+def render_sections(shown: list[Section], head: Banner, line: Message, lang: str, title: Message) -> str:
+    """A page of other sections than a report's."""
+    words = {name: Message(f"report.page.{name}").say(lang) for name in WORDS} | {"title": title.say(lang)}
+    page = _template().render(
+        report=SimpleNamespace(versions={}),
+        banner=say(head, lang),
+        subtitle=line.say(lang),
+        sections=[say(one, lang) for one in shown],
+        compact=False,
+        lang=lang,
+        words=words,
         said=partial(say, lang=lang),
     )
     return str(page)

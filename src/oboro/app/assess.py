@@ -1,0 +1,63 @@
+"""`oboro assess`: the skin of the assessment of a released file."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from oboro.app.options import (
+    AsJson,
+    Data,
+    Delimiter,
+    Encoding,
+    Header,
+    Lang,
+    ReportFile,
+    Sheet,
+    check_files,
+    names,
+    print_json,
+    read_table,
+    stages,
+)
+
+__all__ = ["assess"]
+
+
+def assess(
+    released: Data,
+    quasi: Annotated[
+        str | None, typer.Option(help="The quasi-identifiers, separated by commas. Default: guessed.")
+    ] = None,
+    sensitive: Annotated[
+        str | None, typer.Option(help="The sensitive columns, separated by commas. Default: guessed.")
+    ] = None,
+    person: Annotated[
+        str | None, typer.Option(help="The column that says whose a record is: people are counted, not records.")
+    ] = None,
+    report: ReportFile = None,
+    lang: Lang = "en",
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    header: Header = True,
+    sheet: Sheet = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a released file alone tells: its k, l and t, who is unique on what, whose secret is certain.
+
+    Example: `oboro assess released.csv --quasi age,sex,zip --sensitive disease --report assessment.html`
+    """
+    from oboro.recipe.assess import assess as measure
+
+    check_files({"--report": report}, released)
+    table = read_table(released, encoding, delimiter, header, sheet)
+    with stages() as stage:
+        stage("measuring")
+        found = measure(table, names(quasi), names(sensitive), person, lang=lang)
+        if report is not None:
+            found.to_html(report)
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        print(found)

@@ -1,0 +1,123 @@
+"""A released table alone, made by any tool: which k, l and t it has, who is unique on what, and for whom a secret is certain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from oboro.errors import UsageError
+from oboro.io.files import Source, read
+from oboro.measure.exposure import Exposure, certain_secrets, exposure, rare_values
+from oboro.measure.identifiers import WARNED, scan
+from oboro.recipe.roles.guess_roles import guess_roles
+from oboro.report.assessment import Assessment, WorstClass
+from oboro.table.dataset import Dataset
+from oboro.table.frames import Frame
+from oboro.table.named_columns import Names, named_columns
+from oboro.table.schema import Role
+from oboro.table.value_counts import clean
+from oboro.text import Message
+from oboro.verifier.attained import attained
+from oboro.verifier.classes import Classes
+from oboro.verifier.verdict import Verification
+
+__all__ = ["assess"]
+
+PAIRED = 12  # columns of which every pair is counted
+WORST = 5  # classes that are described
+FEW = 5  # people: a value that fewer have is rare
+
+
+def assess(
+    frame: Any,
+    quasi: Names = (),
+    sensitive: Names = (),
+    person: str | None = None,
+    *,
+    lang: str = "en",
+    reading: Mapping[str, Any] | None = None,
+) -> Assessment:
+    """Say what a released table alone tells: a frame, or a file (`reading` says how it is read). No original is needed.
+
+    Every count is exact and over all rows; a missing value and `*` are values. With `person`, the column that says whose a record
+    is, people are counted. Where neither `quasi` nor `sensitive` is given, roles are guessed, and the result says so. All other
+    columns count as known to an attacker too.
+
+    >>> found = assess({"sex": ["F", "F", "M", "M"], "job": ["cook", "judge", "cook", "cook"]}, quasi=["sex"])
+    >>> found.k, found.together.unique, found.columns[0].columns
+    (2, 2, ('job',))
+    """
+    data = _table(frame, reading or {})
+    known, secret = named_columns(quasi, "quasi"), named_columns(sensitive, "sensitive")
+    guessed = not known and not secret
+    if guessed:
+        known, secret = _guessed(data, person)
+    _require(data, known, secret, person)
+    other = [name for name in data if name not in (*known, *secret, person)]
+    known = known or other
+    other = [name for name in other if name not in known]
+    if not known:
+        raise UsageError(Message("error_exposure.nothing_to_assess"))
+    classes = Classes.of(data, known, person)
+    return Assessment(
+        rows=data.rows,
+        person=person,
+        quasi=tuple(known),
+        sensitive=tuple(secret),
+        other=tuple(other),
+        guessed=guessed,
+        verification=Verification.of(attained(classes, secret), known),
+        secrets=certain_secrets(data, known, secret, person),
+        rare=rare_values(data, [*known, *other], FEW, person),
+        identifiers=tuple(one for one in scan(data) if one.kind in WARNED),
+        worst=_worst(classes, known),
+        lang=lang,
+        **_exposed(data, [*known, *other], person),
+    )
+
+
+def _table(frame: Any, reading: Mapping[str, Any]) -> Dataset:
+    if isinstance(frame, str | Path):
+        frame = read(frame, **reading)
+    return frame.data if isinstance(frame, Source) else Frame.read(frame).data
+
+
+def _guessed(data: Dataset, person: str | None) -> tuple[list[str], list[str]]:
+    roles = {name: one.role for name, one in guess_roles(data).columns.items() if name != person}
+    named = [[name for name, role in roles.items() if role is wanted] for wanted in (Role.QUASI, Role.SENSITIVE)]
+    return named[0], named[1]
+
+
+def _require(data: Dataset, quasi: Sequence[str], sensitive: Sequence[str], person: str | None) -> None:
+    data.select([*quasi, *sensitive, *([person] if person is not None else [])])  # names a column that is not there
+    if both := [name for name in (*sensitive, person) if name in quasi]:
+        raise UsageError(Message("error_exposure.two_roles", column=both[0]))
+
+
+def _exposed(data: Dataset, names: Sequence[str], person: str | None) -> dict[str, Any]:
+    """All columns together, each, and pairs of those that tell most records apart; the worst first."""
+    single = [exposure(data, [name], person) for name in names]
+    telling = sorted(single, key=lambda one: -one.told_apart)[:PAIRED]
+    chosen = [name for name in names if any(one.columns == (name,) for one in telling)]
+    pairs = [exposure(data, pair, person) for pair in combinations(chosen, 2)]
+    return {"together": exposure(data, names, person), "columns": _ranked(single), "pairs": _ranked(pairs)}
+
+
+def _ranked(found: Sequence[Exposure]) -> tuple[Exposure, ...]:
+    return tuple(sorted(found, key=lambda one: (-one.unique, one.smallest, -one.told_apart)))
+
+
+def _worst(classes: Classes, quasi: Sequence[str]) -> tuple[WorstClass, ...]:
+    """The smallest classes, without their values: a value that one person has would name that person."""
+    smallest = np.argsort(classes.sizes, kind="stable")[:WORST]
+    found = []
+    for label in smallest:
+        row = int(np.argmax(classes.groups.labels == label))
+        held = {name: clean(classes.data[name]) for name in quasi}
+        rare = tuple(name for name, column in held.items() if column.counts[column.codes[row]] < FEW)
+        found.append(WorstClass(int(classes.sizes[label]), rare))
+    return tuple(found)

@@ -1,0 +1,129 @@
+"""A released table alone: what it keeps, whom it singles out, whose secret it tells. Counts and names of columns, never a value."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from oboro.measure.exposure import CertainSecrets, Exposure, RareValues
+from oboro.measure.identifiers import Finding
+from oboro.system.atomic_file import atomic
+from oboro.text import Message
+from oboro.text.lines import labelled
+from oboro.verifier.verdict import Verification
+
+__all__ = ["Assessment", "WorstClass"]
+
+SHOWN = 8  # columns and pairs in the lines for the terminal
+
+
+@dataclass(frozen=True)
+class WorstClass:
+    """One of the smallest classes: how many people it holds, and which of its values few people have by themselves."""
+
+    people: int
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What a released table alone tells about the people in it."""
+
+    rows: int
+    person: str | None
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    other: tuple[str, ...]
+    guessed: bool
+    """Whether the roles were guessed."""
+    verification: Verification
+    """The largest k over the quasi-identifiers, and of each sensitive column the largest l and the smallest t."""
+    together: Exposure
+    """All columns that an attacker may know: the quasi-identifiers and the others."""
+    columns: tuple[Exposure, ...]
+    """Each of them, the one that singles out most people first."""
+    pairs: tuple[Exposure, ...]
+    """Pairs of those that tell most records apart: the k and the unique people if somebody knew just these two."""
+    secrets: tuple[CertainSecrets, ...]
+    rare: tuple[RareValues, ...]
+    identifiers: tuple[Finding, ...]
+    """Columns whose values or names look like identifiers."""
+    worst: tuple[WorstClass, ...]
+    lang: str = "en"
+
+    @property
+    def k(self) -> int:
+        """The k that holds over the quasi-identifiers; 0 where there are no records."""
+        return int(self.verification.verdicts[0].achieved or 0)
+
+    def lines(self) -> list[tuple[Message, Message]]:
+        """What it says, each with its label."""
+        said = [(_m("table"), _m("table_said", rows=self.rows, people=self.together.people))]
+        roles = {"quasi": self.quasi, "sensitive": self.sensitive, "other": self.other}
+        said += [(_m(role), _m("named", columns=names)) for role, names in roles.items() if names]
+        said += [(_m("note"), _m("guessed"))] if self.guessed else []
+        said += [(_m("holds"), one.message()) for one in self.verification.verdicts]
+        said += [(_m("unique"), self._unique(one)) for one in self._singling]
+        said += [(_m("secret"), _m("secret_said", **asdict(one))) for one in self.secrets]
+        said += [(_m("rare"), _m("rare_said", **asdict(one))) for one in self.rare[:SHOWN]]
+        said += [
+            (_m("look"), _m("identifier", column=one.column, kind=one.kind_name, records=one.records))
+            for one in self.identifiers
+        ]
+        return [*said, (_m("worst"), _m("worst_said", sizes=[one.people for one in self.worst]))]
+
+    @property
+    def _singling(self) -> list[Exposure]:
+        return [self.together, *self.columns[:SHOWN], *self.pairs[:SHOWN]]
+
+    @staticmethod
+    def _unique(one: Exposure) -> Message:
+        return _m("unique_said", columns=one.columns, unique=one.unique, people=one.people, k=one.smallest)
+
+    def summary(self, lang: str | None = None) -> str:
+        """Lines for the terminal."""
+        lang = lang or self.lang
+        return "\n".join(labelled(label, said, lang) for label, said in self.lines())
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        found = {name: value for name, value in vars(self).items() if name not in ("verification", "lang")}
+        plain = {name: _plain(value) for name, value in found.items()}
+        return {**plain, "k": self.k, "verification": self.verification.as_dict()}
+
+    def to_html(self, path: str | Path | None = None, *, lang: str | None = None) -> str:
+        """The same as one self-contained page; written to `path`, which only its owner may read, if one is given."""
+        from oboro.report.page.html import render_sections
+        from oboro.report.sections.assessment_section import assessment_banner, assessment_sections
+
+        lang = lang or self.lang
+        subtitle = _m("table_said", rows=self.rows, people=self.together.people)
+        page = render_sections(assessment_sections(self), assessment_banner(self), subtitle, lang, _m("title"))
+        if path is not None:
+            with atomic(path, private=True) as file:
+                file.write(page.encode())
+        return page
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(self.summary())}</pre>"
+
+
+def _m(name: str, /, **values: Any) -> Message:
+    return Message(f"exposure.assess.{name}", **values)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, Exposure):
+        shares = {"distinction": value.distinction, "separation": value.separation}
+        return {**_plain(asdict(value)), **shares}
+    if hasattr(value, "__dataclass_fields__"):
+        return _plain(asdict(value))
+    return {name: _plain(one) for name, one in value.items()} if isinstance(value, dict) else value
