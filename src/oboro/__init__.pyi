@@ -11,13 +11,13 @@ from oboro.measure.reconstruction import reconstruct as reconstruct
 from oboro.measure.retention_replacement import pk_evidence as pk_evidence
 from oboro.measure.risk import risk as risk
 from oboro.measure.statistics.fidelity import fidelity as fidelity
-from oboro.recipe.assess import assess as assess
 from oboro.recipe.evaluate import evaluate as evaluate
 from oboro.recipe.preparing.column_hierarchy import propose_hierarchy as propose_hierarchy
 from oboro.recipe.preparing.starter import Starter as Starter
 from oboro.recipe.preparing.starter import init as init
 from oboro.recipe.recipe import Recipe as Recipe
 from oboro.recipe.release import Release as Release
+from oboro.recipe.released.assess import assess as assess
 from oboro.table.dataset import Dataset as Dataset
 from oboro.techniques.drop_columns import DropColumns as DropColumns
 from oboro.techniques.drop_records import DropRecords as DropRecords

@@ -48,7 +48,7 @@ def assess(
 
     Example: `oboro assess released.csv --quasi age,sex,zip --sensitive disease --report assessment.html`
     """
-    from oboro.recipe.assess import assess as measure
+    from oboro.recipe.released.assess import assess as measure
 
     check_files({"--report": report}, released)
     table = read_table(released, encoding, delimiter, header, sheet)

@@ -16,14 +16,14 @@ import typer
 from oboro.app.anonymize import anonymize
 from oboro.app.assess import assess
 from oboro.app.bench import bench
-from oboro.app.demo import demo
 from oboro.app.evaluate import evaluate
 from oboro.app.hierarchy import hierarchy
 from oboro.app.init import init
 from oboro.app.language import SpeakingGroup, spoken
+from oboro.app.made_up.demo import demo
+from oboro.app.made_up.synth import synth
 from oboro.app.schema import schema
 from oboro.app.stream import stream
-from oboro.app.synth import synth
 from oboro.app.verify import verify
 from oboro.app.warm_up import warm_up
 from oboro.errors import Sayable

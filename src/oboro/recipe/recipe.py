@@ -26,9 +26,9 @@ from pydantic import (
 from pydantic import ValidationError as PydanticError
 
 from oboro.errors import RecipeError
-from oboro.recipe.last_look_before_writing import Accept
 from oboro.recipe.loading import complaints, content_of, text_of
 from oboro.recipe.release import Release
+from oboro.recipe.released.last_look_before_writing import Accept
 from oboro.recipe.run import run
 from oboro.table.schema import Attribute, Role, Schema
 from oboro.techniques import TECHNIQUES

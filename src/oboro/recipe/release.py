@@ -18,7 +18,7 @@ from oboro.io.files import Source
 from oboro.io.output import write
 from oboro.measure.exposure.last_look import LastLook
 from oboro.recipe.evidence import files_evidence, hierarchy_files, measure
-from oboro.recipe.last_look_before_writing import said_of_look, unique_by_all, warnings_of_look
+from oboro.recipe.released.last_look_before_writing import said_of_look, unique_by_all, warnings_of_look
 from oboro.recipe.run_summary import run_summary
 from oboro.system.atomic_file import atomic
 from oboro.table.dataset import Dataset

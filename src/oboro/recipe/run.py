@@ -15,8 +15,8 @@ import numpy as np
 from oboro.errors import ColumnError, HierarchyError, RecipeError
 from oboro.io.files import Source, column_names, read, read_data
 from oboro.measure.changed_cells import changed_cells
-from oboro.recipe.last_look_before_writing import check_accept, look_before_writing
 from oboro.recipe.release import Release, StepRecord
+from oboro.recipe.released.last_look_before_writing import check_accept, look_before_writing
 from oboro.table.dataset import Column, Dataset
 from oboro.table.distinct_people import person_of_rows
 from oboro.table.frames import Frame

@@ -1,0 +1,1 @@
+"""Commands that make up tables: to try things out, and to measure with."""

@@ -1,0 +1,1 @@
+"""What a release exposes: the last look before it is written, and the assessment of a released file."""
