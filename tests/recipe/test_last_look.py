@@ -193,6 +193,20 @@ def test_a_recipe_keeps_what_it_accepts() -> None:
     assert oboro.Recipe.parse(plan(ACCEPT).to_yaml()).accepted == plan([ACCEPT]).accepted
 
 
+def test_a_man_with_many_rows_is_one_man() -> None:
+    panel = pd.DataFrame({"man": np.repeat(range(6), 4), "sex": ["M"] * 24, "code": np.repeat([1, 1, 2, 2, 3, 4], 4)})
+    content: dict[str, Any] = {
+        "attributes": {"man": {"role": "identifier"}, "sex": {"role": "quasi"}, "code": {"role": "other"}},
+        "steps": [{"drop_columns": {"attributes": ["man"]}}, {"k_anonymize": {"k": 2}}],
+    }
+    assert oboro.Recipe(**content).run(panel).last_look.unique == 0
+    with pytest.raises(SingledOutError, match="2 of 6 people"):
+        oboro.Recipe(**content, person="man").run(panel)
+    accepted = oboro.Recipe(**content, person="man", accept={"unique_on": ["code"], "because": "so"}).run(panel)
+    assert accepted.last_look.accepted[0].people == 2
+    assert accepted.unique_by_all == 2
+
+
 VALUES = {"a": st.integers(0, 3), "b": st.integers(0, 3), "who": st.sampled_from("xyz")}
 
 

@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
+from oboro.app.language import spoken
 from oboro.app.options import (
     AsJson,
     Data,
     Delimiter,
     Encoding,
     Header,
-    Lang,
     ReportFile,
     Sheet,
     check_files,
@@ -21,6 +21,7 @@ from oboro.app.options import (
     read_table,
     stages,
 )
+from oboro.text import Message
 
 __all__ = ["assess"]
 
@@ -37,7 +38,6 @@ def assess(
         str | None, typer.Option(help="The column that says whose a record is: people are counted, not records.")
     ] = None,
     report: ReportFile = None,
-    lang: Lang = "en",
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     header: Header = True,
@@ -53,8 +53,8 @@ def assess(
     check_files({"--report": report}, released)
     table = read_table(released, encoding, delimiter, header, sheet)
     with stages() as stage:
-        stage("measuring")
-        found = measure(table, names(quasi), names(sensitive), person, lang=lang)
+        stage(Message("progress.measuring"))
+        found = measure(table, names(quasi), names(sensitive), person, lang=spoken())
         if report is not None:
             found.to_html(report)
     if as_json:

@@ -22,6 +22,7 @@ from oboro.recipe.released.last_look_before_writing import said_of_look, unique_
 from oboro.recipe.run_summary import run_summary
 from oboro.system.atomic_file import atomic
 from oboro.table.dataset import Dataset
+from oboro.table.distinct_people import person_of_rows
 from oboro.table.frames import Frame
 from oboro.table.frames.exchanged_columns import exchange_columns
 from oboro.table.labels.numeric_labels import NumericLabels
@@ -162,7 +163,11 @@ class Release:
         That is the quasi-identifiers with the columns that no promise covers, and columns of different promises. 0 where one
         promise covers all.
         """
-        return 0 if self.last_look is None else unique_by_all(self.frame.data, self.last_look, self.source)
+        if self.last_look is None:
+            return 0
+        released = self.frame.data
+        person = person_of_rows(self.original, self.given.person, released.origin)
+        return unique_by_all(released, self.last_look, self.source, person)
 
     def with_files(self, output: str | Path) -> Report:
         """The report with evidence of the files: their names, sizes and SHA-256, so that a signature speaks of exactly these."""

@@ -56,10 +56,9 @@ def run(
     say(Message("progress.verifying"))
     names = [record.name for record in table.records]
     verification = verify_promises(table.data, table.promises, names, table.person)
-    say("last look")
-    look = look_before_writing(
-        table.data, table.schema, table.promises, table.records, accept=recipe.accepted, source=origin
-    )
+    say(Message("progress.last_look"))
+    made = table.data, table.schema, table.promises, table.records
+    look = look_before_writing(*made, accept=recipe.accepted, source=origin, person=table.person)
     return Release(
         frame=replace(frame, data=table.data),
         original=frame.data,
