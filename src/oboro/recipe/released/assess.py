@@ -14,7 +14,7 @@ from oboro.io.files import Source, read
 from oboro.measure.exposure import Exposure, certain_secrets, exposure, rare_values
 from oboro.measure.identifiers import WARNED, scan
 from oboro.recipe.roles.guess_roles import guess_roles
-from oboro.report.assessment import Assessment, WorstClass
+from oboro.report.released_alone.assessment import Assessment, WorstClass
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.named_columns import Names, named_columns

@@ -98,7 +98,7 @@ class Assessment:
     def to_html(self, path: str | Path | None = None, *, lang: str | None = None) -> str:
         """The same as one self-contained page; written to `path`, which only its owner may read, if one is given."""
         from oboro.report.page.html import render_sections
-        from oboro.report.sections.assessment_section import assessment_banner, assessment_sections
+        from oboro.report.released_alone.assessment_section import assessment_banner, assessment_sections
 
         lang = lang or self.lang
         subtitle = _m("table_said", rows=self.rows, people=self.together.people)

@@ -1,0 +1,1 @@
+"""A released table alone: its assessment, as facts and as a page."""
