@@ -75,7 +75,9 @@ if __name__ == "__main__":
         made = ("synth", "people", "--rows", "300", "--seed", "7", "--output", str(table))
         subprocess.run([sys.executable, "-m", "oboro.app.cli", *made], check=True, capture_output=True)
         job = ["anonymize", str(table), "-r", f"{table}.recipe.yaml", "-o", str(Path(folder) / "released.csv")]
-        subprocess.run([sys.executable, "-m", "oboro.app.cli", *job], check=True, capture_output=True)  # compiles kernels
+        subprocess.run(
+            [sys.executable, "-m", "oboro.app.cli", *job], check=True, capture_output=True
+        )  # compiles kernels
         functions = entered([*job[:-1], str(Path(folder) / "again.csv")])
     if "--list" in sys.argv:
         print(*(" ".join(one) for one in functions), sep="\n")

@@ -48,7 +48,10 @@ def main() -> None:
     for k in (3, 5, 10):
         for d in (2, 8):
             for group in ("grow", "paper"):
-                for order, index in (("kept", "auto"), *(("exchanged", i) for i in ("auto", "exhaustive", "fdh", "fdhq"))):
+                for order, index in (
+                    ("kept", "auto"),
+                    *(("exchanged", i) for i in ("auto", "exhaustive", "fdh", "fdhq")),
+                ):
                     if index in SMALL and (k, d) != (5, 8):
                         continue
                     right, blind, losses = [], 0.0, []

@@ -163,3 +163,44 @@ def test_the_recipe_says_it_in_words_in_yaml_and_in_its_schema():
     assert "every promise counts people" in recipe.explain()
     assert "人数" in recipe.explain("ja")
     assert "person" in oboro.Recipe.json_schema()["properties"]
+
+
+def test_a_released_pseudonym_is_warned_of_with_the_number_of_people_it_singles_out():
+    """Two schools a man, one a year: classes of four men, and every man has another pair of schools."""
+    pairs = [(first, second) for first in range(4) for second in range(4)]
+    panel = {
+        "man": [man for man in range(16) for _ in range(2)],
+        "school": [school for pair in pairs for school in pair],
+        "year": [1980, 1981] * 16,
+    }
+    number = {"pseudonymize": {"attribute": "man", "method": "number"}}
+    release = _recipe(number, {"k_anonymize": {"k": 4}}).run(panel)
+    assert min(map(len, _people(release.data, panel["man"]))) == 4
+    (warning,) = release.steps[0].warnings
+    assert (warning.values["unique"], warning.values["people"]) == (16, 16)
+    assert "16 of 16 people are unique" in release.explain()
+    dropped = _recipe(DROP, {"k_anonymize": {"k": 4}}).run(panel)
+    assert not dropped.steps[0].warnings
+    assert oboro.verify(release.data, quasi=["school", "year"], k=4, person="man").holds
+
+
+def test_an_evaluation_counts_people():
+    """Eight records of a man look alike: no record is unique, and every man is."""
+    man = np.repeat(np.arange(20), 8).tolist()
+    before = {"man": man, "school": man, "year": [1980] * 160}
+    after = {"school": man, "year": [1980] * 160}
+    rows = oboro.evaluate(before, after, quasi=["school", "year"], identifier="man", attempts=0)
+    assert rows.risk["uniques"] == 0
+    people = oboro.evaluate(before, after, quasi=["school", "year"], person="man", attempts=0)
+    assert (people.risk["uniques"], people.risk["records"]) == (20, 20)
+    assert any("count people by 'man'" in str(one) for one in people.warnings)
+    with pytest.raises(UsageError, match="no column 'man'"):
+        oboro.evaluate(before, after, quasi=["school"], person="man", attempts=0, unpaired=True)
+
+
+def test_the_report_of_a_recipe_counts_people():
+    """All 60 men are one class, in which each counts once."""
+    panel = {**_panel(60), "year": [1980] * 480}
+    report = _recipe(DROP, {"k_anonymize": {"k": 60}}).run(panel).report
+    assert report.risk["records"] == 60
+    assert report.risk["prosecutor_max"] == 1 / 60

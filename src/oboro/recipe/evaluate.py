@@ -101,6 +101,7 @@ def evaluate(
         Role.IDENTIFIER: named_columns(identifier, "identifier"),
     }
     schema, guessed = (plan.schema_given, []) if plan is not None else _schema(before, roles)
+    schema = schema if person is None else _of_person(schema, before, person)
     _require(before, after, schema, target)
     person = person or getattr(plan, "person", None)
     asked = ask_for_person(before, person)
@@ -175,6 +176,15 @@ def _schema(original: Dataset, roles: Mapping[Role, Sequence[str]]) -> tuple[Sch
     ]
     warning = Message("report.warning.roles_guessed", roles=said or "–")
     return Schema({name: Attribute(role=one.role) for name, one in found.columns.items()}), [warning]
+
+
+def _of_person(schema: Schema, original: Dataset, person: str) -> Schema:
+    """The schema with a column that says whose a row is, and so identifies people."""
+    schema.require(original, [person], "person")
+    if person in (*schema.quasi, *schema.sensitive):
+        role = schema.attributes[person].role.value
+        raise UsageError(Message("error_verifier.person_has_a_role", column=person, role=role))
+    return replace(schema.with_role(person, Role.IDENTIFIER), person=person)
 
 
 def _require(original: Dataset, released: Dataset, schema: Schema, target: str | None) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from oboro.errors import ColumnError, HierarchyError, RecipeError
 from oboro.io.files import Source, column_names, read, read_data
 from oboro.measure.changed_cells import changed_cells
+from oboro.measure.linked_rows import linked_people
 from oboro.recipe.release import Release, StepRecord
 from oboro.recipe.released.last_look_before_writing import check_accept, look_before_writing
 from oboro.table.dataset import Column, Dataset
@@ -59,6 +60,7 @@ def run(
     say(Message("progress.last_look"))
     made = table.data, table.schema, table.promises, table.records
     look = look_before_writing(*made, accept=recipe.accepted, source=origin, person=table.person)
+    table.warn_of_linked_rows(recipe.person)
     return Release(
         frame=replace(frame, data=table.data),
         original=frame.data,
@@ -88,6 +90,18 @@ class _Table:
         if self.whose is None or self.data.origin is None:
             return self.whose
         return Column(self.whose.values, self.whose.codes[self.data.origin])
+
+    def warn_of_linked_rows(self, name: str | None) -> None:
+        """Where a pseudonym of the person is released, say how many people are unique by the classes of all their rows."""
+        if name is None or name not in self.data or self.person is None:
+            return
+        for quasi in dict.fromkeys(promise.quasi for promise in self.promises):
+            shown = [one for one in quasi if one in self.data]
+            found = linked_people(self.data, shown, self.person)
+            if found.unique:
+                told = Message("technique.pseudonymize.linked", column=name, columns=shown, **vars(found))
+                place = next(i for i, record in enumerate(self.records) if name in record.technique.removes_identity)
+                self.records[place] = replace(self.records[place], warnings=(*self.records[place].warnings, told))
 
     def take(self, step: Technique, seed: np.random.SeedSequence, say: Progress) -> None:
         """Do one step."""

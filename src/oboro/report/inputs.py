@@ -8,7 +8,7 @@ from typing import Any
 
 from oboro.measure.exposure.last_look import LastLook
 from oboro.measure.metrics import Measure
-from oboro.table.dataset import Dataset
+from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.text import Message
 from oboro.verifier.verdict import Verification
@@ -26,6 +26,7 @@ class Tables:
     sensitive: Sequence[str] = ()
     identifiers: Sequence[str] = ()  # of the original: columns that name a person
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)  # bound to the original columns
+    people: tuple[Column, Column] | None = None  # whose each original and each released row is, where that is known
     paired: bool = True  # whether it is known which released row was made from which original one
     person: str | None = None  # the column that says whose a record is, released or not
 

@@ -25,7 +25,7 @@ from oboro.report.table_facts import column_facts, only_read
 from oboro.report.utility_measures import utility_measures
 from oboro.table.dataset import Dataset
 from oboro.text import Message
-from oboro.verifier.classes import class_sizes
+from oboro.verifier.classes import Classes, class_sizes
 from oboro.verifier.verdict import Verification
 
 __all__ = ["SMALLEST_CELL", "Measured", "Subject", "measure_release"]
@@ -134,8 +134,8 @@ def measure_release(subject: Subject, provenance: Provenance, scope: Scope, smal
         counted = pool.submit(exposed_people, subject, provenance, smallest)
         utility, pairs = utility_measures(subject, scope, sizes)
         return Measured(
-            sizes=sizes,
-            sizes_before=sizes_before,
+            sizes=_people_sizes(subject, after, 1, sizes),
+            sizes_before=_people_sizes(subject, before, 0, sizes_before),
             attacks=_limited(attacks.result(), subject, provenance, counted.result()),
             special=by_few.result(),
             columns=columns.result(),
@@ -148,6 +148,13 @@ def measure_release(subject: Subject, provenance: Provenance, scope: Scope, smal
 
 def _class_sizes(table: Dataset, quasi: Sequence[str]) -> np.ndarray | None:
     return class_sizes(table, quasi) if quasi else None
+
+
+def _people_sizes(subject: Subject, table: Dataset, which: int, rows: np.ndarray | None) -> np.ndarray | None:
+    """How many people each class holds, where it is known whose the rows are; a class of nobody's rows counts as one's."""
+    if subject.tables.people is None or not subject.quasi:
+        return rows
+    return np.asarray(np.maximum(Classes.of(table, subject.quasi, subject.tables.people[which]).sizes, 1))
 
 
 def _attacks(subject: Subject, scope: Scope) -> list[Attack]:
