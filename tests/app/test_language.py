@@ -68,3 +68,27 @@ def test_every_command_and_option_has_japanese_help() -> None:
             if f"{key}.{param.name}" not in words and f"shared.{param.name}" not in words
         ]
     assert not lacking, f"write Japanese help for {lacking} in text/ja/help.toml"
+
+
+def test_checklists_are_those_of_the_laws_asked_for_and_a_report_is_signed(tmp_path: Path) -> None:
+    table = {"age": [31, 32, 33, 34] * 3, "disease": ["flu", "cold", "flu", "ache"] * 3}
+    recipe = Recipe.parse(
+        "attributes: {age: {role: quasi, hierarchy: {intervals: [10]}}, disease: {role: sensitive}}\n"
+        "steps: [{k_anonymize: {k: 3}}]"
+    )
+    report = recipe.run(table).report
+    assert [one.key for one in report.for_laws(["gdpr", "appi_public"]).checklists] == ["wp216", "appi_public"]
+    assert [one.key for one in report.for_laws(["appi_pseudonym"]).checklists[0].items] == ["31-1", "31-2", "31-3"]
+    with pytest.raises(OboroError, match="there is no checklist of 'moon'"):
+        report.for_laws(["moon"])
+    signed = report.signed(made_by="山田", made_for="大学", purpose="研究", made_on="2026-11-16")
+    assert signed.as_dict()["signature"] == {
+        "made_on": "2026-11-16",
+        "made_by": "山田",
+        "made_for": "大学",
+        "purpose": "研究",
+    }
+    owner, public = signed.to_html(lang="ja"), signed.to_public().to_html(lang="ja")
+    assert all(text in owner for text in ("作成日", "2026-11-16", "山田", "大学", "研究", "署名欄"))
+    assert not any(text in public for text in ("山田", "大学", "署名欄"))
+    assert "研究" in public

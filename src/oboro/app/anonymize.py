@@ -19,8 +19,12 @@ from oboro.app.options import (
     Delimiter,
     Encoding,
     Header,
+    Law,
+    MadeBy,
+    MadeFor,
     Pages,
     PublicReport,
+    Purpose,
     RecipeFile,
     ReportFile,
     Sheet,
@@ -53,6 +57,10 @@ def anonymize(
     ] = None,
     report: ReportFile = None,
     public_report: PublicReport = None,
+    law: Law = None,
+    made_by: MadeBy = None,
+    made_for: MadeFor = None,
+    purpose: Purpose = None,
     truth: Annotated[
         Path | None,
         typer.Option(
@@ -82,7 +90,7 @@ def anonymize(
         raise UsageError(Message("error_app.no_output"))
     check_files({"--output": output}, recipe, *plan.files)
     check_output(output)
-    pages = Pages(report, public_report)
+    pages = Pages(report, public_report, law, made_by, made_for, purpose)
     check_files({"--truth": truth, **pages.files}, data, recipe, output, *plan.files)
     warn_if_cold()
     options = {"encoding": encoding, "delimiter": delimiter, "header": header, "sheet": sheet}

@@ -15,8 +15,12 @@ from oboro.app.options import (
     Encoding,
     Fraction,
     Header,
+    Law,
+    MadeBy,
+    MadeFor,
     Pages,
     PublicReport,
+    Purpose,
     ReportFile,
     Sheet,
     check_files,
@@ -71,6 +75,10 @@ def evaluate(
     ] = None,
     report: ReportFile = None,
     public_report: PublicReport = None,
+    law: Law = None,
+    made_by: MadeBy = None,
+    made_for: MadeFor = None,
+    purpose: Purpose = None,
     fraction: Fraction = 1.0,
     control: Annotated[
         Path | None, typer.Option(help="A control group for the attacks: people who are in neither table.")
@@ -115,7 +123,7 @@ def evaluate(
     from oboro.recipe.recipe import Recipe
 
     plan = None if recipe is None else Recipe.load(recipe)
-    pages = Pages(report, public_report)
+    pages = Pages(report, public_report, law, made_by, made_for, purpose)
     files = [] if plan is None else plan.files
     check_files(pages.files, original, released, recipe, control, truth, stream_metrics, *files)
     before, after, group, known = (

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from oboro.text import Words
 
 __all__ = [
-    "AsJson", "Data", "Delimiter", "Encoding", "Fraction", "Header", "Pages", "PublicReport", "RecipeFile",
+    "AsJson", "Data", "Delimiter", "Encoding", "Fraction", "Header", "Law", "MadeBy", "MadeFor", "Pages", "PublicReport", "Purpose",
+    "RecipeFile",
     "ReportFile", "Sheet", "check_files", "console", "names", "print_json", "read_table", "stages",
     "warn_if_cold",
 ]  # fmt: skip
@@ -51,6 +52,15 @@ Encoding = Annotated[str | None, typer.Option(help="The encoding of CSV input. D
 Delimiter = Annotated[str | None, typer.Option(help="The delimiter of CSV input. Default: detected.")]
 Header = Annotated[bool, typer.Option(help="Whether the first line of CSV input holds the column names.")]
 Sheet = Annotated[str | None, typer.Option(help="The sheet of Excel input. Default: the first.")]
+Law = Annotated[
+    str | None,
+    typer.Option(
+        help="The checklists of the report, separated by commas: appi, appi_public, appi_pseudonym, hipaa, gdpr, iso20889."
+    ),
+]
+MadeBy = Annotated[str | None, typer.Option(help="Who made the report; adds the date and a place to sign.")]
+MadeFor = Annotated[str | None, typer.Option("--for", help="Who receives the release; stands in the report.")]
+Purpose = Annotated[str | None, typer.Option(help="What the release is for; stands in the report.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
@@ -145,6 +155,10 @@ class Pages:
 
     owner: Path | None
     public: Path | None
+    law: str | None = None
+    made_by: str | None = None
+    made_for: str | None = None
+    purpose: str | None = None
 
     @property
     def any(self) -> bool:
@@ -156,8 +170,16 @@ class Pages:
         """The option of each, and its file."""
         return {"--report": self.owner, "--public-report": self.public}
 
+    def completed(self, report: Report) -> Report:
+        """With the checklists of the laws that were asked for, and with what was said of who made it."""
+        if self.law is not None:
+            report = report.for_laws(names(self.law))
+        said = {"made_by": self.made_by or "", "made_for": self.made_for or "", "purpose": self.purpose or ""}
+        return report.signed(**said) if any(said.values()) else report
+
     def write(self, report: Report) -> None:
         """Each appears whole or not at all. The owner's holds the recipe: nobody else may read it."""
+        report = self.completed(report)
         for path, facts in ((self.owner, report), (self.public, report.to_public() if self.public else report)):
             if path is not None:
                 facts.to_html(path, lang=spoken())

@@ -26,6 +26,7 @@ __all__ = [
     "Loose",
     "MeasureFacts",
     "PairFacts",
+    "Signature",
     "TableFacts",
     "VerificationFacts",
     "measured",
@@ -102,6 +103,17 @@ class Facts(BaseModel):
     """Plain data that never changes."""
 
     model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
+
+
+class Signature(Facts):
+    """Who answers for a report; empty where nothing was said."""
+
+    made_on: str
+    """The date, as in 2026-11-16."""
+    made_by: str = ""
+    made_for: str = ""
+    """Who receives the release."""
+    purpose: str = ""
 
 
 class TableFacts(Facts):

@@ -14,7 +14,7 @@ from oboro.attacks.rates import AddedRisk, Attack, Judgement, Rate
 from oboro.measure.metrics import Measure
 from oboro.report.distributions import OTHER, SPECIAL
 from oboro.report.exposed_people import ExposedPeople
-from oboro.report.facts import Checklist, ColumnFacts, TableFacts
+from oboro.report.facts import Checklist, ColumnFacts, Signature, TableFacts
 from oboro.report.report import Report
 
 __all__ = ["DECISIONS", "public"]
@@ -62,6 +62,7 @@ DECISIONS: dict[str, tuple[str, str]] = {
     "checklists": ("the notice to be published and the names of techniques", "the rest is evidence for the owner"),
     "stream": ("removed", "rates and times of arrival can be matched with other logs"),
     "warnings": ("removed", "they say where the release is weakest"),
+    "signature": ("date and purpose", "who made it and who received it are people and partners"),
 }
 
 
@@ -93,12 +94,17 @@ def public(report: Report) -> Report:
             "checklists": [shown for one in report.checklists if (shown := _checklist(one)).items],
             "stream": [],
             "warnings": [],
+            "signature": None if report.signature is None else _signature(report.signature),
         }
     )
 
 
 def _checklist(one: Checklist) -> Checklist:
     return one.model_copy(update={"items": [item for item in one.items if item.public]})
+
+
+def _signature(said: Signature) -> Signature:
+    return said.model_copy(update={"made_by": "", "made_for": ""})
 
 
 def _table(table: TableFacts) -> TableFacts:

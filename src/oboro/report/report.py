@@ -6,6 +6,8 @@ HTML that opens without a network, a few lines for the terminal, and a small vie
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,6 +25,7 @@ from oboro.report.facts import (
     Loose,
     MeasureFacts,
     PairFacts,
+    Signature,
     TableFacts,
     VerificationFacts,
 )
@@ -86,6 +89,8 @@ class Report(Facts):
     """The metrics of a stream, one after the other."""
     warnings: list[Message]
     """Everything that a reader should know before signing."""
+    signature: Signature | None = None
+    """When it was made, by whom, for whom and why; None where nobody said so."""
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -124,8 +129,20 @@ class Report(Facts):
     def in_language(self, lang: str) -> Report:
         """The same report, speaking English (`en`) or Japanese (`ja`) wherever it shows itself."""
         if lang not in LANGUAGES:
-            raise UsageError(f"lang: must be one of {', '.join(LANGUAGES)}; got {lang!r}")
+            raise UsageError(Message("error_text.language", known=list(LANGUAGES), lang=lang))
         return self.model_copy(update={"lang": lang})
+
+    def for_laws(self, laws: Sequence[str]) -> Report:
+        """The same report with the checklists of these laws only; `oboro.report.checklists.asked_laws.LAWS` names them."""
+        from oboro.report.checklists.asked_laws import asked_laws
+
+        return self.model_copy(update={"checklists": asked_laws(self.checklists, laws)})
+
+    def signed(self, *, made_by: str = "", made_for: str = "", purpose: str = "", made_on: str | None = None) -> Report:
+        """The same report with a date (today's, if none is given), who made it, for whom and why, and a place to sign."""
+        day = made_on or date.today().isoformat()
+        said = Signature(made_on=day, made_by=made_by, made_for=made_for, purpose=purpose)
+        return self.model_copy(update={"signature": said})
 
     def to_html(self, path: str | Path | None = None, *, lang: str | None = None) -> str:
         """The report as one self-contained page, in its own language or another; written to `path` if one is given.

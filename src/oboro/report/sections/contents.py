@@ -15,6 +15,7 @@ from oboro.report.sections.overview.glance import glance
 from oboro.report.sections.promises import promises
 from oboro.report.sections.reidentification_risk import reidentification_risk
 from oboro.report.sections.released_columns import released_columns
+from oboro.report.sections.signature_section import signature
 from oboro.report.sections.stream_timeline import stream_timeline
 from oboro.report.sections.uniqueness_section import uniqueness
 from oboro.report.sections.utility_section import losses, statistics
@@ -41,7 +42,7 @@ SECTIONS = (
     stream_timeline,
     steps,
 )
-RECORD = (counting, evidence, recipe)
+RECORD = (counting, evidence, recipe, signature)
 
 
 def sections(report: Report) -> list[Section]:
