@@ -133,7 +133,7 @@ def evaluate(
 def _accepted(plan: Recipe | None, accept: Sequence[str], released: Dataset) -> list[tuple[list[str], str]]:
     """The columns by which people may be unique: as the recipe says, and as was asked for."""
     if unknown := [name for name in accept if name not in released]:
-        raise UsageError(f"accept: the released table has no column {unknown[0]!r}; it has {', '.join(released)}")
+        raise UsageError(Message("error_recipe.accept_column", unknown=unknown[0], columns=list(released)))
     said = [(list(one.unique_on), one.because) for one in (plan.accepted if plan else [])]
     return [*said, *([(list(accept), "")] if accept else [])]
 
