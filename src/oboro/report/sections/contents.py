@@ -8,14 +8,13 @@ from oboro.report.page.blocks import Section
 from oboro.report.sections.associations_section import associations
 from oboro.report.sections.attacks_section import attacks
 from oboro.report.sections.checklists_section import checklist_sections
-from oboro.report.sections.evidence_section import counting, evidence, recipe, warnings
+from oboro.report.sections.evidence_section import counting, evidence, recipe, signature, warnings
 from oboro.report.sections.exposure_section import exposure_section
 from oboro.report.sections.how_it_was_made import solutions, steps
 from oboro.report.sections.overview.glance import glance
 from oboro.report.sections.promises import promises
 from oboro.report.sections.reidentification_risk import reidentification_risk
 from oboro.report.sections.released_columns import released_columns
-from oboro.report.sections.signature_section import signature
 from oboro.report.sections.stream_timeline import stream_timeline
 from oboro.report.sections.uniqueness_section import uniqueness
 from oboro.report.sections.utility_section import losses, statistics

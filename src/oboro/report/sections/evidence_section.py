@@ -13,7 +13,7 @@ from oboro.text import Message, Words, count
 if TYPE_CHECKING:
     from oboro.report.report import Report
 
-__all__ = ["counting", "evidence", "recipe", "warnings"]
+__all__ = ["counting", "evidence", "recipe", "signature", "warnings"]
 
 FILE = ("path", "bytes", "sha256")
 COUNTED = ("missing", "suppression", "dropped", "loss")
@@ -98,3 +98,16 @@ def recipe(report: Report) -> Section | None:
     if not report.recipe.strip():
         return None
     return Section("recipe", Message("section.recipe.title"), [Code(report.recipe)])
+
+
+def signature(report: Report) -> Section | None:
+    """When it was made, by whom, for whom and why, and a place to sign; of a public report without people and partners."""
+    if report.signature is None:
+        return None
+    said = report.signature.model_dump()
+    parts = [part for part in ("made_on", "made_by", "made_for", "purpose") if said[part]]
+    facts: list[tuple[Words, Words]] = [(Message(f"report.signature.{part}"), said[part]) for part in parts]
+    if not report.public:
+        facts.append((Message("report.signature.sign"), "\u3000" * 12))
+    title = Message("report.signature.title")
+    return Section("signature", title, [FactList(facts)], short=title)
