@@ -87,7 +87,7 @@ def test_compressed_and_marked(tmp_path: Path) -> None:
     assert (tmp_path / "out.tsv").read_text() == "a\tb\nx\ty\n"
 
 
-@pytest.mark.parametrize("name", ["out.docx", "out.xlsx", "out", "out.parquet.gz"])
+@pytest.mark.parametrize("name", ["out.docx", "out.xls", "out", "out.parquet.gz"])
 def test_an_ending_nobody_knows(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match=".parquet"):
         check_output(tmp_path / name)

@@ -19,9 +19,11 @@ from oboro.app.options import (
     Delimiter,
     Encoding,
     Header,
+    HeaderRow,
     Law,
     MadeBy,
     MadeFor,
+    OutputEncoding,
     Pages,
     PublicReport,
     Purpose,
@@ -30,6 +32,7 @@ from oboro.app.options import (
     Sheet,
     check_files,
     print_json,
+    say_notes,
     stages,
     warn_if_cold,
 )
@@ -52,7 +55,9 @@ def anonymize(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="The released table. Its ending chooses the format (.csv, .parquet, .arrow …)."
+            "--output",
+            "-o",
+            help="The released table. Its ending chooses the format (.csv, .xlsx, .parquet, .arrow …).",
         ),
     ] = None,
     report: ReportFile = None,
@@ -72,6 +77,8 @@ def anonymize(
     delimiter: Delimiter = None,
     header: Header = True,
     sheet: Sheet = None,
+    header_row: HeaderRow = None,
+    output_encoding: OutputEncoding = None,
     as_json: AsJson = False,
 ) -> None:
     """Apply a recipe to a table, verify every promise on the result, and only then write it.
@@ -89,16 +96,17 @@ def anonymize(
     if output is None:
         raise UsageError(Message("error_app.no_output"))
     check_files({"--output": output}, recipe, *plan.files)
-    check_output(output)
+    check_output(output, output_encoding)
     pages = Pages(report, public_report, law, made_by, made_for, purpose)
     check_files({"--truth": truth, **pages.files}, data, recipe, output, *plan.files)
     warn_if_cold()
-    options = {"encoding": encoding, "delimiter": delimiter, "header": header, "sheet": sheet}
+    options = {"encoding": encoding, "delimiter": delimiter, "header": header, "sheet": sheet, "header_row": header_row}
     with stages() as stage, _report_loaded(pages.any, stage) as progress:
         release = plan.run(data, progress=progress, reading=options)
-        _write(release, output, pages, stage)
+        _write(release, output, pages, stage, output_encoding)
         if truth is not None:
             release.write_truth(truth)
+    say_notes(release.source)
     for step in release.steps:
         for warning in step.warnings:
             print(Message("error_app.warning", step=step.name, warning=warning).say(spoken()), file=sys.stderr)
@@ -139,14 +147,14 @@ def _load_report() -> None:
     load()
 
 
-def _write(release: Release, output: Path, pages: Pages, stage: Any) -> None:
+def _write(release: Release, output: Path, pages: Pages, stage: Any, encoding: str | None) -> None:
     if pages.any:
         from oboro.report.page.charts import warm_up
 
         stage(Message("progress.measuring_release"))
         release.report  # noqa: B018  (measured before anything is written, so that a failure leaves nothing)
     stage(WRITING)
-    release.write(output, progress=partial(stage, WRITING))
+    release.write(output, encoding=encoding, progress=partial(stage, WRITING))
     if pages.any:
         stage(Message("progress.making_report"))
         with ThreadPoolExecutor(1) as pool:  # hashes files while the pictures are made ready

@@ -15,6 +15,7 @@ from oboro.app.options import (
     Encoding,
     Fraction,
     Header,
+    HeaderRow,
     Law,
     MadeBy,
     MadeFor,
@@ -106,6 +107,7 @@ def evaluate(
     delimiter: Delimiter = None,
     header: Header = True,
     sheet: Sheet = None,
+    header_row: HeaderRow = None,
     as_json: AsJson = False,
 ) -> None:
     """Attack a release made by any tool; measure its remaining risk and its loss of utility.
@@ -127,7 +129,7 @@ def evaluate(
     files = [] if plan is None else plan.files
     check_files(pages.files, original, released, recipe, control, truth, stream_metrics, *files)
     before, after, group, known = (
-        None if path is None else read_table(path, encoding, delimiter, header, sheet)
+        None if path is None else read_table(path, encoding, delimiter, header, sheet, header_row)
         for path in (original, released, control, truth)
     )
     with stages() as stage:

@@ -14,6 +14,7 @@ from oboro.app.options import (
     Delimiter,
     Encoding,
     Header,
+    HeaderRow,
     Sheet,
     console,
     print_json,
@@ -44,6 +45,7 @@ def hierarchy(
     delimiter: Delimiter = None,
     header: Header = True,
     sheet: Sheet = None,
+    header_row: HeaderRow = None,
     as_json: AsJson = False,
 ) -> None:
     """Check and preview the hierarchy of a column, level by level. Without --spec, one is proposed.
@@ -52,7 +54,7 @@ def hierarchy(
     """
     from oboro.recipe.preparing.column_hierarchy import column_hierarchy
 
-    table = read_table(data, encoding, delimiter, header, sheet).data
+    table = read_table(data, encoding, delimiter, header, sheet, header_row).data
     found = column_hierarchy(table, column, None if spec is None else _parsed(spec))
     if output is not None:
         found.save(output)

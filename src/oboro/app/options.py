@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from oboro.text import Words
 
 __all__ = [
-    "AsJson", "Data", "Delimiter", "Encoding", "Fraction", "Header", "Law", "MadeBy", "MadeFor", "Pages", "PublicReport", "Purpose",
-    "RecipeFile",
-    "ReportFile", "Sheet", "check_files", "console", "names", "print_json", "read_table", "stages",
+    "AsJson", "Data", "Delimiter", "Encoding", "Fraction", "Header", "HeaderRow", "Law", "MadeBy", "MadeFor", "OutputEncoding",
+    "Pages", "PublicReport", "Purpose", "RecipeFile",
+    "ReportFile", "Sheet", "check_files", "console", "names", "print_json", "read_table", "say_notes", "stages",
     "warn_if_cold",
 ]  # fmt: skip
 
@@ -61,6 +61,14 @@ Law = Annotated[
 MadeBy = Annotated[str | None, typer.Option(help="Who made the report; adds the date and a place to sign.")]
 MadeFor = Annotated[str | None, typer.Option("--for", help="Who receives the release; stands in the report.")]
 Purpose = Annotated[str | None, typer.Option(help="What the release is for; stands in the report.")]
+HeaderRow = Annotated[
+    int | None,
+    typer.Option("--header-row", help="The row of Excel input that names the columns, from 1. Default: detected."),
+]
+OutputEncoding = Annotated[
+    str | None,
+    typer.Option(help="The encoding of CSV output (utf-8, utf-8-sig, cp932, euc_jp …). Default: as the input."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
@@ -116,6 +124,7 @@ def read_table(
     delimiter: str | None = None,
     header: bool = True,
     sheet: str | None = None,
+    header_row: int | None = None,
 ) -> Source:
     """Read a table with a progress bar on stderr."""
     from rich.console import Console
@@ -131,7 +140,16 @@ def read_table(
         def progress(done: int, total: int | None) -> None:
             bar.update(task, completed=done, total=total)
 
-        return read(path, encoding=encoding, delimiter=delimiter, header=header, sheet=sheet, progress=progress)
+        options: dict[str, Any] = {"encoding": encoding, "delimiter": delimiter, "header": header, "sheet": sheet}
+        found = read(path, **options, header_row=header_row, progress=progress)
+    say_notes(found)
+    return found
+
+
+def say_notes(source: Source | None) -> None:
+    """Say on stderr what was found out about a file."""
+    for note in source.notes if source else ():
+        print(f"oboro: {note.say(spoken())}", file=sys.stderr)
 
 
 def check_files(written: Mapping[str, Path | None], *others: Path | None) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from oboro.app.language import spoken
-from oboro.app.options import AsJson, Data, Delimiter, Encoding, Header, Sheet, names, print_json, read_table
+from oboro.app.options import AsJson, Data, Delimiter, Encoding, Header, HeaderRow, Sheet, names, print_json, read_table
 from oboro.text import Message
 
 __all__ = ["verify"]
@@ -74,6 +74,7 @@ def verify(
     delimiter: Delimiter = None,
     header: Header = True,
     sheet: Sheet = None,
+    header_row: HeaderRow = None,
     as_json: AsJson = False,
 ) -> None:
     """Verify privacy models on a released table, made by any tool. Exit code 0: all hold; 1: one is broken.
@@ -87,8 +88,8 @@ def verify(
     from oboro.text import Message
     from oboro.verifier.table_check import verify as check
 
-    table = read_table(released, encoding, delimiter, header, sheet)
-    everybody = read_table(population, encoding, delimiter, header, sheet).data if population else None
+    table = read_table(released, encoding, delimiter, header, sheet, header_row)
+    everybody = read_table(population, encoding, delimiter, header, sheet, header_row).data if population else None
     result = check(
         table.data,
         quasi=names(quasi),

@@ -6,17 +6,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.feather
 
-from oboro.errors import ColumnError, FileError, UsageError
+from oboro.errors import ColumnError, FileError
 from oboro.io.byte_streams import head_of, readable
-from oboro.io.csv.dialect import Dialect, names_of
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.text import Message
 
-__all__ = ["EXCEL", "binary_reader", "read_parquet"]
+__all__ = ["EXCEL", "binary_reader", "read_excel", "read_parquet", "read_sheet"]
 
 Reader = Callable[[str, Sequence[str] | None, str | None], Dataset]
 
@@ -36,7 +34,7 @@ def binary_reader(path: str | Path) -> Reader | None:
         return _arrow_stream
     zipped = head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0"))
     if zipped and Path(path).suffix.lower() in EXCEL:
-        return _excel
+        return read_excel
     if zipped:
         raise FileError(Message("error_io.archive", path=path, endings=list(EXCEL)))
     if Path(path).suffix.lower() in (*EXCEL, ".parquet", ".feather", ".arrow") and head:
@@ -66,36 +64,19 @@ def _arrow_stream(path: str, columns: Sequence[str] | None, sheet: str | None) -
         return _chosen(path, pa.ipc.open_stream(file).read_all(), columns)
 
 
-def _excel(path: str, columns: Sequence[str] | None, sheet: str | None) -> Dataset:
-    """The named sheet, or the first one; what Excel keeps as decimals and times comes back as whole numbers and dates."""
-    import fastexcel
-
-    try:
-        book = fastexcel.read_excel(path)
-        if sheet is not None and sheet not in book.sheet_names:
-            raise UsageError(Message("error_io.no_sheet", path=path, sheet=sheet, sheets=list(book.sheet_names)))
-        place = sheet if sheet is not None else 0
-        top = book.load_sheet(place, header_row=None, n_rows=1, dtypes="string").to_arrow()
-        # Types are judged by all rows: judged by the first thousand, a later word among numbers would be lost.
-        batch = book.load_sheet(place, schema_sample_rows=None).to_arrow() if top.num_columns else top
-    except fastexcel.FastExcelError as problem:
-        raise FileError(Message("error_io.cannot_be_read", path=path, why=str(problem).splitlines()[0])) from None
-    if not top.num_rows:
-        raise FileError(Message("error_io.empty_sheet", path=path))
-    # fastexcel gives a column without a name, or with one that was there before, a name of its own.
-    names = names_of(path, [column[0].as_py() or "" for column in top.columns], Dialect())
-    return _chosen(path, pa.table([_whole(column) for column in batch.columns], names=names), columns)
+def read_excel(path: str, columns: Sequence[str] | None, sheet: str | None) -> Dataset:
+    """The named sheet of an Excel file, or the first one."""
+    return read_sheet(path, columns, sheet)[0]
 
 
-def _whole(column: pa.Array) -> pa.Array:
-    """Numbers without decimals as integers, times at midnight as dates; where one value does not fit, all stay as they are."""
-    whole = (
-        pa.int64() if pa.types.is_floating(column.type) else pa.date32() if pa.types.is_timestamp(column.type) else None
-    )
-    try:
-        return pc.cast(column, whole) if whole else column
-    except pa.ArrowInvalid:
-        return column
+def read_sheet(
+    path: str, columns: Sequence[str] | None, sheet: str | None, header_row: int | None = None
+) -> tuple[Dataset, tuple[Message, ...]]:
+    """`read_excel` with a given row of names (from 1), and what was found out about the sheet."""
+    from oboro.io.excel.sheet_in import sheet_table
+
+    table, notes = sheet_table(path, sheet, header_row)
+    return _chosen(path, table, columns), notes
 
 
 def _chosen(path: str, table: pa.Table, columns: Sequence[str] | None) -> Dataset:

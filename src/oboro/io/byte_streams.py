@@ -266,5 +266,5 @@ def _decodes(start: bytes, encoding: str, whole: bool) -> str | None:
 
 def _many_together(start: bytes) -> bool:
     """Whether most bytes beyond ASCII stand next to another one, as in Japanese; the accents of latin-1 stand alone."""
-    runs = re.findall(rb"[\x80-\xff]+", start)
+    runs = re.findall(rb"(?:\x81[\x40-\xfc]|[\x80-\xff])+", start)  # 0x81 is no letter of latin-1, but begins ～ and ≧
     return 2 * sum(len(run) for run in runs if len(run) > 1) >= sum(map(len, runs))

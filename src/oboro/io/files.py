@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from oboro.errors import ColumnError
-from oboro.io.binary_formats import binary_reader, read_parquet
+from oboro.errors import ColumnError, UsageError
+from oboro.io.binary_formats import binary_reader, read_excel, read_parquet, read_sheet
 from oboro.io.byte_streams import STDIN, ByteStream, open_stream, readable
 from oboro.io.csv.dialect import Dialect, dialect_of, first_record, names_of
+from oboro.io.csv.encoded_text import NotEncodable, in_encoding
 from oboro.io.csv.parse import NotUnicode, parse
 from oboro.io.csv.parse_held import parse_held
 from oboro.io.csv.rows_out import text_before_rows
 from oboro.io.file_progress import ByteProgress, RowProgress
 from oboro.io.json_lines import is_json_lines, read_json_lines
-from oboro.io.output import destination, dialect_for, is_csv, write, write_blocks
+from oboro.io.output import destination, dialect_asked, dialect_for, encoded, is_csv, write, write_blocks
 from oboro.io.untouched_columns import (
     FileState,
     UntouchedColumns,
@@ -42,6 +43,7 @@ class Source:
     path: str
     dialect: Dialect | None = None
     untouched: UntouchedColumns | None = None  # the columns that stayed in the file
+    notes: tuple[Message, ...] = ()  # what was found out and should be said
 
     @property
     def dataset(self) -> Dataset:
@@ -67,25 +69,55 @@ class Source:
             assert self.untouched is not None
             return parse(stream, self.dialect, self.untouched.names, names)
 
-    def write(self, data: Dataset, path: str | Path, done: RowProgress | None = None) -> None:
+    def write(
+        self, data: Dataset, path: str | Path, done: RowProgress | None = None, encoding: str | None = None
+    ) -> None:
         """Write what became of the table; columns that stayed in the file go straight from there to the output.
 
-        That needs memory for a few blocks only, as long as rows and columns stand in the order of the file; else all is read.
+        That needs memory for a few blocks only, as long as rows and columns stand in the order of the file; else all is read. CSV
+        is written in the encoding that came in, or in `encoding`.
         """
+        dialect = dialect_asked(path, self.dialect, encoding)
         untouched = self.untouched
         if untouched is None or not unread_columns(data) or not in_file_order(data, untouched.names):
-            write(self.fill(data), path, self.dialect)
-        elif isinstance(untouched, UntouchedCsvColumns) and is_csv(path):
-            from oboro.io.csv.copy_through import CopyThrough
+            write(self.fill(data), path, dialect)
+            return
+        try:
+            held = in_encoding_held(data, dialect) if is_csv(path) else data
+            self._copy(held, untouched, path, dialect, done)
+        except (
+            NotEncodable
+        ):  # a value that no step touched: all values of its column must be seen to replace its characters
+            write(self.fill(data), path, dialect)
 
-            dialect = dialect_for(path, self.dialect)
-            copied = CopyThrough(data, untouched, dialect)
-            with destination(path) as file:
-                file.write(text_before_rows(list(data), dialect))
-                for part in copied.parts(done):
-                    file.write(part)
-        else:
-            write_blocks(merged_blocks(data, untouched, done), path, self.dialect)
+    def _copy(
+        self,
+        data: Dataset,
+        untouched: UntouchedColumns,
+        path: str | Path,
+        asked: Dialect | None,
+        done: RowProgress | None,
+    ) -> None:
+        if not isinstance(untouched, UntouchedCsvColumns) or not is_csv(path):
+            write_blocks(merged_blocks(data, untouched, done), path, asked)
+            return
+        from oboro.io.csv.copy_through import CopyThrough
+
+        dialect = dialect_for(path, asked)
+        copied = CopyThrough(data, untouched, dialect)
+        with destination(path) as file:
+            out = encoded(file, dialect)
+            out.write(text_before_rows(list(data), dialect))
+            for part in copied.parts(done):
+                out.write(part)
+
+
+def in_encoding_held(data: Dataset, dialect: Dialect | None) -> Dataset:
+    """`in_encoding` for the columns that are in memory; the others are looked at while they are copied."""
+    encoding = dialect.encoding if dialect else "utf-8"
+    unread = unread_columns(data)
+    fitting = in_encoding(data.select([name for name in data if name not in unread]), encoding)
+    return data.with_columns(dict(fitting.columns))
 
 
 def read(
@@ -99,6 +131,7 @@ def read(
     encoding: str | None = None,
     header: bool | None = True,
     sheet: str | None = None,
+    header_row: int | None = None,
     progress: ByteProgress | None = None,
 ) -> Source:
     """Read and encode a table: CSV (packed or not), Parquet, Feather / Arrow, Excel, JSON lines; `-` is CSV on standard input.
@@ -107,7 +140,7 @@ def read(
     only these are held in memory: of CSV and Parquet files the others are checked but stay in the file, to be read when the
     table is written, and `progress` is told rows instead of bytes. Of those in a CSV file that are `fingerprinted`, one number a
     record is kept. `header=False` says that the first line is data already
-    (columns are then named `column1` …), `None` guesses. `sheet` is for Excel.
+    (columns are then named `column1` …), `None` guesses. `sheet` and `header_row` (from 1) are for Excel.
     """
     if is_json_lines(path):
         return Source(read_json_lines(path, columns, encoding), str(path))
@@ -115,7 +148,12 @@ def read(
     if (reader := binary_reader(path)) is not None:
         if reader is read_parquet and held is not None:
             return _parquet(str(path), held, progress)
+        if reader is read_excel:
+            data, notes = read_sheet(str(path), columns, sheet, header_row)
+            return Source(data, str(path), notes=notes)
+        _refuse_header_row(path, header_row)
         return Source(reader(str(path), columns, sheet), str(path))
+    _refuse_header_row(path, header_row)
     options = {"delimiter": delimiter, "quote": quote, "header": header}
     with open_stream(path, encoding) as stream:
         try:
@@ -126,6 +164,11 @@ def read(
                 raise
     with open_stream(path, "cp932") as stream:
         return _csv(stream, options, columns, (held, fingerprinted), progress)
+
+
+def _refuse_header_row(path: str | Path, header_row: int | None) -> None:
+    if header_row is not None:
+        raise UsageError(Message("error_io.header_row_not_excel", path=str(path)))
 
 
 def read_data(path: str | Path) -> Dataset:
@@ -141,6 +184,7 @@ def column_names(
     encoding: str | None = None,
     header: bool | None = True,
     sheet: str | None = None,
+    header_row: int | None = None,
 ) -> list[str] | None:
     """The columns of a CSV or Parquet file, before it is read; None of one that is read at once, all of it.
 

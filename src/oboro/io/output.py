@@ -16,6 +16,7 @@ import pyarrow as pa
 from oboro.errors import UsageError
 from oboro.io.binary_formats import EXCEL
 from oboro.io.csv.dialect import Dialect
+from oboro.io.csv.encoded_text import EncodedFile, encoding_named, in_encoding, is_utf8
 from oboro.io.csv.rows_out import CsvRows, text_before_rows
 from oboro.io.ordered_threads import ahead, in_order
 from oboro.system.atomic_file import STDOUT, atomic, check_place
@@ -23,24 +24,27 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.unencoded_columns import UnencodedColumn
 from oboro.text import Message
 
-__all__ = ["check_output", "destination", "dialect_for", "is_csv", "write", "write_blocks"]
+__all__ = ["check_output", "destination", "dialect_asked", "dialect_for", "encoded", "is_csv", "write", "write_blocks"]
 
 # Rows in a row group, and values in one of a wide table.
 FEWEST, MOST, CELLS = 1 << 16, 1 << 20, 1 << 24
 
 
-def check_output(path: str | Path) -> None:
-    """Before any work: raise if no table could be written under this name."""
+def check_output(path: str | Path, encoding: str | None = None) -> None:
+    """Before any work: raise if no table could be written under this name, in this encoding."""
     _format_of(path)
+    dialect_asked(path, None, encoding)
     check_place(path)
 
 
 def write(data: Dataset, path: str | Path, dialect: Dialect | None = None) -> None:
     """Write a table; the name's ending chooses the format, `-` is CSV on standard output.
 
-    CSV is UTF-8, with the delimiter, the header and the byte order mark of `dialect` (how the input was written). The output may
-    have the name of the input: that was read before, and is replaced in one step.
+    CSV has the delimiter, the header, the encoding and the byte order mark of `dialect` (how the input was written). The output
+    may have the name of the input: that was read before, and is replaced in one step.
     """
+    if is_csv(path) and dialect is not None:
+        data = in_encoding(data, dialect.encoding)
     write_blocks(_slices(data), path, dialect)
 
 
@@ -62,8 +66,17 @@ def write_blocks(blocks: Iterable[Dataset | pa.Table], path: str | Path, dialect
     """Write tables that together are one, without ever holding more than a few of them."""
     writer = WRITERS[_format_of(path)[0]]
     datasets = (block if isinstance(block, Dataset) else _unencoded(block) for block in blocks)
+    chosen = dialect_for(path, dialect)
     with destination(path) as file:
-        writer(file, datasets, dialect_for(path, dialect))
+        if writer is _excel:
+            _excel(file, datasets, chosen, from_text=dialect is not None)
+        else:
+            writer(encoded(file, chosen) if writer is _csv else file, datasets, chosen)
+
+
+def encoded(file: Any, dialect: Dialect) -> Any:
+    """A file that takes UTF-8 and holds the dialect's encoding."""
+    return file if is_utf8(dialect.encoding) else EncodedFile(file, dialect.encoding)
 
 
 def _unencoded(table: pa.Table) -> Dataset:
@@ -77,6 +90,15 @@ def dialect_for(path: str | Path, dialect: Dialect | None) -> Dialect:
     """How a CSV file of this name is written, when the input was written in `dialect`."""
     dialect = dialect or Dialect()
     return replace(dialect, delimiter="\t") if ".tsv" in Path(path).suffixes else dialect
+
+
+def dialect_asked(path: str | Path, dialect: Dialect | None, encoding: str | None) -> Dialect | None:
+    """How the output is written: as the input, but in `encoding` if that is given."""
+    if encoding is None:
+        return dialect
+    if not is_csv(path):
+        raise UsageError(Message("error_io.encoding_not_csv", path=str(path)))
+    return replace(dialect or Dialect(), encoding=encoding_named(encoding))
 
 
 def is_csv(path: str | Path) -> bool:
@@ -121,8 +143,8 @@ def _format_of(path: str | Path) -> tuple[str, str | None]:
     compression = {".gz": "gzip", ".zst": "zstd"}.get(Path(name).suffix)
     inner = Path(name).stem if compression else name
     ending = ".csv" if name == STDOUT else Path(inner).suffix
-    if ending in EXCEL:
-        raise UsageError(Message("error_io.no_excel_out", path=path))
+    if ending in EXCEL and ending not in WRITERS:
+        raise UsageError(Message("error_io.old_excel", path=str(path), ending=ending))
     if ending not in WRITERS or (compression and WRITERS[ending] is not _csv):
         raise UsageError(
             Message("error_io.no_format", path=path, ending=Path(name).suffix or "no ending", known=list(WRITERS))
@@ -185,6 +207,12 @@ def _feather(file: Any, blocks: Iterator[Dataset], dialect: Dialect) -> None:
         writer.close()
 
 
+def _excel(file: Any, blocks: Iterator[Dataset], dialect: Dialect, from_text: bool = False) -> None:
+    from oboro.io.excel.sheet_out import sheet_bytes
+
+    file.write(sheet_bytes(list(blocks), from_text=from_text))
+
+
 WRITERS: dict[str, Writer] = {
     ".csv": _csv,
     ".tsv": _csv,
@@ -192,4 +220,5 @@ WRITERS: dict[str, Writer] = {
     ".parquet": _parquet,
     ".feather": _feather,
     ".arrow": _feather,
+    ".xlsx": _excel,
 }

@@ -15,7 +15,7 @@ from pyarrow import csv
 
 from oboro.io.file_progress import RowProgress
 from oboro.io.files import Source
-from oboro.io.output import write
+from oboro.io.output import dialect_asked, write
 from oboro.measure.exposure.last_look import LastLook
 from oboro.recipe.evidence import files_evidence, hierarchy_files, measure
 from oboro.recipe.released.last_look_before_writing import said_of_look, unique_by_all, warnings_of_look
@@ -215,18 +215,19 @@ class Release:
         """
         return run_summary(self, lang=lang, figures=figures)
 
-    def write(self, path: str | Path, *, progress: RowProgress | None = None) -> None:
+    def write(self, path: str | Path, *, encoding: str | None = None, progress: RowProgress | None = None) -> None:
         """Write the released table; the name's ending chooses the format. All of it appears at once, or nothing does.
 
-        `progress` is told how many rows of the input are done, where columns come from there.
+        CSV is written in the encoding that came in (UTF-8 for a frame), or in `encoding`. `progress` is told how many rows of
+        the input are done, where columns come from there.
         """
         replaced = os.path.exists(path) and os.path.realpath(path)
         if replaced and any(os.path.realpath(one) == replaced for one in self._read_from.values()):
             self._inputs  # noqa: B018  (what is about to be replaced is evidence too)
         if self.source is None:
-            write(self.frame.data, path)
+            write(self.frame.data, path, dialect_asked(path, None, encoding))
         else:
-            self.source.write(self.frame.data, path, progress)
+            self.source.write(self.frame.data, path, progress, encoding)
 
     def write_truth(self, path: str | Path) -> None:
         """Write which original row (from 1) each released record is, for attacks on a release whose rows were moved.

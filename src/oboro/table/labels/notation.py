@@ -1,7 +1,7 @@
 """How labels are written, by this and by other tools: reading the range, the set or the mask that a label names.
 
 - ranges: `20–29`, `20-29`, `20~29`, `20 to 29`, `[20, 30)`, `[20, 30[` (ARX), `(20, 30]` (pandas, R), `20歳以上30歳未満`, `20代`
-- one side only: `<20`, `<=20`, `>60`, `≥60`, `60+`, `60以上`, `60 or more`
+- one side only: `<20`, `<=20`, `>60`, `≥60`, `≧60`, `60+`, `60以上`, `60 or more`
 - sets: `{F, M}`, `['F', 'M']`, `[1, 2, 3]`, `F~M`, `F|M`
 - masks: `130**`, `2*`; and codes or dates cut short: `130` of `13053`, `2024-05` of `2024-05-17`
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,8 +30,8 @@ FORMS = tuple(
         rf"(?P<left>[\[\](])\s*(?P<first>{END})\s*[,;]\s*(?P<last>{END})\s*(?P<right>[\])\[])",
         rf"(?P<first>{END})\s*{TO}\s*(?P<last>{END})",
         rf"(?P<first>{END})以上(?P<last>{END})(?P<right>未満|以下)",
-        rf"(?P<right><=|=<|≤|<)\s*(?P<last>{END})",
-        rf"(?P<left>>=|=>|≥|>)\s*(?P<first>{END})",
+        rf"(?P<right><=|=<|≤|≦|<)\s*(?P<last>{END})",
+        rf"(?P<left>>=|=>|≥|≧|>)\s*(?P<first>{END})",
         rf"(?P<first>{END})\s*{MORE}",
         rf"(?P<last>{END})(?P<right>未満|以下)",
         rf"(?P<first>{END})(?P<left>超)",
@@ -61,6 +62,7 @@ def label_range(text: str) -> LabelRange | None:
     (LabelRange(first='20', last='30', after=False, before=True), LabelRange(first='60', last=None, after=False, before=False), \
 LabelRange(first='20', last='30', after=False, before=True), None)
     """
+    text = text if text.isascii() else unicodedata.normalize("NFKC", text)
     text = UNITS.sub("", text.strip())
     if decade := DECADE.match(text):
         return LabelRange(decade[1], str(int(decade[1]) + 10), before=True)
