@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from oboro.app.cli import app
 from oboro.errors import FileError, OboroError
 from oboro.io.files import read
 from oboro.recipe.recipe import Recipe
+from oboro.report.checklists.asked_laws import LAWS
 from oboro.text.message import catalogue
 
 SOURCE = Path(oboro.__file__).parent
@@ -92,3 +94,20 @@ def test_checklists_are_those_of_the_laws_asked_for_and_a_report_is_signed(tmp_p
     assert all(text in owner for text in ("作成日", "2026-11-16", "山田", "大学", "研究", "署名欄"))
     assert not any(text in public for text in ("山田", "大学", "署名欄"))
     assert "研究" in public
+
+
+def test_a_page_shows_the_laws_of_its_language_and_a_place_to_sign() -> None:
+    report = Recipe.parse("attributes: {age: {role: quasi}}\nsteps: [{k_anonymize: {k: 2}}]").run({"age": [1, 1]}).report
+    shown = {lang: [one.key for one in report.in_language(lang).shown_checklists] for lang in ("en", "ja")}
+    assert shown == {"en": ["wp216", "hipaa"], "ja": ["appi"]}
+    assert [one.key for one in report.checklists] == ["appi", "hipaa", "wp216", "iso"]
+    assert [one.key for one in report.for_laws("all").in_language("ja").shown_checklists] == list(LAWS)
+    japanese, public = report.to_html(lang="ja"), report.to_public().to_html(lang="ja")
+    assert "個人情報" in japanese
+    assert not any(name in japanese for name in ("HIPAA", "WP216", "ISO/IEC 20889"))
+    today = report.as_dict()["signature"]["made_on"]
+    assert date.fromisoformat(today) <= date.today()
+    assert today in japanese
+    assert japanese.count("_" * 24) == 4  # who, for whom, why, and the place to sign
+    assert today in public
+    assert "_" * 24 not in public

@@ -111,7 +111,7 @@ def test_decisions_are_carried_out(release: Release) -> None:
 
 
 def test_the_page_of_the_public_says_what_it_is(release: Release) -> None:
-    public = release.report.to_public()
+    public = release.report.for_laws("all").to_public()
     page = public.to_html()
     assert "public version" in page
     assert "公開版" in public.to_html(lang="ja")

@@ -111,7 +111,7 @@ def anonymize(
         for warning in step.warnings:
             print(Message("error_app.warning", step=step.name, warning=warning).say(spoken()), file=sys.stderr)
     if as_json:
-        print_json(release.with_files(output).as_dict())
+        print_json(pages.completed(release.with_files(output)).as_dict())
     elif report is not None or public_report is not None:
         print(release.report.in_language(spoken()).summary(), file=sys.stderr)
     else:
@@ -160,4 +160,4 @@ def _write(release: Release, output: Path, pages: Pages, stage: Any, encoding: s
         with ThreadPoolExecutor(1) as pool:  # hashes files while the pictures are made ready
             evidence = pool.submit(release.with_files, output)
             warm_up()
-            pages.write(evidence.result())
+            pages.write(pages.completed(evidence.result()))

@@ -158,7 +158,8 @@ def evaluate(
             rename=renaming(rename),
             truth=known,
             stream=stream_metrics or (),
-        ).in_language(spoken())
+        )
+        found = pages.completed(found.in_language(spoken()))
         pages.write(found)
     if as_json:
         print_json(found.as_dict())

@@ -55,10 +55,11 @@ Sheet = Annotated[str | None, typer.Option(help="The sheet of Excel input. Defau
 Law = Annotated[
     str | None,
     typer.Option(
-        help="The checklists of the report, separated by commas: appi, appi_public, appi_pseudonym, hipaa, gdpr, iso20889."
+        help="The checklists of the report, separated by commas: appi, appi_public, appi_pseudonym, hipaa, gdpr, iso20889,"
+        " or all. Default: by language."
     ),
 ]
-MadeBy = Annotated[str | None, typer.Option(help="Who made the report; adds the date and a place to sign.")]
+MadeBy = Annotated[str | None, typer.Option(help="Who made the report; stands in the report.")]
 MadeFor = Annotated[str | None, typer.Option("--for", help="Who receives the release; stands in the report.")]
 Purpose = Annotated[str | None, typer.Option(help="What the release is for; stands in the report.")]
 HeaderRow = Annotated[
@@ -178,6 +179,13 @@ class Pages:
     made_for: str | None = None
     purpose: str | None = None
 
+    def __post_init__(self) -> None:
+        """Before any work: raise if a law is unknown."""
+        if self.law is not None:
+            from oboro.report.checklists.asked_laws import asked_laws
+
+            asked_laws([], names(self.law))
+
     @property
     def any(self) -> bool:
         """Whether one was asked for."""
@@ -193,11 +201,10 @@ class Pages:
         if self.law is not None:
             report = report.for_laws(names(self.law))
         said = {"made_by": self.made_by or "", "made_for": self.made_for or "", "purpose": self.purpose or ""}
-        return report.signed(**said) if any(said.values()) else report
+        return report.signed(**said)
 
     def write(self, report: Report) -> None:
         """Each appears whole or not at all. The owner's holds the recipe: nobody else may read it."""
-        report = self.completed(report)
         for path, facts in ((self.owner, report), (self.public, report.to_public() if self.public else report)):
             if path is not None:
                 facts.to_html(path, lang=spoken())

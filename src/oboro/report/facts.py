@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date
 from math import isfinite
 from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer, computed_field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, computed_field
 
 from oboro.attacks.rates import Attack
 from oboro.measure.metrics import Measure
@@ -108,7 +109,7 @@ class Facts(BaseModel):
 class Signature(Facts):
     """Who answers for a report; empty where nothing was said."""
 
-    made_on: str
+    made_on: str = Field(default_factory=lambda: date.today().isoformat())
     """The date, as in 2026-11-16."""
     made_by: str = ""
     made_for: str = ""

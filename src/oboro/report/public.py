@@ -60,6 +60,7 @@ DECISIONS: dict[str, tuple[str, str]] = {
     "versions": ("oboro only", "a run is repeated more easily with the exact versions"),
     "smallest_cell": ("kept", "says how the figures were made safe"),
     "checklists": ("the notice to be published and the names of techniques", "the rest is evidence for the owner"),
+    "laws": ("kept", "says which checklists were asked for"),
     "stream": ("removed", "rates and times of arrival can be matched with other logs"),
     "warnings": ("removed", "they say where the release is weakest"),
     "signature": ("date and purpose", "who made it and who received it are people and partners"),
@@ -94,7 +95,7 @@ def public(report: Report) -> Report:
             "checklists": [shown for one in report.checklists if (shown := _checklist(one)).items],
             "stream": [],
             "warnings": [],
-            "signature": None if report.signature is None else _signature(report.signature),
+            "signature": _signature(report.signature),
         }
     )
 

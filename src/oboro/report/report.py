@@ -7,7 +7,6 @@ HTML that opens without a network, a few lines for the terminal, and a small vie
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
@@ -85,12 +84,14 @@ class Report(Facts):
     smallest_cell: int = Field(ge=1)
     """Labels held by fewer rows are not shown on their own."""
     checklists: list[Checklist]
+    laws: list[str] | None = None
+    """The laws that were asked for; None: a page shows the checklists that go with its language."""
     stream: list[dict[str, Any]]
     """The metrics of a stream, one after the other."""
     warnings: list[Message]
     """Everything that a reader should know before signing."""
-    signature: Signature | None = None
-    """When it was made, by whom, for whom and why; None where nobody said so."""
+    signature: Signature = Field(default_factory=Signature)
+    """When it was made, by whom, for whom and why; empty where nobody said so."""
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
@@ -109,6 +110,13 @@ class Report(Facts):
         The exit code of `oboro evaluate` is 1 then.
         """
         return self.holds is False or self.singled_out > 0
+
+    @property
+    def shown_checklists(self) -> list[Checklist]:
+        """Those that a page shows: of the laws that were asked for, or of those that go with its language."""
+        from oboro.report.checklists.asked_laws import BY_LANGUAGE, asked_laws
+
+        return self.checklists if self.laws is not None else asked_laws(self.checklists, BY_LANGUAGE[self.lang])
 
     def to_public(self) -> Report:
         """The report without anything that helps to undo the processing; `docs/report.md` says why, item by item."""
@@ -132,15 +140,19 @@ class Report(Facts):
             raise UsageError(Message("error_text.language", known=list(LANGUAGES), lang=lang))
         return self.model_copy(update={"lang": lang})
 
-    def for_laws(self, laws: Sequence[str]) -> Report:
-        """The same report with the checklists of these laws only; `oboro.report.checklists.asked_laws.LAWS` names them."""
+    def for_laws(self, laws: str | Sequence[str]) -> Report:
+        """The same report with the checklists of these laws only; `oboro.report.checklists.asked_laws.LAWS` names them.
+
+        `all` are all of them.
+        """
         from oboro.report.checklists.asked_laws import asked_laws
 
-        return self.model_copy(update={"checklists": asked_laws(self.checklists, laws)})
+        wanted = [laws] if isinstance(laws, str) else list(laws)
+        return self.model_copy(update={"checklists": asked_laws(self.checklists, wanted), "laws": wanted})
 
     def signed(self, *, made_by: str = "", made_for: str = "", purpose: str = "", made_on: str | None = None) -> Report:
-        """The same report with a date (today's, if none is given), who made it, for whom and why, and a place to sign."""
-        day = made_on or date.today().isoformat()
+        """The same report with who made it, for whom, why, and another date than today's if one is given."""
+        day = made_on or self.signature.made_on
         said = Signature(made_on=day, made_by=made_by, made_for=made_for, purpose=purpose)
         return self.model_copy(update={"signature": said})
 

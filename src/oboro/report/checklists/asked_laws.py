@@ -14,23 +14,31 @@ from oboro.report.checklists.known_release import item
 from oboro.report.facts import Checklist
 from oboro.text import Message
 
-__all__ = ["LAWS", "asked_laws"]
+__all__ = ["BY_LANGUAGE", "LAWS", "asked_laws"]
 
 LAWS = ("appi", "appi_public", "appi_pseudonym", "hipaa", "wp216", "iso")
+BY_LANGUAGE = {"en": ("wp216", "hipaa"), "ja": ("appi",)}
+"""Which are shown where nobody asked: the law that a reader of this language most likely answers to."""
 NAMES = {"gdpr": "wp216", "iso20889": "iso"}
 PROCESSING = tuple(f"34-{number}" for number in range(1, 6))
 
 
 def asked_laws(known: Sequence[Checklist], laws: Sequence[str]) -> list[Checklist]:
-    """The checklists of these laws, in this order; `known` are those of a report."""
+    """The checklists of these laws, in this order, or of `all`; `known` are those of a report."""
     keys = [NAMES.get(one, one) for one in laws]
-    if unknown := [one for one in keys if one not in LAWS]:
-        raise UsageError(Message("error_report.law", law=unknown[0], laws=[*LAWS, *NAMES]))
     found = {one.key: one for one in known}
+    if unknown := [one for one in keys if one not in (*LAWS, *found, "all")]:
+        raise UsageError(Message("error_report.law", law=unknown[0], laws=[*LAWS, *NAMES, "all"]))
     if "appi" in found:
         found["appi_public"] = _for(found["appi"], "appi_public", PROCESSING, "62")
         found["appi_pseudonym"] = _pseudonymous(found["appi"])
-    return [found[one] for one in dict.fromkeys(keys) if one in found]
+    wanted = sorted(found, key=_place) if "all" in keys else keys
+    return [found[one] for one in dict.fromkeys(wanted) if one in found]
+
+
+def _place(key: str) -> int:
+    """Where it stands among all of them; others come last."""
+    return LAWS.index(key) if key in LAWS else len(LAWS)
 
 
 def _for(one: Checklist, key: str, points: Sequence[str], article: str) -> Checklist:

@@ -18,15 +18,16 @@ HEAD = [Message(f"checklist.section.{name}") for name in ("point", "state", "evi
 
 
 def checklist_sections(report: Report) -> list[Section]:
-    """One section for each checklist."""
-    return [_checklist(one) for one in report.checklists]
+    """One section for each checklist that is shown."""
+    return [_checklist(one, report.lang) for one in report.shown_checklists]
 
 
-def _checklist(one: Checklist) -> Section:
+def _checklist(one: Checklist, lang: str) -> Section:
     rows = [_row(item) for item in one.items]
     blocks: list[Block] = [Text(one.about), Grid(HEAD, rows, prose=True)]
     if one.text:
-        blocks += [Text(Message("checklist.section.text")), Code(one.text_ja), Code(one.text)]
+        blocks += [Text(Message("checklist.section.text")), Code(one.text_ja)]
+        blocks += [] if lang == "ja" else [Code(one.text)]
     return Section(one.key, one.heading, blocks, short=one.name)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["counting", "evidence", "recipe", "signature", "warnings"]
 
 FILE = ("path", "bytes", "sha256")
+TO_FILL_IN = "_" * 24
 COUNTED = ("missing", "suppression", "dropped", "loss")
 
 
@@ -100,14 +101,16 @@ def recipe(report: Report) -> Section | None:
     return Section("recipe", Message("section.recipe.title"), [Code(report.recipe)])
 
 
-def signature(report: Report) -> Section | None:
-    """When it was made, by whom, for whom and why, and a place to sign; of a public report without people and partners."""
-    if report.signature is None:
-        return None
-    said = report.signature.model_dump()
-    parts = [part for part in ("made_on", "made_by", "made_for", "purpose") if said[part]]
-    facts: list[tuple[Words, Words]] = [(Message(f"report.signature.{part}"), said[part]) for part in parts]
-    if not report.public:
-        facts.append((Message("report.signature.sign"), "\u3000" * 12))
+def signature(report: Report) -> Section:
+    """When it was made, by whom, for whom and why, and a place to sign: lines to fill in where nobody said so.
+
+    A public report names no people and partners, and is not signed.
+    """
+    said = {**report.signature.model_dump(), "sign": ""}
+    facts: list[tuple[Words, Words]] = [
+        (Message(f"report.signature.{part}"), said[part] or TO_FILL_IN)
+        for part in ("made_on", "made_by", "made_for", "purpose", "sign")
+        if said[part] or not report.public
+    ]
     title = Message("report.signature.title")
     return Section("signature", title, [FactList(facts)], short=title)

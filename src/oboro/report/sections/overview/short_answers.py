@@ -152,7 +152,7 @@ def _open(report: Report) -> Answer:
 
 def _points(report: Report, state: str) -> list[tuple[Checklist, int]]:
     """How many points of which checklist are in this state."""
-    counted = ((one, sum(item.state == state for item in one.items)) for one in report.checklists)
+    counted = ((one, sum(item.state == state for item in one.items)) for one in report.shown_checklists)
     return [(one, points) for one, points in counted if points]
 
 
