@@ -97,7 +97,9 @@ def test_checklists_are_those_of_the_laws_asked_for_and_a_report_is_signed(tmp_p
 
 
 def test_a_page_shows_the_laws_of_its_language_and_a_place_to_sign() -> None:
-    report = Recipe.parse("attributes: {age: {role: quasi}}\nsteps: [{k_anonymize: {k: 2}}]").run({"age": [1, 1]}).report
+    report = (
+        Recipe.parse("attributes: {age: {role: quasi}}\nsteps: [{k_anonymize: {k: 2}}]").run({"age": [1, 1]}).report
+    )
     shown = {lang: [one.key for one in report.in_language(lang).shown_checklists] for lang in ("en", "ja")}
     assert shown == {"en": ["wp216", "hipaa"], "ja": ["appi"]}
     assert [one.key for one in report.checklists] == ["appi", "hipaa", "wp216", "iso"]

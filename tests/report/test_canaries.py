@@ -92,7 +92,7 @@ def recipe(step: str, folder: Path) -> oboro.Recipe:
 
 def everything(report: Report) -> str:
     """All that a reader could see or look up: the page with its source, the JSON, the summary, the notebook's view."""
-    shown = [report.to_html(), report.summary(), report._repr_html_()]
+    shown = [report.for_laws("all").to_html(), report.summary(), report._repr_html_()]
     shown.append(json.dumps(report.as_dict(), ensure_ascii=False))
     return "\n".join([*shown, *map(unescape, shown)])
 
