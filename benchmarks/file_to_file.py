@@ -74,7 +74,7 @@ def run(job: str, folder: Path, keep: bool) -> dict[str, Any]:
         subprocess.run([*oboro, "synth", "purchases", "--rows", rows, "--columns", columns, "-o", source], check=True)
     recipe = source.with_name(f"{job}.recipe.yaml")
     facts: dict[str, Any] = {"job": job, "bytes": source.stat().st_size}
-    command = [*oboro, "anonymize", str(source), "--recipe", str(recipe), "--output", str(target)]
+    command = [*oboro, "anonymize", str(source), "--recipe", str(recipe), "--output", str(target), "--force"]
     facts["oboro"] = measured(command)
     facts["with_report"] = measured([*command, "--report", str(folder / "report.html")])
     facts["one_more_read"] = measured([sys.executable, "-c", READ, str(source)])

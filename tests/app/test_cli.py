@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-ANONYMIZE = ("anonymize", "people.csv", "--recipe", "recipe.yaml", "--output", "out.csv")
+ANONYMIZE = ("anonymize", "people.csv", "--recipe", "recipe.yaml", "--output", "out.csv", "--force")
 
 
 def test_anonymize_verify_evaluate(folder: Path) -> None:
@@ -138,6 +138,23 @@ def printed(*words: object) -> str:
     done = call(*words)
     assert done.code == 0, done.err
     return done.out
+
+
+def test_no_file_is_replaced_without_force(folder: Path) -> None:
+    (folder / "mine.csv").write_text("keep me")
+    shared = ("anonymize", "people.csv", "--recipe", "recipe.yaml", "--output")
+    for options in (("mine.csv",), ("new.csv", "--report", "mine.csv"), ("new.csv", "--truth", "mine.csv")):
+        refused = call(*shared, *options, cwd=folder)
+        assert refused.code == 2
+        assert "mine.csv: is there already" in refused.err
+        assert "--force" in refused.err
+        assert not (folder / "new.csv").exists()
+    for command in (("synth", "people", "--rows", "100", "-o"), ("hierarchy", "people.csv", "age", "-o")):
+        assert call(*command, "mine.csv", cwd=folder).code == 2
+    assert (folder / "mine.csv").read_text() == "keep me"
+    assert call(*shared, "mine.csv", "--force", cwd=folder).code == 0
+    assert (folder / "mine.csv").read_text() != "keep me"
+    assert call(*shared, "/dev/null", cwd=folder).code == 0  # nothing is replaced there
 
 
 def test_every_command_has_help_with_an_example() -> None:

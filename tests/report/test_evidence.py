@@ -104,7 +104,7 @@ def test_hashes_are_those_of_the_files(job: Path, source: str, output: str) -> N
 def test_a_table_that_is_replaced_leaves_its_hash(job: Path) -> None:
     before = sha256sum(job / "in.csv")
     release = oboro.Recipe.load(job / "recipe.yaml").run(job / "in.csv")
-    release.write(job / "in.csv")
+    release.write(job / "in.csv", force=True)
     files = release.with_files(job / "in.csv").files
     assert files["input"]["sha256"] == before
     assert files["output"]["sha256"] == sha256sum(job / "in.csv") != before
@@ -217,7 +217,9 @@ def anonymize(job: Path, *options: Any) -> Any:
 
 def test_only_the_owner_may_read_the_owners_report(job: Path) -> None:
     (job / "old.html").write_text("an older report, open to all")
-    assert anonymize(job, "--report", job / "old.html", "--public-report", job / "public.html").exit_code == 0
+    assert (
+        anonymize(job, "--report", job / "old.html", "--public-report", job / "public.html", "--force").exit_code == 0
+    )
     assert mode(job / "old.html") == 0o600
     assert mode(job / "public.html") == mode(job / "out.csv")
     report = oboro.Recipe.load(job / "recipe.yaml").run(job / "in.csv").report

@@ -18,6 +18,7 @@ from oboro.app.options import (
     Data,
     Delimiter,
     Encoding,
+    Force,
     Header,
     HeaderRow,
     Law,
@@ -72,6 +73,7 @@ def anonymize(
             help="Also write the original row number of each released record. Keep this file as safe as the original."
         ),
     ] = None,
+    force: Force = False,
     explain: Annotated[bool, typer.Option("--explain", help="Print the plan in words, and do nothing.")] = False,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
@@ -95,17 +97,17 @@ def anonymize(
         return
     if output is None:
         raise UsageError(Message("error_app.no_output"))
-    check_files({"--output": output}, recipe, *plan.files)
+    check_files({"--output": output}, recipe, *plan.files, force=force)
     check_output(output, output_encoding)
     pages = Pages(report, public_report, law, made_by, made_for, purpose)
-    check_files({"--truth": truth, **pages.files}, data, recipe, output, *plan.files)
+    check_files({"--truth": truth, **pages.files}, data, recipe, output, *plan.files, force=force)
     warn_if_cold()
     options = {"encoding": encoding, "delimiter": delimiter, "header": header, "sheet": sheet, "header_row": header_row}
     with stages() as stage, _report_loaded(pages.any, stage) as progress:
         release = plan.run(data, progress=progress, reading=options)
         _write(release, output, pages, stage, output_encoding)
         if truth is not None:
-            release.write_truth(truth)
+            release.write_truth(truth, force=True)
     say_notes(release.source)
     for step in release.steps:
         for warning in step.warnings:
@@ -154,7 +156,7 @@ def _write(release: Release, output: Path, pages: Pages, stage: Any, encoding: s
         stage(Message("progress.measuring_release"))
         release.report  # noqa: B018  (measured before anything is written, so that a failure leaves nothing)
     stage(WRITING)
-    release.write(output, encoding=encoding, progress=partial(stage, WRITING))
+    release.write(output, force=True, encoding=encoding, progress=partial(stage, WRITING))  # `check_files` asked
     if pages.any:
         stage(Message("progress.making_report"))
         with ThreadPoolExecutor(1) as pool:  # hashes files while the pictures are made ready

@@ -12,6 +12,7 @@ from oboro.app.options import (
     Data,
     Delimiter,
     Encoding,
+    Force,
     Header,
     ReportFile,
     Sheet,
@@ -38,6 +39,7 @@ def assess(
         str | None, typer.Option(help="The column that says whose a record is: people are counted, not records.")
     ] = None,
     report: ReportFile = None,
+    force: Force = False,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     header: Header = True,
@@ -50,13 +52,13 @@ def assess(
     """
     from oboro.recipe.released.assess import assess as measure
 
-    check_files({"--report": report}, released)
+    check_files({"--report": report}, released, force=force)
     table = read_table(released, encoding, delimiter, header, sheet)
     with stages() as stage:
         stage(Message("progress.measuring"))
         found = measure(table, names(quasi), names(sensitive), person, lang=spoken())
         if report is not None:
-            found.to_html(report)
+            found.to_html(report, force=True)  # `check_files` asked
     if as_json:
         print_json(found.as_dict())
     else:

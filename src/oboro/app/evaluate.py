@@ -13,6 +13,7 @@ from oboro.app.options import (
     Data,
     Delimiter,
     Encoding,
+    Force,
     Fraction,
     Header,
     HeaderRow,
@@ -76,6 +77,7 @@ def evaluate(
     ] = None,
     report: ReportFile = None,
     public_report: PublicReport = None,
+    force: Force = False,
     law: Law = None,
     made_by: MadeBy = None,
     made_for: MadeFor = None,
@@ -127,7 +129,7 @@ def evaluate(
     plan = None if recipe is None else Recipe.load(recipe)
     pages = Pages(report, public_report, law, made_by, made_for, purpose)
     files = [] if plan is None else plan.files
-    check_files(pages.files, original, released, recipe, control, truth, stream_metrics, *files)
+    check_files(pages.files, original, released, recipe, control, truth, stream_metrics, *files, force=force)
     before, after, group, known = (
         None if path is None else read_table(path, encoding, delimiter, header, sheet, header_row)
         for path in (original, released, control, truth)

@@ -13,9 +13,11 @@ from oboro.app.options import (
     Data,
     Delimiter,
     Encoding,
+    Force,
     Header,
     HeaderRow,
     Sheet,
+    check_files,
     console,
     print_json,
     read_table,
@@ -41,6 +43,7 @@ def hierarchy(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Also save the hierarchy as a CSV file in ARX's format.")
     ] = None,
+    force: Force = False,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     header: Header = True,
@@ -54,10 +57,11 @@ def hierarchy(
     """
     from oboro.recipe.preparing.column_hierarchy import column_hierarchy
 
+    check_files({"--output": output}, data, force=force)
     table = read_table(data, encoding, delimiter, header, sheet, header_row).data
     found = column_hierarchy(table, column, None if spec is None else _parsed(spec))
     if output is not None:
-        found.save(output)
+        found.save(output, force=True)  # `check_files` asked
     if as_json:
         print_json(found.as_dict())
     else:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from oboro.text import Words
 
 __all__ = [
-    "AsJson", "Data", "Delimiter", "Encoding", "Fraction", "Header", "HeaderRow", "Law", "MadeBy", "MadeFor", "OutputEncoding",
-    "Pages", "PublicReport", "Purpose", "RecipeFile",
+    "AsJson", "Data", "Delimiter", "Encoding", "Force", "Fraction", "Header", "HeaderRow", "Law", "MadeBy", "MadeFor",
+    "OutputEncoding", "Pages", "PublicReport", "Purpose", "RecipeFile",
     "ReportFile", "Sheet", "check_files", "console", "names", "print_json", "read_table", "say_notes", "stages",
     "warn_if_cold",
 ]  # fmt: skip
@@ -70,6 +70,7 @@ OutputEncoding = Annotated[
     str | None,
     typer.Option(help="The encoding of CSV output (utf-8, utf-8-sig, cp932, euc_jp …). Default: as the input."),
 ]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
@@ -153,10 +154,13 @@ def say_notes(source: Source | None) -> None:
         print(f"oboro: {note.say(spoken())}", file=sys.stderr)
 
 
-def check_files(written: Mapping[str, Path | None], *others: Path | None) -> None:
-    """Before any work: raise if the file of an option could not be written, or would replace one of the others or of these."""
+def check_files(written: Mapping[str, Path | None], *others: Path | None, force: bool = False) -> None:
+    """Before any work: raise if the file of an option could not be written, or would replace one of the others or of these.
+
+    Without `force`, it may not replace any file.
+    """
     from oboro.errors import UsageError
-    from oboro.system.atomic_file import check_place
+    from oboro.system.atomic_file import check_free, check_place
 
     taken = {os.path.realpath(one) for one in others if one is not None}
     for option, path in written.items():
@@ -165,6 +169,7 @@ def check_files(written: Mapping[str, Path | None], *others: Path | None) -> Non
         if os.path.realpath(path) in taken:
             raise UsageError(Message("error_app.same_file", option=option, path=path))
         check_place(path)
+        check_free(path, force)
         taken.add(os.path.realpath(path))
 
 
@@ -207,4 +212,4 @@ class Pages:
         """Each appears whole or not at all. The owner's holds the recipe: nobody else may read it."""
         for path, facts in ((self.owner, report), (self.public, report.to_public() if self.public else report)):
             if path is not None:
-                facts.to_html(path, lang=spoken())
+                facts.to_html(path, lang=spoken(), force=True)  # `check_files` asked

@@ -20,7 +20,7 @@ from oboro.measure.exposure.last_look import LastLook
 from oboro.recipe.evidence import files_evidence, hierarchy_files, measure
 from oboro.recipe.released.last_look_before_writing import said_of_look, unique_by_all, warnings_of_look
 from oboro.recipe.run_summary import run_summary
-from oboro.system.atomic_file import atomic
+from oboro.system.atomic_file import atomic, check_free
 from oboro.table.dataset import Dataset
 from oboro.table.distinct_people import person_of_rows
 from oboro.table.frames import Frame
@@ -215,12 +215,20 @@ class Release:
         """
         return run_summary(self, lang=lang, figures=figures)
 
-    def write(self, path: str | Path, *, encoding: str | None = None, progress: RowProgress | None = None) -> None:
+    def write(
+        self,
+        path: str | Path,
+        *,
+        force: bool = False,
+        encoding: str | None = None,
+        progress: RowProgress | None = None,
+    ) -> None:
         """Write the released table; the name's ending chooses the format. All of it appears at once, or nothing does.
 
-        CSV is written in the encoding that came in (UTF-8 for a frame), or in `encoding`. `progress` is told how many rows of
-        the input are done, where columns come from there.
+        Only with `force` it replaces a file that is there. CSV is written in the encoding that came in (UTF-8 for a frame), or
+        in `encoding`. `progress` is told how many rows of the input are done, where columns come from there.
         """
+        check_free(path, force)
         replaced = os.path.exists(path) and os.path.realpath(path)
         if replaced and any(os.path.realpath(one) == replaced for one in self._read_from.values()):
             self._inputs  # noqa: B018  (what is about to be replaced is evidence too)
@@ -229,11 +237,12 @@ class Release:
         else:
             self.source.write(self.frame.data, path, progress, encoding)
 
-    def write_truth(self, path: str | Path) -> None:
+    def write_truth(self, path: str | Path, *, force: bool = False) -> None:
         """Write which original row (from 1) each released record is, for attacks on a release whose rows were moved.
 
-        Whoever has it and the original knows everybody: nobody else may read the file.
+        Whoever has it and the original knows everybody: nobody else may read the file. Only with `force` it replaces one.
         """
+        check_free(path, force)
         rows = pa.array(self.frame.data.origin_rows + 1)
         with atomic(path, private=True) as file:
             csv.write_csv(pa.table({"original_row": rows}), file)

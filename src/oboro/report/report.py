@@ -28,7 +28,7 @@ from oboro.report.facts import (
     TableFacts,
     VerificationFacts,
 )
-from oboro.system.atomic_file import atomic
+from oboro.system.atomic_file import atomic, check_free
 from oboro.text import LANGUAGES, Message
 from oboro.verifier.verdict import Verdict
 
@@ -156,13 +156,16 @@ class Report(Facts):
         said = Signature(made_on=day, made_by=made_by, made_for=made_for, purpose=purpose)
         return self.model_copy(update={"signature": said})
 
-    def to_html(self, path: str | Path | None = None, *, lang: str | None = None) -> str:
+    def to_html(self, path: str | Path | None = None, *, lang: str | None = None, force: bool = False) -> str:
         """The report as one self-contained page, in its own language or another; written to `path` if one is given.
 
         The owner's report holds the recipe: nobody else may read the file. The public one is a file like any other.
+        Only with `force` it replaces a file that is there.
         """
         from oboro.report.page.html import render
 
+        if path is not None:
+            check_free(path, force)
         html = render(self if lang is None else self.in_language(lang))
         if path is not None:
             with atomic(path, private=not self.public) as file:

@@ -17,7 +17,7 @@ from oboro.system.private_file import open_private
 from oboro.text import Message
 from oboro.text.os_reasons import os_reason
 
-__all__ = ["STDOUT", "atomic", "check_place"]
+__all__ = ["STDOUT", "atomic", "check_free", "check_place"]
 
 STDOUT = "-"
 UNWRITABLE = {
@@ -115,6 +115,12 @@ def _umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
+
+
+def check_free(path: str | Path, force: bool) -> None:
+    """Raise if a file of this name is there and may not be replaced; devices and pipes are not replaced, but written to."""
+    if not force and str(path) != STDOUT and Path(path).is_file():
+        raise FileError(Message("error_system.exists", path=str(path)))
 
 
 def check_place(path: str | Path) -> None:

@@ -60,7 +60,7 @@ def _said(id: str, **values: Any) -> str:
 def _command(folder: Path) -> str:
     return (
         f"oboro anonymize {folder}/people.csv --recipe {folder}/recipe.yaml "
-        f"--output {folder}/released.csv --report {folder}/report.html"
+        f"--output {folder}/released.csv --report {folder}/report.html --force"
     )
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from oboro.app.language import spoken
-from oboro.app.options import stages
+from oboro.app.options import Force, stages
 from oboro.text import Message
 
 __all__ = ["synth"]
@@ -23,6 +23,7 @@ def synth(
     rows: Annotated[int, typer.Option(min=1, help="The number of rows.")] = 10_000,
     columns: Annotated[int, typer.Option(min=4, help="The number of columns (purchases only).")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the made-up table.")] = 42,
+    force: Force = False,
 ) -> None:
     """Make up a table to try things on, with hierarchies and a ready recipe (OUTPUT.recipe.yaml) beside it.
 
@@ -32,5 +33,5 @@ def synth(
 
     with stages() as stage:
         stage(Message("progress.making_up", rows=rows))
-        recipe = write_sample(kind, output, rows=rows, columns=columns, seed=seed)
+        recipe = write_sample(kind, output, rows=rows, columns=columns, seed=seed, force=force)
     print(Message("command.made_up", output=output, rows=rows, recipe=recipe).say(spoken()), file=sys.stderr)

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from oboro.system.atomic_file import atomic
+from oboro.system.atomic_file import atomic, check_free
 from oboro.table.dataset import Column
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy, HierarchySpec, LevelPreview, propose
@@ -40,8 +40,9 @@ class ColumnHierarchy:
         )
         return f"{self.hierarchy.name}: {flow.strip()}"
 
-    def save(self, path: str | Path) -> None:
-        """Write it as a file that a recipe can name: `value;level 1;level 2;…`."""
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write it as a file that a recipe can name: `value;level 1;level 2;…`. Only with `force` it replaces a file."""
+        check_free(path, force)
         with atomic(path) as file:
             file.write(self.hierarchy.to_csv().encode())
 

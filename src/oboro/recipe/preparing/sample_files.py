@@ -13,7 +13,7 @@ from oboro.recipe.recipe import Recipe
 from oboro.recipe.release import Release
 from oboro.samples.people_table import hierarchy_csv, people, people_hierarchies, people_recipe
 from oboro.samples.purchases_table import purchases, purchases_hierarchies, purchases_recipe
-from oboro.system.atomic_file import atomic
+from oboro.system.atomic_file import atomic, check_free
 from oboro.table.dataset import Dataset
 from oboro.text import Message
 from oboro.text.progress import Progress, silent
@@ -36,7 +36,7 @@ class Demonstration:
 def demonstrate(
     folder: Path, *, rows: int = 20_000, seed: int = 42, progress: Progress | None = None, lang: str = "en"
 ) -> Demonstration:
-    """Make up people, anonymize them by a recipe, verify, report; everything is left in `folder`."""
+    """Make up people, anonymize them by a recipe, verify, report; everything is left in `folder`, in place of an older one."""
     say: Progress = progress or silent
     started = time.perf_counter()
     folder.mkdir(parents=True, exist_ok=True)
@@ -46,29 +46,35 @@ def demonstrate(
     _write_hierarchies(people_hierarchies(), folder / "hierarchies")
     _write_text(folder / "recipe.yaml", people_recipe("hierarchies"))
     release = Recipe.load(folder / "recipe.yaml").run(folder / "people.csv", progress=progress)
-    release.write(folder / "released.csv")
+    release.write(folder / "released.csv", force=True)
     say(Message("progress.making_report"))
     _write_text(folder / "report.html", release.with_files(folder / "released.csv").to_html(lang=lang))
     return Demonstration(folder, original, release, time.perf_counter() - started)
 
 
-def write_sample(kind: str, output: Path, *, rows: int = 10_000, columns: int = 100, seed: int = 42) -> Path:
+def write_sample(
+    kind: str, output: Path, *, rows: int = 10_000, columns: int = 100, seed: int = 42, force: bool = False
+) -> Path:
     """A made-up table (`people` or `purchases`) with its hierarchies and a ready recipe beside it; where the recipe is.
 
-    Only purchases have as many `columns` as asked for.
+    Only purchases have as many `columns` as asked for. Only with `force` it replaces files that are there.
     """
+    path = output.parent / f"{output.name}.recipe.yaml"
     hierarchies = f"{output.name}.hierarchies"
     tables: Mapping[str, Rows]
     if kind == "people":
-        write(people(rows, seed), output)
         tables, recipe = people_hierarchies(), people_recipe(hierarchies)
     elif kind == "purchases":
-        write_blocks(purchases(rows, seed, columns), output)
         tables, recipe = purchases_hierarchies(), purchases_recipe(hierarchies, columns)
     else:
         raise UsageError(Message("error_recipe.no_sample", kind=kind))
+    for one in (output, path, *(output.parent / hierarchies / f"{name}.csv" for name in tables)):
+        check_free(one, force)
+    if kind == "people":
+        write(people(rows, seed), output)
+    else:
+        write_blocks(purchases(rows, seed, columns), output)
     _write_hierarchies(tables, output.parent / hierarchies)
-    path = output.parent / f"{output.name}.recipe.yaml"
     _write_text(path, recipe)
     return path
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from oboro.measure.exposure import CertainSecrets, Exposure, RareValues
 from oboro.measure.identifiers import Finding
-from oboro.system.atomic_file import atomic
+from oboro.system.atomic_file import atomic, check_free
 from oboro.text import Message
 from oboro.text.lines import labelled
 from oboro.verifier.verdict import Verification
@@ -95,11 +95,16 @@ class Assessment:
         plain = {name: _plain(value) for name, value in found.items()}
         return {**plain, "k": self.k, "verification": self.verification.as_dict()}
 
-    def to_html(self, path: str | Path | None = None, *, lang: str | None = None) -> str:
-        """The same as one self-contained page; written to `path`, which only its owner may read, if one is given."""
+    def to_html(self, path: str | Path | None = None, *, lang: str | None = None, force: bool = False) -> str:
+        """The same as one self-contained page; written to `path`, which only its owner may read, if one is given.
+
+        Only with `force` it replaces a file that is there.
+        """
         from oboro.report.page.html import render_sections
         from oboro.report.released_alone.assessment_section import assessment_banner, assessment_sections
 
+        if path is not None:
+            check_free(path, force)
         lang = lang or self.lang
         subtitle = _m("table_said", rows=self.rows, people=self.together.people)
         page = render_sections(assessment_sections(self), assessment_banner(self), subtitle, lang, _m("title"))
