@@ -238,7 +238,7 @@ def test_the_same_facts_make_the_same_page(html: str) -> None:
 
 def test_the_page_is_written_whole_or_not_at_all(report: Report, tmp_path: Path) -> None:
     target = tmp_path / "report.html"
-    assert report.to_html(target) == target.read_text(encoding="utf-8")
+    assert report.to_html(target, force=True) == target.read_text(encoding="utf-8")
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     (tmp_path / "folder").mkdir()
     with pytest.raises(FileError, match="cannot be written: it is a folder"):
