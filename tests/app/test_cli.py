@@ -17,7 +17,8 @@ from tests.command_line import call
 from tests.recipe.six_people import PEOPLE, RECIPE
 
 from oboro.app.cli import app
-from oboro.errors import UsageError
+from oboro.errors import FileError, UsageError
+from oboro.recipe.recipe import Recipe
 
 
 @pytest.fixture
@@ -149,8 +150,18 @@ def test_no_file_is_replaced_without_force(folder: Path) -> None:
         assert "mine.csv: is there already" in refused.err
         assert "--force" in refused.err
         assert not (folder / "new.csv").exists()
-    for command in (("synth", "people", "--rows", "100", "-o"), ("hierarchy", "people.csv", "age", "-o")):
-        assert call(*command, "mine.csv", cwd=folder).code == 2
+    others = (
+        ("synth", "people", "--rows", "100", "-o"),
+        ("hierarchy", "people.csv", "age", "-o"),
+        ("assess", "people.csv", "--report"),
+        ("evaluate", "people.csv", "people.csv", "--quasi", "age", "--public-report"),
+    )
+    for command in others:
+        assert "mine.csv: is there already" in call(*command, "mine.csv", cwd=folder).err
+    release = Recipe.load(folder / "recipe.yaml").run(folder / "people.csv")
+    for write in (release.write, release.write_truth):
+        with pytest.raises(FileError, match="is there already.*force=True"):
+            write(folder / "mine.csv")
     assert (folder / "mine.csv").read_text() == "keep me"
     assert call(*shared, "mine.csv", "--force", cwd=folder).code == 0
     assert (folder / "mine.csv").read_text() != "keep me"

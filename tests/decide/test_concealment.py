@@ -570,10 +570,10 @@ def test_the_truth_that_is_written_is_the_one_that_evaluate_asks_for(tmp_path: P
     assert found == {"least_candidates", "medoid_attack", "rerun_attack", "cascade_attack"}
     before = {name: Path(name).read_bytes() for name in (people, plan, out)}
     for taken in (people, plan, out):
-        clash = CliRunner().invoke(app, ["anonymize", people, "--recipe", plan, "-o", out, "--truth", taken])
+        clash = CliRunner().invoke(app, ["anonymize", people, "--recipe", plan, "-o", out, "--truth", taken, "--force"])
         assert "already the name of another file" in str(clash.exception)
     clash = CliRunner().invoke(
-        app, ["anonymize", people, "--recipe", plan, "-o", out, "--truth", truth, "--report", truth]
+        app, ["anonymize", people, "--recipe", plan, "-o", out, "--truth", truth, "--report", truth, "--force"]
     )
     assert "already the name of another file" in str(clash.exception)
     assert before == {name: Path(name).read_bytes() for name in (people, plan, out)}
