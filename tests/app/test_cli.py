@@ -243,6 +243,9 @@ def test_synth_makes_a_table_whose_recipe_runs(tmp_path: Path, kind: str) -> Non
 
 
 def test_demo_leaves_everything_where_it_says(tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    for name in ("released.csv", "report.html"):
+        (tmp_path / "here" / name).write_text("of the last time")  # its own files it replaces
     done = call("demo", "--rows", 1000, "--output", "here", cwd=tmp_path)
     assert done.code == 0, done.err
     for name in ("people.csv", "recipe.yaml", "released.csv", "report.html"):

@@ -55,7 +55,7 @@ class WarmUp:
 
 
 def warm_up(progress: Progress | None = None) -> WarmUp:
-    """Run a small job of every kind, so that nothing is left to compile: some minutes, or seconds where all is compiled."""
+    """Run a small job of every kind, so that what it uses is compiled: some minutes, or seconds where it is already."""
     say: Progress = progress or silent
     place = cache_place()
     before, seconds = _count(), {}
