@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,29 @@ def test_a_recipe_runs_and_its_release_verifies() -> None:
     assert release.data == {"age": ["30–39"] * 3 + ["50–59"] * 3, "disease": PEOPLE["disease"]}
     assert release.verification.holds
     assert oboro.verify(release.data, quasi=["age"], k=3, sensitive="disease", l=2).holds
+
+
+def test_a_release_shows_itself_in_a_notebook() -> None:
+    sick = "<script>alert(1)</script>"
+    text = RECIPE.replace("disease:", "'<script>':").replace("{disease: 2}", "{'<script>': 2}")
+    table = {"name": PEOPLE["name"], "age": PEOPLE["age"], "<script>": [sick, None, sick, sick, "cold", "flu"]}
+    release = parse(text).run(table)
+    shown = release._repr_html_()
+    assert "<script" not in shown
+    for part in ("Every promise holds", "<th>&lt;script&gt;</th>", "<td>&lt;script&gt;alert(1)&lt;/script&gt;</td>"):
+        assert part in shown
+    assert shown.count("<td>30–39</td><td>") == 3
+    assert shown.count("<tr>") == 1 + 5 + 1  # names, the first rows, more
+    assert "<tr><td>30–39</td><td></td></tr>" in shown
+    assert shown.startswith(f"<pre>{escape(release.summary())}</pre>")
+    assert "\n" not in repr(release)
+
+
+def test_a_notebook_does_not_read_what_stayed_in_the_file(tmp_path: Path) -> None:
+    pd.DataFrame({**PEOPLE, "note": ["same"] * 6}).to_csv(tmp_path / "people.csv", index=False)
+    release = parse(RECIPE.replace("steps:", "  note: {role: other}\nsteps:")).run(tmp_path / "people.csv")
+    (tmp_path / "people.csv").unlink()
+    assert "<td>30–39</td><td>flu</td><td>…</td>" in release._repr_html_()
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])

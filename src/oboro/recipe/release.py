@@ -99,6 +99,11 @@ class Release:
         held = self.frame.data
         return f"Release({held.rows} rows, {len(held.columns)} columns; {self.verification.sentence()})"
 
+    def _repr_html_(self) -> str:
+        from oboro.recipe.released.release_in_notebook import release_in_notebook
+
+        return release_in_notebook(self)
+
     @cached_property
     def dataset(self) -> Dataset:
         """The released table, still encoded; columns that stayed in the file are read now."""
