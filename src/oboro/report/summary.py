@@ -13,6 +13,7 @@ from oboro.text import Message
 from oboro.text.lines import labelled
 
 if TYPE_CHECKING:
+    from oboro.measure.metrics import Measure
     from oboro.report.report import Report
 
 __all__ = ["summary"]
@@ -81,6 +82,13 @@ def _linked(report: Report) -> Iterator[Message]:
 
 def _loss(report: Report) -> Iterator[Message]:
     found = {one.name: one for one in report.utility if one.column is None and one.value is not None}
-    measures = [_m("measure", title=found[name].title, value=found[name].value) for name in LOSSES if name in found]
+    measures = [_measure(found[name]) for name in LOSSES if name in found]
     if measures:
         yield _m("loss_said", measures=measures)
+
+
+def _measure(one: Measure) -> Message:
+    """A figure, and the columns of which it knows nothing: they may have lost everything."""
+    without = [note for note in one.notes if note.id == "measure.note.without"]
+    kind = "measure_without" if without else "measure"
+    return _m(kind, title=one.title, value=one.value, **({"note": without[0]} if without else {}))
