@@ -103,7 +103,7 @@ def evaluate(
     schema, guessed = (plan.schema_given, []) if plan is not None else _schema(before, roles)
     schema = schema if person is None else _of_person(schema, before, person)
     _require(before, after, schema, target)
-    person = person or getattr(plan, "person", None)
+    person = person or (plan.person if plan is not None else None)
     asked = ask_for_person(before, person)
     known = tables["truth"].data if "truth" in tables else None
     linkage = [] if plan is None else attacks(plan, schema, before, after, known)

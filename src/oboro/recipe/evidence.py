@@ -44,7 +44,7 @@ def measure(
         hierarchies=bound_hierarchies(original, schema),
         people=_people(original, released, schema.person, paired),
         paired=paired,
-        person=person or getattr(schema, "person", None),
+        person=person or schema.person,
     )
     if tables.people is not None:
         told = Message("report.warning.in_people", column=schema.person)

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, create_model
 
-from oboro.table.schema import Attribute
 from oboro.techniques import TECHNIQUES
 
 __all__ = ["json_schema"]
 
 
-class _RecipeShape(BaseModel):
-    """`Recipe` without its step objects, for the JSON Schema."""
+def _shape() -> dict[str, Any]:
+    """`Recipe` with steps of any kind."""
+    from oboro.recipe.recipe import Recipe  # which asks this module when somebody wants the schema
 
-    model_config = ConfigDict(extra="forbid")
-
-    person: str | None = Field(
-        None,
-        min_length=1,
-        description="the column that says whose a row is; every promise then counts people, not rows",
-    )
-    attributes: dict[str, Attribute] = Field(description="what each column of the table is")
-    steps: list[Any] = Field(description="what is done to the table, in this order")
-    seed: int | None = Field(None, ge=0, description="makes every random choice repeatable")
-    unnamed: Literal["error", "drop", "other"] = Field("error", description="what happens to columns not named here")
+    fields = {
+        name: (list[Any] if name == "steps" else one.annotation, one) for name, one in Recipe.model_fields.items()
+    }
+    shape: type[BaseModel] = create_model("Recipe", __config__=ConfigDict(extra="forbid"), **fields)  # type: ignore[call-overload]
+    return shape.model_json_schema()
 
 
 def json_schema() -> dict[str, Any]:
@@ -33,7 +27,7 @@ def json_schema() -> dict[str, Any]:
     definitions: dict[str, Any] = {}
     steps = [_step(name, definitions) for name in TECHNIQUES]
     names = {"type": "string", "enum": list(TECHNIQUES), "description": "a step without parameters"}
-    schema = _RecipeShape.model_json_schema()
+    schema = _shape()
     schema["properties"]["steps"]["items"] = {"anyOf": [*steps, names]}
     schema["$defs"] = {**schema.get("$defs", {}), **definitions}
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "oboro recipe"}
