@@ -65,8 +65,8 @@ def evaluated(folder: Path, *more: str) -> dict[str, Any]:
     given = ["--recipe", str(folder / "recipe.yaml"), "--stream-metrics", str(folder / "metrics.ndjson")]
     arguments = ["evaluate", *files, *given, "--attempts", "50", "--json", *more]
     done = call(*arguments)
-    assert done.code == 0, done.err
     found: dict[str, Any] = json.loads(done.out)
+    assert done.code == int(found["holds"] is False or found["exposed"]["refused"] > 0), done.err
     return found
 
 

@@ -15,7 +15,7 @@ from oboro.errors import UsageError
 from oboro.io.files import Source, read
 from oboro.recipe.comparable import comparable, explained
 from oboro.recipe.evaluation.concealment_attacks import attacks, owners
-from oboro.recipe.evaluation.named_promises import named_promises
+from oboro.recipe.evaluation.named_promises import hidden_columns, named_promises
 from oboro.recipe.evidence import bound_hierarchies, files_evidence, hierarchy_files, measure
 from oboro.recipe.roles.guess_roles import guess_roles
 from oboro.recipe.roles.repeated_people import ask_for_person
@@ -119,6 +119,7 @@ def evaluate(
     provenance = Provenance(
         verification=promised,
         accepted=_accepted(plan, named_columns(accept, "accept"), after),
+        hidden=hidden_columns(plan),
         recipe_text=plan.to_yaml() if plan else "",
         files=_evidence(tables, plan, schema),
         stream=moments,

@@ -94,11 +94,13 @@ class ExposedPeople:
 def exposed_people(subject: Subject, provenance: Provenance, rare_below: int) -> ExposedPeople:
     """Count them. O(rows · columns), and for each pair of a dozen columns the same where somebody is unique by all."""
     data, person = _whose(subject)
-    hidden = {*touched(provenance.steps, subject.after), *subject.randomized}
+    hidden = {*touched(provenance.steps, subject.after), *subject.randomized, *provenance.hidden}
     here = [name for name in subject.quasi if name in data] if subject.has_classes else []
     found = exposure(data, here, person) if here and data.rows else None
     promised = provenance.verification is not None and bool(provenance.verification.verdicts)
     covered = {*subject.quasi} if promised or found is None or found.smallest > 1 else set()
+    if provenance.verification is not None:
+        covered |= {name for verdict in provenance.verification.verdicts for name in verdict.over}
     look, spoken_for = provenance.last_look, {*covered, *hidden, *subject.sensitive, subject.tables.person}
     left = [name for name in subject.after if (name not in spoken_for if look is None else name in look.columns)]
     ranked = unique_people(data, left, person)

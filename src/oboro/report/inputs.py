@@ -44,6 +44,7 @@ class Provenance:
     accepted: Sequence[
         tuple[Sequence[str], str]
     ] = ()  # without such a look: columns by which people may be unique, and why
+    hidden: Sequence[str] = ()  # without steps: columns that are known to be random or pseudonyms
     warnings: Sequence[Message] = ()
     linkage: Sequence[Measure] = ()  # what attacks on a release without classes found
 

@@ -108,6 +108,10 @@ class Technique(BaseModel):
         nothing."""
         return None
 
+    def own_promises(self) -> tuple[Promise, ...]:
+        """What it promises of columns that it names itself, known before any table is seen."""
+        return ()
+
     def files(self) -> Sequence[str]:
         """The files that the step reads beside the table, as the recipe names them. None of them may be written over."""
         return ()

@@ -98,7 +98,7 @@ class Microaggregate(OnColumns):
             publish = _published_category if name in categorical else self._published_number
             released[name], changed[name] = publish(name, column, groups[name])
         facts = {"method": self.method, "k": self.k, **_sizes(groups), "changed": changed}
-        return Outcome(work.data.with_columns(released), work.schema, facts, self._promises())
+        return Outcome(work.data.with_columns(released), work.schema, facts, self.own_promises())
 
     def plan(self, schema: Schema) -> Words:
         """Who stands together, what they share, and what that promises."""
@@ -153,7 +153,8 @@ class Microaggregate(OnColumns):
         released = Column(array, groups.labels).tidy()
         return released, differing(before, released.numbers(name)[released.codes])
 
-    def _promises(self) -> tuple[Promise, ...]:
+    def own_promises(self) -> tuple[Promise, ...]:
+        """Every value of a column that it publishes is that of k records or more."""
         model = (KAnonymity(k=self.k),)
         if self.method != "fixed":
             return (Promise(self.step, self.names, model),)

@@ -97,7 +97,7 @@ class PartitionUnivariate(OnColumns):
         for name in self.names:
             released[name], cut[name], changed[name] = self._released(name, work.data[name], work.rng)
         facts |= {"intervals": cut, "changed": changed}
-        return Outcome(work.data.with_columns(released), work.schema, facts, self._promises())
+        return Outcome(work.data.with_columns(released), work.schema, facts, self.own_promises())
 
     def plan(self, schema: Schema) -> Words:
         """How the line is cut, what is published, and what that promises."""
@@ -165,7 +165,8 @@ class PartitionUnivariate(OnColumns):
             numbers = np.clip(np.rint(numbers), intervals.values[0], intervals.values[-1])
         return Column.encode(written(numbers, column, name))
 
-    def _promises(self) -> tuple[Promise, ...]:
+    def own_promises(self) -> tuple[Promise, ...]:
+        """Every value of a column that it publishes is that of k records or more."""
         if self.publish in DRAWN:
             return ()
         return tuple(Promise(self.step, (name,), (KAnonymity(k=self.k),)) for name in self.names)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from oboro.recipe.recipe import Recipe
     from oboro.table.schema import Schema
 
-__all__ = ["named_promises"]
+__all__ = ["hidden_columns", "named_promises"]
 
 BY_CLASSES = ("k_anonymize", "local_recode")  # steps whose promise anybody can check on the release alone
 
@@ -31,10 +31,24 @@ def named_promises(
         needed = secret if any(asked.get(name) is not None for name in ("l", "t", "alpha")) else None
         return verify(data, quasi=quasi, sensitive=needed, person=whose, **asked)
     promises = [] if plan is None else list(_of_steps(plan, schema))
-    found = [
-        promise.verify(released, person) for promise in promises if any(name in released for name in promise.quasi)
+    kept = [(one, [name for name in one.quasi if name in released]) for one in promises]
+    several = len({frozenset(over) for _, over in kept if over}) > 1
+    verdicts = [
+        verdict.naming(over) if several else verdict
+        for promise, over in kept
+        if over
+        for verdict in promise.verify(released, person).verdicts
     ]
-    return Verification.of([one for each in found for one in each.verdicts], quasi) if found else None
+    return Verification.of(verdicts, quasi) if verdicts else None
+
+
+def hidden_columns(plan: Recipe | None) -> list[str]:
+    """The columns that a recipe makes random, or pseudonyms: who knows the original value does not know these."""
+    found: list[str] = []
+    for step in plan.steps if plan is not None else ():
+        if step.traits.random or step.traits.opinion == "pseudonymisation":
+            found += [getattr(step, "attribute", None) or "", *(getattr(step, "attributes", None) or ())]
+    return [name for name in found if name]
 
 
 PERSON = "\0person"  # no column's name
@@ -47,6 +61,7 @@ def _of_steps(plan: Recipe, schema: Schema) -> Iterator[Promise]:
             told: Any = step
             names = schema.chosen(told.quasi, step.step)
             yield Promise(step.step, tuple(names), (KAnonymity(k=told.k), *_demanded(told, schema.sensitive)))
+        yield from step.own_promises()
 
 
 def _demanded(step: Any, sensitive: Sequence[str]) -> Iterator[Model]:
