@@ -18,7 +18,7 @@ from oboro.io import byte_streams
 from oboro.io.byte_streams import encoding_of
 from oboro.io.csv.dialect import Dialect, dialect_of
 from oboro.io.files import read
-from oboro.io.output import check_output, write
+from oboro.io.output import write
 from oboro.system.atomic_file import atomic
 from oboro.table.dataset import Dataset
 
@@ -300,11 +300,6 @@ def test_a_full_device(tmp_path: Path) -> None:
         pytest.skip("there is no /dev/full here")
     with pytest.raises(FileError, match="disk is full"), atomic("/dev/full") as file:
         file.write(b"x" * 100_000)
-
-
-def test_excel_is_not_written(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="read but not written; write .csv"):
-        check_output(tmp_path / "out.xlsx")
 
 
 def test_a_table_without_columns_is_not_written(tmp_path: Path) -> None:

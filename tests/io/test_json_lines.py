@@ -85,5 +85,5 @@ def test_evaluate_reads_json_lines(tmp_path: Path) -> None:
     original = written(tmp_path, '{"sex": "F", "age": 31}\n{"sex": "M", "age": 58}\n', "original.ndjson")
     released = written(tmp_path, '{"sex": "*", "age": 31}\n{"sex": "*", "age": 58}\n')
     done = call("evaluate", original, released, "--quasi", "sex,age", "--attempts", "0", "--json")
-    assert done.code == 0
+    assert done.code == 1, "both are unique by their age"
     assert '"uniques": 2' in done.out

@@ -353,7 +353,7 @@ def test_progress_tells_stage_rows_and_total(tmp_path: Path) -> None:
     )
     release.write(tmp_path / "out.csv", progress=lambda done, total: told.append(("writing", done, total)))
     assert ("writing", 500, 500) in told
-    assert {"reading", "verifying"} <= {stage for stage, _, _ in told}
+    assert {"reading", "verifying"} <= {str(stage) for stage, _, _ in told}
     assert all(done <= (total or done) for _, done, total in told)
 
 

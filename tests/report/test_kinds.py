@@ -281,7 +281,7 @@ def test_a_stream_says_what_applies_to_it() -> None:
 
 
 def test_a_release_of_another_tool_was_not_verified() -> None:
-    assert "are singled out by columns that no promise covers" in text("foreign")
+    assert "No promise was named; the release is 2-anonymous as it stands" in text("foreign")
     assert "How the release was made is not known here." in text("foreign")
     assert "Not measured: " in text("foreign")
 

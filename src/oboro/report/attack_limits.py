@@ -86,7 +86,7 @@ def largest_share(l: float, values: int) -> float:  # noqa: E741  (the literatur
     The entropy is largest where the other values share the rest evenly: h(p) + (1 − p) log(values − 1), which falls from
     p = 1 / values on.
 
-    >>> largest_share(2, 2), round(largest_share(1.5, 2), 3), largest_share(1, 5)
+    >>> round(largest_share(2, 2), 6), round(largest_share(1.5, 2), 3), largest_share(1, 5)
     (0.5, 0.86, 1.0)
     """
     if values < 2 or l <= 1:
