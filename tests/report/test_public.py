@@ -48,7 +48,7 @@ steps:
   - k_anonymize: {{k: 5, suppress: 0.1}}
   - shuffle: {{}}
 seed: {SEED}
-accept: {{unique_on: [income], because: made up}}
+accept: {{unique_on: [income], because: the register is public}}
 """
 
 
@@ -124,3 +124,25 @@ def test_figures_that_anybody_can_compute_stay(release: Release) -> None:
     assert public.risk == owner.risk
     assert public.verification == owner.verification
     assert public.holds is True
+
+
+def test_what_was_accepted_stands_in_both_versions(release: Release) -> None:
+    """The columns and the reason; how many people that concerns is for the owner."""
+    owner, public = release.report, release.report.to_public()
+    assert owner.exposed is not None
+    assert public.exposed is not None
+    (said,), (told,) = owner.exposed.accepted, public.exposed.accepted
+    assert said.people == owner.exposed.taken > 0
+    assert (told.columns, told.because, told.people) == (("income",), "the register is public", None)
+    for report in (owner, public):
+        for lang in ("en", "ja"):
+            page = report.to_html(lang=lang)
+            assert re.search(r"income</td>\s*<td[^>]*>\s*the register is public", page), (report.public, lang)
+    assert "People may be unique by income, which is accepted: the register is public." in public.summary()
+
+
+def test_the_last_look_has_its_place(release: Release) -> None:
+    assert release.report.last_look == release.last_look
+    assert Report.model_validate(release.report.as_dict()).last_look == release.last_look
+    assert "Looked at together: income. Unique by them: " in release.report.to_html()
+    assert release.report.to_public().last_look is None

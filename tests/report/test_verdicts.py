@@ -170,6 +170,22 @@ def test_people_are_counted_where_the_person_is_known() -> None:
     assert "1 person is singled out" in by_people.summary()
 
 
+def test_accepting_one_record_without_a_person_accepts_no_other() -> None:
+    """Two rows without a person are not one person's: who is alone by town is accepted, who is alone by job is not."""
+    before = pa.table(
+        {
+            "who": ["a", "b", "c", "d", None, None, "e"],
+            "town": ["x", "x", "x", "x", "z", "x", "y"],
+            "job": ["cook", "cook", "cook", "cook", "cook", "judge", "cook"],
+        }
+    ).append_column("sex", pa.array(["F"] * 7))
+    report = evaluate(
+        before, before.select(["sex", "town", "job"]), quasi=["sex"], k=5, person="who", accept="town", attempts=0
+    )
+    assert report.exposed is not None
+    assert (report.exposed.together, report.exposed.accepted[0].people, report.singled_out) == (3, 2, 1)
+
+
 def test_what_a_recipe_demands_is_a_promise() -> None:
     roles = {"age": {"role": "quasi"}, "pay": {"role": "sensitive"}}
     recipe = oboro.Recipe(attributes=roles, steps=[{"k_anonymize": {"k": 3, "l_diversity": {"pay": 3}}}])

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oboro.errors import InputError, UsageError
-from oboro.table.dataset import Column, Dataset
+from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.schema import Role, Schema
 from oboro.text import Message, Words
@@ -42,26 +42,15 @@ def measure(
         sensitive=[name for name in schema.sensitive if name in released],
         identifiers=schema.named(Role.IDENTIFIER),
         hierarchies=bound_hierarchies(original, schema),
-        people=_people(original, released, schema.person, paired),
         paired=paired,
         person=person or schema.person,
     )
-    if tables.people is not None:
-        told = Message("report.warning.in_people", column=schema.person)
+    if tables.person is not None:
+        if tables.people is None:
+            raise UsageError(Message("error_recipe.person_not_paired", column=tables.person))
+        told = Message("report.warning.in_people", column=tables.person)
         provenance = replace(provenance, warnings=[*provenance.warnings, told])
     return make_report(tables, provenance, scope)
-
-
-def _people(original: Dataset, released: Dataset, person: str | None, paired: bool) -> tuple[Column, Column] | None:
-    """Whose each original and each released row is: by the released column, or by the rows that they were made from."""
-    if person is None:
-        return None
-    whose = original[person]
-    if person in released:
-        return whose, released[person]
-    if not paired:
-        raise UsageError(Message("error_recipe.person_not_paired", column=person))
-    return whose, Column(whose.values, whose.codes[released.origin_rows])
 
 
 def bound_hierarchies(original: Dataset, schema: Schema) -> dict[str, Hierarchy]:

@@ -18,11 +18,9 @@ from oboro.measure.exposure import (
     rare_values,
     unique_people,
 )
+from oboro.measure.exposure.last_look import Acceptance, LookedAt, uncovered
 from oboro.report.facts import trait
-from oboro.table.groups import Groups
 from oboro.table.labels.starred_values import is_star
-from oboro.table.row_origins import released_person
-from oboro.table.value_counts import clean
 from oboro.text import Message
 
 if TYPE_CHECKING:
@@ -42,7 +40,8 @@ class AcceptedColumns:
 
     columns: tuple[str, ...]
     because: str
-    people: int
+    people: int | None
+    """None: the public is not told."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +78,11 @@ class ExposedPeople:
     def certain(self) -> tuple[CertainSecrets, ...]:
         """The secrets that are certain for somebody, and not for everybody without a look."""
         return tuple(one for one in self.secrets if one.certain and one.everywhere < 1)
+
+    @property
+    def taken(self) -> int:
+        """How many are unique by columns that were accepted."""
+        return self.together - self.refused
 
     @property
     def worst(self) -> UniqueBy:
@@ -132,9 +136,8 @@ def touched(steps: Sequence[Mapping[str, Any]], names: Iterable[str]) -> set[str
 
 def _whose(subject: Subject) -> tuple[Dataset, str | None]:
     """The released table with the column that says whose each record is, where that is known."""
-    tables = subject.tables
-    person = released_person(tables.original, tables.released, tables.person, tables.paired)
-    return (subject.after, None) if person is None else (subject.after.with_columns({PERSON: person}), PERSON)
+    people = subject.tables.people
+    return (subject.after, None) if people is None else (subject.after.with_columns({PERSON: people[1]}), PERSON)
 
 
 def _as_seen(look: LastLook) -> tuple[tuple[AcceptedColumns, ...], int]:
@@ -146,27 +149,12 @@ def _accepted(
     data: Dataset, ranked: UniquePeople, person: str | None, accept: Sequence[tuple[Sequence[str], str]]
 ) -> tuple[tuple[AcceptedColumns, ...], int]:
     """Who is covered by what was accepted, and how many are left: an acceptance covers whoever is unique by its columns."""
-    if not accept or not ranked.together:
-        return (), ranked.together
-    left, taken = _alone(data, ranked.columns, person), []
-    for columns, because in accept:
-        names = [name for name in columns if name in ranked.columns]
-        covered = _alone(data, names, person) if names else left[:0]
-        taken.append(AcceptedColumns(tuple(columns), because, int(covered.size)))
-        left = np.setdiff1d(left, covered)
-    return tuple(one for one in taken if one.people), int(left.size)
-
-
-def _alone(data: Dataset, names: Sequence[str], person: str | None) -> np.ndarray:
-    """Who is unique by some columns: rows, or the codes of people. O(rows · columns)."""
-    groups = Groups.of([clean(data[name]) for name in names], data.rows)
-    if person is None:
-        return np.flatnonzero(groups.sizes[groups.labels] == 1)
-    codes = data[person].codes.astype(np.int64)
-    first, last = np.full(len(groups), codes.max(initial=0) + 1), np.full(len(groups), -1)
-    np.minimum.at(first, groups.labels, codes)
-    np.maximum.at(last, groups.labels, codes)
-    return np.unique(first[first == last])
+    if not ranked.together:
+        return (), 0
+    release = LookedAt(data, data.select, person=None if person is None else data[person])
+    wanted = [Acceptance(tuple(columns), because) for columns, because in accept]
+    refused, taken = uncovered(release, ranked.columns, ranked.together, wanted)
+    return tuple(AcceptedColumns(one.columns, one.because, one.people) for one in taken if one.people), refused
 
 
 def _rare(data: Dataset, names: Sequence[str], k: int, person: str | None) -> tuple[RareValues, ...]:

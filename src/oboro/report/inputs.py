@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from oboro.measure.exposure.last_look import LastLook
 from oboro.measure.metrics import Measure
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy
+from oboro.table.row_origins import released_person
 from oboro.text import Message
 from oboro.verifier.verdict import Verification
 
@@ -26,9 +28,14 @@ class Tables:
     sensitive: Sequence[str] = ()
     identifiers: Sequence[str] = ()  # of the original: columns that name a person
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)  # bound to the original columns
-    people: tuple[Column, Column] | None = None  # whose each original and each released row is, where that is known
     paired: bool = True  # whether it is known which released row was made from which original one
     person: str | None = None  # the column that says whose a record is, released or not
+
+    @cached_property
+    def people(self) -> tuple[Column, Column] | None:
+        """Whose each original and each released row is, where that is known."""
+        found = released_person(self.original, self.released, self.person, self.paired)
+        return None if found is None or self.person is None else (self.original[self.person], found)
 
 
 @dataclass(frozen=True, eq=False)

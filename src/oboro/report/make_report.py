@@ -50,6 +50,7 @@ def make_report(tables: Tables, provenance: Provenance | None = None, scope: Sco
         least_candidates=subject.least_candidates,
         randomized=subject.randomized,
         exposed=found.exposed,
+        last_look=provenance.last_look,
         attacks=found.attacks,
         linkage=[measured(one) for one in provenance.linkage],
         uniqueness=_uniqueness(found.sizes, scope.fraction) if subject.has_classes else None,

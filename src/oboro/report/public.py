@@ -34,8 +34,12 @@ DECISIONS: dict[str, tuple[str, str]] = {
     "least_candidates": ("kept", "what is promised of it is published anyway"),
     "randomized": ("kept", "says how to read the figures; that values are random is said with the steps anyway"),
     "exposed": (
-        "counts only",
-        "anybody can count them in the release; by which columns, and of which secrets, would be instructions",
+        "counts, and what was accepted with its reason",
+        "anybody can count them in the release; by which other columns, and of which secrets, would be instructions",
+    ),
+    "last_look": (
+        "removed",
+        "`exposed` has its counts and what was accepted; which columns it looked at are instructions",
     ),
     "attacks": (
         "rates in whole percents",
@@ -75,6 +79,7 @@ def public(report: Report) -> Report:
             "table": _table(report.table),
             "risk_before": None,
             "exposed": None if report.exposed is None else _exposed(report.exposed),
+            "last_look": None,
             "attacks": [_attack(one) for one in report.attacks],
             "linkage": [],
             "special": None,
@@ -114,8 +119,9 @@ def _table(table: TableFacts) -> TableFacts:
 
 
 def _exposed(found: ExposedPeople) -> ExposedPeople:
-    """How many stand alone, but not by what."""
-    return replace(found, unprotected=(), accepted=(), single=(), pairs=(), secrets=(), rare=())
+    """How many stand alone, but not by what. What was accepted is said with its reason, and without how many that concerns."""
+    accepted = tuple(replace(one, people=None) for one in found.accepted)
+    return replace(found, unprotected=(), accepted=accepted, single=(), pairs=(), secrets=(), rare=())
 
 
 def _attack(one: Attack) -> Attack:

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from oboro.attacks.few_attributes import UniqueByFew
 from oboro.errors import UsageError
+from oboro.measure.exposure.last_look import LastLook
 from oboro.measure.population_uniqueness import Uniqueness
 from oboro.report.exposed_people import ExposedPeople
 from oboro.report.facts import (
@@ -64,6 +65,8 @@ class Report(Facts):
     """Quasi-identifiers whose values were drawn, disturbed or moved to other records by chance."""
     exposed: ExposedPeople | None = None
     """Who stands alone, and for whom a secret is certain: exact counts."""
+    last_look: LastLook | None = None
+    """What a run looked at before it wrote anything; None where the release was made elsewhere."""
     attacks: list[AttackFacts]
     """Attacks that were run against the release."""
     linkage: list[MeasureFacts]

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from oboro.measure.exposure.fingerprints import fingerprints, sizes_of
-from oboro.measure.exposure.people_in_classes import alone_in_class, only_person, people_in
+from oboro.measure.exposure.people_in_classes import alone_in_class, people_in, who_is_alone
 from oboro.measure.exposure.separation import singled_out
 from oboro.measure.exposure.unique_by_columns import PAIRED, UniqueBy, unique_people
 from oboro.table.dataset import Column, Dataset
@@ -24,7 +24,7 @@ from oboro.table.groups import Groups
 from oboro.table.unencoded_columns import unread_columns
 from oboro.table.value_counts import clean
 
-__all__ = ["Acceptance", "LastLook", "LookedAt", "last_look"]
+__all__ = ["Acceptance", "LastLook", "LookedAt", "last_look", "uncovered"]
 
 AT_ONCE = 4  # columns that are read from the file together
 
@@ -99,17 +99,24 @@ class LookedAt:
         return alone_in_class(_groups(self._numbers(names)), self.person)
 
     def alone(self, names: Sequence[str]) -> np.ndarray:
-        """Who is unique by all these columns: rows, or the codes of people."""
+        """Who is unique by all these columns: rows, or the codes of people and, for rows that are nobody's, −1 − row."""
         if not names:
             return np.zeros(0, np.int64)
-        if self._unread(names):
-            groups = _groups(self._numbers(names))
-        else:
-            groups = Groups.of([clean(self.data[name]) for name in names], self.data.rows)
+        groups = self._classes(names)
         if self.person is None:
             return np.flatnonzero(groups.row_sizes() == 1)
-        only = only_person(groups, self.person)
-        return np.unique(only[only >= 0])
+        return who_is_alone(groups, self.person)
+
+    def number(self, names: Sequence[str], who: np.ndarray) -> int:
+        """How many of those whom `alone` found these are. Rows that are nobody's are as many people as they have classes."""
+        nobodys = -1 - who[who < 0]
+        classes = np.unique(self._classes(names).labels[nobodys]).size if nobodys.size else 0
+        return int(who.size - nobodys.size + classes)
+
+    def _classes(self, names: Sequence[str]) -> Groups:
+        if self._unread(names):
+            return _groups(self._numbers(names))
+        return Groups.of([clean(self.data[name]) for name in names], self.data.rows)
 
     def ranked(self, names: Sequence[str]) -> tuple[UniqueBy, ...]:
         """The columns, and pairs of those that tell most records apart, the worst first."""
@@ -177,7 +184,7 @@ def last_look(
     unique = release.together(names) if names else 0
     if not unique:
         return LastLook(**facts, unique=0, refused=0, unneeded=tuple(one.columns for one in accept))
-    refused, taken = _uncovered(release, names, unique, accept)
+    refused, taken = uncovered(release, names, unique, accept)
     facts |= {
         "unique": unique,
         "refused": refused,
@@ -188,7 +195,7 @@ def last_look(
     return LastLook(**facts)
 
 
-def _uncovered(
+def uncovered(
     release: LookedAt, names: Sequence[str], unique: int, accept: Sequence[Acceptance]
 ) -> tuple[int, list[Acceptance]]:
     """How many people no acceptance covers, and the acceptances with how many each covers."""
@@ -199,6 +206,8 @@ def _uncovered(
         everybody and len(accept) == 1
     ):  # the one acceptance is of all columns: who is unique by them was counted already
         return 0, [replace(everybody[0], people=unique)]
-    covered = [release.alone([name for name in one.columns if name in names]) for one in accept]
+    parts = [[name for name in one.columns if name in names] for one in accept]
+    covered = [release.alone(part) for part in parts]
     left = np.setdiff1d(release.alone(names), np.concatenate(covered))
-    return int(left.size), [replace(one, people=int(who.size)) for one, who in zip(accept, covered, strict=True)]
+    people = [release.number(part, who) for part, who in zip(parts, covered, strict=True)]
+    return release.number(names, left), [replace(one, people=n) for one, n in zip(accept, people, strict=True)]

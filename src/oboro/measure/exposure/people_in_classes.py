@@ -9,7 +9,7 @@ from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 from oboro.table.value_counts import clean
 
-__all__ = ["alone_in_class", "only_person", "people_in"]
+__all__ = ["alone_in_class", "only_person", "people_in", "who_is_alone"]
 
 
 def people_in(column: Column) -> int:
@@ -26,6 +26,17 @@ def alone_in_class(groups: Groups, person: Column) -> int:
     """
     only = only_person(groups, person)
     return int(np.unique(only[only >= 0]).size + np.count_nonzero(only == kernels.NOBODY))
+
+
+def who_is_alone(groups: Groups, person: Column) -> np.ndarray:
+    """The codes of the people who stand in a class that holds nobody else, and −1 − row for rows of classes without a person.
+
+    Nobody knows whether two rows without a person are one's. So these are rows, not one more person: who accepts one of them has
+    not accepted the others.
+    """
+    only = only_person(groups, person)
+    nobodys = np.flatnonzero((only == kernels.NOBODY)[groups.labels])
+    return np.concatenate([-1 - nobodys[::-1], np.unique(only[only >= 0])])
 
 
 def only_person(groups: Groups, person: Column) -> np.ndarray:

@@ -9,7 +9,7 @@ from oboro.report.sections.associations_section import associations
 from oboro.report.sections.attacks_section import attacks
 from oboro.report.sections.checklists_section import checklist_sections
 from oboro.report.sections.evidence_section import counting, evidence, recipe, signature, warnings
-from oboro.report.sections.exposure_section import exposure_section
+from oboro.report.sections.exposure_section import exposure_section, last_look_section
 from oboro.report.sections.how_it_was_made import solutions, steps
 from oboro.report.sections.overview.glance import glance
 from oboro.report.sections.promises import promises
@@ -30,6 +30,7 @@ SECTIONS = (
     promises,
     warnings,
     exposure_section,
+    last_look_section,
     reidentification_risk,
     attacks,
     uniqueness,

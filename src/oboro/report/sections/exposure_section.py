@@ -10,10 +10,10 @@ from oboro.report.page.blocks import Block, Cell, Grid, Notes, Section, Text
 from oboro.text import Message, count, percent
 
 if TYPE_CHECKING:
-    from oboro.report.exposed_people import ExposedPeople
+    from oboro.report.exposed_people import AcceptedColumns, ExposedPeople
     from oboro.report.report import Report
 
-__all__ = ["exposure_section", "secrets_said", "standing_alone"]
+__all__ = ["exposure_section", "last_look_section", "secrets_said", "standing_alone"]
 
 SHOWN = 10  # columns, and pairs
 
@@ -47,17 +47,38 @@ def standing_alone(found: ExposedPeople, *, brief: bool = False) -> list[Message
         said.append(_m(kind, **who, columns=list(found.unprotected), worst=told))
     elif found.unprotected and not found.together and not brief:
         said.append(_m("nobody", columns=list(found.unprotected)))
-    said += [
-        _m(
-            "accepted",
-            who=found.told(one.people),
-            number=one.people,
-            columns=list(one.columns),
-            because=one.because or "–",
-        )
-        for one in found.accepted
+    return said + [_accepted(found, one) for one in found.accepted]
+
+
+def _accepted(found: ExposedPeople, one: AcceptedColumns) -> Message:
+    told = {"columns": list(one.columns), "because": one.because or "–"}
+    if one.people is None:
+        return _m("may_be_unique", **told)
+    return _m("accepted", who=found.told(one.people), number=one.people, **told)
+
+
+def last_look_section(report: Report) -> Section | None:
+    """What the last look before writing looked at, what it left out, and what was accepted, with the reason."""
+    look, found = report.last_look, report.exposed
+    accepted = () if found is None else found.accepted
+    if look is None:
+        return Section("look", _m("look.accepted_title"), _accepted_grid(accepted)) if accepted else None
+    said = [_m("look.nobody" if not look.unique else "look.somebody", columns=look.columns, unique=look.unique)]
+    notes = [said[0] if look.columns else _m("look.nothing")]
+    notes += [_m("look.pseudonyms", columns=look.pseudonyms)] if look.pseudonyms else []
+    notes += [_m("look.unneeded", columns=columns) for columns in look.unneeded]
+    return Section("look", _m("look.title"), [Text(_m("look.lead")), Notes(notes), *_accepted_grid(accepted)])
+
+
+def _accepted_grid(accepted: Sequence[AcceptedColumns]) -> list[Block]:
+    """The columns and the reason; how many are unique by them is for the owner."""
+    counted = all(one.people is not None for one in accepted)
+    head = [_m("look.columns"), _m("look.because"), *([_m("unique")] if counted else [])]
+    rows = [
+        [Cell(", ".join(one.columns)), Cell(one.because or "–"), *([Cell(count(one.people or 0))] if counted else [])]
+        for one in accepted
     ]
-    return said
+    return [Grid(head, rows, frozenset({2}) if counted else frozenset(), caption=_m("look.caption"))] if rows else []
 
 
 def _known_together(found: ExposedPeople) -> list[Message]:

@@ -85,7 +85,6 @@ def secrets_told(report: Report) -> list[Message]:
 
 def _accepted(report: Report) -> list[Message]:
     found = report.exposed
-    if found is None or not found.accepted:
+    if found is None or not found.taken:
         return []
-    most = max(one.people for one in found.accepted)
-    return [Message("report.verdict.accepted", who=found.told(most), number=most)]
+    return [Message("report.verdict.accepted", who=found.told(found.taken), number=found.taken)]
