@@ -9,11 +9,12 @@ from math import isfinite
 from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, computed_field
+from pydantic import BeforeValidator, Field, PlainSerializer, computed_field
 
 from oboro.attacks.rates import Attack
 from oboro.measure.metrics import Measure
 from oboro.report.distributions import Distribution
+from oboro.table.parameters import Documented
 from oboro.text import Message, Words, say
 from oboro.verifier.verdict import Verification
 
@@ -100,10 +101,8 @@ CheckState = Literal["evidence", "open", "stated", "none"]
 """evidence: the software knows; open: something speaks against it; stated: people must say; none: does not apply."""
 
 
-class Facts(BaseModel):
+class Facts(Documented):
     """Plain data that never changes."""
-
-    model_config = ConfigDict(frozen=True, use_attribute_docstrings=True)
 
 
 class Signature(Facts):
@@ -128,7 +127,7 @@ class TableFacts(Facts):
     """Columns that are not released."""
     added: list[str]
     """Columns that the original does not have."""
-    passed: list[str] = []
+    passed: list[str] = Field([])
     """Columns that were released as they stand and not looked at: no figure speaks of them."""
     rows_suppressed: int
     """Released rows with `*` in every quasi-identifier."""
@@ -162,7 +161,7 @@ class PairFacts(Facts):
     columns: list[str]
     before: list[list[float]]
     after: list[list[float]]
-    lost: list[list[float]] = []
+    lost: list[list[float]] = Field([])
     """The part of the released records that have `*` in one of the two columns, and so say nothing of the pair."""
     sampled: int
     """Rows of each table that were drawn; 0 where all were counted."""

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from oboro.errors import UsageError
+from oboro.table.parameters import Parameters
 from oboro.text import Message
 from oboro.text.pydantic_words import complaint
 
 __all__ = ["StreamSettings"]
 
 
-class StreamSettings(BaseModel):
+class StreamSettings(Parameters):
     """Parameters of a stream; what is wrong with them is said in one sentence."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     if TYPE_CHECKING:  # declared by each kind of stream, in the order that its fingerprint is made of
         attributes: list[str]

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.table.parameters import Parameters
 from oboro.text import Message, Words
 
 __all__ = ["Attribute", "Role", "Schema"]
@@ -27,10 +28,8 @@ class Role(StrEnum):
     OTHER = "other"  # neither
 
 
-class Attribute(BaseModel):
+class Attribute(Parameters):
     """What the recipe says of one column."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     role: Role = Field(Role.OTHER, description="identifier, quasi, sensitive or other")
     hierarchy: HierarchySpec | None = Field(None, description="how values become coarser; without one: the value, or *")

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from oboro.errors import UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.distinct_people import person_of_rows
 from oboro.table.frames import Frame
+from oboro.table.parameters import Parameters
 from oboro.table.schema import Attribute, Schema
 from oboro.table.traits import Opinion, Traits
 from oboro.text import Message, Words, say
@@ -57,14 +57,12 @@ class Outcome:
     warnings: tuple[Message, ...] = ()
 
 
-class Technique(BaseModel):
+class Technique(Parameters):
     """One anonymization technique. Parameters are declared once, checked at the door and never changed.
 
     Subclasses give `step` (their name in a recipe), `run`, `plan` and `examples`, say by class variables what they are, and in
     their docstring what is *Given*, what the technique *Promises* and what it is *Checked by*.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     step: ClassVar[str]
     uses_hierarchies: ClassVar[bool] = False

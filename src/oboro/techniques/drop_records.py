@@ -6,10 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from oboro.decide.outliers import Outliers
 from oboro.table.groups import Groups
+from oboro.table.parameters import Parameters
 from oboro.table.schema import Schema
 from oboro.techniques.base import Outcome, Technique, Work
 from oboro.techniques.columns.conditions import Condition
@@ -18,10 +19,8 @@ from oboro.text import Message, Words
 __all__ = ["DropRecords", "RarerThan"]
 
 
-class RarerThan(BaseModel):
+class RarerThan(Parameters):
     """Combinations of values that occur too rarely."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     attributes: tuple[str, ...] = Field(min_length=1)
     """The columns whose combination is counted; a missing value is a value like any other."""

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from oboro.errors import ColumnError, InputError, UsageError
 from oboro.table.dataset import Column, Dataset
+from oboro.table.parameters import Parameters
 from oboro.table.schema import Schema
 from oboro.table.traits import Opinion
 from oboro.table.values import Kind
@@ -23,10 +24,8 @@ __all__ = ["Bounds", "Noise"]
 LARGEST = 1e150
 
 
-class Bounds(BaseModel):
+class Bounds(Parameters):
     """The range of possible values: no age below 0, no date in the future."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     min: Value | None = None
     """The least value that may be released."""

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from oboro.decide.outliers import combinations, single_values
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.named_columns import named_columns
+from oboro.table.parameters import Parameters
 from oboro.table.special_uniques import special_uniques
 from oboro.text import Message
 
@@ -62,7 +63,7 @@ def _listed(given: Any) -> Any:
     return None if given is None else named_columns(given, "attributes")
 
 
-class Outliers(BaseModel):
+class Outliers(Parameters):
     """How to look for records that stand out.
 
     | method | a record stands out when | score |
@@ -85,8 +86,6 @@ class Outliers(BaseModel):
     >>> found.rows.tolist(), found.reasons_of(6)
     ([False, False, False, False, False, False, True], [('age',)])
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     method: Method = "robust_z"
     """robust_z, iqr (numbers and dates); rare (categories); isolation, lof (combinations); special (unique

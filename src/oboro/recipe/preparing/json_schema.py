@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, create_model
 
+from oboro.table.documented_schema import DocumentedSchema
 from oboro.techniques import TECHNIQUES
 
 __all__ = ["json_schema"]
@@ -19,7 +20,7 @@ def _shape() -> dict[str, Any]:
         name: (list[Any] if name == "steps" else one.annotation, one) for name, one in Recipe.model_fields.items()
     }
     shape: type[BaseModel] = create_model("Recipe", __config__=ConfigDict(extra="forbid"), **fields)  # type: ignore[call-overload]
-    return shape.model_json_schema()
+    return shape.model_json_schema(schema_generator=DocumentedSchema)
 
 
 def json_schema() -> dict[str, Any]:

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from oboro.errors import RecipeError, SingledOutError
 from oboro.io.files import Source
 from oboro.measure.exposure.last_look import Acceptance, LastLook, LookedAt, last_look
 from oboro.measure.exposure.unique_by_columns import UniqueBy
 from oboro.table.dataset import Column, Dataset
+from oboro.table.parameters import Parameters
 from oboro.table.schema import Schema
 from oboro.text import Message
 
@@ -33,10 +34,8 @@ __all__ = [
 SHOWN = 6  # columns and pairs that a refusal lists
 
 
-class Accept(BaseModel):
+class Accept(Parameters):
     """Columns by which people may be unique in the release, and why that is acceptable."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     unique_on: Annotated[list[str], Field(min_length=1, description="the columns")]
     because: Annotated[

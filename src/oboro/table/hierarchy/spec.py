@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, SkipValidation, Tag, field_validator, model_validator
+from pydantic import ConfigDict, Discriminator, Field, SkipValidation, Tag, field_validator, model_validator
 
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import listed
@@ -20,6 +20,7 @@ from oboro.table.hierarchy.intervals import edge_levels, width_levels
 from oboro.table.hierarchy.levels import Hierarchy, Level, outside
 from oboro.table.hierarchy.masks import mask_levels
 from oboro.table.hierarchy.ready import ready_levels
+from oboro.table.parameters import Parameters
 from oboro.text import Message
 
 __all__ = ["Edges", "HierarchySpec", "Mask"]
@@ -42,10 +43,8 @@ def _say_one_form(schema: dict[str, Any]) -> None:
     schema["oneOf"] = [{"maxProperties": 0}, *({"required": [form]} for form in FORMS)]
 
 
-class Edges(BaseModel):
+class Edges(Parameters):
     """Intervals between given edges, open at both ends."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     edges: list[list[Number]] = Field(min_length=1, examples=[[[0, 18, 40, 65], [0, 40]]])
     """For each level its edges, ascending; a coarser level leaves some of the finer one's edges out."""
@@ -62,10 +61,8 @@ class Edges(BaseModel):
         return edges
 
 
-class Mask(BaseModel):
+class Mask(Parameters):
     """Characters hidden from one side."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     side: Literal["right", "left"]
     """The side from which characters are hidden."""
@@ -97,15 +94,10 @@ Side = Annotated[Literal["right", "left"], Tag("side")]
 MaskForm = Annotated[Mask, Tag("mask")]
 
 
-class HierarchySpec(BaseModel):
+class HierarchySpec(Parameters):
     """How values become coarser: one of csv, rows, intervals, dates, mask, tree, japan, icd10; empty: the value or `*`."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        use_attribute_docstrings=True,
-        json_schema_extra=_say_one_form,
-    )
+    model_config = ConfigDict(json_schema_extra=_say_one_form)
 
     csv: str | None = None
     """A file in ARX's format, `value;level1;level2;…` without a header, relative to the recipe."""

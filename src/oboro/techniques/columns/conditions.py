@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from oboro.table.dataset import Column
+from oboro.table.parameters import Parameters
 from oboro.table.values import Kind
 from oboro.techniques.columns.named_values import Value, comparable, kind_of_value, place, shown
 from oboro.text import Message
@@ -25,7 +26,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-class Condition(BaseModel):
+class Condition(Parameters):
     """What must hold of a value; where several are given, all must.
 
     A missing value is above, below and equal to nothing; it does differ from every value, so `not_equals` and `not_in`
@@ -35,9 +36,7 @@ class Condition(BaseModel):
     [False, False, True, False]
     """
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, use_attribute_docstrings=True, validate_by_name=True, serialize_by_alias=True
-    )
+    model_config = ConfigDict(validate_by_name=True, serialize_by_alias=True)
 
     above: Value | None = None
     """Greater than this number, or later than this date."""

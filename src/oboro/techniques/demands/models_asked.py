@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from oboro.decide.class_rules import Rule, alpha_rule, closeness_rule, diversity_rule
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
+from oboro.table.parameters import Parameters
 from oboro.text import Message
 from oboro.verifier.models.class_models import (
     AlphaK,
@@ -22,10 +23,8 @@ from oboro.verifier.models.class_models import (
 __all__ = ["Alpha", "Closeness", "Demand", "Diversity", "Presence"]
 
 
-class Demand(BaseModel):
+class Demand(Parameters):
     """A demand on one sensitive column."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     @property
     def hierarchical(self) -> bool:
@@ -112,10 +111,8 @@ class Closeness(Demand):
         return Message("technique.demand.closeness", sensitive=sensitive, t=self.t, distance=self.distance)
 
 
-class Presence(BaseModel):
+class Presence(Parameters):
     """Which share of the people in the population that match a class may be in the table."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     min: float = Field(0.0, ge=0, le=1)
     """The least share: above 0, nobody can be sure that a person is not in the table."""

@@ -20,11 +20,12 @@ from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.table.parameters import Parameters
 from oboro.table.value_counts import Tally, clean
 from oboro.text import Message
 from oboro.verifier import kernels
@@ -47,16 +48,10 @@ __all__ = [
 EMPTY = Message("verdict.no_records")
 
 
-class Model(BaseModel):
+class Model(Parameters):
     """A privacy model with its parameters."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        use_attribute_docstrings=True,
-        arbitrary_types_allowed=True,
-        coerce_numbers_to_str=True,
-    )
+    model_config = ConfigDict(arbitrary_types_allowed=True, coerce_numbers_to_str=True)
 
     message: ClassVar[str]
     """The message that says which model it is."""

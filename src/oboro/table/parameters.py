@@ -1,0 +1,33 @@
+"""Parameters as data: declared once with their types and a docstring each, checked at the door, never changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+__all__ = ["Documented", "Parameters"]
+
+
+class Documented(BaseModel):
+    """Data whose JSON Schema says of each attribute what its docstring says.
+
+    pydantic can read docstrings too (`use_attribute_docstrings`), but it reads them from the source when a class is made: a quarter
+    of the time to import the package. Here they are read when somebody asks for the schema. Validators are built when they are
+    first used, for the same reason.
+    """
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    @classmethod
+    def model_json_schema(cls, *given: Any, **options: Any) -> dict[str, Any]:
+        """The JSON Schema, with what the docstrings of attributes say."""
+        from oboro.table.documented_schema import DocumentedSchema
+
+        return super().model_json_schema(*given, **{"schema_generator": DocumentedSchema, **options})
+
+
+class Parameters(Documented):
+    """What a user may say, and nothing else."""
+
+    model_config = ConfigDict(extra="forbid")
