@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
+import linecache
+import sys
 from collections.abc import Iterator
 from dataclasses import is_dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -42,16 +44,28 @@ def _docstrings(cls: type) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in reversed(cls.__mro__):
         if is_dataclass(one) or (issubclass(one, BaseModel) and one is not BaseModel):
-            try:
-                source = textwrap.dedent(inspect.getsource(one))
-            except (OSError, TypeError):
-                continue
-            found |= _below_attributes(ast.parse(source).body[0])
+            found |= _below_attributes(_definition(one))
     return found
 
 
-def _below_attributes(body: Any) -> Iterator[tuple[str, str]]:
-    for pair in pairwise(body.body):
+def _definition(cls: type) -> ast.ClassDef | None:
+    """The class in its source, which its module names, or else its methods (of a module that was loaded by hand)."""
+    files = [getattr(sys.modules.get(cls.__module__), "__file__", None)]
+    files += [one.__code__.co_filename for one in vars(cls).values() if inspect.isfunction(one)]
+    for file in filter(None, files):
+        for node in ast.walk(_parsed(file)):
+            if isinstance(node, ast.ClassDef) and node.name == cls.__name__:
+                return node
+    return None
+
+
+@cache
+def _parsed(file: str) -> ast.Module:
+    return ast.parse("".join(linecache.getlines(file)))
+
+
+def _below_attributes(definition: ast.ClassDef | None) -> Iterator[tuple[str, str]]:
+    for pair in pairwise(definition.body if definition else ()):
         match pair:
             case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(said))):
                 yield name, inspect.cleandoc(said)
