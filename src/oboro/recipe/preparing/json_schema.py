@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, create_model
 
-from oboro.table.documented_schema import DocumentedSchema
+from oboro.table.parameters.documented_schema import DocumentedSchema
 from oboro.techniques import TECHNIQUES
 
 __all__ = ["json_schema"]

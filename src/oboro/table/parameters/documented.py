@@ -1,4 +1,4 @@
-"""Parameters as data: declared once with their types and a docstring each, checked at the door, never changed."""
+"""Models whose attributes are described by their docstrings, when somebody asks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Documented(BaseModel):
     @classmethod
     def model_json_schema(cls, *given: Any, **options: Any) -> dict[str, Any]:
         """The JSON Schema, with what the docstrings of attributes say."""
-        from oboro.table.documented_schema import DocumentedSchema
+        from oboro.table.parameters.documented_schema import DocumentedSchema
 
         return super().model_json_schema(*given, **{"schema_generator": DocumentedSchema, **options})
 
