@@ -115,7 +115,7 @@ def evaluate(
     whose = released_person(before, after, person, paired)
     promised = verified(plan, before, after, moments)
     if promised is None and not moments:
-        promised = named_promises(models, plan, schema, after, whose)
+        promised = named_promises(models, plan, schema, before, after, whose)
     provenance = Provenance(
         verification=promised,
         accepted=_accepted(plan, named_columns(accept, "accept"), after),

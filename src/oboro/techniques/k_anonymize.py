@@ -20,7 +20,7 @@ from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.search import SearchResult, Strategy, checker_for, search
 from oboro.decide.lattice.sliced_check import SlicedChecker
 from oboro.errors import PromiseError, UsageError
-from oboro.table.dataset import Column
+from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.schema import Schema
 from oboro.table.traits import Opinion
@@ -152,14 +152,15 @@ class KAnonymize(Technique):
         data, schema = work.data, work.schema
         if self.suppress_people and work.person is None:
             raise UsageError(Message("error_technique.whole_people_of_whom", step=self.step))
-        names, demands = schema.chosen(self.quasi, self.step), self._demands(schema)
+        names, demands = schema.chosen(self.quasi, self.step), self.demands(schema)
         schema.require(data, [*names, *(sensitive for sensitive, _ in demands)], self.step)
         population = None if self.population is None else PopulationCodes.read(self.population, work, names)
         columns = {name: data[name] for name in names} if population is None else population.columns
         hierarchies = {name: schema.hierarchy(name, columns[name]) for name in names}
         trees = {name: schema.hierarchy(name, data[name]) for name, demand in demands if demand.hierarchical}
         models = [demand.model(name, trees.get(name) if demand.hierarchical else None) for name, demand in demands]
-        models += self._limits(population, hierarchies)
+        models += self.risk_limits()
+        models += [] if population is None else self.population_limits(population.table, hierarchies)
         promise = Promise(self.step, tuple(names), (KAnonymity(k=self.k), *models))
         if data.rows == 0:
             return Outcome(data, schema, {"k": self.k, "records": 0}, (promise,))
@@ -173,7 +174,7 @@ class KAnonymize(Technique):
     def plan(self, schema: Schema) -> Words:
         """What is demanded, of which columns, at what price."""
         demands = [Message("technique.demand.alike" if schema.person is None else "technique.demand.people", k=self.k)]
-        demands += [demand.plan(name) for name, demand in self._demands(schema)]
+        demands += [demand.plan(name) for name, demand in self.demands(schema)]
         demands += self._limits_told()
         limit = Message("technique.k_anonymize.no_suppression")
         if self.suppress:
@@ -193,7 +194,7 @@ class KAnonymize(Technique):
         best = Message("technique.k_anonymize.least_loss", loss=self.loss)
         return Message("technique.k_anonymize.one_level"), best
 
-    def _demands(self, schema: Schema) -> list[tuple[str, Demand]]:
+    def demands(self, schema: Schema) -> list[tuple[str, Demand]]:
         """Every demand beyond k with its sensitive column."""
         alpha: Mapping[str, float | Alpha]
         alpha = self.alpha if isinstance(self.alpha, dict) else dict.fromkeys(schema.sensitive, self.alpha)
@@ -208,26 +209,30 @@ class KAnonymize(Technique):
             raise UsageError(Message("error_technique.quasi_or_sensitive", step=self.step, both=both))
         return demands
 
-    def _limits(self, population: PopulationCodes | None, hierarchies: Mapping[str, Hierarchy]) -> list[Model]:
-        """What the verifier is to check beyond k and the sensitive columns."""
-        models: list[Model] = []
-        models += [] if self.maximum_risk is None else [MaximumRisk(risk=self.maximum_risk)]
-        models += [] if self.average_risk is None else [AverageRisk(risk=self.average_risk)]
-        if population is not None:
-            everybody: dict[str, Any] = {"population": population.table, "hierarchies": hierarchies}
-            models += [] if self.k_map is None else [KMap(k=self.k_map, **everybody)]
-            if self.presence is not None:
-                models.append(DeltaPresence(low=self.presence.min, high=self.presence.max, **everybody))
+    def risk_limits(self) -> list[Model]:
+        """What the verifier is to check of the risk."""
+        models: list[Model] = [] if self.maximum_risk is None else [MaximumRisk(risk=self.maximum_risk)]
+        return models + ([] if self.average_risk is None else [AverageRisk(risk=self.average_risk)])
+
+    def population_limits(self, population: Dataset, hierarchies: Mapping[str, Hierarchy]) -> list[Model]:
+        """What the verifier is to check against the population."""
+        everybody: dict[str, Any] = {"population": population, "hierarchies": hierarchies}
+        models: list[Model] = [] if self.k_map is None else [KMap(k=self.k_map, **everybody)]
+        if self.presence is not None:
+            models.append(DeltaPresence(low=self.presence.min, high=self.presence.max, **everybody))
         return models
 
     def _limits_told(self) -> list[Message]:
-        told = []
+        told: list[Message] = []
         if self.maximum_risk is not None:
             told.append(Message("technique.demand.maximum_risk", risk=self.maximum_risk))
         if self.average_risk is not None:
             told.append(Message("technique.demand.average_risk", risk=self.average_risk))
-        if self.k_map is not None:
-            told.append(Message("technique.demand.k_map", k=self.k_map))
+        return told + self.population_told()
+
+    def population_told(self) -> list[Message]:
+        """What is demanded of the people in the population that match a class."""
+        told = [] if self.k_map is None else [Message("technique.demand.k_map", k=self.k_map)]
         if self.presence is not None:
             told.append(Message("technique.demand.presence", low=self.presence.min, high=self.presence.max))
         return told

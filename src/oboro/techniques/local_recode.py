@@ -104,7 +104,7 @@ class LocalRecode(Technique):
         """Group, then publish what each group has in common."""
         data, schema = work.data, work.schema
         names = schema.chosen(self.quasi, self.step)
-        demands = self._demands(names)
+        demands = self.demands(schema)
         schema.require(data, [*names, *(sensitive for sensitive, _ in demands)], self.step)
         models = [demand.model(name, _tree(name, data[name], demand, schema)) for name, demand in demands]
         promise = Promise(self.step, tuple(names), (KAnonymity(k=self.k), *models))
@@ -122,7 +122,7 @@ class LocalRecode(Technique):
         """Who stands together, what they say, and what that promises."""
         names = schema.chosen(self.quasi, self.step)
         common = [Message("technique.local_recode.common_label")]
-        common += [demand.plan(name) for name, demand in self._demands(names)]
+        common += [demand.plan(name) for name, demand in self.demands(schema)]
         return Message(
             "technique.local_recode.plan" if schema.person is None else "technique.local_recode.plan_people",
             k=self.k,
@@ -132,7 +132,9 @@ class LocalRecode(Technique):
             common=common,
         )
 
-    def _demands(self, quasi: list[str]) -> list[tuple[str, Demand]]:
+    def demands(self, schema: Schema) -> list[tuple[str, Demand]]:
+        """Every demand beyond k with its sensitive column."""
+        quasi = schema.chosen(self.quasi, self.step)
         demands: list[tuple[str, Demand]] = []
         demands += [(name, d if isinstance(d, Diversity) else Diversity(l=d)) for name, d in self.l_diversity.items()]
         demands += [(name, d if isinstance(d, Closeness) else Closeness(t=d)) for name, d in self.t_closeness.items()]

@@ -197,6 +197,8 @@ class Verification:
     holds: bool
     verdicts: tuple[Verdict, ...]
     quasi: tuple[str, ...] = ()
+    unchecked: tuple[Message, ...] = ()
+    """What was promised too and could not be checked here, why, and how to check it."""
 
     @staticmethod
     def of(verdicts: Sequence[Verdict], quasi: Sequence[str]) -> Verification:
@@ -213,7 +215,8 @@ class Verification:
     def messages(self) -> list[Message]:
         """What is said of each model, what is broken first."""
         ordered = sorted(self.verdicts, key=lambda verdict: verdict.holds)
-        return [verdict.message() for verdict in ordered] or [Message("verdict.no_promise")]
+        said = [*(verdict.message() for verdict in ordered), *self.unchecked]
+        return said or [Message("verdict.no_promise")]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
@@ -222,12 +225,14 @@ class Verification:
             "sentence": self.sentence(),
             "quasi": list(self.quasi),
             "verdicts": [verdict.as_dict() for verdict in self.verdicts],
+            "unchecked": [one.as_dict() for one in self.unchecked],
         }
 
     @staticmethod
     def read(data: Mapping[str, Any]) -> Verification:
         """A verification from its plain data."""
-        return Verification(data["holds"], tuple(map(Verdict.read, data["verdicts"])), tuple(data["quasi"]))
+        unchecked = tuple(map(Message.read, data.get("unchecked", ())))
+        return Verification(data["holds"], tuple(map(Verdict.read, data["verdicts"])), tuple(data["quasi"]), unchecked)
 
     def __str__(self) -> str:
         return self.lines()
@@ -238,7 +243,7 @@ class Verification:
         if self.quasi:
             head = Message("verdict.over_columns", verdict=head, columns=list(self.quasi)).say(lang)
         marks = [f"{'✓' if verdict.holds else '✗'} {verdict.sentence(lang)}" for verdict in self.verdicts]
-        return "\n".join([head, *marks])
+        return "\n".join([head, *marks, *(f"? {one.say(lang)}" for one in self.unchecked)])
 
     def _repr_html_(self) -> str:
         head = "".join(

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from oboro.errors import InputError, OboroError
+from oboro.io.files import read
 from oboro.table.dataset import Column, Dataset
-from oboro.techniques.demands.models_asked import Alpha, Closeness, Demand, Diversity
+from oboro.techniques.base import Technique, Work
+from oboro.techniques.demands.models_asked import Demand
+from oboro.techniques.demands.population_table import PopulationCodes
+from oboro.techniques.drop_records import DropRecords
+from oboro.techniques.k_anonymize import KAnonymize
+from oboro.techniques.local_recode import LocalRecode
+from oboro.text import Message
 from oboro.verifier.models.class_models import KAnonymity, Model
 from oboro.verifier.table_check import Promise, verify
-from oboro.verifier.verdict import Verification
+from oboro.verifier.verdict import Verdict, Verification
 
 if TYPE_CHECKING:
     from oboro.recipe.recipe import Recipe
@@ -17,11 +29,14 @@ if TYPE_CHECKING:
 
 __all__ = ["hidden_columns", "named_promises"]
 
-BY_CLASSES = ("k_anonymize", "local_recode")  # steps whose promise anybody can check on the release alone
-
 
 def named_promises(
-    asked: Mapping[str, Any], plan: Recipe | None, schema: Schema, released: Dataset, person: Column | None
+    asked: Mapping[str, Any],
+    plan: Recipe | None,
+    schema: Schema,
+    original: Dataset,
+    released: Dataset,
+    person: Column | None,
 ) -> Verification | None:
     """The verdicts on what was `asked` (k, l, kind, c, t, alpha), else on what the steps of a recipe promise; None: nothing was."""
     quasi = [name for name in schema.quasi if name in released]
@@ -30,16 +45,12 @@ def named_promises(
         secret = [name for name in schema.sensitive if name in released]
         needed = secret if any(asked.get(name) is not None for name in ("l", "t", "alpha")) else None
         return verify(data, quasi=quasi, sensitive=needed, person=whose, **asked)
-    promises = [] if plan is None else list(_of_steps(plan, schema))
-    kept = [(one, [name for name in one.quasi if name in released]) for one in promises]
-    several = len({frozenset(over) for _, over in kept if over}) > 1
-    verdicts = [
-        verdict.naming(over) if several else verdict
-        for promise, over in kept
-        if over
-        for verdict in promise.verify(released, person).verdicts
-    ]
-    return Verification.of(verdicts, quasi) if verdicts else None
+    promises = [] if plan is None else list(_of_steps(plan, schema, original))
+    several = len({frozenset(over) for one in promises if (over := one.over(released))}) > 1
+    found = [one.checked(released, person, several) for one in promises if one.over(released)]
+    verdicts = [verdict for one in found if not isinstance(one, Message) for verdict in one]
+    unchecked = tuple(one for one in found if isinstance(one, Message))
+    return replace(Verification.of(verdicts, quasi), unchecked=unchecked) if found else None
 
 
 def hidden_columns(plan: Recipe | None) -> list[str]:
@@ -54,24 +65,74 @@ def hidden_columns(plan: Recipe | None) -> list[str]:
 PERSON = "\0person"  # no column's name
 
 
-def _of_steps(plan: Recipe, schema: Schema) -> Iterator[Promise]:
-    """What the steps promise that group records; a population or a hierarchy of secrets is not at hand here."""
-    for step in plan.steps:
-        if step.step in BY_CLASSES:
-            told: Any = step
-            names = schema.chosen(told.quasi, step.step)
-            yield Promise(step.step, tuple(names), (KAnonymity(k=told.k), *_demanded(told, schema.sensitive)))
-        yield from step.own_promises()
+@dataclass(frozen=True)
+class _Asked:
+    """Models that a step demands over some columns, and how they are made ready: a file may be needed that is not there."""
+
+    step: str
+    quasi: tuple[str, ...]
+    models: Callable[[], Sequence[Model]]
+    what: Sequence[Message] = ()  # what is demanded, where it may be that it cannot be checked
+
+    def over(self, released: Dataset) -> list[str]:
+        return [name for name in self.quasi if name in released]
+
+    def checked(self, released: Dataset, person: Column | None, several: bool) -> tuple[Verdict, ...] | Message:
+        """The verdicts, or why there are none."""
+        try:
+            found = Promise(self.step, self.quasi, tuple(self.models())).verify(released, person).verdicts
+        except OboroError as error:
+            if not self.what:
+                raise
+            return Message("verdict.not_checked", step=self.step, what=list(self.what), why=error.words)
+        return tuple(one.naming(self.over(released)) for one in found) if several else found
 
 
-def _demanded(step: Any, sensitive: Sequence[str]) -> Iterator[Model]:
-    alpha = getattr(step, "alpha", None) or {}
-    shares = alpha if isinstance(alpha, Mapping) else dict.fromkeys(sensitive, alpha)
-    asked: list[tuple[str, Demand]] = []
-    for name, one in (getattr(step, "l_diversity", None) or {}).items():
-        asked.append((name, one if isinstance(one, Diversity) else Diversity(l=one)))
-    for name, one in (getattr(step, "t_closeness", None) or {}).items():
-        asked.append((name, one if isinstance(one, Closeness) else Closeness(t=one)))
-    for name, one in shares.items():
-        asked.append((name, one if isinstance(one, Alpha) else Alpha(alpha=one)))
-    return (demand.model(name) for name, demand in asked if not demand.hierarchical)
+def _of_steps(plan: Recipe, schema: Schema, original: Dataset) -> Iterator[_Asked]:
+    """What the steps promise that group records."""
+    for place, step in enumerate(plan.steps):
+        if isinstance(step, KAnonymize | LocalRecode):
+            yield from _of_classes(step, schema, _Before(original, plan.steps[:place]))
+        for one in step.own_promises():
+            yield _Asked(one.step, one.quasi, partial(tuple, one.models))
+
+
+@dataclass(frozen=True, eq=False)
+class _Before:
+    """The original, as far as it is known how it looked to a step."""
+
+    original: Dataset
+    earlier: Sequence[Technique]
+
+    def unchanged(self, names: Sequence[str]) -> Dataset:
+        """The original, unless an earlier step changed values of these columns: then nobody here has what the step saw."""
+        changing = [one for one in self.earlier if one.changes_values and not isinstance(one, DropRecords)]
+        changed = {name for step in changing for name in step.reads(names)}
+        if changed:
+            raise InputError(Message("error_recipe.changed_before", columns=sorted(changed)))
+        return self.original
+
+
+def _of_classes(step: KAnonymize | LocalRecode, schema: Schema, before: _Before) -> Iterator[_Asked]:
+    """k and what anybody can check on the release alone; then what needs a hierarchy of secrets, or a population."""
+    names, demands = tuple(schema.chosen(step.quasi, step.step)), step.demands(schema)
+    plain: list[Model] = [demand.model(name) for name, demand in demands if not demand.hierarchical]
+    plain += step.risk_limits() if isinstance(step, KAnonymize) else []
+    yield _Asked(step.step, names, lambda: [KAnonymity(k=step.k), *plain])
+    for name, demand in demands:
+        if demand.hierarchical:
+            yield _Asked(step.step, names, partial(_by_tree, demand, name, schema, before), [demand.plan(name)])
+    if isinstance(step, KAnonymize) and step.population is not None:
+        yield _Asked(step.step, names, partial(_of_population, step, schema, before, names), step.population_told())
+
+
+def _by_tree(demand: Demand, name: str, schema: Schema, before: _Before) -> list[Model]:
+    """A demand with the hierarchy of its sensitive column."""
+    return [demand.model(name, schema.hierarchy(name, before.unchanged([name])[name]))]
+
+
+def _of_population(step: KAnonymize, schema: Schema, before: _Before, names: Sequence[str]) -> list[Model]:
+    """k-map and δ-presence, with the population that the recipe names."""
+    work = Work(before.unchanged(names), schema, np.random.default_rng(0), read=lambda path: read(path).data)
+    people = PopulationCodes.read(step.population, work, list(names))  # type: ignore[arg-type]
+    return step.population_limits(people.table, {name: schema.hierarchy(name, people.columns[name]) for name in names})

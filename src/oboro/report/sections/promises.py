@@ -29,8 +29,9 @@ def promises(report: Report) -> Section:
         return Section("promises", _m("title"), _unverified(report))
     grid = Grid([_m(name) for name in HEAD], [_row(one) for one in report.verdicts], frozenset({2, 3, 4, 5}))
     blocks: list[Block] = [Text(_how_checked(report)), grid]
-    if broken := [one.message() for one in report.verdicts if not one.holds]:
-        blocks.append(Notes(broken))
+    said = [one.message() for one in report.verdicts if not one.holds]
+    said += [] if report.verification is None else report.verification.unchecked
+    blocks += [Notes(said)] if said else []
     return Section("promises", _m("title_verified"), blocks)
 
 

@@ -42,7 +42,8 @@ def headline(report: Report) -> Message:
     if found is not None and report.holds is None and (found.k or 0) > 1 and not report.steps:
         return Message("report.verdict.found_k", k=found.k)
     if report.holds is not None:
-        said = "holds" if report.holds else "broken"
+        unchecked = report.verification is not None and report.verification.unchecked
+        said = ("holds_checked" if unchecked else "holds") if report.holds else "broken"
     elif by_construction(report):
         said = "by_construction"
     else:
@@ -67,6 +68,7 @@ def _judged(report: Report) -> tuple[Tone, list[Message]]:
         return "bad", [Message("report.verdict.attacks_succeed", **attacked), *secrets_told(report)]
     against = [Message("report.verdict.attacks_better", **attacked)] if better else []
     against += [*secrets_told(report), *_accepted(report)]
+    against += [] if report.verification is None else report.verification.unchecked
     if against:
         return "warn", against
     told = "verified" if report.holds else "described"
