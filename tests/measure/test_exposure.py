@@ -12,7 +12,8 @@ from tests.naive import exposure as naive
 
 from oboro.errors import ColumnError, UsageError
 from oboro.measure.exposure import certain_secrets, exposure, rare_values, unique_people
-from oboro.measure.exposure.fingerprints import fingerprint_sizes
+from oboro.measure.exposure.class_counts import ClassCounts, class_counts
+from oboro.measure.exposure.separation import Counted
 from oboro.table.dataset import Dataset
 
 VALUES = {
@@ -94,13 +95,9 @@ def test_a_man_with_eight_rows_is_one_man() -> None:
 
 
 def test_nothing_is_counted_where_all_columns_together_single_out_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    from oboro.measure.exposure import unique_by_columns as room
-
     asked: list[int] = []
-    counted = room.singled_out
-    monkeypatch.setattr(
-        room, "singled_out", lambda data, names, person: asked.append(1) or counted(data, names, person)
-    )
+    counted = Counted._classes
+    monkeypatch.setattr(Counted, "_classes", lambda self, names: asked.append(1) or counted(self, names))
     twice = Dataset.of({name: [1, 2, 3] * 2 for name in "abcdef"})
     assert unique_people(twice, list("abcdef")).together == 0
     assert len(asked) == 1
@@ -112,7 +109,7 @@ def test_wide_tables_are_told_apart_by_fingerprints() -> None:
     columns["c0"][-1] = 51
     data = Dataset.of(columns)
     assert exposure(data, list(columns)).unique == 2
-    assert sorted(fingerprint_sizes(list(data.columns.values()), data.rows).tolist()) == [1, 1] + [2] * 59
+    assert class_counts(list(data.columns.values()), data.rows) == ClassCounts(61, 2 + 59 * 4, 2, 1)
     assert unique_people(data, list(columns), paired=3).unpaired
 
 

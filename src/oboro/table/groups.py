@@ -15,6 +15,7 @@ import numpy as np
 from oboro.kernels import grouping
 from oboro.table.dataset import Column
 from oboro.table.large_arrays import large_zeros
+from oboro.table.numbered_keys import NumberedKeys, number_keys
 
 __all__ = ["Groups"]
 
@@ -36,8 +37,8 @@ class Groups:
     def of(columns: Sequence[Column], rows: int) -> Groups:
         """Group rows that agree on every column; a missing value is a value like any other. No column: one group.
 
-        Cost O(rows · columns); exact (no hashing). Memory 4 bytes a row; 24 where one key per row has to be sorted, because there
-        are too many possible ones for a counter each.
+        Cost O(rows · columns); exact. Memory 4 bytes a row; 28 where keys have to be hashed (`number_keys`), because there are too
+        many possible ones for a counter each.
         """
         together: list[Digit] = []
         for column in columns:
@@ -45,10 +46,18 @@ class Groups:
             if len(together) > 1 and _space([*together, digit]) > FUSED:
                 together = [_number(together, rows)]
             together.append(digit)
-        labels, found = _number(together, rows)
-        sizes = np.zeros(found, dtype=np.int64)
-        grouping.occurrences(labels, sizes)
-        return Groups(labels, sizes)
+        return Groups._sized(_number(together, rows))
+
+    @staticmethod
+    def of_keys(keys: np.ndarray) -> Groups:
+        """Group rows with equal 64-bit keys. The array is used up. O(rows), 28 bytes a row."""
+        return Groups._sized(_by_appearance(number_keys(keys), keys.size))
+
+    @staticmethod
+    def _sized(digit: Digit) -> Groups:
+        sizes = np.zeros(digit.width, dtype=np.int64)
+        grouping.occurrences(digit.codes, sizes)
+        return Groups(digit.codes, sizes)
 
     def members(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows ordered by group, and where each group starts (one more entry at the end)."""
@@ -79,10 +88,16 @@ def _number(digits: Sequence[Digit], rows: int) -> Digit:
     space = _space(digits)
     if space <= max(4 * rows, 1 << 16):
         return _count(digits, rows, space)
-    keys = _keys(digits, 0, rows)
-    # np.unique numbers by value; relabelling its few results by appearance keeps the numbering independent of the branch.
-    found, places = np.unique(keys, return_inverse=True)
-    return _count([Digit(places.astype(np.uint32), found.size)], rows, found.size)
+    # Hashing numbers keys anyhow; numbering them again by appearance keeps the labels independent of the branch.
+    return _by_appearance(number_keys(_keys(digits, 0, rows)), rows)
+
+
+def _by_appearance(keys: NumberedKeys, rows: int) -> Digit:
+    seen, labels, found = large_zeros(keys.found, np.uint32), large_zeros(rows, np.uint32), 0
+    for begin in range(0, rows, BLOCK):
+        here = slice(begin, min(begin + BLOCK, rows))
+        found = grouping.number_by_appearance(keys.of_rows(here), seen, labels[here], found)
+    return Digit(labels, found)
 
 
 def _count(digits: Sequence[Digit], rows: int, space: int) -> Digit:
@@ -96,7 +111,7 @@ def _count(digits: Sequence[Digit], rows: int, space: int) -> Digit:
 
 def _keys(digits: Sequence[Digit], begin: int, end: int) -> np.ndarray:
     """The keys of some rows."""
-    keys = np.zeros(end - begin, dtype=np.uint64)
+    keys = large_zeros(end - begin, np.uint64) if end - begin > BLOCK else np.zeros(end - begin, dtype=np.uint64)
     for digit in digits:
         grouping.combine(keys, digit.codes[begin:end], digit.width, keys)
     return keys

@@ -16,25 +16,18 @@ import numpy as np
 from oboro.measure.exposure import kernels
 from oboro.table.dataset import Column
 from oboro.table.large_arrays import large_zeros
-from oboro.verifier.kernels import runs
 
-__all__ = ["fingerprint_sizes", "fingerprints", "sizes_of"]
+__all__ = ["fingerprints"]
+
+BLOCK = 1 << 16  # rows whose numbers are made together, in a cache
 
 
 def fingerprints(columns: Sequence[Column], rows: int) -> np.ndarray:
     """A number for each record, equal for equal records. O(rows · columns), 8 bytes a row."""
     out, draw = large_zeros(rows, np.uint64), np.random.default_rng()
-    for column in columns:
-        kernels.add_numbers(draw.integers(0, 1 << 64, len(column.values), np.uint64), column.codes, out)
+    numbers = [draw.integers(0, 1 << 64, len(column.values), np.uint64) for column in columns]
+    for begin in range(0, rows, BLOCK):
+        here = slice(begin, begin + BLOCK)
+        for column, values in zip(columns, numbers, strict=True):
+            kernels.add_numbers(values, column.codes[here], out[here])
     return out
-
-
-def sizes_of(numbers: np.ndarray) -> np.ndarray:
-    """How often each number occurs, in no particular order. The array is used up. O(rows · log rows)."""
-    numbers.sort()
-    return numbers[: runs(numbers)].view(np.int64)
-
-
-def fingerprint_sizes(columns: Sequence[Column], rows: int) -> np.ndarray:
-    """How many records share each combination of values."""
-    return sizes_of(fingerprints(columns, rows))

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from oboro.errors import ColumnError, UsageError
-from oboro.measure.exposure.fingerprints import fingerprint_sizes
-from oboro.measure.exposure.people_in_classes import alone_in_class, people_in
-from oboro.table.dataset import Dataset
-from oboro.table.distinct_people import people_per_group
-from oboro.table.groups import Groups
+from oboro.measure.exposure.class_counts import ClassCounts, Pair, class_counts, pair_counts
+from oboro.measure.exposure.people_in_classes import people_in
+from oboro.table.dataset import Column, Dataset
 from oboro.table.value_counts import clean
 from oboro.text import Message
-from oboro.verifier.classes import class_sizes
 
-__all__ = ["Exposure", "exposure", "record_classes", "require_columns", "singled_out"]
+if TYPE_CHECKING:
+    from oboro.measure.exposure.people_counts import PeopleCounts
 
-LARGEST_KEY = 1 << 63
+__all__ = ["Counted", "Exposure", "counts_people", "exposure", "require_columns"]
 
 
 @dataclass(frozen=True)
@@ -60,55 +58,71 @@ def exposure(data: Dataset, columns: Sequence[str], person: str | None = None) -
     """Count how far the columns tell records apart, on all rows. One column: O(values) after its counts; else O(rows · columns).
 
     Where the columns have too many possible combinations for a 64-bit key, records are told apart by fingerprints
-    (`fingerprints.fingerprint_sizes`), which take two different records for equal with a chance below rows² / 2⁶⁵.
+    (`fingerprints.fingerprints`), which take two different records for equal with a chance below rows² / 2⁶⁵.
 
     >>> found = exposure(Dataset.of({"sex": ["F", "F", "M", "M"], "job": ["cook", "judge", "cook", "cook"]}), ["sex", "job"])
     >>> found.distinction, found.unique, found.smallest
     (0.75, 2, 1)
     """
     names = require_columns(data, columns, person)
-    if person is not None:
-        return _of_people(data, names, person)
-    sizes = record_classes(data, names)
-    return Exposure(names, data.rows, data.rows, sizes.size, _apart(sizes), _alone(sizes), _least(sizes))
+    return Counted.of(data, person).exposure(names)
 
 
-def _of_people(data: Dataset, names: tuple[str, ...], person: str) -> Exposure:
-    groups, column = Groups.of([clean(data[name]) for name in names], data.rows), data[person]
-    least, unique = _least(people_per_group(groups, column)), alone_in_class(groups, column)
-    return Exposure(names, data.rows, people_in(column), len(groups), _apart(groups.sizes), unique, least)
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """A table that is asked more than once: with `person`, its rows are put in the order of people only once."""
+
+    data: Dataset
+    people: PeopleCounts | None = None
+
+    @staticmethod
+    def of(data: Dataset, person: str | None = None) -> Counted:
+        """The table, counted in records, or in people where `person` says whose they are."""
+        return Counted(data, None if person is None else counts_people(data[person]))
+
+    @cached_property
+    def everybody(self) -> int:
+        """How many people there are: records, unless it is known whose they are."""
+        return self.data.rows if self.people is None else people_in(self.people.person)
+
+    def exposure(self, names: Sequence[str]) -> Exposure:
+        """How far some columns tell records apart."""
+        return self._exposure(names, self._classes(names))
+
+    def pair_exposures(self, pairs: Sequence[Pair]) -> list[Exposure]:
+        """The same of many pairs of columns, on several cores (`class_counts.pair_counts` says in which memory)."""
+        found = self._pairs(pairs)
+        return [self._exposure(pair, found[pair]) for pair in pairs]
+
+    def unique(self, names: Sequence[str]) -> int:
+        """How many people are unique by some columns together."""
+        return self._classes(names).alone
+
+    def unique_by_pairs(self, pairs: Sequence[Pair]) -> dict[Pair, int]:
+        """How many people are unique by each of many pairs."""
+        return {pair: counted.alone for pair, counted in self._pairs(pairs).items()}
+
+    def _classes(self, names: Sequence[str]) -> ClassCounts:
+        columns = [clean(self.data[name]) for name in names]
+        return class_counts(columns, self.data.rows) if self.people is None else self.people.class_counts(columns)
+
+    def _pairs(self, pairs: Sequence[Pair]) -> dict[Pair, ClassCounts]:
+        columns = {name: clean(self.data[name]) for pair in pairs for name in pair}
+        if self.people is None:
+            return pair_counts(columns, pairs, self.data.rows)
+        return self.people.pair_counts(columns, pairs)
+
+    def _exposure(self, names: Sequence[str], found: ClassCounts) -> Exposure:
+        rows = self.data.rows
+        apart = (rows * rows - found.squares) // 2
+        return Exposure(tuple(names), rows, self.everybody, found.distinct, apart, found.alone, found.least)
 
 
-def singled_out(data: Dataset, columns: Sequence[str], person: str | None = None) -> int:
-    """How many people (records, without `person`) are unique by these columns together."""
-    if person is None:
-        return _alone(record_classes(data, columns))
-    return alone_in_class(Groups.of([clean(data[name]) for name in columns], data.rows), data[person])
+def counts_people(person: Column) -> PeopleCounts:
+    """Counts people instead of records; loaded only where it is asked for."""
+    from oboro.measure.exposure.people_counts import PeopleCounts
 
-
-def record_classes(data: Dataset, columns: Sequence[str]) -> np.ndarray:
-    """How many records share each combination, in no particular order."""
-    held = [clean(data[name]) for name in columns]
-    if len(held) == 1:
-        return held[0].counts
-    space = 1
-    for column in held:
-        space *= len(column.values)
-    return class_sizes(data, columns) if space < LARGEST_KEY else fingerprint_sizes(held, data.rows)
-
-
-def _alone(sizes: np.ndarray) -> int:
-    return int(np.count_nonzero(sizes == 1))
-
-
-def _least(sizes: np.ndarray) -> int:
-    return int(sizes.min()) if sizes.size else 0
-
-
-def _apart(sizes: np.ndarray) -> int:
-    """Pairs of records that stand in different classes."""
-    rows = int(sizes.sum())
-    return (rows * rows - int((sizes.astype(np.int64) ** 2).sum())) // 2
+    return PeopleCounts(person)
 
 
 def require_columns(data: Dataset, columns: Sequence[str], person: str | None = None) -> tuple[str, ...]:

@@ -8,8 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from oboro.measure.exposure.people_in_classes import people_in
-from oboro.measure.exposure.separation import require_columns, singled_out
+from oboro.measure.exposure.separation import Counted, require_columns
 from oboro.table.dataset import Dataset
 from oboro.table.value_counts import clean
 
@@ -54,31 +53,34 @@ def unique_people(
 
     A larger set singles out everybody whom a part of it does. So all columns together are counted first, and where they single out
     nobody, nothing else is. A pair of which one column singles out as many as all together is not counted either.
-    Cost: O(rows · columns) for all together (a sort of 8 bytes a row where codes are many), the same for each pair of the `paired`
-    columns that tell most records apart.
+    Cost: O(rows · columns) for all together, O(rows) for each pair of the `paired` columns that tell most records apart; memory as
+    `class_counts` and `pair_counts` say.
 
     >>> people = Dataset.of({"sex": ["F", "F", "M", "M"], "job": ["cook", "judge", "cook", "cook"]})
     >>> [(one.columns, one.people) for one in unique_people(people, ["sex", "job"]).ranked]
     [(('sex', 'job'), 2), (('job',), 1)]
     """
     names = require_columns(data, columns, person)
-    everybody = data.rows if person is None else people_in(data[person])
-    together = singled_out(data, names, person) if names else 0
+    counted = Counted.of(data, person)
+    together = counted.unique(names) if names else 0
     if not together:
-        return UniquePeople(names, everybody, 0, (), ())
-    alone = {name: together if len(names) == 1 else singled_out(data, [name], person) for name in names}
+        return UniquePeople(names, counted.everybody, 0, (), ())
+    alone = {name: together if len(names) == 1 else counted.unique([name]) for name in names}
     single = [UniqueBy((name,), people) for name, people in alone.items()]
     chosen = _most_telling(data, names, paired)
-    pairs = [_pair(data, pair, person, alone, together, whole=len(names) == 2) for pair in combinations(chosen, 2)]
+    pairs = _pairs(counted, chosen, alone, together, whole=len(names) == 2)
     left = tuple(name for name in names if name not in chosen)
-    return UniquePeople(names, everybody, together, _worst_first(single), _worst_first(pairs), left)
+    return UniquePeople(names, counted.everybody, together, _worst_first(single), _worst_first(pairs), left)
 
 
-def _pair(
-    data: Dataset, pair: tuple[str, str], person: str | None, alone: dict[str, int], together: int, whole: bool
-) -> UniqueBy:
-    known = whole or max(alone[name] for name in pair) == together
-    return UniqueBy(pair, together if known else singled_out(data, pair, person))
+def _pairs(
+    counted: Counted, chosen: Sequence[str], alone: dict[str, int], together: int, whole: bool
+) -> list[UniqueBy]:
+    """Each two of the columns; those of which one singles out as many as all together are not counted."""
+    pairs = list(combinations(chosen, 2))
+    unknown = [] if whole else [pair for pair in pairs if max(alone[name] for name in pair) < together]
+    found = counted.unique_by_pairs(unknown)
+    return [UniqueBy(pair, found.get(pair, together)) for pair in pairs]
 
 
 def _worst_first(found: Sequence[UniqueBy]) -> tuple[UniqueBy, ...]:

@@ -11,7 +11,8 @@ import numpy as np
 
 from oboro.errors import UsageError
 from oboro.io.files import Source, read
-from oboro.measure.exposure import Exposure, certain_secrets, exposure, rare_values
+from oboro.measure.exposure import Exposure, certain_secrets, rare_values
+from oboro.measure.exposure.separation import Counted
 from oboro.measure.identifiers import WARNED, scan
 from oboro.recipe.roles.guess_roles import guess_roles
 from oboro.report.released_alone.assessment import Assessment, WorstClass
@@ -100,11 +101,12 @@ def _require(data: Dataset, quasi: Sequence[str], sensitive: Sequence[str], pers
 
 def _exposed(data: Dataset, names: Sequence[str], person: str | None) -> dict[str, Any]:
     """All columns together, each, and pairs of those that tell most records apart; the worst first."""
-    single = [exposure(data, [name], person) for name in names]
+    counted = Counted.of(data, person)
+    single = [counted.exposure([name]) for name in names]
     telling = sorted(single, key=lambda one: -one.told_apart)[:PAIRED]
     chosen = [name for name in names if any(one.columns == (name,) for one in telling)]
-    pairs = [exposure(data, pair, person) for pair in combinations(chosen, 2)]
-    return {"together": exposure(data, names, person), "columns": _ranked(single), "pairs": _ranked(pairs)}
+    pairs = counted.pair_exposures(list(combinations(chosen, 2)))
+    return {"together": counted.exposure(names), "columns": _ranked(single), "pairs": _ranked(pairs)}
 
 
 def _ranked(found: Sequence[Exposure]) -> tuple[Exposure, ...]:
