@@ -21,6 +21,9 @@ settings.load_profile("oboro")
 
 ROOT = Path(__file__).parent.parent
 
+# Tests read errors as a person at a terminal does; tests/app/test_quiet_errors.py reads them as a log does.
+os.environ["OBORO_SHOW_VALUES"] = "1"
+
 
 # Real data ------------------------------------------------------------------------------------------------------------
 

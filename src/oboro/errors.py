@@ -10,8 +10,9 @@ OboroError                  everything that oboro raises on purpose
 └── PromiseError            a privacy promise does not hold, so nothing is released    exit code 1
     └── SingledOutError     … because columns that no promise covers single somebody out
 
-A message says what was wrong, what is allowed and what came, and ends with the way out. It shows the offending value and no
-other raw value of the data. It is an id with values (`oboro.text.Message`): `str(error)` is English, `error.say("ja")` Japanese.
+A message says what was wrong, what is allowed and what came, and ends with the way out. It is an id with values
+(`oboro.text.Message`): `str(error)` is English, `error.say("ja")` Japanese. Logs keep messages, so these give the kind and the
+place of an offending value; `error.show()` gives the value itself, and no other value of the data (`oboro.text.raw_values`).
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ class Sayable(Protocol):
     def say(self, lang: str = "en") -> str:
         """The words, in one language."""
 
+    def show(self, lang: str = "en") -> str:
+        """The words with the values of the data in them."""
+
 
 class OboroError(Exception):
     """Everything that oboro raises on purpose."""
@@ -53,6 +57,10 @@ class OboroError(Exception):
     def say(self, lang: str = "en") -> str:
         """What went wrong, in one language; text that somebody else wrote stays as it is."""
         return self.words if isinstance(self.words, str) else self.words.say(lang)
+
+    def show(self, lang: str = "en") -> str:
+        """The same with the offending value; `str(error)` and `say` give only its kind and place, since logs keep them."""
+        return self.words if isinstance(self.words, str) else self.words.show(lang)
 
 
 class UsageError(OboroError, ValueError):

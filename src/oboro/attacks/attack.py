@@ -26,7 +26,7 @@ from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.named_columns import Names, named_columns
+from oboro.table.named_columns import Names, named_columns, names_shown
 from oboro.text import Message
 
 __all__ = ["attack"]
@@ -105,7 +105,9 @@ def _by_what_is_known(scenario: AttackScenario, quasi: Sequence[str], sensitive:
 def _require(original: Dataset, released: Dataset, names: Sequence[str], attempts: int) -> None:
     for table, what in ((original, "original"), (released, "released")):
         if unknown := [name for name in names if name not in table]:
-            raise ColumnError(Message(f"error_attack.no_column.{what}", unknown=unknown, columns=list(table)))
+            raise ColumnError(
+                Message(f"error_attack.no_column.{what}", unknown=unknown, columns=names_shown(table, names))
+            )
     if attempts < 1:
         raise UsageError(Message("error_attack.attempts", attempts=attempts))
 

@@ -13,6 +13,7 @@ from oboro.attacks.comparison.known_people import KnownPeople
 from oboro.errors import ColumnError
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
+from oboro.table.named_columns import names_shown
 from oboro.table.row_origins import same_rows
 from oboro.text import Message
 
@@ -146,7 +147,9 @@ Outside = tuple[KnownPeople | None, Dataset | None, Message]
 def _outside(view: AttackerView, gone: np.ndarray | None, control: Dataset | None) -> Outside:
     if control is not None:
         if lacking := [name for name in view.names if name not in control]:
-            raise ColumnError(Message("error_attack.control_column", lacking=lacking, columns=list(control)))
+            raise ColumnError(
+                Message("error_attack.control_column", lacking=lacking, columns=names_shown(control, view.names))
+            )
         return view.others(control), control, Message("attack.control.given", people=control.rows)
     # A sample leaves out people like those it takes. A few that were dropped are likely to have been unusual.
     if gone is None or gone.sum() < max(ENOUGH, view.released.rows / 2):

@@ -12,6 +12,7 @@ from oboro.errors import ColumnError, FileError
 from oboro.io.byte_streams import head_of, readable
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
+from oboro.table.named_columns import names_shown
 from oboro.text import Message
 
 __all__ = ["EXCEL", "binary_reader", "read_excel", "read_parquet", "read_sheet"]
@@ -96,4 +97,6 @@ def _encode(path: str, table: pa.Table) -> Dataset:
 def _require(path: str, names: Sequence[str], columns: Sequence[str] | None) -> None:
     unknown = [name for name in columns or () if name not in names]
     if unknown:
-        raise ColumnError(Message("error_io.no_column", path=path, unknown=unknown, names=list(names)))
+        raise ColumnError(
+            Message("error_io.no_column", path=path, unknown=unknown, names=names_shown(names, columns or ()))
+        )

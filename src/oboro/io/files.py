@@ -29,6 +29,7 @@ from oboro.io.untouched_columns import (
     with_untouched,
 )
 from oboro.table.dataset import Dataset
+from oboro.table.named_columns import names_shown
 from oboro.table.unencoded_columns import UnreadColumn, unread_columns
 from oboro.text import Message
 
@@ -221,7 +222,9 @@ def _csv(
     wanted = list(names if columns is None else columns)
     unknown = [name for name in wanted if name not in names]
     if unknown:
-        raise ColumnError(Message("error_io.no_column", path=stream.path, unknown=unknown, names=list(names)))
+        raise ColumnError(
+            Message("error_io.no_column", path=stream.path, unknown=unknown, names=names_shown(names, wanted))
+        )
     return Source(parse(stream, dialect, names, wanted, progress), stream.path, dialect)
 
 

@@ -20,7 +20,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.named_columns import Names, named_columns
 from oboro.table.values import texts_of
-from oboro.text import Message
+from oboro.text import Message, Raw
 
 __all__ = ["Domain", "Evidence", "Value", "gather", "pk_evidence", "rates", "spread"]
 
@@ -62,7 +62,8 @@ class Domain:
         table = np.array([place.get(text, -1) for text in column.texts], dtype=np.int64)
         if (outside := (table < 0) & (column.counts > 0)).any():
             culprit = column.texts[int(np.flatnonzero(outside)[0])]
-            what = Message("error_measure.missing_value") if culprit is None else repr(culprit)
+            held = Raw(culprit, int(np.flatnonzero(column.codes == np.flatnonzero(outside)[0])[0]) + 1)
+            what = Message("error_measure.missing_value" if culprit is None else "error_measure.the_value", value=held)
             raise ColumnError(Message("error_measure.outside_domain", name=self.name, what=what))
         return np.asarray(table[column.codes])
 

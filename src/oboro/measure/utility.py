@@ -19,6 +19,7 @@ from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.recoded_column import RecodedColumn
 from oboro.table.labels.starred_values import is_star
+from oboro.table.named_columns import names_shown
 from oboro.table.row_origins import same_rows
 from oboro.text import Message
 from oboro.verifier.classes import class_sizes
@@ -75,7 +76,9 @@ def _lost_values(recodings: Mapping[str, RecodedColumn]) -> list[Measure]:
 def _require(original: Dataset, released: Dataset, quasi: Sequence[str], k: int) -> None:
     for table, what in ((original, "original"), (released, "released")):
         if unknown := [name for name in quasi if name not in table]:
-            raise ColumnError(Message(f"error_measure.no_column.{what}", unknown=unknown, columns=list(table)))
+            raise ColumnError(
+                Message(f"error_measure.no_column.{what}", unknown=unknown, columns=names_shown(table, quasi))
+            )
     if k < 1:
         raise UsageError(Message("error_measure.k", k=k))
 

@@ -20,6 +20,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.implied_hierarchy import implied_hierarchy
 from oboro.table.labels.starred_values import without_star
+from oboro.table.named_columns import names_shown
 from oboro.table.row_origins import Rows
 from oboro.table.schema import Schema
 from oboro.table.values import STAR, kind_of
@@ -95,14 +96,19 @@ def _renamed(original: Dataset, released: Dataset, names: Mapping[str, str]) -> 
     for new, old in names.items():
         if new not in released or old not in original:
             if new not in released:
-                raise UsageError(Message("error_recipe.rename_released", column=new, columns=list(released)))
-            raise UsageError(Message("error_recipe.rename_original", column=old, columns=list(original)))
+                raise UsageError(
+                    Message("error_recipe.rename_released", column=new, columns=names_shown(released, names))
+                )
+            raise UsageError(
+                Message("error_recipe.rename_original", column=old, columns=names_shown(original, names.values()))
+            )
     alike = {**_alike(original, released), **names}
     columns = {alike.get(name, name): column for name, column in released.columns.items()}
     if len(columns) < len(released.columns):
         raise UsageError(Message("error_recipe.rename_same"))
     if not any(name in original for name in columns):
-        raise UsageError(Message("error_recipe.nothing_in_common", original=list(original), released=list(released)))
+        both = {"original": names_shown(original, released), "released": names_shown(released, original)}
+        raise UsageError(Message("error_recipe.nothing_in_common", **both))
     guessed = [f"{new} = {old}" for new, old in alike.items() if new not in names]
     return replace(released, columns=columns), guessed
 

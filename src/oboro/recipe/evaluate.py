@@ -22,7 +22,7 @@ from oboro.recipe.roles.repeated_people import ask_for_person
 from oboro.recipe.stream_promise import stream_metrics, verified
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
-from oboro.table.named_columns import Names, named_columns
+from oboro.table.named_columns import Names, named_columns, names_shown
 from oboro.table.row_origins import released_person, same_rows
 from oboro.table.schema import Attribute, Role, Schema
 from oboro.text import Message
@@ -134,7 +134,9 @@ def evaluate(
 def _accepted(plan: Recipe | None, accept: Sequence[str], released: Dataset) -> list[tuple[list[str], str]]:
     """The columns by which people may be unique: as the recipe says, and as was asked for."""
     if unknown := [name for name in accept if name not in released]:
-        raise UsageError(Message("error_recipe.accept_column", unknown=unknown[0], columns=list(released)))
+        raise UsageError(
+            Message("error_recipe.accept_column", unknown=unknown[0], columns=names_shown(released, accept))
+        )
     said = [(list(one.unique_on), one.because) for one in (plan.accepted if plan else [])]
     return [*said, *([(list(accept), "")] if accept else [])]
 
@@ -166,7 +168,9 @@ def _schema(original: Dataset, roles: Mapping[Role, Sequence[str]]) -> tuple[Sch
     """The roles that were named, or guessed ones, which is then said."""
     named = {name: role for role, names in roles.items() for name in names}
     if unknown := [name for name in named if name not in original]:
-        raise UsageError(Message("error_recipe.original_column", unknown=unknown[0], columns=list(original)))
+        raise UsageError(
+            Message("error_recipe.original_column", unknown=unknown[0], columns=names_shown(original, named))
+        )
     if named:
         return Schema({name: Attribute(role=named.get(name, Role.OTHER)) for name in original}), []
     found = guess_roles(original)

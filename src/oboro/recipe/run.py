@@ -22,6 +22,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.distinct_people import person_of_rows
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy
+from oboro.table.named_columns import names_shown
 from oboro.table.schema import Attribute, Role, Schema
 from oboro.techniques.base import Technique, Work
 from oboro.text import Message
@@ -162,10 +163,14 @@ def _admitted(recipe: Recipe, data: Dataset) -> tuple[Dataset, Schema]:
     attributes = recipe.columns
     unknown = [name for name in attributes if name not in data]
     if unknown:
-        raise ColumnError(Message("error_recipe.unknown_columns", unknown=unknown, columns=list(data)))
+        raise ColumnError(
+            Message("error_recipe.unknown_columns", unknown=unknown, columns=names_shown(data, attributes))
+        )
     unnamed = [name for name in data if name not in attributes]
     if unnamed and recipe.unnamed == "error":
-        raise ColumnError(Message("error_recipe.unnamed_columns", unnamed=unnamed))
+        raise ColumnError(
+            Message("error_recipe.unnamed_columns", unnamed=names_shown(unnamed, unnamed if attributes else ()))
+        )
     if recipe.unnamed == "drop":
         data = data.select([name for name in data if name in attributes])
     given = {name: attributes.get(name, Attribute()) for name in data}

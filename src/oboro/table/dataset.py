@@ -8,6 +8,7 @@ act returns new ones that share what stayed the same.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -15,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.errors import ColumnError
+from oboro.errors import ColumnError, InputError
 from oboro.kernels import grouping
 from oboro.table.large_arrays import large_zeros
+from oboro.table.named_columns import names_shown
 from oboro.table.values import Kind, from_numbers, kind_of, numbers_of, texts_of
 from oboro.text import Message
 
@@ -81,7 +83,24 @@ class Column:
 
     def numbers(self, name: str = "column") -> np.ndarray:
         """The dictionary's places on the line, NaN where missing; `name` is for the error when a value is no number."""
-        return numbers_of(self.values, name)
+        with self.placing():
+            return numbers_of(self.values, name)
+
+    @contextmanager
+    def placing(self) -> Iterator[None]:
+        """Within this block an error about one of the column's values says its row: what reads a dictionary does not know it."""
+        try:
+            yield
+        except InputError as error:
+            if isinstance(error.words, Message):
+                raise type(error)(error.words.placed(self._row_of)) from None
+            raise
+
+    def _row_of(self, value: object) -> int | None:
+        """The first row, from 1, that holds a value, given as itself or as text; None where none does."""
+        held = [self.texts.index(str(value))] if str(value) in self.texts else []
+        rows = np.flatnonzero(self.codes == held[0]) if held else np.empty(0)
+        return int(rows[0]) + 1 if rows.size else None
 
     @cached_property
     def missing(self) -> int:
@@ -242,7 +261,7 @@ class Dataset:
 
     def __getitem__(self, name: str) -> Column:
         if name not in self.columns:
-            raise ColumnError(Message("error_table.no_column", name=name, columns=list(self.columns)))
+            raise ColumnError(Message("error_table.no_column", name=name, columns=names_shown(self.columns, [name])))
         return self.columns[name]
 
     def replace(self, **columns: Column) -> Dataset:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from oboro.errors import UsageError
-from oboro.text import Message
+from oboro.text import Message, Raw
 
-__all__ = ["Names", "named_columns"]
+__all__ = ["Names", "named_columns", "names_shown"]
 
 Names = str | Iterable[object] | None
 """One column, several, or none."""
@@ -27,3 +27,20 @@ def named_columns(given: Names | object, what: str) -> list[str]:
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise UsageError(Message("error_table.named_twice", what=what, columns=twice))
     return names
+
+
+def names_shown(names: Iterable[str], asked: Iterable[str]) -> list[str] | list[Raw]:
+    """The names of a table's columns for a message that says which of those asked for are not there.
+
+    The first line of a file without a header is somebody's record. It is known to be a header where it has a name that was asked
+    for, or one nearly so written; else its cells are values of the data.
+
+    >>> names_shown(["age", "sex"], ["Age"]), names_shown(["Ann", "31"], ["age"])
+    (['age', 'sex'], [Raw(text, 3), Raw(number, 2)])
+    """
+    from difflib import get_close_matches
+
+    names, asked = list(names), list(asked)
+    folded = [name.casefold() for name in names]
+    header = any(name in names or get_close_matches(name.casefold(), folded, n=1, cutoff=0.75) for name in asked)
+    return names if header else [Raw(name) for name in names]

@@ -13,6 +13,7 @@ from pydantic import Field
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.table.named_columns import names_shown
 from oboro.table.parameters import Parameters
 from oboro.text import Message, Words
 
@@ -108,6 +109,14 @@ class Schema:
 
     def require(self, data: Dataset, names: Iterable[str], what: Words) -> None:
         """Raise a `ColumnError` that says `what` asked for a column that is not there."""
+        names = list(names)
         unknown = [name for name in names if name not in data]
         if unknown:
-            raise ColumnError(Message("error_table.step_column", what=what, unknown=unknown, columns=list(data)))
+            raise ColumnError(
+                Message(
+                    "error_table.step_column",
+                    what=what,
+                    unknown=unknown,
+                    columns=names_shown(data, [*names, *self.attributes]),
+                )
+            )

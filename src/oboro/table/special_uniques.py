@@ -19,7 +19,7 @@ from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.groups import Groups
-from oboro.table.named_columns import Names, named_columns
+from oboro.table.named_columns import Names, named_columns, names_shown
 from oboro.text import Message
 
 __all__ = ["SpecialUniques", "special_uniques"]
@@ -127,6 +127,6 @@ def _mask(rows: np.ndarray, count: int) -> np.ndarray:
 def _require(data: Dataset, attributes: Sequence[str], max_size: int) -> None:
     unknown = [name for name in attributes if name not in data]
     if unknown:
-        raise ColumnError(Message("error_table.special_column", unknown=unknown, columns=list(data)))
+        raise ColumnError(Message("error_table.special_column", unknown=unknown, columns=names_shown(data, attributes)))
     if max_size < 1:
         raise UsageError(Message("error_table.special_size", max_size=max_size))

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from oboro.errors import ColumnError
 from oboro.table.japanese.written_values import read_written, why_unread
-from oboro.text import Message, Words
+from oboro.text import Message, Raw, Words
 
 __all__ = ["STAR", "Kind", "from_numbers", "kind_of", "numbers_of", "texts_of"]
 
@@ -155,7 +155,7 @@ def numbers_of(values: pa.Array, name: str = "column") -> np.ndarray:
     elif not kind.numeric and not pa.types.is_null(values.type) and len(values.drop_null()):
         culprit = _not_a_number(values)
         because = because_unread(values)
-        raise ColumnError(Message("error_table.not_numeric", name=name, culprit=culprit, because=because))
+        raise ColumnError(Message("error_table.not_numeric", name=name, culprit=Raw(culprit), because=because))
     if pa.types.is_null(parsed.type):
         return np.full(len(values), np.nan)
     floats = pc.cast(parsed, pa.float64(), safe=False)

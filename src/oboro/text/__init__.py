@@ -11,10 +11,12 @@ an id, and are put together at the last moment, in the reader's language. Nothin
 
 from oboro.text.figures import count, few, number, percent, quoted, size
 from oboro.text.message import LANGUAGES, Message, Words, bring_words, known, say
+from oboro.text.raw_values import Raw
 
 __all__ = [
     "LANGUAGES",
     "Message",
+    "Raw",
     "Words",
     "bring_words",
     "count",

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from oboro.errors import UsageError
 from oboro.text.figures import count, few, listed, number, percent, quoted, size
+from oboro.text.raw_values import Raw, shows_values, values_shown
 
 __all__ = ["LANGUAGES", "Message", "Words", "bring_words", "catalogue", "known", "say"]
 
@@ -44,6 +45,7 @@ class Message:
     """An id and its values: figures, names from tables, other messages, or lists of these.
 
     Text among the values is somebody's data (a column, a file) and the same in every language; words of ours are messages.
+    A value from a row of a table is marked (`Raw`): its words are its kind, unless values may be shown.
     """
 
     __slots__ = ("id", "values")
@@ -56,6 +58,15 @@ class Message:
         """The words, in one language."""
         template = _template(lang, self.id)
         return _FORMATTERS[lang].vformat(template, (), self.values)
+
+    def show(self, lang: str = "en") -> str:
+        """The words with the values of the data in them; only for whoever may see these."""
+        with values_shown():
+            return self.say(lang)
+
+    def placed(self, row_of: Callable[[Any], int | None]) -> Message:
+        """The same; values of the data get the row in which `row_of` finds them."""
+        return Message(self.id, **{name: _placed(value, row_of) for name, value in self.values.items()})
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON: the id, the values, and the English words."""
@@ -179,8 +190,15 @@ class _Formatter(string.Formatter):
     def __init__(self, lang: str) -> None:
         self.lang = lang
 
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        value = _opened(value)
+        return value if isinstance(value, _Hidden) else super().convert_field(value, conversion)
+
     def format_field(self, value: Any, spec: str) -> str:
         kind, _, rest = spec.partition(" ")
+        value = _opened(value)
+        if isinstance(value, _Hidden):
+            return value.words.say(self.lang)
         if kind == "many":  # 1 group, 2 groups
             return f"{count(value)} {_form(value, rest)}"
         if kind == "form":  # is|are
@@ -207,6 +225,40 @@ class _Formatter(string.Formatter):
         return format(value, spec)
 
 
+class _Hidden(NamedTuple):
+    """What is said in place of values of the data."""
+
+    words: Message
+
+
+def _opened(value: Any) -> Any:
+    """Values of the data as they are, where they may be shown; else what is said of them."""
+    if isinstance(value, Raw):
+        return value.value if shows_values() else _Hidden(_hidden(value))
+    if (
+        isinstance(value, list | tuple)
+        and not isinstance(value, _Hidden)
+        and any(isinstance(one, Raw) for one in value)
+    ):
+        if shows_values():
+            return [one.value if isinstance(one, Raw) else one for one in value]
+        first = next((one.row for one in value if isinstance(one, Raw) and one.row is not None), None)
+        told = Message("raw.several", count=len(value))
+        return _Hidden(told if first is None else Message("raw.first_row", count=len(value), row=first))
+    return value
+
+
+def _hidden(value: Raw) -> Message:
+    what = Message(f"raw.{value.kind}", letters=value.letters)
+    return what if value.row is None else Message("raw.row", what=what, row=value.row)
+
+
+def _placed(value: Any, row_of: Callable[[Any], int | None]) -> Any:
+    if isinstance(value, Raw | Message):
+        return value.placed(row_of)
+    return [_placed(one, row_of) for one in value] if isinstance(value, list) else value
+
+
 def _form(value: float, forms: str) -> str:
     one, _, many = forms.partition("|")
     return one if value == 1 else many or f"{one}s"
@@ -225,6 +277,8 @@ _FORMATTERS = {lang: _Formatter(lang) for lang in LANGUAGES}
 def _plain(value: Any) -> Any:
     if isinstance(value, Message):
         return value.as_dict()
+    if isinstance(value, Raw):
+        return value.value if shows_values() else _hidden(value).say()
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_plain(one) for one in value]
     return value

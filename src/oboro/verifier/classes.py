@@ -14,6 +14,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.distinct_people import people_holding, people_per_group, tally_people
 from oboro.table.groups import Groups
 from oboro.table.large_arrays import large_zeros
+from oboro.table.named_columns import names_shown
 from oboro.table.value_counts import Tally, clean, tally
 from oboro.text import Message
 from oboro.verifier import kernels
@@ -44,7 +45,7 @@ class Classes:
         named = [*quasi, person] if isinstance(person, str) else quasi
         unknown = [name for name in named if name not in data]
         if unknown:
-            raise ColumnError(Message("error_verifier.no_column", unknown=unknown, columns=list(data)))
+            raise ColumnError(Message("error_verifier.no_column", unknown=unknown, columns=names_shown(data, named)))
         groups = Groups.of([clean(data[name]) for name in quasi], data.rows)
         return Classes(data, groups, tuple(quasi), data[person] if isinstance(person, str) else person)
 

@@ -17,6 +17,7 @@ from oboro.errors import UsageError
 from oboro.text import LANGUAGES, Message
 from oboro.text.language import system_language
 from oboro.text.message import catalogue
+from oboro.text.raw_values import always_show_values
 
 __all__ = ["SpeakingGroup", "choose", "spoken"]
 
@@ -68,6 +69,7 @@ class SpeakingGroup(TyperGroup):
         """Choose the language, then do what a group does."""
         arguments = list(sys.argv[1:] if args is None else args)
         lang = choose(arguments)
+        always_show_values("--show-values" in arguments or sys.stderr.isatty())
         _put_words(self, lang)
         if lang == "en" or not standalone_mode:
             return super().main(arguments, standalone_mode=standalone_mode, **more)
@@ -80,29 +82,37 @@ class SpeakingGroup(TyperGroup):
 
 
 def _put_words(group: TyperGroup, lang: str) -> None:
-    """Give every command --lang, and in another language than English its help from `text/<lang>/help.toml`."""
+    """Give every command --lang and --show-values, and in another language than English its help from `text/<lang>/help.toml`."""
     words = {} if lang == "en" else catalogue(lang, "help")
     for name, command in [("oboro", group), *group.commands.items()]:
         if isinstance(command, TyperCommand | TyperGroup):
-            _give_lang(command)
+            _give_shared(command)
             if words:
                 _translate(command, name.replace("-", "_"), words)
     for constant, english in _TITLES.items():
         setattr(rich_utils, constant, words.get(f"typer.{constant.lower()}", english))
 
 
-def _give_lang(command: TyperCommand | TyperGroup) -> None:
-    """The option is only parsed here: `choose` has read it already."""
+def _give_shared(command: TyperCommand | TyperGroup) -> None:
+    """These options are only parsed here: `SpeakingGroup.main` has read them already."""
     if not any(param.name == "lang" for param in command.params):
         maker = typer.Typer(add_completion=False)
-        maker.command()(_with_lang)
-        option: Any = next(one for one in typer.main.get_command(maker).params if one.name == "lang")
-        option.expose_value = False
-        command.params.append(option)
+        maker.command()(_with_shared)
+        options: list[Any] = [
+            one for one in typer.main.get_command(maker).params if one.name in ("lang", "show_values")
+        ]
+        for option in options:
+            option.expose_value = False
+            command.params.append(option)
 
 
-def _with_lang(lang: str = typer.Option(None, help="The language: en or ja. Default: the system's.")) -> None:
-    """Only its parameter is used."""
+def _with_shared(
+    lang: str = typer.Option(None, help="The language: en or ja. Default: the system's."),
+    show_values: bool = typer.Option(
+        False, "--show-values", help="Show the offending values in errors, also where they may be kept in a log."
+    ),
+) -> None:
+    """Only its parameters are used."""
 
 
 def _translate(command: TyperCommand | TyperGroup, name: str, words: Mapping[str, str]) -> None:

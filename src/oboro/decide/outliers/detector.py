@@ -18,7 +18,7 @@ from oboro.decide.outliers import combinations, single_values
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
-from oboro.table.named_columns import named_columns
+from oboro.table.named_columns import named_columns, names_shown
 from oboro.table.parameters import Parameters
 from oboro.table.special_uniques import special_uniques
 from oboro.text import Message
@@ -193,7 +193,9 @@ class Outliers(Parameters):
     def _names(self, data: Dataset) -> list[str]:
         if self.attributes is not None:
             if unknown := [name for name in self.attributes if name not in data]:
-                raise ColumnError(Message("error_decide.outliers_column", unknown=unknown, columns=list(data)))
+                raise ColumnError(
+                    Message("error_decide.outliers_column", unknown=unknown, columns=names_shown(data, self.attributes))
+                )
             return list(self.attributes)
         if self.method in ("robust_z", "iqr"):
             return [name for name in data if data[name].kind.numeric]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from oboro.errors import FileError, UsageError
-from oboro.text import Message
+from oboro.text import Message, Raw
 
 __all__ = ["DELIMITERS", "Dialect", "dialect_of", "first_record", "names_of"]
 
@@ -120,5 +120,6 @@ def names_of(path: str, first: Sequence[str], dialect: Dialect) -> list[str]:
             raise FileError(Message("error_io.no_name", path=path, place=place))
     twice = sorted({name for name in first if first.count(name) > 1}) if len(set(first)) < len(first) else []
     if twice:
-        raise FileError(Message("error_io.same_names", path=path, twice=list(twice)))
+        places = [str(place) for place, name in enumerate(first, 1) if name in twice]
+        raise FileError(Message("error_io.same_names", path=path, twice=[Raw(name) for name in twice], places=places))
     return list(first)

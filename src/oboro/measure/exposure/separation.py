@@ -11,6 +11,7 @@ from oboro.errors import ColumnError, UsageError
 from oboro.measure.exposure.class_counts import ClassCounts, Pair, class_counts, pair_counts
 from oboro.measure.exposure.people_in_classes import people_in
 from oboro.table.dataset import Column, Dataset
+from oboro.table.named_columns import names_shown
 from oboro.table.value_counts import clean
 from oboro.text import Message
 
@@ -130,7 +131,7 @@ def require_columns(data: Dataset, columns: Sequence[str], person: str | None = 
     names = (columns,) if isinstance(columns, str) else tuple(columns)
     unknown = [name for name in (*names, *([person] if person is not None else ())) if name not in data]
     if unknown:
-        raise ColumnError(Message("error_measure.exposure_column", unknown=unknown, columns=list(data)))
+        raise ColumnError(Message("error_measure.exposure_column", unknown=unknown, columns=names_shown(data, names)))
     if len(set(names)) < len(names):
         raise UsageError(Message("error_measure.exposure_twice", names=list(names)))
     return names

@@ -22,7 +22,7 @@ from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.recoded_column import RecodedColumn
 from oboro.table.labels.starred_values import plain_numbers
-from oboro.table.named_columns import Names, named_columns
+from oboro.table.named_columns import Names, named_columns, names_shown
 from oboro.table.row_origins import Rows, same_rows
 from oboro.text import Message
 
@@ -94,7 +94,9 @@ def _compared(
 
 def _require(original: Dataset, released: Dataset, names: Sequence[str], most: int) -> None:
     if unknown := [name for name in names if name not in original or name not in released]:
-        raise ColumnError(Message("error_measure.fidelity_columns", unknown=unknown, columns=list(original)))
+        raise ColumnError(
+            Message("error_measure.fidelity_columns", unknown=unknown, columns=names_shown(original, names))
+        )
     if most < 10:
         raise UsageError(Message("error_measure.most", most=most))
 

@@ -18,6 +18,7 @@ from oboro.measure.statistics.features import Features, side_by_side, translated
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.labels.starred_values import plain_numbers
+from oboro.table.named_columns import names_shown
 from oboro.table.row_origins import source_rows
 from oboro.text import Message
 
@@ -73,7 +74,9 @@ def learned(
     """
     for name in (target, *columns):
         if name not in original or name not in released:
-            raise ColumnError(Message("error_measure.learned_column", name=name, columns=list(original)))
+            raise ColumnError(
+                Message("error_measure.learned_column", name=name, columns=names_shown(original, columns))
+            )
     predictors = [name for name in columns if name != target]
     task = _Task(original[target], released[target])
     held, kept = _held_out(original.rows, rng)

@@ -13,6 +13,7 @@ from oboro.io.files import Source
 from oboro.measure.exposure.last_look import Acceptance, LastLook, LookedAt, last_look
 from oboro.measure.exposure.unique_by_columns import UniqueBy
 from oboro.table.dataset import Column, Dataset
+from oboro.table.named_columns import names_shown
 from oboro.table.parameters import Parameters
 from oboro.table.schema import Schema
 from oboro.text import Message
@@ -49,7 +50,9 @@ def check_accept(accept: Sequence[Accept], data: Iterable[str]) -> None:
     for one in accept:
         unknown = [name for name in one.unique_on if name not in known]
         if unknown:
-            raise RecipeError(Message("error_exposure.accept_unknown", columns=unknown, known=known))
+            raise RecipeError(
+                Message("error_exposure.accept_unknown", columns=unknown, known=names_shown(known, one.unique_on))
+            )
 
 
 def unprotected(data: Dataset, schema: Schema, promises: Sequence[Promise], steps: Sequence[StepRecord]) -> list[str]:

@@ -29,6 +29,7 @@ import pyarrow as pa
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames.pandas_spelling import Spelling
+from oboro.table.values import is_missing
 from oboro.text import Message
 
 __all__ = ["Frame"]
@@ -91,8 +92,14 @@ def _texts(labels: Iterable[Hashable]) -> list[str]:
 def _array(name: str, values: Any) -> pa.Array:
     try:
         return pa.array(values, from_pandas=True)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as problem:
-        raise ColumnError(Message("error_table.mixed", name=name, problem=str(problem))) from None
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        raise ColumnError(_mixed(name, values)) from None
+
+
+def _mixed(name: str, values: Iterable[Any]) -> Message:
+    """What a column mixes: the names of the kinds, never the values."""
+    kinds = dict.fromkeys(type(value).__name__ for value in values if not is_missing(value))
+    return Message("error_table.mixed", name=name, problem=", ".join(list(kinds)[:4]))
 
 
 # pyarrow --------------------------------------------------------------------------------------------------------------
@@ -148,8 +155,8 @@ def _pandas_array(name: str, series: Any) -> tuple[pa.Array, Any]:
     """A column for Arrow, and its type, or how to get back to it."""
     try:
         plain, spelling = Spelling.of(series)
-    except ValueError as problem:
-        raise ColumnError(Message("error_table.mixed", name=name, problem=str(problem))) from None
+    except ValueError:
+        raise ColumnError(_mixed(name, series)) from None
     return _array(name, plain), series.dtype if spelling is None else spelling
 
 

@@ -12,7 +12,7 @@ from oboro.errors import HierarchyError
 from oboro.table.hierarchy.intervals import span_share
 from oboro.table.hierarchy.levels import Level, odd_one
 from oboro.table.values import Kind, because_unread, kind_of, typed
-from oboro.text import Message
+from oboro.text import Message, Raw
 
 __all__ = ["UNITS", "date_levels"]
 
@@ -30,7 +30,7 @@ def date_levels(name: str, values: pa.Array, units: Sequence[str]) -> list[Level
     kind = kind_of(values)
     if len(values) and kind not in kinds:
         odd, because = odd_one(values, kinds), because_unread(values)
-        raise HierarchyError(Message("error_table.needs_dates", name=name, odd=odd, because=because))
+        raise HierarchyError(Message("error_table.needs_dates", name=name, odd=Raw(odd), because=because))
     if kind is Kind.DATE:
         days = pc.cast(typed(values), pa.date32()).cast(pa.int32()).to_numpy(zero_copy_only=False).astype(np.int64)
         return [_date_level(unit, days, days.astype(np.float64), 1) for unit in units if unit != "day"]

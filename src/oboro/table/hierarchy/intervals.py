@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from oboro.errors import HierarchyError
 from oboro.table.hierarchy.levels import Level, odd_one
 from oboro.table.values import Kind, because_unread, kind_of, numbers_of
-from oboro.text import Message
+from oboro.text import Message, Raw
 
 __all__ = ["edge_levels", "span_share", "width_levels"]
 
@@ -72,7 +72,7 @@ class _Grid:
         if not (np.abs(guess) < FURTHEST).all():
             furthest = float(inner[np.abs(inner).argmax()])
             raise HierarchyError(
-                Message("error_table.too_far", name=name, width=self.width / self.scale, furthest=furthest)
+                Message("error_table.too_far", name=name, width=self.width / self.scale, furthest=Raw(furthest))
             )
         exact = guess.astype(np.int64)
         exact += self.edge(exact + 1) <= inner
@@ -161,7 +161,7 @@ def _numbers(name: str, values: pa.Array) -> np.ndarray:
     numeric = (Kind.INTEGER, Kind.NUMBER)
     if len(values) and kind_of(values) not in numeric:
         odd, because = odd_one(values, numeric), because_unread(values)
-        raise HierarchyError(Message("error_table.needs_numbers", name=name, odd=odd, because=because))
+        raise HierarchyError(Message("error_table.needs_numbers", name=name, odd=Raw(odd), because=because))
     return numbers_of(values, name) if len(values) else np.empty(0)
 
 

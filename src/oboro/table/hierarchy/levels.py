@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from oboro.errors import HierarchyError
 from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.values import STAR, Kind, kind_of, texts_of
-from oboro.text import Message, Words
+from oboro.text import Message, Raw, Words
 
 __all__ = ["Hierarchy", "Level", "LevelPreview"]
 
@@ -133,7 +133,8 @@ class Hierarchy:
             place[column.missing] = pc.index(leaves, pa.scalar("", pa.string())).as_py()
         lacking = asked.filter(pa.array((place < 0) & ~outside(column)))
         if len(lacking):
-            raise HierarchyError(_lacking_values(self, lacking, asked, leaves))
+            with column.placing():
+                raise HierarchyError(_lacking_values(self, lacking, asked, leaves))
         return whole.placed(column.values, place)
 
     def placed(self, values: pa.Array, place: np.ndarray) -> Hierarchy:
@@ -234,7 +235,7 @@ def describe_conflict(levels: tuple[Level, ...], number: int, pair: tuple[int, i
     finer = len(above.labels) > len(below.labels)
     return Message(
         "error_table.finer_level" if finer else "error_table.two_parents",
-        label=shared,
+        label=shared if number else Raw(shared),  # labels above the values are the hierarchy's own words
         level=number,
         next=number + 1,
         parents=parents,
@@ -249,7 +250,7 @@ def _lacking_values(hierarchy: Hierarchy, lacking: pa.Array, asked: pa.Array, le
         source=hierarchy.source,
         lacking=len(lacking),
         distinct=len(asked),
-        values=lacking.to_pylist(),
+        values=[Raw(value) for value in lacking.to_pylist()],
     )
 
 

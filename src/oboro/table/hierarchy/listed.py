@@ -20,7 +20,7 @@ import yaml
 from oboro.errors import FileError, HierarchyError
 from oboro.table.hierarchy.levels import Hierarchy, Level, conflict, describe_conflict, leaf_share
 from oboro.table.values import STAR, texts_of
-from oboro.text import Message, Words
+from oboro.text import Message, Raw, Words
 from oboro.text.os_reasons import os_reason
 
 __all__ = ["from_csv", "from_rows", "from_tree"]
@@ -280,7 +280,7 @@ def _check_duplicates(name: str, paths: Paths) -> None:
     same = paths.row(row) == paths.row(earlier)
     place = {"source": paths.source, "where": [paths.where(earlier), paths.where(row)]}
     id = "error_table.twice_alike" if same else "error_table.twice_otherwise"
-    found = Message(id, name=name, value=leaves[row].as_py(), **place)
+    found = Message(id, name=name, value=Raw(leaves[row].as_py()), **place)
     raise HierarchyError(
         Message("error_table.rows_too_many", found=found, rows=again.size) if again.size > 1 else found
     )

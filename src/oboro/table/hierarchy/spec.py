@@ -202,7 +202,8 @@ class HierarchySpec(Parameters):
             return whole.bind(column)
         known = ~outside(column)
         values = column.values.filter(pa.array(known))
-        ruled = Hierarchy(name, (Level.ground(values), *self._ruled(name, values)))
+        with column.placing():
+            ruled = Hierarchy(name, (Level.ground(values), *self._ruled(name, values)))
         return ruled if known.all() else ruled.placed(column.values, np.where(known, np.cumsum(known) - 1, -1))
 
     def whole(self, name: str, folder: Path = Path(".")) -> Hierarchy | None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oboro.table.japanese.eras import ERAS
-from oboro.text import Message
+from oboro.text import Message, Raw
 
 __all__ = ["DAY", "MONTH", "YEAR", "WrittenDates", "looks_like_dates", "why_no_date", "written_dates"]
 
@@ -122,8 +122,8 @@ def why_no_date(plain: str, text: str) -> Message | None:
         return None
     era = int(_parts(array)[0][0])
     if era < 0:
-        return Message("error_japan.no_such_day", value=text)
+        return Message("error_japan.no_such_day", value=Raw(text))
     first, last = (str(np.datetime64(day, "D")) for day in (ERAS[era].first, ERAS[era].last))
     if era == len(ERAS) - 1:
-        return Message("error_japan.era_begins", value=text, era=ERAS[era].name, first=first)
-    return Message("error_japan.era_lasted", value=text, era=ERAS[era].name, first=first, last=last)
+        return Message("error_japan.era_begins", value=Raw(text), era=ERAS[era].name, first=first)
+    return Message("error_japan.era_lasted", value=Raw(text), era=ERAS[era].name, first=first, last=last)

@@ -18,6 +18,7 @@ from oboro.table.dataset import Column, Dataset, smallest_unsigned
 from oboro.table.frames import Frame
 from oboro.table.groups import Groups
 from oboro.table.hierarchy.levels import text_array
+from oboro.table.named_columns import names_shown
 from oboro.techniques.base import Work
 from oboro.text import Message
 
@@ -56,7 +57,9 @@ class PopulationCodes:
         table = work.read(work.schema.folder / given) if isinstance(given, str) else given
         lacking = [name for name in names if name not in table]
         if lacking:
-            raise InputError(Message("error_technique.population_column", lacking=lacking, columns=list(table)))
+            raise InputError(
+                Message("error_technique.population_column", lacking=lacking, columns=names_shown(table, names))
+            )
         columns, codes = {}, []
         for name in names:
             columns[name], people = _extended(name, work.data[name], table[name])

@@ -17,7 +17,7 @@ from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.value_counts import Tally
 from oboro.table.values import STAR, kind_of, numbers_of
-from oboro.text import Message
+from oboro.text import Message, Raw
 from oboro.verifier import kernels
 from oboro.verifier.classes import Classes
 
@@ -108,5 +108,5 @@ def _given(column: Column, name: str, order: Sequence[str]) -> list[int]:
     plain = [text for text in column.texts if text is not None and text != STAR]
     lacking = [text for text in plain if text not in position]
     if lacking:
-        raise UsageError(Message("error_verifier.order_lacks", name=name, lacking=list(lacking[:1])))
+        raise UsageError(Message("error_verifier.order_lacks", name=name, lacking=[Raw(lacking[0])]))
     return [position[text] for text in plain]

@@ -25,6 +25,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.hierarchy.levels import text_array
+from oboro.table.named_columns import names_shown
 from oboro.table.value_counts import clean
 from oboro.table.values import STAR
 from oboro.text import Message
@@ -50,7 +51,11 @@ class MatchingPeople:
         """Read the labels of every class and count. O(records + people · columns)."""
         lacking = [name for name in classes.quasi if name not in population]
         if lacking:
-            raise ColumnError(Message("error_verifier.population_column", lacking=lacking, columns=list(population)))
+            raise ColumnError(
+                Message(
+                    "error_verifier.population_column", lacking=lacking, columns=names_shown(population, classes.quasi)
+                )
+            )
         labels = [_labels(classes, name) for name in classes.quasi]
         starred = np.logical_and.reduce([_starred(label) for label in labels] or [np.ones(classes.sizes.size, bool)])
         places, keys = [], []

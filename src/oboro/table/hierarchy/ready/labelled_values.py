@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from oboro.errors import HierarchyError
 from oboro.table.hierarchy.levels import Level, leaf_share, text_array
-from oboro.text import Message
+from oboro.text import Message, Raw
 
 __all__ = ["apart", "level_of", "refuse"]
 
@@ -40,6 +40,5 @@ def refuse(id: str, name: str, values: pa.Array, wrong: np.ndarray) -> None:
     if not wrong.any():
         return
     odd = text_array(values.filter(pa.array(wrong)))
-    raise HierarchyError(
-        Message(f"error_hierarchy.{id}", column=name, wrong=len(odd), all=len(values), values=odd.to_pylist()[:SHOWN])
-    )
+    shown = [Raw(value) for value in odd.to_pylist()[:SHOWN]]
+    raise HierarchyError(Message(f"error_hierarchy.{id}", column=name, wrong=len(odd), all=len(values), values=shown))
