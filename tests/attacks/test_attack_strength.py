@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from oboro.attacks import Attack, attack
-from oboro.attacks.attack import USUAL
 from oboro.attacks.comparison.row_pairing import correspond
+from oboro.attacks.run_attacks import USUAL
 from oboro.table.dataset import Dataset
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oboro.attacks import Attack, Rate, attack
-from oboro.attacks.attack import _pick
 from oboro.attacks.comparison.attacker_view import AttackerView
 from oboro.attacks.comparison.kernels import FITS, _cost
 from oboro.attacks.comparison.known_people import Descriptions
 from oboro.attacks.comparison.row_pairing import correspond
+from oboro.attacks.run_attacks import _pick
 from oboro.attacks.scenario import OWN, prepare
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset

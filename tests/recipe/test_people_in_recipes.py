@@ -78,7 +78,10 @@ def test_whole_people_go_with_all_their_records():
     stay = {man for man, school in zip(panel["man"], release.data["school"], strict=True) if school != "*"}
     assert gone
     assert not gone & stay
-    assert release.steps[1].facts["suppressed"]["people"] == len(gone) <= 0.2 * 545
+    facts = release.steps[1].facts["suppressed"]
+    assert facts["people"] == len(gone) <= facts["limit_people"] == int(0.2 * 545)
+    assert (facts["records"], facts["of"], facts["of_people"]) == (8 * len(gone), 4360, 545)
+    assert f"{len(gone)} of 545 people, 109 allowed; {8 * len(gone):,} of 4,360 rows" in release.report.to_html()
 
 
 @settings(max_examples=40)

@@ -28,6 +28,7 @@ MOST_COLUMNS = 20
 
 OWN = Message("attack.control.own_record")
 EASIER = Message("attack.note.easier")
+ONCE = Message("attack.note.once")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,8 @@ class AttackScenario:
     strange: tuple[Message, ...]
     """Which labels are not understood, if any."""
     notes: tuple[Message, ...]
+    whose: np.ndarray | None = None
+    """For each original row a number, equal for rows of one person; None: each row is a person."""
 
     @property
     def linking_notes(self) -> tuple[Message, ...]:
@@ -92,6 +95,7 @@ def prepare(
     paired: bool,
     attempts: int,
     rng: np.random.Generator,
+    whose: np.ndarray | None = None,
 ) -> AttackScenario:
     """Find the control group, and what part of the release is searched for the nearest record."""
     owners = _owners(original, released) if paired else None
@@ -102,6 +106,8 @@ def prepare(
     asked = view.select(list(quasi) or names[:1])  # without quasi-identifiers nobody asks for the nearest
     count = original.rows if owners is None else released.rows
     drawn = rng.choice(count, min(count, attempts), replace=False)
+    if whose is not None:
+        drawn = _one_of_each(whose if owners is None else whose[owners], rng)[:attempts]
     # Without owners a person's own record need not be in the part, and the attack would look weaker than it is.
     searched = None if owners is None else np.append(drawn, rng.choice(count, min(count, MOST_CLASSES), replace=False))
     classes = asked.classes(searched, MOST_CLASSES)
@@ -109,11 +115,19 @@ def prepare(
     effort = asked.effort(view.people.at(pilot, view.at(asked.names)), classes, rng)
     targets = np.sort(drawn[: int(np.clip(BUDGET // effort, min(FEWEST, attempts), attempts))])
     strange = _strange(view, quasi)
+    once = () if whose is None else (ONCE,)
     part = Message("attack.note.sampled", part=len(classes), whole=len(classes.groups))
-    notes = (*strange, part) if len(classes) < len(classes.groups) else strange
+    notes = (*strange, *once, *((part,) if len(classes) < len(classes.groups) else ()))
     return AttackScenario(
-        view, classes, owners, targets, searched, gone, outside, table, is_, attempts, rng, strange, notes
+        view, classes, owners, targets, searched, gone, outside, table, is_, attempts, rng, strange, notes, whose
     )
+
+
+def _one_of_each(whose: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """One row of everybody, by chance, in no order."""
+    mixed = rng.permutation(whose.size)
+    _, first = np.unique(whose[mixed], return_index=True)
+    return mixed[np.sort(first)]
 
 
 def _strange(view: AttackerView, quasi: Sequence[str]) -> tuple[Message, ...]:

@@ -168,6 +168,7 @@ def _attacks(subject: Subject, scope: Scope) -> list[Attack]:
         hierarchies=subject.tables.hierarchies,
         control=scope.control,
         paired=subject.tables.paired,
+        person=subject.tables.person,
         attempts=scope.attempts,
     )
 

@@ -350,9 +350,11 @@ class KAnonymize(Technique):
         best = found.best
         assert best is not None
         chosen = list(zip(names, best.levels, problem.lattice.heights, strict=True))
-        suppressed = {"records": gone, "extra": best.extra, "limit": problem.limit, "of": problem.rows}
-        if problem.whole_people:  # limit and extra count people too
-            suppressed |= {"people": best.suppressed + best.extra, "of": problem.people}
+        suppressed = {"records": gone, "of": problem.rows}
+        if problem.whole_people:
+            suppressed |= {"people": best.suppressed + best.extra, "of_people": problem.people}
+        of = "_people" if problem.whole_people else ""
+        suppressed |= {f"extra{of}": best.extra, f"limit{of}": problem.limit}
         lattice = {"nodes": found.size, "evaluated": found.evaluated, "tagged": found.tagged, "skipped": found.skipped}
         return {
             **({} if found.stopped is None else {"stopped": found.stopped}),

@@ -42,7 +42,7 @@ def _solution(facts: Mapping[str, Any]) -> list[Block]:
     chosen = {
         "levels": [one["level"] for one in facts["levels"].values()],
         "loss": facts["loss"]["value"],
-        "suppressed": facts["suppressed"]["records"],
+        "suppressed": facts["suppressed"].get("people", facts["suppressed"]["records"]),
     }
     nodes = [chosen, *facts.get("runners_up", [])]
     return [*_searched(facts), *_lattice(nodes), _levels(facts, nodes)]
@@ -75,7 +75,8 @@ def _levels(facts: Mapping[str, Any], nodes: Sequence[Mapping[str, Any]]) -> Gri
         [Cell(name), *(_level(node["levels"][place], top["of"]) for node in nodes)]
         for place, (name, top) in enumerate(facts["levels"].items())
     ]
-    rows.append([Cell(_m("suppressed_rows")), *(Cell(count(node["suppressed"])) for node in nodes)])
+    gone = _m("suppressed_people" if "people" in facts["suppressed"] else "suppressed_rows")
+    rows.append([Cell(gone), *(Cell(count(node["suppressed"])) for node in nodes)])
     named = _m("loss") if loss == "loss" else _m("loss_named", name=loss.replace("_", " "))
     rows.append([Cell(named), *(Cell(number(node["loss"])) for node in nodes)])
     ranks = [_m("rank", rank=rank) for rank in range(2, len(nodes) + 1)]
@@ -134,8 +135,10 @@ def _name(key: str) -> Words:
 
 
 def _fact(key: str, value: Any) -> Words:
-    if key == "suppressed" and isinstance(value, Mapping) and {"records", "of", "limit"} <= value.keys():
-        return _s("suppressed", records=value["records"], of=value["of"], limit=value["limit"])
+    if key == "suppressed" and isinstance(value, Mapping) and "records" in value:
+        for said in ("suppressed_people", "suppressed"):
+            if f"limit{said.removeprefix('suppressed')}" in value:
+                return _s(said, **value)
     return in_words(value)
 
 

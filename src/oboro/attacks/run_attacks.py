@@ -27,6 +27,7 @@ from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.named_columns import Names, named_columns, names_shown
+from oboro.table.value_counts import clean
 from oboro.text import Message
 
 __all__ = ["attack"]
@@ -44,6 +45,7 @@ def attack(
     hierarchies: Mapping[str, Hierarchy] | None = None,
     control: Any = None,
     paired: bool = True,
+    person: str | None = None,
     attempts: int = 2000,
     seed: int = 0,
 ) -> list[Attack]:
@@ -53,7 +55,9 @@ def attack(
     (of more than twenty, those with the most values), and are all there is where no quasi-identifier is named.
     `control` is a table of people who are in neither; without it, original records that were not released are the
     control. `paired=False` says that released rows do not stand in the order of the original (a dataset may remember
-    where its rows came from). At most `attempts` guesses an attack. O(attempts · classes · columns), parallel.
+    where its rows came from). `person` is the column of the original that says whose a row is: then linking and inference
+    attack everybody once, by one row of theirs, and a record that was found is right if it is any of theirs. Singling out
+    still counts rows. At most `attempts` guesses an attack. O(attempts · classes · columns), parallel.
 
     >>> import pandas as pd
     >>> people = pd.DataFrame({"age": [31, 38, 35, 52], "disease": ["flu", "cold", "flu", "ulcer"]})
@@ -65,6 +69,7 @@ def attack(
     before, after = Frame.read(original).data, Frame.read(released).data
     outside = None if control is None else Frame.read(control).data
     _require(before, after, [*quasi, *sensitive], attempts)
+    whose = None if person is None else _whose(before, person)
     if not before.rows or not after.rows:
         return []
     others = _others(before, after, quasi, sensitive)
@@ -72,7 +77,7 @@ def attack(
     hashed = guess_hashes(before, after, attempts, rng)
     if not quasi and not others:
         return hashed
-    scenario = prepare(before, after, quasi, others, hierarchies, outside, paired, attempts, rng)
+    scenario = prepare(before, after, quasi, others, hierarchies, outside, paired, attempts, rng, whose)
     said, every = scenario.understood(quasi), scenario.understood(scenario.view.names)
     found = singling_out(scenario, said, "quasi") if said else []
     if len(every) > len(said):
@@ -112,6 +117,14 @@ def _require(original: Dataset, released: Dataset, names: Sequence[str], attempt
         raise UsageError(Message("error_attack.attempts", attempts=attempts))
 
 
+def _whose(original: Dataset, person: str) -> np.ndarray:
+    """A number for each original row, equal for rows of one person; a row without a person is somebody's own."""
+    if person not in original:
+        raise ColumnError(Message("error_attack.no_column.original", unknown=[person], columns=list(original)))
+    held = clean(original[person])
+    return np.where(held.codes == held.missing, -1 - np.arange(original.rows), held.codes.astype(np.int64))
+
+
 # Nearest records ------------------------------------------------------------------------------------------------------
 
 
@@ -142,7 +155,7 @@ class _Neighbours:
             rows = scenario.control_rows
             nearest = view.nearest(scenario.outside.at(rows, at), classes, np.full(rows.size, -1), scenario.rng)
             return replace(there, control_people=rows, control=nearest, control_is=scenario.outside_is)
-        if scenario.owners is not None:
+        if scenario.owners is not None and scenario.whose is None:  # else other rows of theirs would help the control
             without = view.nearest(places, classes, classes.groups.labels[own].astype(np.int64), scenario.rng)
             return replace(there, control=without, control_is=OWN)
         return there
@@ -152,7 +165,7 @@ def _record_linkage(scenario: AttackScenario, known: _Neighbours) -> Attack:
     """Take the nearest record; of several one by chance. The control is a guess among all records."""
     picked = _pick(scenario, known.classes, known.found, np.full(known.found.size, -1))
     by_chance = scenario.rng.integers(scenario.view.released.rows, size=known.own.size)
-    found, control = (Rate(int((guess == known.own).sum()), known.own.size) for guess in (picked, by_chance))
+    found, control = (_same(scenario, guess, known.own) for guess in (picked, by_chance))
     names, notes = known.view.names, scenario.linking_notes
     return Attack("record_linkage", "linkability", names, found, control, CHANCE, notes=notes)
 
@@ -187,7 +200,7 @@ def _linkability(scenario: AttackScenario, first: Sequence[str], second: Sequenc
     """Both halves of what is known look for their record; they are linked if they find the same."""
     halves = [_Neighbours.of(scenario, half) for half in (first, second)]
     nobody = np.full(scenario.targets.size, -1)
-    found = _linked(*(_pick(scenario, half.classes, half.found, nobody) for half in halves))
+    found = _same(scenario, *(_pick(scenario, half.classes, half.found, nobody) for half in halves))
     control, is_ = _control_linked(scenario, halves[0], halves[1])
     halved = Message("attack.note.halves", first=" + ".join(first), second=" + ".join(second))
     names, notes = (*first, *second), (halved, *scenario.linking_notes)
@@ -197,14 +210,19 @@ def _linkability(scenario: AttackScenario, first: Sequence[str], second: Sequenc
 def _control_linked(scenario: AttackScenario, first: _Neighbours, second: _Neighbours) -> tuple[Rate, Message]:
     if first.control is None or second.control is None:
         draws = scenario.rng.integers(scenario.view.released.rows, size=(2, first.people.size))
-        return _linked(draws[0], draws[1]), CHANCE
+        return _same(scenario, draws[0], draws[1]), CHANCE
     without = first.own if first.control_people is None else np.full(first.control.size, -1)
     pairs = ((first.classes, first.control), (second.classes, second.control))
-    return _linked(*(_pick(scenario, classes, found, without) for classes, found in pairs)), first.control_is
+    return _same(scenario, *(_pick(scenario, classes, found, without) for classes, found in pairs)), first.control_is
 
 
-def _linked(one: np.ndarray, other: np.ndarray) -> Rate:
-    return Rate(int(((one == other) & (one >= 0)).sum()), int(one.size))
+def _same(scenario: AttackScenario, one: np.ndarray, other: np.ndarray) -> Rate:
+    """How often two released rows are the same, or where it is known whose they are, the same person's."""
+    same = one == other
+    if scenario.whose is not None and scenario.owners is not None:
+        theirs = scenario.whose[scenario.owners]
+        same = theirs[one] == theirs[other]
+    return Rate(int((same & (one >= 0) & (other >= 0)).sum()), int(one.size))
 
 
 # Inference ------------------------------------------------------------------------------------------------------------
