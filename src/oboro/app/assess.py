@@ -11,6 +11,7 @@ from oboro.app.options import (
     AsJson,
     Data,
     Delimiter,
+    Earlier,
     Encoding,
     Force,
     Header,
@@ -38,6 +39,7 @@ def assess(
     person: Annotated[
         str | None, typer.Option(help="The column that says whose a record is: people are counted, not records.")
     ] = None,
+    earlier: Earlier = None,
     report: ReportFile = None,
     force: Force = False,
     encoding: Encoding = None,
@@ -52,11 +54,12 @@ def assess(
     """
     from oboro.recipe.released.assess import assess as measure
 
-    check_files({"--report": report}, released, force=force)
+    check_files({"--report": report}, released, *(earlier or ()), force=force)
     table = read_table(released, encoding, delimiter, header, sheet)
     with stages() as stage:
         stage(Message("progress.measuring"))
-        found = measure(table, names(quasi), names(sensitive), person, lang=spoken())
+        before = [read_table(one, encoding, delimiter, header, sheet) for one in earlier or ()]
+        found = measure(table, names(quasi), names(sensitive), person, earlier=before, lang=spoken())
         if report is not None:
             found.to_html(report, force=True)  # `check_files` asked
     if as_json:

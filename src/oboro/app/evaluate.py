@@ -12,6 +12,7 @@ from oboro.app.options import (
     AsJson,
     Data,
     Delimiter,
+    Earlier,
     Encoding,
     Force,
     Fraction,
@@ -105,6 +106,7 @@ def evaluate(
         Path | None,
         typer.Option(help="The metrics that `oboro stream --json` printed; the report draws them over time."),
     ] = None,
+    earlier: Earlier = None,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
     header: Header = True,
@@ -117,8 +119,11 @@ def evaluate(
     Roles come from the recipe or from the options. Without both they are guessed, and the report says so.
     --k, --l, --t and --alpha say what the release is to keep; without them, the recipe's steps do. Attacks are judged against it.
 
-    Exit code 1: a promise that was named does not hold, or somebody is singled out by columns that no promise covers and
-    --accept (or the recipe) does not name. The report is written all the same.
+    With --earlier, who is in all releases, came or left is attacked by all of them together.
+
+    Exit code 1: a promise that was named does not hold, somebody is singled out by columns that no promise covers and
+    --accept (or the recipe) does not name, or a series of releases narrows somebody below k or l.
+    The report is written all the same.
 
     Example: `oboro evaluate people.csv released.csv --quasi age,sex,zip --sensitive disease --k 5 --report report.html`
     """
@@ -129,7 +134,9 @@ def evaluate(
     plan = None if recipe is None else Recipe.load(recipe)
     pages = Pages(report, public_report, law, made_by, made_for, purpose)
     files = [] if plan is None else plan.files
-    check_files(pages.files, original, released, recipe, control, truth, stream_metrics, *files, force=force)
+    check_files(
+        pages.files, original, released, recipe, control, truth, stream_metrics, *(earlier or ()), *files, force=force
+    )
     before, after, group, known = (
         None if path is None else read_table(path, encoding, delimiter, header, sheet, header_row)
         for path in (original, released, control, truth)
@@ -160,6 +167,7 @@ def evaluate(
             rename=renaming(rename),
             truth=known,
             stream=stream_metrics or (),
+            earlier=[read_table(one, encoding, delimiter, header, sheet, header_row) for one in earlier or ()],
         )
         found = pages.completed(found.in_language(spoken()))
         pages.write(found)

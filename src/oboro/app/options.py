@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from oboro.text import Words
 
 __all__ = [
-    "AsJson", "Data", "Delimiter", "Encoding", "Force", "Fraction", "Header", "HeaderRow", "Law", "MadeBy", "MadeFor",
+    "AsJson", "Data", "Delimiter", "Earlier", "Encoding", "Force", "Fraction", "Header", "HeaderRow", "Law", "MadeBy", "MadeFor",
     "OutputEncoding", "Pages", "PublicReport", "Purpose", "RecipeFile",
     "ReportFile", "Sheet", "check_files", "console", "names", "print_json", "read_table", "say_notes", "stages",
     "warn_if_cold",
@@ -69,6 +69,13 @@ HeaderRow = Annotated[
 OutputEncoding = Annotated[
     str | None,
     typer.Option(help="The encoding of CSV output (utf-8, utf-8-sig, cp932, euc_jp …). Default: as the input."),
+]
+Earlier = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--earlier",
+        help="A release of the same people that is out already; repeat the option, oldest first. Attacks then use all of them.",
+    ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

@@ -16,6 +16,7 @@ from oboro.io.files import Source, read
 from oboro.recipe.comparable import comparable, explained
 from oboro.recipe.evaluation.concealment_attacks import attacks, owners
 from oboro.recipe.evaluation.named_promises import hidden_columns, named_promises
+from oboro.recipe.evaluation.series_of_releases import attack_series, diversity_of, tables_of
 from oboro.recipe.evidence import bound_hierarchies, files_evidence, hierarchy_files, measure
 from oboro.recipe.roles.guess_roles import guess_roles
 from oboro.recipe.roles.repeated_people import ask_for_person
@@ -26,6 +27,7 @@ from oboro.table.named_columns import Names, named_columns, names_shown
 from oboro.table.row_origins import released_person, same_rows
 from oboro.table.schema import Attribute, Role, Schema
 from oboro.text import Message
+from oboro.verifier.verdict import Verification
 
 if TYPE_CHECKING:
     from oboro.recipe.recipe import Recipe
@@ -61,6 +63,7 @@ def evaluate(
     rename: Mapping[str, str] | None = None,
     truth: Any = None,
     stream: str | Path | Moments = (),
+    earlier: Any = (),
     reading: Mapping[str, Any] | None = None,
 ) -> Report:
     """Attack a release, measure the risk that is left in it and what it lost, whoever made it.
@@ -81,6 +84,9 @@ def evaluate(
     - `fraction`: the share of the population that the table holds.
     - `control`: a table of people who are in neither, for the attacks, each of which makes at most `attempts` guesses.
     - `target`: a column that models trained on the release and on the original predict.
+    - `earlier`: the releases of the same people that are out already, oldest first. The release is then attacked together with
+      them: who is in all, who came, who left. `Report.series` has the figures; `refused` also says whether somebody falls below k
+      or l by them.
     - `stream`: the metrics of a stream, or the file that `oboro stream --json` wrote.
 
     >>> people = {"age": [31, 38, 35, 52], "sex": ["F", "F", "M", "M"]}
@@ -125,10 +131,26 @@ def evaluate(
         stream=moments,
         warnings=[*guessed, *asked, *assumed, *understood],
         linkage=linkage,
+        series=attack_series(
+            after,
+            tables_of(earlier),
+            reading or {},
+            quasi=schema.quasi,
+            sensitive=schema.sensitive,
+            k=k or _promised_k(promised),
+            diverse=diversity_of(plan, l, schema.sensitive),
+            person=person,
+            original=before,
+            hierarchies=bound_hierarchies(before, schema),
+        ),
     )
     group = tables["control_group"].data if "control_group" in tables else None
     scope = Scope(fraction=fraction, control=group, attempts=attempts, target=target)
     return measure(before, after, schema, provenance, scope, paired=paired, person=person)
+
+
+def _promised_k(found: Verification | None) -> int | None:
+    return max((one.k for one in found.verdicts if one.k is not None), default=None) if found is not None else None
 
 
 def _accepted(plan: Recipe | None, accept: Sequence[str], released: Dataset) -> list[tuple[list[str], str]]:

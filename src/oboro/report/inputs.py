@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from oboro.attacks.series.series_attack import SeriesRisk
 from oboro.measure.exposure.last_look import LastLook
 from oboro.measure.metrics import Measure
 from oboro.table.dataset import Column, Dataset
@@ -53,6 +54,7 @@ class Provenance:
     ] = ()  # without such a look: columns by which people may be unique, and why
     hidden: Sequence[str] = ()  # without steps: columns that are known to be random or pseudonyms
     warnings: Sequence[Message] = ()
+    series: SeriesRisk | None = None  # what it tells together with the releases before it
     linkage: Sequence[Measure] = ()  # what attacks on a release without classes found
 
 

@@ -53,6 +53,7 @@ def make_report(tables: Tables, provenance: Provenance | None = None, scope: Sco
         last_look=provenance.last_look,
         attacks=found.attacks,
         linkage=[measured(one) for one in provenance.linkage],
+        series=provenance.series,
         uniqueness=_uniqueness(found.sizes, scope.fraction) if subject.has_classes else None,
         special=found.special,
         utility=[measured(one) for one in found.utility],

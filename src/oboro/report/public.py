@@ -46,6 +46,7 @@ DECISIONS: dict[str, tuple[str, str]] = {
         "which columns, halves or secrets an attack used would be instructions; how many people exactly, a way to check guesses",
     ),
     "linkage": ("removed", "says how well which method of guessing works"),
+    "series": ("removed", "whom two releases tell apart would be instructions"),
     "uniqueness": ("kept", "computed from the release and a sampling fraction"),
     "special": ("removed", "attribute sets that single records out would be instructions"),
     "utility": (
@@ -82,6 +83,7 @@ def public(report: Report) -> Report:
             "last_look": None,
             "attacks": [_attack(one) for one in report.attacks],
             "linkage": [],
+            "series": None,
             "special": None,
             "utility": [_rounded(one) for one in report.utility if one.column is None],
             "pairs": None,

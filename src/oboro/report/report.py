@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from oboro.attacks.few_attributes import UniqueByFew
+from oboro.attacks.series.series_attack import SeriesRisk
 from oboro.errors import UsageError
 from oboro.measure.exposure.last_look import LastLook
 from oboro.measure.population_uniqueness import Uniqueness
@@ -71,6 +72,8 @@ class Report(Facts):
     """Attacks that were run against the release."""
     linkage: list[MeasureFacts]
     """Attacks on a release without groups (k-concealment), each saying what it means."""
+    series: SeriesRisk | None = None
+    """What the release tells together with those before it; None where none was named."""
     uniqueness: Uniqueness | None
     """Who is unique in the population, estimated."""
     special: UniqueByFew | None
@@ -108,11 +111,12 @@ class Report(Facts):
 
     @property
     def refused(self) -> bool:
-        """Whether it must not be released as it is: a promise that was named does not hold, or somebody is singled out.
+        """Whether it must not be released as it is: a promise that was named does not hold, somebody is singled out, or a series
+        of releases narrows somebody below k or l.
 
         The exit code of `oboro evaluate` is 1 then.
         """
-        return self.holds is False or self.singled_out > 0
+        return self.holds is False or self.singled_out > 0 or (self.series is not None and self.series.exposed > 0)
 
     @property
     def shown_checklists(self) -> list[Checklist]:

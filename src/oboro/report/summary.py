@@ -9,6 +9,7 @@ from oboro.measure.key_figures import LOSSES
 from oboro.report.sections.attacks_section import beaten, too_few
 from oboro.report.sections.exposure_section import secrets_said, standing_alone
 from oboro.report.sections.overview.banner import headline
+from oboro.report.sections.series_section import series_said
 from oboro.text import Message
 from oboro.text.lines import labelled
 
@@ -29,7 +30,7 @@ def summary(report: Report) -> str:
     verdicts = [f"  {'✓' if one.holds else '✗'} {one.message().say(lang)}" for one in report.verdicts]
     verdicts += [f"  ? {one.say(lang)}" for one in (report.verification.unchecked if report.verification else ())]
     linked = [f"  {one.say(lang)}" for one in _linked(report)]
-    told = (*_table(report), *_risk(report), *_exposed(report), *_attacks(report))
+    told = (*_table(report), *_risk(report), *_exposed(report), *_attacks(report), *_series(report))
     figures = [labelled(_m(label), said, lang) for label, said in told]
     losses = [labelled(_m("loss"), said, lang) for said in _loss(report)]
     return "\n".join([headline(report).say(lang), *verdicts, *figures, *linked, *losses])
@@ -73,6 +74,11 @@ def _attacks(report: Report) -> Iterator[tuple[str, Message]]:
         yield "attacks", _m("attacks_failed_judged" if too_few(report) else "attacks_failed", run=run)
     if few := too_few(report):
         yield "attacks", _m("few_guesses", attacks=few)
+
+
+def _series(report: Report) -> Iterator[tuple[str, Message]]:
+    for said in () if report.series is None else series_said(report.series):
+        yield "series", said
 
 
 def _linked(report: Report) -> Iterator[Message]:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from oboro.errors import UsageError
-from oboro.io.files import Source, read
 from oboro.measure.exposure import Exposure, certain_secrets, rare_values
 from oboro.measure.exposure.separation import Counted
 from oboro.measure.identifiers import WARNED, scan
+from oboro.recipe.evaluation.series_of_releases import attack_series, dataset_of, tables_of
 from oboro.recipe.roles.guess_roles import guess_roles
 from oboro.report.released_alone.assessment import Assessment, WorstClass
 from oboro.table.dataset import Dataset
-from oboro.table.frames import Frame
 from oboro.table.named_columns import Names, named_columns
 from oboro.table.schema import Role
 from oboro.table.value_counts import clean
@@ -39,6 +37,7 @@ def assess(
     sensitive: Names = (),
     person: str | None = None,
     *,
+    earlier: Any = (),
     lang: str = "en",
     reading: Mapping[str, Any] | None = None,
 ) -> Assessment:
@@ -46,13 +45,14 @@ def assess(
 
     Every count is exact and over all rows; a missing value and `*` are values. With `person`, the column that says whose a record
     is, people are counted. Where neither `quasi` nor `sensitive` is given, roles are guessed, and the result says so. All other
-    columns count as known to an attacker too.
+    columns count as known to an attacker too. `earlier` are releases of the same people that are out already, oldest first: who can
+    be told by all of them together is counted then.
 
     >>> found = assess({"sex": ["F", "F", "M", "M"], "job": ["cook", "judge", "cook", "cook"]}, quasi=["sex"])
     >>> found.k, found.together.unique, found.columns[0].columns
     (2, 2, ('job',))
     """
-    data = _table(frame, reading or {})
+    data = dataset_of(frame, reading or {})
     known, secret = named_columns(quasi, "quasi"), named_columns(sensitive, "sensitive")
     guessed = not known and not secret
     if guessed:
@@ -76,15 +76,10 @@ def assess(
         rare=rare_values(data, [*known, *other], FEW, person),
         identifiers=tuple(one for one in scan(data) if one.kind in WARNED),
         worst=_worst(classes, known),
+        series=attack_series(data, tables_of(earlier), reading or {}, quasi=known, sensitive=secret, person=person),
         lang=lang,
         **_exposed(data, [*known, *other], person),
     )
-
-
-def _table(frame: Any, reading: Mapping[str, Any]) -> Dataset:
-    if isinstance(frame, str | Path):
-        frame = read(frame, **reading)
-    return frame.data if isinstance(frame, Source) else Frame.read(frame).data
 
 
 def _guessed(data: Dataset, person: str | None) -> tuple[list[str], list[str]]:

@@ -6,8 +6,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from oboro.attacks.series.series_attack import SeriesRisk
 from oboro.measure.exposure import CertainSecrets, Exposure, RareValues
 from oboro.measure.identifiers import Finding
+from oboro.report.sections.series_section import series_said
 from oboro.system.atomic_file import atomic, check_free
 from oboro.text import Message
 from oboro.text.lines import labelled
@@ -50,6 +52,8 @@ class Assessment:
     identifiers: tuple[Finding, ...]
     """Columns whose values or names look like identifiers."""
     worst: tuple[WorstClass, ...]
+    series: SeriesRisk | None = None
+    """What it tells together with the releases before it."""
     lang: str = "en"
 
     @property
@@ -71,6 +75,7 @@ class Assessment:
             (_m("look"), _m("identifier", column=one.column, kind=one.kind_name, records=one.records))
             for one in self.identifiers
         ]
+        said += [(_m("series"), one) for one in ([] if self.series is None else series_said(self.series))]
         return [*said, (_m("worst"), _m("worst_said", sizes=[one.people for one in self.worst]))]
 
     @property

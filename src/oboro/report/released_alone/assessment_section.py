@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oboro.report.page.blocks import Block, Cell, Grid, Notes, Section
 from oboro.report.sections.overview.banner import Banner
+from oboro.report.sections.series_section import series_blocks
 from oboro.text import Message, count, percent
 from oboro.text.figures import few
 
@@ -34,6 +35,7 @@ def assessment_sections(found: Assessment) -> list[Section]:
         ("assess_said", "said", [Notes([one for _, one in found.lines()])]),
         ("assess_columns", "columns", [_grid(found.columns)]),
         ("assess_pairs", "pairs", [_grid(found.pairs)]),
+        *([] if found.series is None else [("assess_series", "series_title", series_blocks(found.series))]),
         ("assess_secrets", "secrets", [_secrets(found)]),
         ("assess_worst", "worst", [_worst(found)]),
     ]

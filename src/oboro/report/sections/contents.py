@@ -15,6 +15,7 @@ from oboro.report.sections.overview.glance import glance
 from oboro.report.sections.promises import promises
 from oboro.report.sections.reidentification_risk import reidentification_risk
 from oboro.report.sections.released_columns import released_columns
+from oboro.report.sections.series_section import series_section
 from oboro.report.sections.stream_timeline import stream_timeline
 from oboro.report.sections.uniqueness_section import uniqueness
 from oboro.report.sections.utility_section import losses, statistics
@@ -33,6 +34,7 @@ SECTIONS = (
     last_look_section,
     reidentification_risk,
     attacks,
+    series_section,
     uniqueness,
     solutions,
     losses,

@@ -1,0 +1,1 @@
+"""Attacks by somebody who has several releases of the same people: intersection and difference."""

@@ -1,0 +1,95 @@
+"""What several releases tell together: the intersection attack on who is in all, the difference attack on who came or left.
+
+The attacker has the released files, knows a person's quasi-identifiers, and knows in which releases the person is. Rows are
+followed from one release to the next by what both say beside the quasi-identifiers.
+
+- *In all*: the person's row is one of those of their class in the new release whose like stands in their class of every other.
+- *Came*: a person who is in the new release and not in an earlier one is among the rows that the earlier one does not explain.
+- *Left*: the same the other way round.
+
+Everything is counted over all rows, nothing is drawn, and the order of rows plays no part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from oboro.attacks.series.candidate_rows import known_people, overlapping_people, rows_in_all
+from oboro.attacks.series.followed_rows import FollowedRows
+from oboro.attacks.series.narrowed import Narrowed
+from oboro.table.dataset import Dataset
+from oboro.table.hierarchy import Hierarchy
+
+__all__ = ["SeriesRisk", "series_attack"]
+
+
+@dataclass(frozen=True)
+class SeriesRisk:
+    """What a release tells together with those before it."""
+
+    earlier: int
+    k: int
+    l: Mapping[str, int]  # noqa: E741
+    followed_by: tuple[tuple[str, ...], ...]
+    """For each earlier release, the columns by which rows were followed from it."""
+    known: bool
+    """Whether those who are in all are the people of an original table; otherwise rows are counted."""
+    in_all: Narrowed
+    came: tuple[Narrowed, ...]
+    """For each earlier release, the rows that are new since."""
+    left: tuple[Narrowed, ...]
+    """For each earlier release, the rows that are gone since."""
+
+    @property
+    def attacks(self) -> list[tuple[str, int, Narrowed]]:
+        """Each attack with its name and the number of the earlier release (0: all of them)."""
+        found = [("in_all", 0, self.in_all)]
+        for number, (came, left) in enumerate(zip(self.came, self.left, strict=True), 1):
+            found += [("came", number, came), ("left", number, left)]
+        return found
+
+    @property
+    def exposed(self) -> int:
+        """The most people whom one of the attacks narrows below k or l."""
+        return max(one.exposed for _, _, one in self.attacks)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**asdict(self), "exposed": self.exposed}
+
+
+def series_attack(
+    released: Dataset,
+    earlier: Sequence[Dataset],
+    *,
+    quasi: Sequence[str],
+    k: int,
+    diverse: Mapping[str, int] | None = None,
+    person: str | None = None,
+    original: Dataset | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+) -> SeriesRisk:
+    """Attack `released` with the releases before it. O(rows · log rows), and what classes overlap.
+
+    `diverse` says of how many values of each sensitive column one must be in doubt. `original` are people whom the attacker knows;
+    without it everybody is attacked who may stand in the classes. `person` is a released column that says whose a row is.
+    """
+    wanted = {name: least for name, least in (diverse or {}).items() if name in released}
+    known = {"person": person, "known": original, "hierarchies": hierarchies}
+    looks = [FollowedRows.of(one, released, quasi, list(wanted), **known) for one in earlier]  # type: ignore[arg-type]
+    if original is None:
+        vectors, times = overlapping_people(looks), None
+    else:
+        vectors, times = known_people(original, [released, *earlier], quasi, hierarchies)
+    return SeriesRisk(
+        earlier=len(looks),
+        k=k,
+        l=wanted,
+        followed_by=tuple(look.followed for look in looks),
+        known=original is not None,
+        in_all=rows_in_all(looks, vectors, times, k, wanted),
+        came=tuple(look.changed(k, wanted, new=True) for look in looks),
+        left=tuple(look.changed(k, wanted, new=False) for look in looks),
+    )

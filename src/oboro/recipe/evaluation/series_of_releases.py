@@ -1,0 +1,87 @@
+"""The releases before one, for its evaluation: read, and attacked together with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oboro.errors import UsageError
+from oboro.io.files import Source, read
+from oboro.table.dataset import Dataset
+from oboro.table.frames import Frame
+from oboro.text import Message
+from oboro.verifier.attained import attained
+from oboro.verifier.classes import Classes
+
+if TYPE_CHECKING:
+    from oboro.attacks.series.series_attack import SeriesRisk
+    from oboro.recipe.recipe import Recipe
+    from oboro.table.hierarchy import Hierarchy
+
+__all__ = ["attack_series", "dataset_of", "diversity_of", "tables_of"]
+
+IN_DOUBT = 2  # values of a secret, where nothing more was asked for
+
+
+def dataset_of(table: Any, reading: Mapping[str, Any]) -> Dataset:
+    """A frame, a file, or one that was read already."""
+    if isinstance(table, str | Path):
+        table = read(table, **reading)
+    return table.data if isinstance(table, Source) else Frame.read(table).data
+
+
+def tables_of(earlier: Any) -> list[Any]:
+    """One table or several, as a list."""
+    return list(earlier) if isinstance(earlier, list | tuple) else [earlier]
+
+
+def attack_series(
+    released: Dataset,
+    earlier: Sequence[Any],
+    reading: Mapping[str, Any],
+    *,
+    quasi: Sequence[str],
+    sensitive: Sequence[str],
+    k: int | None = None,
+    diverse: Mapping[str, int] | None = None,
+    person: str | None = None,
+    original: Dataset | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
+) -> SeriesRisk | None:
+    """What the releases tell together; None where there is no earlier one. Without `k`: the k that the release alone has."""
+    if not earlier:
+        return None
+    from oboro.attacks.series.series_attack import series_attack
+
+    tables = [dataset_of(one, reading) for one in earlier]
+    shown = [name for name in quasi if name in released]
+    for number, table in enumerate(tables, 1):
+        if not any(name in table for name in shown):
+            raise UsageError(Message("error_recipe.earlier_columns", number=number, quasi=shown, columns=list(table)))
+    whose = person if person is not None and person in released else None
+    if k is None:
+        k = int(attained(Classes.of(released, shown, whose), [])[0].achieved or 1)
+    asked = {name: (diverse or {}).get(name, IN_DOUBT) for name in sensitive if name in released}
+    return series_attack(
+        released,
+        tables,
+        quasi=shown,
+        k=k,
+        diverse=asked,
+        person=whose,
+        original=original,
+        hierarchies=hierarchies,
+    )
+
+
+def diversity_of(plan: Recipe | None, l: float | None, sensitive: Sequence[str]) -> dict[str, int]:  # noqa: E741
+    """How many values of each secret are asked for: as named, else as the steps of a recipe say."""
+    if l is not None:
+        return dict.fromkeys(sensitive, ceil(l))
+    found: dict[str, int] = {}
+    for step in plan.steps if plan is not None else ():
+        for name, one in (getattr(step, "l_diversity", None) or {}).items():
+            found[name] = max(found.get(name, 1), ceil(getattr(one, "l", one)))
+    return found
