@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from oboro.measure.key_figures import LOSSES
+from oboro.report.released_alone.series_section import series_said
 from oboro.report.sections.attacks_section import beaten, too_few
 from oboro.report.sections.exposure_section import secrets_said, standing_alone
 from oboro.report.sections.overview.banner import headline
-from oboro.report.sections.series_section import series_said
 from oboro.text import Message
 from oboro.text.lines import labelled
 

@@ -12,9 +12,9 @@ from oboro.attacks.series.overlapping_classes import Overlap, overlap
 from oboro.table.dataset import Dataset
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.shared_codes import shared_labels
 from oboro.table.value_counts import clean
 from oboro.verifier.series.earlier_release import followed_by
+from oboro.verifier.series.shared_codes import shared_labels
 
 __all__ = ["FollowedRows"]
 

@@ -1,1 +1,1 @@
-"""A released table alone: its assessment, as facts and as a page."""
+"""A released table alone, or beside those before it: its assessment, as facts and as a page."""

@@ -9,7 +9,7 @@ from typing import Any
 from oboro.attacks.series.series_attack import SeriesRisk
 from oboro.measure.exposure import CertainSecrets, Exposure, RareValues
 from oboro.measure.identifiers import Finding
-from oboro.report.sections.series_section import series_said
+from oboro.report.released_alone.series_section import series_said
 from oboro.system.atomic_file import atomic, check_free
 from oboro.text import Message
 from oboro.text.lines import labelled

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from oboro.report.page.blocks import Block, Cell, Grid, Notes, Section
+from oboro.report.released_alone.series_section import series_blocks
 from oboro.report.sections.overview.banner import Banner
-from oboro.report.sections.series_section import series_blocks
 from oboro.text import Message, count, percent
 from oboro.text.figures import few
 

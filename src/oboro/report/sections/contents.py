@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oboro.report.page.blocks import Section
+from oboro.report.released_alone.series_section import series_section
 from oboro.report.sections.associations_section import associations
 from oboro.report.sections.attacks_section import attacks
 from oboro.report.sections.checklists_section import checklist_sections
@@ -15,7 +16,6 @@ from oboro.report.sections.overview.glance import glance
 from oboro.report.sections.promises import promises
 from oboro.report.sections.reidentification_risk import reidentification_risk
 from oboro.report.sections.released_columns import released_columns
-from oboro.report.sections.series_section import series_section
 from oboro.report.sections.stream_timeline import stream_timeline
 from oboro.report.sections.uniqueness_section import uniqueness
 from oboro.report.sections.utility_section import losses, statistics

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from oboro.table.dataset import Dataset
-from oboro.table.shared_codes import shared_codes, shared_labels
 from oboro.verifier.series.row_changes import RowChanges, Rows
+from oboro.verifier.series.shared_codes import shared_codes, shared_labels
 
 __all__ = ["EarlierRelease", "followed_by"]
 
