@@ -105,6 +105,11 @@ class Recipe(BaseModel):
         description="columns that no promise covers and by which people may be unique in the release, and why",
     )
 
+    together: bool = Field(
+        False,
+        description="whether every promise must also hold over the columns of all promises together; else nothing is released",
+    )
+
     _folder: Path = PrivateAttr(Path("."))
     _path: Path | None = PrivateAttr(None)
 
@@ -209,8 +214,17 @@ class Recipe(BaseModel):
             for number, step in enumerate(self.steps, 1)
         ]
         said.append(Message("recipe.promises"))
+        said += self._apart(schema)
         said.append(Message("recipe.not_seeded") if self.seed is None else Message("recipe.seeded", seed=self.seed))
         return Message("recipe.plan", said=said)
+
+    def _apart(self, schema: Schema) -> list[Message]:
+        """That promises over different columns say nothing of these together, where there are such promises."""
+        over = {frozenset(one) for step in self.steps for one in step.promised_over(schema)}
+        columns = [name for name in schema.attributes if any(name in part for part in over)]
+        if len(over) < 2 or frozenset(columns) in over:
+            return []
+        return [Message("recipe.together" if self.together else "recipe.apart", columns=columns)]
 
     def run(
         self, source: Any, *, progress: Progress | None = None, reading: Mapping[str, Any] | None = None

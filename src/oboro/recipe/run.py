@@ -17,6 +17,7 @@ from oboro.io.files import Source, column_names, read, read_data
 from oboro.measure.changed_cells import changed_cells
 from oboro.measure.linked_rows import linked_people
 from oboro.recipe.release import Release, StepRecord
+from oboro.recipe.released.joint_linkage import require_together, with_linkage
 from oboro.recipe.released.last_look_before_writing import check_accept, look_before_writing
 from oboro.table.dataset import Column, Dataset
 from oboro.table.distinct_people import person_of_rows
@@ -58,6 +59,9 @@ def run(
     say(Message("progress.verifying"))
     names = [record.name for record in table.records]
     verification = verify_promises(table.data, table.promises, names, table.person)
+    verification = with_linkage(verification, table.data, table.promises, table.records)
+    if recipe.together:
+        require_together(verification)
     say(Message("progress.last_look"))
     made = table.data, table.schema, table.promises, table.records
     look = look_before_writing(*made, accept=recipe.accepted, source=origin, person=table.person)

@@ -26,6 +26,7 @@ def run_summary(release: Release, *, lang: str = "en", figures: bool = False) ->
     lines = [
         _headline(release).say(lang),
         *(f"  ✓ {_named(release, one).sentence(lang)}" for one in release.verification.verdicts),
+        *(f"  {one.mark} {one.sentence(lang)}" for one in release.verification.joint),
     ]
     lines += [labelled(_said(label), said, lang) for label, said in _table(release)]
     lines += [labelled(_said("look"), said, lang) for said in release.looked(figures=figures)]
@@ -39,6 +40,8 @@ def _said(name: str, /, **values: Any) -> Message:
 
 
 def _headline(release: Release) -> Message:
+    if release.verification.apart:
+        return Message("report.verdict.holds_apart")
     if release.verification.verdicts:
         return Message("report.verdict.holds")
     by_method = any(step.traits.by_construction for step in release.steps)

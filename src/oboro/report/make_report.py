@@ -110,6 +110,7 @@ def _known(subject: Subject, provenance: Provenance, found: Measured, risk: Risk
         least=subject.least_candidates,
         models=[] if provenance.verification is None else [one.model for one in provenance.verification.verdicts],
         holds=_holds(provenance),
+        apart=provenance.verification is not None and bool(provenance.verification.apart),
         unseen=unseen(released),
         exposed=found.exposed,
     )

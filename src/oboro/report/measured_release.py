@@ -178,7 +178,11 @@ def _limited(
 ) -> list[Attack]:
     """The attacks with what the promise that holds allows; where nothing was promised, the k that the release has."""
     verdicts = () if provenance.verification is None else provenance.verification.verdicts
-    if subject.k is not None:
+    joint = None if provenance.verification is None else provenance.verification.joint_k
+    k: int | None = joint
+    if joint is not None:
+        by = Message("attack.limit.joint_k", k=joint)
+    elif subject.k is not None:
         k, by = (subject.k if subject.keeps_k else None), Message("attack.limit.promised_k", k=subject.k)
     else:
         k, by = (None if verdicts else exposed.k), Message("attack.limit.found_k", k=exposed.k)

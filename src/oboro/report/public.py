@@ -16,6 +16,7 @@ from oboro.report.distributions import OTHER, SPECIAL
 from oboro.report.exposed_people import ExposedPeople
 from oboro.report.facts import Checklist, ColumnFacts, Signature, TableFacts
 from oboro.report.report import Report
+from oboro.verifier.verdict import Verification
 
 __all__ = ["DECISIONS", "public"]
 
@@ -26,7 +27,10 @@ DECISIONS: dict[str, tuple[str, str]] = {
     "table": ("released side only", "how many rows and which columns were withheld tells what was unusual"),
     "quasi": ("kept", "who receives the release must know what was protected"),
     "sensitive": ("kept", "the same"),
-    "verification": ("kept", "anybody can compute it from the release"),
+    "verification": (
+        "what the released table shows",
+        "anybody can compute it from the release; what follows from parameters stays with the owner",
+    ),
     "risk": ("kept", "anybody can compute it from the release"),
     "risk_before": ("removed", "how unique the originals are tells an attacker where to look"),
     "risk_measures": ("kept", "the figures of `risk`"),
@@ -78,6 +82,7 @@ def public(report: Report) -> Report:
         update={
             "public": True,
             "table": _table(report.table),
+            "verification": report.verification and _shown(report.verification),
             "risk_before": None,
             "exposed": None if report.exposed is None else _exposed(report.exposed),
             "last_look": None,
@@ -105,6 +110,10 @@ def public(report: Report) -> Report:
             "signature": _signature(report.signature),
         }
     )
+
+
+def _shown(found: Verification) -> Verification:
+    return replace(found, joint=tuple(one for one in found.joint if one.id != "model.pk_anonymity"))
 
 
 def _checklist(one: Checklist) -> Checklist:

@@ -105,6 +105,16 @@ class Report(Facts):
         return () if self.verification is None else self.verification.verdicts
 
     @property
+    def joint(self) -> tuple[Verdict, ...]:
+        """What comes of promises over different columns, over all of these together; none where one promise covers them."""
+        return () if self.verification is None else self.verification.joint
+
+    @property
+    def apart(self) -> tuple[Verdict, ...]:
+        """Those of `joint` that do not hold."""
+        return tuple(one for one in self.joint if not one.holds)
+
+    @property
     def singled_out(self) -> int:
         """How many are unique by released columns that no promise covers and nobody accepted."""
         return 0 if self.exposed is None else self.exposed.refused

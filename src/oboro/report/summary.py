@@ -27,7 +27,7 @@ def _m(name: str, /, **values: Any) -> Message:
 def summary(report: Report) -> str:
     """The verdicts and the figures that matter most, in the report's language."""
     lang = report.lang
-    verdicts = [f"  {'✓' if one.holds else '✗'} {one.message().say(lang)}" for one in report.verdicts]
+    verdicts = [f"  {one.mark} {one.message().say(lang)}" for one in (*report.verdicts, *report.joint)]
     verdicts += [f"  ? {one.say(lang)}" for one in (report.verification.unchecked if report.verification else ())]
     linked = [f"  {one.say(lang)}" for one in _linked(report)]
     told = (*_table(report), *_risk(report), *_exposed(report), *_attacks(report), *_series(report))

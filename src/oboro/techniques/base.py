@@ -110,6 +110,10 @@ class Technique(Parameters):
         """What it promises of columns that it names itself, known before any table is seen."""
         return ()
 
+    def promised_over(self, schema: Schema) -> list[Sequence[str]]:
+        """The columns that each of its promises is over, known before any table is seen. Here: those that it names itself."""
+        return [promise.quasi for promise in self.own_promises()]
+
     def files(self) -> Sequence[str]:
         """The files that the step reads beside the table, as the recipe names them. None of them may be written over."""
         return ()

@@ -137,6 +137,10 @@ class KAnonymize(Technique):
             raise ValueError(Message("error_technique.local_population"))
         return self
 
+    def promised_over(self, schema: Schema) -> list[Sequence[str]]:
+        """The quasi-identifiers, all together."""
+        return [schema.chosen(self.quasi, self.step)]
+
     def files(self) -> tuple[str, ...]:
         """The file of the population, if it was given as one."""
         return (self.population,) if isinstance(self.population, str) else ()

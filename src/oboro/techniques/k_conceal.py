@@ -113,6 +113,10 @@ class KConceal(Technique):
         columns = {name: self._published(name, originals[name], trees, members, schema) for name in names}
         return Outcome(data.take(owners).with_columns(columns), schema, facts, (promise,), warnings)
 
+    def promised_over(self, schema: Schema) -> list[Sequence[str]]:
+        """The quasi-identifiers, all together."""
+        return [schema.chosen(self.quasi, self.step)]
+
     def plan(self, schema: Schema) -> Words:
         """Who hides among whom, what is said of them, and whose record it is."""
         method, _, inside = self.method.partition("+")

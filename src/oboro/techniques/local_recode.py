@@ -118,6 +118,10 @@ class LocalRecode(Technique):
         released = {name: self._published(name, data[name], one, groups) for name, one in attributes.items()}
         return Outcome(data.with_columns(released), schema, self._facts(attributes, groups), (promise,))
 
+    def promised_over(self, schema: Schema) -> list[Sequence[str]]:
+        """The quasi-identifiers, all together."""
+        return [schema.chosen(self.quasi, self.step)]
+
     def plan(self, schema: Schema) -> Words:
         """Who stands together, what they say, and what that promises."""
         names = schema.chosen(self.quasi, self.step)

@@ -104,6 +104,10 @@ class PkAnonymize(Technique):
         found = solve(self.k, records, sizes, fixed, step=self.step)
         return {name: float(fixed.get(name, found)) for name in sizes}
 
+    def promised_over(self, schema: Schema) -> list[Sequence[str]]:
+        """The attributes that it randomizes, all together."""
+        return [self._names(schema)]
+
     def plan(self, schema: Schema) -> Words:
         """What will be done, and what must be true for the guarantee to mean something."""
         names = self._names(schema)
@@ -136,6 +140,7 @@ class PkAnonymize(Technique):
 
     def _facts(self, records: int, sizes: Mapping[str, int], rhos: Mapping[str, float]) -> dict[str, Any]:
         return {
+            "attributes": list(sizes),
             "records": records,
             "k_asked": self.k,
             "k": float(anonymity(records, sizes, rhos)),

@@ -11,7 +11,7 @@ from oboro.text import Message
 from oboro.verifier.table_check import Promise
 from oboro.verifier.verdict import Verdict, Verification
 
-__all__ = ["verify_promises"]
+__all__ = ["judge_together", "verify_promises"]
 
 
 def verify_promises(
@@ -20,7 +20,7 @@ def verify_promises(
     """Verify what `steps`, done in this order, promised; raise a `PromiseError` where a promise does not hold.
 
     `person` says whose each row is, where that is known: then people are counted. It stands beside the table and need not be
-    released.
+    released. Where promises are over different columns, `Verification.joint` has what holds over all of them together.
     """
     several = len({frozenset(promise.quasi) for promise in promises}) > 1
     verdicts: list[Verdict] = []
@@ -29,7 +29,18 @@ def verify_promises(
         over = [name for name in promise.quasi if name in data] if several else []
         verdicts += [one.naming(over) for one in found.verdicts]
     quasi = dict.fromkeys(name for promise in promises for name in promise.quasi if name in data)
-    return Verification.of(verdicts, list(quasi))
+    return Verification.of(verdicts, list(quasi), judge_together(data, promises, person) if several else ())
+
+
+def judge_together(data: Dataset, promises: Sequence[Promise], person: Column | None = None) -> tuple[Verdict, ...]:
+    """What holds over the columns of all promises together, where no promise covers them: on the worst reading."""
+    from oboro.verifier.joint_promises import joint_promise, joint_verdicts
+
+    joint = joint_promise(data, promises)
+    if joint is None:
+        return ()
+    results = [joint_verdicts(reading, promises, person) for reading in _readings(data, joint)]
+    return next((found for found in results if not all(one.holds for one in found)), results[0])
 
 
 def _kept(data: Dataset, promise: Promise, steps: Sequence[str], person: Column | None) -> Verification:

@@ -45,6 +45,7 @@ class Verdict:
     note: Message | None = None  # why a verdict is not what it seems: an empty table, a column that is gone
     over: tuple[str, ...] = ()  # the columns whose groups were judged; its sentence then names them
     people: bool = False  # whether people were counted, not records
+    together: bool = False  # whether it is of the columns of several promises, which none of them covers
 
     @staticmethod
     def of(
@@ -86,6 +87,11 @@ class Verdict:
         return self.model.id
 
     @property
+    def mark(self) -> str:
+        """A tick, or a cross."""
+        return "✓" if self.holds else "✗"
+
+    @property
     def counts_candidates(self) -> bool:
         """Whether the model counts whom a record can be, whether or not they look alike (k-concealment, streams)."""
         return self.id in COUNTS_CANDIDATES
@@ -99,19 +105,24 @@ class Verdict:
         """The same verdict, whose sentence says over which columns it was judged."""
         return replace(self, over=tuple(columns))
 
+    def jointly(self, columns: Sequence[str]) -> Verdict:
+        """The same verdict, whose sentence says that it is of the columns of several promises together."""
+        return replace(self, over=tuple(columns), together=True)
+
     def counting_people(self) -> Verdict:
         """The same verdict, whose sentence says that people were counted."""
         return replace(self, people=True)
 
     @property
-    def _spoken(self) -> Message:
+    def spoken(self) -> Message:
         """The model, what it counts and over which columns."""
         model = Message("verdict.of_people", model=self.model) if self.people else self.model
-        return Message("verdict.over", model=model, columns=self.over) if self.over else model
+        over = "verdict.over_together" if self.together else "verdict.over"
+        return Message(over, model=model, columns=self.over) if self.over else model
 
     def message(self) -> Message:
         """The verdict in one sentence."""
-        model = self._spoken
+        model = self.spoken
         if self.note is not None:
             return Message(
                 "verdict.holds_because" if self.holds else "verdict.broken_because", model=model, why=self.note
@@ -156,6 +167,7 @@ class Verdict:
             "note": note["text"],
             "over": list(self.over),
             "people": self.people,
+            "together": self.together,
             "sentence": self.sentence(),
             "id": model["id"],
             "parameters": model["values"],
@@ -180,6 +192,7 @@ class Verdict:
             note=note or None,
             over=tuple(data["over"]),
             people=data.get("people", False),
+            together=data.get("together", False),
         )
 
     def _achieved(self) -> Words:
@@ -192,18 +205,34 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Verification:
-    """The verdicts on one table. It counts as true only when every one of them holds."""
+    """The verdicts on one table. It counts as true only when every one of them holds.
+
+    Where promises are over different columns, `joint` has what comes of them over all these columns. It breaks no promise, for
+    nobody made one; but no sentence here says that something holds where only a part of it does.
+    """
 
     holds: bool
     verdicts: tuple[Verdict, ...]
     quasi: tuple[str, ...] = ()
+    joint: tuple[Verdict, ...] = ()
     unchecked: tuple[Message, ...] = ()
     """What was promised too and could not be checked here, why, and how to check it."""
 
     @staticmethod
-    def of(verdicts: Sequence[Verdict], quasi: Sequence[str]) -> Verification:
+    def of(verdicts: Sequence[Verdict], quasi: Sequence[str], joint: Sequence[Verdict] = ()) -> Verification:
         """All verdicts together: one that is broken breaks the whole."""
-        return Verification(all(verdict.holds for verdict in verdicts), tuple(verdicts), tuple(quasi))
+        return Verification(all(verdict.holds for verdict in verdicts), tuple(verdicts), tuple(quasi), tuple(joint))
+
+    @property
+    def apart(self) -> tuple[Verdict, ...]:
+        """What does not hold over the columns of all promises together."""
+        return tuple(verdict for verdict in self.joint if not verdict.holds)
+
+    @property
+    def joint_k(self) -> int | None:
+        """The k that holds over the columns of all promises together, where it is less than promised."""
+        found = [one.achieved or 1 for one in self.apart if one.id in K_ANONYMITY | {"model.pk_anonymity"}]
+        return max(int(min(found)), 1) if found else None
 
     def __bool__(self) -> bool:
         return self.holds
@@ -214,7 +243,7 @@ class Verification:
 
     def messages(self) -> list[Message]:
         """What is said of each model, what is broken first."""
-        ordered = sorted(self.verdicts, key=lambda verdict: verdict.holds)
+        ordered = sorted((*self.verdicts, *self.joint), key=lambda verdict: verdict.holds)
         said = [*(verdict.message() for verdict in ordered), *self.unchecked]
         return said or [Message("verdict.no_promise")]
 
@@ -225,6 +254,7 @@ class Verification:
             "sentence": self.sentence(),
             "quasi": list(self.quasi),
             "verdicts": [verdict.as_dict() for verdict in self.verdicts],
+            "joint": [verdict.as_dict() for verdict in self.joint],
             "unchecked": [one.as_dict() for one in self.unchecked],
         }
 
@@ -232,30 +262,38 @@ class Verification:
     def read(data: Mapping[str, Any]) -> Verification:
         """A verification from its plain data."""
         unchecked = tuple(map(Message.read, data.get("unchecked", ())))
-        return Verification(data["holds"], tuple(map(Verdict.read, data["verdicts"])), tuple(data["quasi"]), unchecked)
+        verdicts, joint = (tuple(map(Verdict.read, data.get(name, ()))) for name in ("verdicts", "joint"))
+        return Verification(data["holds"], verdicts, tuple(data["quasi"]), joint, unchecked)
 
     def __str__(self) -> str:
         return self.lines()
 
     def lines(self, lang: str = "en") -> str:
         """Whether all hold, then a line for each model, in one language."""
-        head = Message("verdict.all_hold" if self.holds else "verdict.one_broken").say(lang)
-        if self.quasi:
-            head = Message("verdict.over_columns", verdict=head, columns=list(self.quasi)).say(lang)
-        marks = [f"{'✓' if verdict.holds else '✗'} {verdict.sentence(lang)}" for verdict in self.verdicts]
-        return "\n".join([head, *marks, *(f"? {one.say(lang)}" for one in self.unchecked)])
+        marks = [f"{verdict.mark} {verdict.sentence(lang)}" for verdict in (*self.verdicts, *self.joint)]
+        return "\n".join([self._head(lang), *marks, *(f"? {one.say(lang)}" for one in self.unchecked)])
+
+    def _head(self, lang: str) -> str:
+        """Whether all hold, and over which columns; of columns that no promise covers together nothing is said to hold."""
+        if self.holds and self.apart:
+            return Message("verdict.hold_apart", columns=list(self.apart[0].over)).say(lang)
+        head = Message("verdict.all_hold" if self.holds else "verdict.one_broken")
+        if not self.quasi:
+            return head.say(lang)
+        return Message("verdict.over_columns", verdict=head, columns=list(self.quasi)).say(lang)
 
     def _repr_html_(self) -> str:
         head = "".join(
             f"<th>{name}</th>" for name in ("", "model", "required", "achieved", "groups", "broken", "records")
         )
-        return f"<table><tr>{head}</tr>{''.join(map(_html_row, self.verdicts))}</table>"
+        return f"<table><tr>{head}</tr>{''.join(map(_html_row, (*self.verdicts, *self.joint)))}</table>"
 
 
 def _html_row(verdict: Verdict) -> str:
+    model = verdict.spoken if verdict.together else verdict.model
     cells = (
         "holds" if verdict.holds else "broken",
-        verdict.model if verdict.note is None else f"{verdict.model} ({verdict.note})",
+        model if verdict.note is None else f"{model} ({verdict.note})",
         _short(verdict.required),
         "" if verdict.achieved is None else _short(verdict.achieved),
         verdict.groups,

@@ -20,6 +20,7 @@ from oboro.techniques.k_anonymize import KAnonymize
 from oboro.techniques.local_recode import LocalRecode
 from oboro.text import Message
 from oboro.verifier.models.class_models import KAnonymity, Model
+from oboro.verifier.promise_check import judge_together
 from oboro.verifier.table_check import Promise, verify
 from oboro.verifier.verdict import Verdict, Verification
 
@@ -47,10 +48,15 @@ def named_promises(
         return verify(data, quasi=quasi, sensitive=needed, person=whose, **asked)
     promises = [] if plan is None else list(_of_steps(plan, schema, original))
     several = len({frozenset(over) for one in promises if (over := one.over(released))}) > 1
-    found = [one.checked(released, person, several) for one in promises if one.over(released)]
+    kept = [one for one in promises if one.over(released)]
+    found = [one.checked(released, person, several) for one in kept]
     verdicts = [verdict for one in found if not isinstance(one, Message) for verdict in one]
     unchecked = tuple(one for one in found if isinstance(one, Message))
-    return replace(Verification.of(verdicts, quasi), unchecked=unchecked) if found else None
+    if not found or plan is None:
+        return None
+    sure = [one.promise() for one, told in zip(kept, found, strict=True) if several and not isinstance(told, Message)]
+    whole = replace(Verification.of(verdicts, quasi, judge_together(released, sure, person)), unchecked=unchecked)
+    return replace(whole, holds=whole.holds and not whole.apart) if plan.together else whole
 
 
 def hidden_columns(plan: Recipe | None) -> list[str]:
@@ -77,10 +83,13 @@ class _Asked:
     def over(self, released: Dataset) -> list[str]:
         return [name for name in self.quasi if name in released]
 
+    def promise(self) -> Promise:
+        return Promise(self.step, self.quasi, tuple(self.models()))
+
     def checked(self, released: Dataset, person: Column | None, several: bool) -> tuple[Verdict, ...] | Message:
         """The verdicts, or why there are none."""
         try:
-            found = Promise(self.step, self.quasi, tuple(self.models())).verify(released, person).verdicts
+            found = self.promise().verify(released, person).verdicts
         except OboroError as error:
             if not self.what:
                 raise

@@ -118,7 +118,7 @@ def _other(known: KnownRelease) -> CheckItem:
     said += [] if known.exposed is None else [*standing_alone(known.exposed), *secrets_said(known.exposed)]
     if known.steps and not known.steps_that("reorders"):
         said.append(_said("other.in_order"))
-    against = known.beaten or known.holds is False or known.singled_out
+    against = known.beaten or known.holds is False or known.apart or known.singled_out
     state: CheckState = "open" if against else "stated"
     return item("34-5", _said("other.title"), state, *said, _said("other.judge"))
 

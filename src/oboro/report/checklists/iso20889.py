@@ -26,7 +26,7 @@ def iso20889(known: KnownRelease) -> Checklist:
     if not items:
         items = [item("unknown", _said("unknown"), "stated", Message("checklist.to_state"), public=True)]
     models = [_said(f"model.{name}") for name, ids in MODELS if any(one.id in ids for one in known.models)]
-    if models and known.holds:
+    if models and known.holds and not known.apart:
         items.append(item("models", _said("models"), "evidence", _said("listed", models=models), public=True))
     return Checklist(key="iso", heading=_said("title"), about=_said("lead"), items=items)
 

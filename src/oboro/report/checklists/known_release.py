@@ -28,6 +28,7 @@ class KnownRelease:
     least: int | None  # of a concealed release: how many people the most exposed record can be
     models: Sequence[Message]  # that were verified
     holds: bool | None
+    apart: bool = False  # whether the promises, over different columns, do not hold over all of these together
     exposed: ExposedPeople | None = None  # who stands alone, and for whom a secret is certain
     unseen: Sequence[str] = field(default_factory=tuple)  # released columns that were not, or not wholly, looked at
 

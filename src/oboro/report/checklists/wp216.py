@@ -29,7 +29,7 @@ def wp216(known: KnownRelease) -> Checklist:
     """The questions, answered by the attacks that were run, and what the opinion says of the techniques that were used."""
     items = [_question(known, key, name) for key, name in QUESTIONS]
     items += [_judged(key, opinion) for key, opinion in JUDGED if known.steps_that("opinion", opinion)]
-    if known.holds and any(one.id in L_DIVERSITY for one in known.models):
+    if known.holds and not known.apart and any(one.id in L_DIVERSITY for one in known.models):
         items.append(_judged("l-diversity", "l_diversity"))
     return Checklist(key="wp216", heading=_said("title"), about=_said("lead"), items=items)
 

@@ -26,13 +26,21 @@ def _m(name: str, /, **values: Any) -> Message:
 def promises(report: Report) -> Section:
     """What was promised, and whether it holds."""
     if report.holds is None:
-        return Section("promises", _m("title"), _unverified(report))
+        return Section("promises", _m("title"), [*_unverified(report), *_together(report)])
     grid = Grid([_m(name) for name in HEAD], [_row(one) for one in report.verdicts], frozenset({2, 3, 4, 5}))
     blocks: list[Block] = [Text(_how_checked(report)), grid]
     said = [one.message() for one in report.verdicts if not one.holds]
     said += [] if report.verification is None else report.verification.unchecked
     blocks += [Notes(said)] if said else []
-    return Section("promises", _m("title_verified"), blocks)
+    return Section("promises", _m("title_verified"), [*blocks, *_together(report)])
+
+
+def _together(report: Report) -> list[Block]:
+    """What holds over the columns of several promises, which none of them covers."""
+    if not report.joint:
+        return []
+    grid = Grid([_m(name) for name in HEAD], [_row(one) for one in report.joint], frozenset({2, 3, 4, 5}))
+    return [Text(_m("together", columns=report.joint[0].over)), grid, Notes([one.message() for one in report.apart])]
 
 
 def _how_checked(report: Report) -> Message:

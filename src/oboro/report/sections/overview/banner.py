@@ -43,7 +43,9 @@ def headline(report: Report) -> Message:
         return Message("series.headline", people=report.series.exposed)
     if found is not None and report.holds is None and (found.k or 0) > 1 and not report.steps:
         return Message("report.verdict.found_k", k=found.k)
-    if report.holds is not None:
+    if report.apart and report.holds is not False:
+        said = "holds_apart"
+    elif report.holds is not None:
         unchecked = report.verification is not None and report.verification.unchecked
         said = ("holds_checked" if unchecked else "holds") if report.holds else "broken"
     elif by_construction(report):
@@ -70,7 +72,8 @@ def _judged(report: Report) -> tuple[Tone, list[Message]]:
         return "bad", [Message("series.do_not_release", people=report.series.exposed), *secrets_told(report)]
     if report.holds is None and any(one.risk is not None and one.risk.low > MOSTLY for one in better):
         return "bad", [Message("report.verdict.attacks_succeed", **attacked), *secrets_told(report)]
-    against = [Message("report.verdict.attacks_better", **attacked)] if better else []
+    against = [one.message() for one in report.apart]
+    against += [Message("report.verdict.attacks_better", **attacked)] if better else []
     against += [*secrets_told(report), *_accepted(report)]
     against += [] if report.verification is None else report.verification.unchecked
     if against:

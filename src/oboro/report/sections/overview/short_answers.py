@@ -45,6 +45,8 @@ def _judged(report: Report) -> Message:
         return Message("report.safe.broken", models=list(dict.fromkeys(broken)))
     if report.singled_out:
         return Message("report.safe.singled_out")
+    if report.apart:
+        return Message("report.safe.apart")
     if beaten(report):
         return Message("report.safe.attacked" if banner(report).tone == "bad" else "report.safe.look_at_attacks")
     if report.exposed is not None and report.exposed.certain:
