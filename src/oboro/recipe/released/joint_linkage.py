@@ -60,7 +60,7 @@ def _joint_linkage(facts: Sequence[Mapping[str, Any]], data: Dataset, promises: 
     if others and data.rows:
         least = min(least, int(class_sizes(data, others).min()))
     joint = 1 + max(least - 1, 0) * _product(drawn.values()) ** 2
-    note = Message("verdict.linkage", chance=float(1 / joint), k=float(joint), each=sorted(set(asked)))
+    note = Message("verdict.linkage", chance=float(1 / joint), k=float(joint))
     verdict = Verdict(joint >= Fraction(required), model, required, float(joint), 1, 0, 0, (), note)
     return (verdict if verdict.holds else replace(verdict, broken_groups=1, broken_records=data.rows)).jointly(columns)
 
