@@ -377,7 +377,7 @@ class KAnonymize(Technique):
         rows = np.bincount(recoded.rows[recoded.rows >= 0], minlength=len(recoded.nodes))
         chosen: dict[str, Any] = {}
         for a, (name, height) in enumerate(zip(names, problem.lattice.heights, strict=True)):
-            levels = [node[a] for node in recoded.nodes]
+            levels = np.array([node[a] for node in recoded.nodes], dtype=np.int64)
             counts = np.bincount(levels, weights=rows, minlength=height + 1).astype(int)
             chosen[name] = {"records": counts.tolist(), "of": height}
         return {

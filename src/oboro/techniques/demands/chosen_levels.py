@@ -51,8 +51,8 @@ def mixed(column: Column, hierarchy: Hierarchy, recoded: Recoding, a: int) -> Co
     level_of = np.array([*(node[a] for node in recoded.nodes), 0], dtype=np.uint8)[recoded.rows]
     used = [int(level) for level in np.unique(level_of[recoded.rows >= 0])]
     gone = recoded.rows < 0
-    if len(used) == 1:
-        whole = hierarchy.generalize(column, used[0])
+    if len(used) <= 1:  # none: everybody is suppressed
+        whole = hierarchy.generalize(column, *used or [0])
         return whole.where(gone, STAR) if gone.any() else whole
     labels = [pa.array(texts_of(hierarchy.levels[level].labels), pa.string()) for level in used]
     starts = np.concatenate([[0], np.cumsum([len(part) for part in labels])])
