@@ -26,6 +26,7 @@ from oboro.table.dataset import Column
 from oboro.table.distinct_people import tally_people
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
+from oboro.table.spelling.named_values import Value, equal_values
 from oboro.table.values import STAR, numbers_of
 from oboro.text import Message
 
@@ -98,12 +99,12 @@ def closeness_rule(
     return Rule(secret, column.codes, column.counts, _tree(hierarchy), kernels.T_TREE, level=t)
 
 
-def alpha_rule(secret: str, column: Column, *, alpha: float, value: str | None = None) -> Rule:
+def alpha_rule(secret: str, column: Column, *, alpha: float, value: Value | None = None) -> Rule:
     """(α,k): no sensitive value (or not the given one) makes up more than the share alpha of a class."""
     tidy = column.tidy()
     if value is None:
         return _rule(secret, column, kernels.ALPHA, count=-1, level=alpha)
-    watched = np.array([text == value for text in tidy.texts], dtype=np.uint8)  # 1: the value, 0: any other
+    watched = equal_values(tidy, secret, [value]).astype(np.uint8)  # 1: the value, 0: any other
     held = np.bincount(watched, weights=tidy.counts, minlength=2).astype(np.int64)
     return Rule(secret, watched[tidy.codes], held, _flat(2), kernels.ALPHA, count=1, level=alpha)
 

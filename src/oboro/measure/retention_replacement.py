@@ -19,6 +19,7 @@ from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.named_columns import Names, named_columns
+from oboro.table.spelling.named_values import matched
 from oboro.table.values import texts_of
 from oboro.text import Message, Raw
 
@@ -39,7 +40,9 @@ class Domain:
         """The declared values, in the column's own type; without them the distinct values of the column."""
         if declared is None:
             return Domain(name, column.tidy().values)
-        texts = [None if value is None else texts_of(pa.array([value]))[0] for value in declared]
+        given = [None if value is None else texts_of(pa.array([value]))[0] for value in declared]
+        own = matched(pa.array(given, pa.string()), column.values)  # 39.0 of the recipe is the column's 39
+        texts = [column.texts[place] if place >= 0 else text for text, place in zip(given, own, strict=True)]
         if len(set(texts)) < len(texts):
             twice = next(text for text in texts if texts.count(text) > 1)
             raise UsageError(Message("error_measure.domain_twice", name=name, twice=twice))

@@ -72,9 +72,12 @@ class DropRecords(Technique):
     def run(self, work: Work) -> Outcome:
         """Decide on dictionaries and groups, then take the rows that stay."""
         dropped = self._picked(work)
+        said = [
+            one for name, condition in (self.where or {}).items() for one in condition.warnings(work.data[name], name)
+        ]
         data = work.data.take(~dropped)
         facts: dict[str, Any] = {"records": work.data.rows, "dropped": int(dropped.sum()), "kept": data.rows}
-        return Outcome(data, work.schema, facts)
+        return Outcome(data, work.schema, facts, warnings=tuple(said))
 
     def _picked(self, work: Work) -> np.ndarray:
         """One boolean per row: it is left out."""

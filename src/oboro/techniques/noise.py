@@ -12,10 +12,10 @@ from oboro.errors import ColumnError, InputError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.parameters import Parameters
 from oboro.table.schema import Schema
+from oboro.table.spelling.named_values import Value, place
 from oboro.table.traits import Opinion
 from oboro.table.values import Kind
 from oboro.techniques.base import Outcome, Work
-from oboro.techniques.columns.named_values import Value, place
 from oboro.techniques.columns.numeric import DAY, OnColumns, differing, is_date, places, written
 from oboro.text import Message, Words
 

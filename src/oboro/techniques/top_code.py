@@ -16,9 +16,9 @@ from oboro.errors import ColumnError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.japanese.written_values import unit_written
 from oboro.table.schema import Schema
+from oboro.table.spelling.named_values import Value, kind_of_value, place, shown
 from oboro.table.values import Kind, from_numbers, texts_of
 from oboro.techniques.base import Outcome, Technique, Work
-from oboro.techniques.columns.named_values import Value, kind_of_value, place, shown
 from oboro.text import Message, Words
 
 __all__ = ["BottomCode", "TopCode"]

@@ -8,11 +8,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from oboro.errors import UsageError
+from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.named_columns import Names, named_columns
+from oboro.table.spelling.named_values import Value, absent, near_values, shown
 from oboro.text import Message
 from oboro.text.pydantic_words import complaint
 from oboro.verifier.attained import attained
@@ -77,7 +78,7 @@ def verify(
     hierarchy: Hierarchy | HierarchySpec | Mapping[str, Any] | None = None,
     order: Sequence[str] | None = None,
     alpha: float | None = None,
-    value: str | None = None,
+    value: Value | None = None,
     maximum_risk: float | None = None,
     average_risk: float | None = None,
     population: Any = None,
@@ -98,7 +99,8 @@ def verify(
     - `l` with `kind`: every class has l distinct sensitive values, entropy ≥ log l, or recursive (`c`, l)-diversity.
     - `t` with `distance`: the sensitive values of every class are distributed as in the whole table, up to t; `hierarchy`
       and `order` are for the distances of these names.
-    - `alpha`: no sensitive value (or only not `value`) has more than this share of a class.
+    - `alpha`: no sensitive value (or only not `value`) has more than this share of a class. `value` is compared by what it means in
+      the column (1, "1" and 1.0 are one number); one that no record has is an error, because a typing error would hold.
     - `maximum_risk`, `average_risk`: the re-identification risk of any record, or on average, is at most this.
     - with `population`, the table of everybody (the same columns, not generalized; `hierarchies` say what labels stand for):
       `k_map`: every class matches at least this many people; `presence`: which share of them is in the table, at least and
@@ -130,9 +132,20 @@ def verify(
             models.append(_build(AlphaK, sensitive=name, alpha=alpha, value=value))
     data = Frame.read(frame).data
     data.select(names)  # a misspelt sensitive column must not pass for a checked one
+    _require_value(data, names, value)
     classes = Classes.of(data, columns, person)
     verdicts = [model.judge(classes) for model in models] if models else attained(classes, names)
     return Verification.of(verdicts, columns)
+
+
+def _require_value(data: Dataset, names: Sequence[str], value: Value | None) -> None:
+    """A misspelt value must not pass for one that nobody has too often."""
+    lacking = [] if value is None else [name for name in names if absent(data[name], name, [value])]
+    if value is None or not data.rows or len(lacking) < len(names):
+        return
+    near = near_values(value, data[lacking[0]])
+    id = "error_verifier.value_near" if near else "error_verifier.value_absent"
+    raise ColumnError(Message(id, column=lacking[0], value=shown(value), near=near))
 
 
 def _of_population(

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from oboro.errors import HierarchyError
 from oboro.table.dataset import Column, smallest_unsigned
+from oboro.table.spelling.named_values import matched
 from oboro.table.values import STAR, Kind, kind_of, texts_of
 from oboro.text import Message, Raw, Words
 
@@ -122,13 +123,18 @@ class Hierarchy:
         return Hierarchy(self.name, levels, self.source, self.listed, whole)
 
     def bind(self, column: Column) -> Hierarchy:
-        """The same hierarchy for another dictionary, matched by text. O(known values + dictionary).
+        """The same hierarchy for another dictionary, matched by text, else by what it means (39.0 is 39). O(known values +
+        dictionary).
 
         Raises `HierarchyError` that shows values which the hierarchy lacks.
         """
         whole = self.whole or self
         asked, leaves = text_array(column.values), text_array(whole.levels[0].labels)
-        place = pc.index_in(asked, value_set=leaves).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        place = matched(column.values, whole.levels[0].labels)
+        if column.missing >= 0:
+            place[column.missing] = (
+                pc.index_in(asked.slice(column.missing, 1), value_set=leaves).fill_null(-1)[0].as_py()
+            )
         if column.missing >= 0 and place[column.missing] < 0:
             place[column.missing] = pc.index(leaves, pa.scalar("", pa.string())).as_py()
         lacking = asked.filter(pa.array((place < 0) & ~outside(column)))

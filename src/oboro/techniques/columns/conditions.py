@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from oboro.table.dataset import Column
 from oboro.table.parameters import Parameters
-from oboro.table.values import Kind
-from oboro.techniques.columns.named_values import Value, comparable, kind_of_value, place, shown
+from oboro.table.spelling.named_values import Value, absent, equal_values, near_values, place, shown
 from oboro.text import Message
 
 __all__ = ["Condition"]
@@ -91,18 +90,30 @@ class Condition(Parameters):
                 bound = place(given[operator], column, name)
                 result &= compare(column.numbers(name), bound)
         if self.equals is not None:
-            result &= _among(column, name, [self.equals])
+            result &= equal_values(column, name, [self.equals])
         if self.not_equals is not None:
-            result &= ~_among(column, name, [self.not_equals])
+            result &= ~equal_values(column, name, [self.not_equals])
         if self.among is not None:
-            result &= _among(column, name, self.among)
+            result &= equal_values(column, name, self.among)
         if self.not_in is not None:
-            result &= ~_among(column, name, self.not_in)
+            result &= ~equal_values(column, name, self.not_in)
         if self.missing is not None:
             result &= _booleans(column.values.is_null()) == self.missing
         if self.matches is not None:
             result &= _booleans(pc.match_substring_regex(_texts(column), self.matches).fill_null(False))
         return result
+
+    def warnings(self, column: Column, name: str) -> list[Message]:
+        """What it names and no row has: a typing error, or a value that this table happens to lack."""
+        named = [*(self.among or ()), *(self.not_in or ())]
+        named += [value for value in (self.equals, self.not_equals) if value is not None]
+        lacking = [(value, near_values(value, column)) for value in absent(column, name, named)]
+        return [
+            Message("technique.condition.absent_near", column=name, value=shown(value), near=near)
+            if near
+            else Message("technique.condition.absent", column=name, value=shown(value))
+            for value, near in lacking
+        ]
 
     def plan(self, name: str) -> list[Message]:
         """What must hold of a column, one by one.
@@ -121,33 +132,6 @@ def _told(name: str, operator: str, value: Any) -> Message:
     return Message(
         f"technique.condition.{operator}", column=name, value=repr(value) if operator == "matches" else shown(value)
     )
-
-
-def _among(column: Column, name: str, wanted: Sequence[Value]) -> np.ndarray:
-    """Which entries equal one of the wanted values: by text where that decides, else by place on the line."""
-    words = [word for value in wanted if (word := _word(value, column.kind)) is not None]
-    found = _booleans(pc.is_in(_texts(column), value_set=pa.array(words, pa.string())))
-    places = [place(value, column, name) for value in wanted if _has_place(value, column.kind)]
-    return found | np.isin(column.numbers(name), places) if any(map(np.isfinite, places)) else found
-
-
-def _word(value: Value, kind: Kind) -> str | None:
-    """The text that the value has in such a column, or None where only its place can tell (90.0 and 9e1 are equal)."""
-    if isinstance(value, bool):
-        return shown(value) if kind is Kind.BOOLEAN else None
-    if isinstance(value, int) and kind is Kind.INTEGER:
-        return str(value)  # exact, also beyond 2**53
-    if isinstance(value, str):
-        return value.lower() if kind is Kind.BOOLEAN else value
-    return None
-
-
-def _has_place(value: Value, kind: Kind) -> bool:
-    """Text equals the same text, and if it looks like the column's numbers or dates, also those written otherwise."""
-    if not isinstance(value, str):
-        return _word(value, kind) is None
-    given = kind_of_value(value)
-    return comparable(given, kind) and not given is kind is Kind.INTEGER
 
 
 def _texts(column: Column) -> pa.Array:

@@ -7,9 +7,11 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from oboro.decide.class_rules import Rule, alpha_rule, closeness_rule, diversity_rule
+from oboro.errors import ColumnError
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.parameters import Parameters
+from oboro.table.spelling.named_values import Value, absent, near_values, shown
 from oboro.text import Message
 from oboro.verifier.models.class_models import (
     AlphaK,
@@ -131,8 +133,10 @@ class Alpha(Demand):
 
     alpha: float = Field(gt=0, le=1)
     """The greatest share allowed."""
-    value: str | None = None
-    """Limit only this value. Without it: every value."""
+    value: Value | None = None
+    """Limit only this value, compared by what it means in the column (1, "1" and 1.0 are one number). Without it: every value."""
+    absent: Literal["error", "allowed"] = "error"
+    """What happens where no record has the value: an error, or nothing (a delivery in which nobody has it)."""
 
     def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
         """(α, k)-anonymity."""
@@ -140,6 +144,10 @@ class Alpha(Demand):
 
     def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:
         """(α, k)-anonymity."""
+        if self.value is not None and self.absent == "error" and absent(column, sensitive, [self.value]):
+            near = near_values(self.value, column)
+            id = "error_technique.value_near" if near else "error_technique.value_absent"
+            raise ColumnError(Message(id, column=sensitive, value=shown(self.value), near=near))
         return alpha_rule(sensitive, column, alpha=self.alpha, value=self.value)
 
     def plan(self, sensitive: str) -> Message:

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pydantic import BeforeValidator, InstanceOf, PlainSerializer
 from pydantic.json_schema import SkipJsonSchema
 
@@ -19,6 +18,7 @@ from oboro.table.frames import Frame
 from oboro.table.groups import Groups
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.named_columns import names_shown
+from oboro.table.spelling.named_values import matched
 from oboro.techniques.base import Work
 from oboro.text import Message
 
@@ -70,8 +70,10 @@ class PopulationCodes:
 
 def _extended(name: str, column: Column, people: Column) -> tuple[Column, np.ndarray]:
     """The column over its own values and then the population's other ones, and the population in those codes."""
-    own, theirs = text_array(column.values), text_array(people.values)
-    place = pc.index_in(theirs, value_set=own).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+    own = text_array(column.values)
+    place = matched(people.values, column.values)
+    if people.missing >= 0:
+        place[people.missing] = column.missing
     new = place < 0
     place[new] = len(own) + np.arange(int(new.sum()))
     try:

@@ -17,6 +17,7 @@ broken one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -26,6 +27,7 @@ from pydantic.json_schema import SkipJsonSchema
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.parameters import Parameters
+from oboro.table.spelling.named_values import Value, absent, equal_values, shown
 from oboro.table.value_counts import Tally, clean
 from oboro.text import Message
 from oboro.verifier import kernels
@@ -246,13 +248,24 @@ class AlphaK(SensitiveModel):
 
     alpha: float = Field(gt=0, le=1)
     """the greatest relative frequency of a sensitive value within a class"""
-    value: str | None = None
-    """the one value that counts, as text; without it every value counts, missing too"""
+    value: Value | None = None
+    """the one value that counts, compared by what it means in the column; without it every value counts, missing too"""
 
     def describe(self) -> Message:
         """Which model it is, with its parameters."""
         every = super().describe()
         return every if self.value is None else Message("model.alpha_k_anonymity_of_one", **every.values)
+
+    def judge(self, classes: Classes) -> Verdict:
+        """Judge classes; where no record has the one value that counts, nothing was limited, and the verdict says so."""
+        found = super().judge(classes)
+        if (
+            self.value is None
+            or found.note is not None
+            or not absent(self._column(classes), self.sensitive, [self.value])
+        ):
+            return found
+        return replace(found, note=Message("verdict.value_absent", column=self.sensitive, value=shown(self.value)))
 
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
         share = self._most_frequent(classes) / np.maximum(classes.sizes, 1)
@@ -263,5 +276,4 @@ class AlphaK(SensitiveModel):
         if self.value is None:
             return self._tally(classes).most_frequent
         column = self._column(classes)
-        held = np.array([text == self.value for text in column.texts], dtype=bool)[column.codes]
-        return classes.holding(held)
+        return classes.holding(equal_values(column, self.sensitive, [self.value])[column.codes])

@@ -15,8 +15,9 @@ import pyarrow as pa
 from oboro.errors import UsageError
 from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.table.spelling.named_values import matched
 from oboro.table.value_counts import Tally
-from oboro.table.values import STAR, kind_of, numbers_of
+from oboro.table.values import STAR, kind_of, numbers_of, texts_of
 from oboro.text import Message, Raw
 from oboro.verifier import kernels
 from oboro.verifier.classes import Classes
@@ -103,10 +104,11 @@ def _natural(values: pa.Array) -> np.ndarray:
     return np.argsort(np.argsort(np.array(Column(values, np.empty(0, np.uint8)).texts, dtype=object)))
 
 
-def _given(column: Column, name: str, order: Sequence[str]) -> list[int]:
-    position = {text: i for i, text in enumerate(order)}
-    plain = [text for text in column.texts if text is not None and text != STAR]
-    lacking = [text for text in plain if text not in position]
-    if lacking:
-        raise UsageError(Message("error_verifier.order_lacks", name=name, lacking=[Raw(lacking[0])]))
-    return [position[text] for text in plain]
+def _given(column: Column, name: str, order: Sequence[str]) -> np.ndarray:
+    plain = column.values.filter(pa.array([text is not None and text != STAR for text in column.texts]))
+    place = matched(plain, pa.array(order, pa.string()))
+    lacking = np.flatnonzero(place < 0)
+    if lacking.size:
+        culprit = Raw(texts_of(plain)[int(lacking[0])])
+        raise UsageError(Message("error_verifier.order_lacks", name=name, lacking=[culprit]))
+    return place
