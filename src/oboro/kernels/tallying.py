@@ -41,7 +41,8 @@ def tally(
                 out_codes[written] = code
                 written += 1
             scratch[code] += 1
-        out_codes[first:written].sort()
+        if written > first + 1:  # most groups may be of one: a sort of one takes longer than all else
+            out_codes[first:written].sort()
         for j in range(first, written):
             out_counts[j] = scratch[out_codes[j]]
             scratch[out_codes[j]] = 0

@@ -21,6 +21,7 @@ __all__ = ["Groups"]
 
 FUSED = 1 << 20  # possible keys of several columns that are numbered in one step: their counters fit a cache
 BLOCK = 1 << 16  # rows whose keys are made together
+LARGEST_KEY = 1 << 63
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +44,7 @@ class Groups:
         together: list[Digit] = []
         for column in columns:
             digit = Digit(column.codes, len(column.values))
-            if len(together) > 1 and _space([*together, digit]) > FUSED:
+            if len(together) > 1 and _is_enough(together, digit, rows):
                 together = [_number(together, rows)]
             together.append(digit)
         return Groups._sized(_number(together, rows))
@@ -77,6 +78,20 @@ class Digit(NamedTuple):
     width: int
 
 
+def _is_enough(together: Sequence[Digit], digit: Digit, rows: int) -> bool:
+    """Whether some digits are numbered before one more is added: where they still can be counted, or the key would be too long.
+
+    What must be hashed anyhow is hashed once, with all its digits.
+    """
+    space = _space([*together, digit])
+    return space > FUSED and (_is_counted(_space(together), rows) or space >= LARGEST_KEY)
+
+
+def _is_counted(space: int, rows: int) -> bool:
+    """Whether there is a counter for each possible key."""
+    return space <= max(4 * rows, 1 << 16)
+
+
 def _space(digits: Sequence[Digit]) -> int:
     return math.prod(digit.width for digit in digits)
 
@@ -86,7 +101,7 @@ def _number(digits: Sequence[Digit], rows: int) -> Digit:
     if not digits or not rows:
         return Digit(np.zeros(rows, dtype=np.uint32), 1 if rows else 0)
     space = _space(digits)
-    if space <= max(4 * rows, 1 << 16):
+    if _is_counted(space, rows):
         return _count(digits, rows, space)
     # Hashing numbers keys anyhow; numbering them again by appearance keeps the labels independent of the branch.
     return _by_appearance(number_keys(_keys(digits, 0, rows)), rows)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from weakref import WeakSet
 
 import numpy as np
 
-from oboro.kernels import tallying
+from oboro.kernels import grouping, tallying
 from oboro.table.dataset import Column
 
 __all__ = ["Tally", "clean", "tally"]
@@ -27,20 +28,22 @@ class Tally:
         """How many different values each class holds."""
         return np.diff(self.starts)
 
-    @property
+    @cached_property
     def most_frequent(self) -> np.ndarray:
         """How often the most frequent value of each class occurs in it."""
         return self.each(np.maximum, self.counts)
 
-    @property
+    @cached_property
     def totals(self) -> np.ndarray:
         """The sum of the counts of each class: its rows, or its people, each as often as they have values."""
         return self.each(np.add, self.counts)
 
     def each(self, reduce: np.ufunc, entries: np.ndarray) -> np.ndarray:
         """Reduce the entries of each class; 0 where it has none (a class without people)."""
-        out = np.zeros(self.starts.size - 1, dtype=entries.dtype)
         filled = self.distinct > 0
+        if filled.size and filled.all():
+            return np.asarray(reduce.reduceat(entries, self.starts[:-1]))
+        out = np.zeros(filled.size, dtype=entries.dtype)
         if filled.any():
             out[filled] = reduce.reduceat(entries, self.starts[:-1][filled])
         return out
@@ -59,7 +62,9 @@ def tally(labels: np.ndarray, sizes: np.ndarray, codes: np.ndarray, width: int) 
     most = min(codes.size, sizes.size * width)
     out = np.empty(most, codes.dtype), np.empty(most, np.int64), np.empty_like(starts)
     written = tallying.tally(gathered, starts, np.zeros(width, np.int64), *out)
-    return Tally(out[0][:written], out[1][:written], out[2], np.bincount(codes, minlength=width))
+    whole = np.zeros(width, np.int64)
+    grouping.occurrences(codes, whole)
+    return Tally(out[0][:written], out[1][:written], out[2], whole)
 
 
 def clean(column: Column) -> Column:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -74,7 +75,22 @@ class Classes:
         return np.bincount(self.groups.labels[rows], minlength=len(self.groups))
 
     def tally(self, codes: np.ndarray, width: int, table: np.ndarray | None = None) -> Tally:
-        """Count the codes (one per row) within each class, or the labels (0 … width − 1) that `table` gives them."""
+        """Count the codes (one per row) within each class, or the labels (0 … width − 1) that `table` gives them.
+
+        The last tally of codes is kept: several models ask for that of the same column.
+        """
+        if table is not None:
+            return self._tally(codes, width, table)
+        if not self._last or self._last[0] is not codes:
+            self._last[:] = [codes, self._tally(codes, width, None)]
+        found: Tally = self._last[1]
+        return found
+
+    @cached_property
+    def _last(self) -> list[Any]:
+        return []
+
+    def _tally(self, codes: np.ndarray, width: int, table: np.ndarray | None) -> Tally:
         if self.person is not None:
             return tally_people(self.groups, self.person, codes, np.arange(width) if table is None else table, width)
         return tally(self.groups.labels, self.records, codes if table is None else table[codes], width)

@@ -198,8 +198,8 @@ class RowOrder:
         """O(rows), 9 bytes a row."""
         shift = max(0, (len(column.values) - 1).bit_length() - COARSE)
         coarse = (column.codes >> column.codes.dtype.type(shift)).astype(np.uint8)
-        steps = _starts(np.bincount(coarse, minlength=1 << COARSE))[:-1]
         starts, fine, room = _starts(column.counts), *(large_zeros(len(column), np.uint32) for _ in range(2))
+        steps = starts[:-1][:: 1 << shift]
         tallying.gather(coarse, column.codes, steps.copy(), room)
         kernels.by_code(room, starts[:-1].copy(), fine)
         return RowOrder(coarse, steps, fine, starts, room)

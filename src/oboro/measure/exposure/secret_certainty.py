@@ -15,7 +15,7 @@ from oboro.table.groups import Groups
 from oboro.table.value_counts import clean
 from oboro.verifier.classes import Classes
 
-__all__ = ["NEARLY", "CertainSecrets", "certain_secrets"]
+__all__ = ["NEARLY", "CertainSecrets", "certain_secret", "certain_secrets"]
 
 NEARLY = (95, 100)  # a share of the class of at least this is nearly certain; in whole numbers, so that it is exact
 
@@ -54,10 +54,11 @@ def certain_secrets(
     names = require_columns(data, quasi, person)
     wanted = require_columns(data, sensitive)
     classes = Classes.of(data, names, person)
-    return tuple(_judged(classes, name) for name in wanted)
+    return tuple(certain_secret(classes, name) for name in wanted)
 
 
-def _judged(classes: Classes, name: str) -> CertainSecrets:
+def certain_secret(classes: Classes, name: str) -> CertainSecrets:
+    """The same of one sensitive column, where the classes are formed already."""
     column, sizes = clean(classes.data[name]), classes.sizes
     most = classes.tally(column.codes, len(column.values)).most_frequent
     everybody = int(sizes.sum()) if classes.person is None else people_in(classes.person)

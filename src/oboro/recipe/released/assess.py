@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from oboro.errors import UsageError
-from oboro.measure.exposure import Exposure, certain_secrets, rare_values
+from oboro.measure.exposure import Exposure, rare_values
+from oboro.measure.exposure.secret_certainty import certain_secret
 from oboro.measure.exposure.separation import Counted
 from oboro.measure.identifiers import WARNED, scan
 from oboro.recipe.evaluation.series_of_releases import attack_series, dataset_of, tables_of
@@ -72,7 +73,7 @@ def assess(
         other=tuple(other),
         guessed=guessed,
         verification=Verification.of(attained(classes, secret), known),
-        secrets=certain_secrets(data, known, secret, person),
+        secrets=tuple(certain_secret(classes, name) for name in secret),
         rare=rare_values(data, [*known, *other], FEW, person),
         identifiers=tuple(one for one in scan(data) if one.kind in WARNED),
         worst=_worst(classes, known),
