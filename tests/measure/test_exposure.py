@@ -94,6 +94,13 @@ def test_a_man_with_eight_rows_is_one_man() -> None:
     assert exposure(panel, ["job"], person="man").smallest == 1
 
 
+def test_a_star_is_no_rare_value_and_rows_of_one_person_count_once() -> None:
+    table = {"job": ["*", "cook", "cook", "cook", "judge", "judge"], "who": [1, 1, 2, 3, 4, 4]}
+    assert rare_values(Dataset.of(table), ["job"], k=2) == ()
+    (found,) = rare_values(Dataset.of(table), ["job"], k=2, person="who")
+    assert (found.values, found.records, found.fewest) == (1, 2, 1)  # two rows of a judge, one person
+
+
 def test_nothing_is_counted_where_all_columns_together_single_out_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     counted = Counted._classes

@@ -41,8 +41,9 @@ def told_apart(rows: Rows, columns: Sequence[str]) -> int:
 
 
 def rare(rows: Rows, column: str, k: int, person: str | None = None) -> tuple[int, int]:
-    """How many values fewer than k people hold, and how many records hold those."""
-    few = [members for members in classes(rows, [column]) if len(people(members, person)) < k]
+    """How many values fewer than k people hold, and how many records hold those; `*` is no value."""
+    shown = [row for row in rows if row[column] != "*"]
+    few = [members for members in classes(shown, [column]) if len(people(members, person)) < k]
     return len(few), sum(map(len, few))
 
 

@@ -72,6 +72,16 @@ def test_json_and_guessed_roles(tmp_path: Path) -> None:
     assert found["verification"]["verdicts"][0]["achieved"] == found["k"]
 
 
+def test_who_has_several_rows_is_asked_for(tmp_path: Path) -> None:
+    lines = ["patient,year,sex", *(f"P{i // 3},{2020 + i % 3},{'FM'[i // 3 % 2]}" for i in range(60))]
+    (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n")
+    asked = call("assess", tmp_path / "visits.csv", "--quasi", "sex")
+    assert "--person patient" in asked.out
+    assert "--person" not in call("assess", tmp_path / "visits.csv", "--quasi", "sex", "--person", "patient").out
+    found = json.loads(call("assess", tmp_path / "visits.csv", "--quasi", "sex", "--json").out)
+    assert [one["id"] for one in found["asked"]] == ["role.people.ask"]
+
+
 def test_wrong_columns_are_named(tmp_path: Path) -> None:
     with pytest.raises(OboroError, match="'none'"):
         oboro.assess({"a": [1]}, quasi="none")

@@ -8,13 +8,14 @@ from itertools import combinations
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.recipe.public_tables import public_table
 
 import oboro
 from oboro.measure.column_contributions import contributions
 from oboro.measure.exposure import exposure
+from oboro.recipe.roles import repeated_people as room
 from oboro.recipe.roles.guess_roles import guess_roles
 from oboro.recipe.roles.kept_as_they_are import kept_as_they_are
 from oboro.recipe.roles.repeated_people import repeated_people
@@ -225,3 +226,15 @@ def test_evaluate_asks_whose_rows_these_are() -> None:
     assert "--person nr" in str(asked)
     patients = public_table("MASS/Aids2")[["sex", "age"]]
     assert not [one for one in oboro.evaluate(patients, patients, attempts=0).warnings if one.id == "role.people.ask"]
+
+
+@pytest.mark.parametrize("block", [1, 3, 1 << 16])
+@given(rows=st.lists(st.tuples(st.integers(0, 4), st.sampled_from("xy")), min_size=1, max_size=12))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_never_changes_for_a_person(
+    block: int, rows: list[tuple[int, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "BLOCK", block)
+    data = Dataset.of({"who": [who for who, _ in rows], "sex": [sex for _, sex in rows]})
+    held = {who: {sex for other, sex in rows if other == who} for who, _ in rows}
+    assert room._never_changes(data["who"], data["sex"]) == all(len(one) == 1 for one in held.values())

@@ -72,5 +72,8 @@ def _shares(special: SpecialUniques) -> Mapping[str, float]:
 
 def _made_unique(special: SpecialUniques, name: str, size: int) -> int:
     """How many records have a minimal set of so many columns with this one in it."""
-    rows = [found for names, found in special.sets.items() if len(names) == size and name in names]
-    return int(np.unique(np.concatenate(rows)).size) if rows else 0
+    seen = np.zeros(special.sizes.size, bool)
+    for names, rows in special.sets.items():
+        if len(names) == size and name in names:
+            seen[rows] = True
+    return int(np.count_nonzero(seen))

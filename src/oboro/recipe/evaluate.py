@@ -195,7 +195,7 @@ def _schema(original: Dataset, roles: Mapping[Role, Sequence[str]]) -> tuple[Sch
         )
     if named:
         return Schema({name: Attribute(role=named.get(name, Role.OTHER)) for name in original}), []
-    found = guess_roles(original)
+    found = guess_roles(original, figures=False)
     said = [
         Message("report.warning.role_of", column=name, role=one.role.value, reasons=list(one.reasons))
         for name, one in found.columns.items()

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from oboro.measure.exposure import (
     CertainSecrets,
     RareValues,
@@ -20,7 +18,6 @@ from oboro.measure.exposure import (
 )
 from oboro.measure.exposure.last_look import Acceptance, LookedAt, uncovered
 from oboro.report.facts import trait
-from oboro.table.labels.starred_values import is_star
 from oboro.text import Message
 
 if TYPE_CHECKING:
@@ -123,7 +120,7 @@ def exposed_people(subject: Subject, provenance: Provenance, rare_below: int) ->
         pairs=ranked.pairs,
         with_quasi=exposure(data, known, person).unique if known and data.rows else 0,
         secrets=certain_secrets(data, here, subject.sensitive, person) if here and subject.sensitive else (),
-        rare=_rare(data, [name for name in subject.after if name not in hidden], rare_below, person),
+        rare=rare_values(data, [name for name in subject.after if name not in hidden], rare_below, person),
     )
 
 
@@ -155,15 +152,3 @@ def _accepted(
     wanted = [Acceptance(tuple(columns), because) for columns, because in accept]
     refused, taken = uncovered(release, ranked.columns, ranked.together, wanted)
     return tuple(AcceptedColumns(one.columns, one.because, one.people) for one in taken if one.people), refused
-
-
-def _rare(data: Dataset, names: Sequence[str], k: int, person: str | None) -> tuple[RareValues, ...]:
-    """Values that few hold. `*` is none: it says nothing about anybody."""
-    found = {one.column: one for one in rare_values(data, names, k, person)}
-    for name in list(found):
-        stars = is_star(data[name])
-        if stars.any():
-            del found[name]
-            rest = data.take(np.flatnonzero(~stars[data[name].codes]))
-            found |= {one.column: one for one in rare_values(rest, [name], k, person)}
-    return tuple(sorted(found.values(), key=lambda one: -one.records))

@@ -5,8 +5,8 @@
 - `certain_secrets`: for whom a sensitive value is certain, or nearly, from the class alone.
 - `rare_values`: values that fewer than k records hold.
 
-A missing value and `*` are values like any other. With `person`, the column that says whose rows these are, people are counted
-instead of records.
+A missing value and `*` are values like any other, but `*` is never a rare one. With `person`, the column that says whose rows
+these are, people are counted instead of records.
 """
 
 from oboro.measure.exposure.secret_certainty import CertainSecrets, certain_secrets

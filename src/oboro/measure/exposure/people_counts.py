@@ -75,14 +75,23 @@ class PeopleCounts:
         ordered = {name: self._ordered(columns[name]) for name in columns if name in named}
         return counted_pairs(ordered, pairs, self.people.size, self._of, self._with_first)
 
+    def holding(self, column: Column) -> tuple[np.ndarray, np.ndarray]:
+        """How many records and how many people hold each value. O(rows)."""
+        classes = self._directly([self._ordered(column)])
+        return classes[0], classes[1]
+
     def _of(self, columns: Sequence[Column]) -> ClassCounts:
         rows, space = self.people.size, combinations_of(columns)
         if len(columns) == 1 or is_direct(space, rows):
-            classes = np.zeros((3, space), np.uint32)
-            for here, keys in combined(columns, rows):
-                kernels.count_people(keys, self.people[here], self._held.missing, classes)
-            return self._sum_up(classes)
+            return self._sum_up(self._directly(columns))
         return self.key_counts(row_keys(columns, rows), ordered=True)
+
+    def _directly(self, columns: Sequence[Column]) -> np.ndarray:
+        """Of each combination of columns in the order of people what `count_people` counts."""
+        classes = np.zeros((3, combinations_of(columns)), np.uint32)
+        for here, keys in combined(columns, self.people.size):
+            kernels.count_people(keys, self.people[here], self._held.missing, classes)
+        return classes
 
     def key_counts(self, keys: np.ndarray, *, ordered: bool = False) -> ClassCounts:
         """The classes of records with equal keys; they are used up. `ordered`: they stand in the order of people already."""

@@ -15,6 +15,7 @@ from oboro.measure.exposure.separation import Counted
 from oboro.measure.identifiers import WARNED, scan
 from oboro.recipe.evaluation.series_of_releases import attack_series, dataset_of, tables_of
 from oboro.recipe.roles.guess_roles import guess_roles
+from oboro.recipe.roles.repeated_people import ask_for_person
 from oboro.report.released_alone.assessment import Assessment, WorstClass
 from oboro.table.dataset import Dataset
 from oboro.table.named_columns import Names, named_columns
@@ -45,9 +46,10 @@ def assess(
     """Say what a released table alone tells: a frame, or a file (`reading` says how it is read). No original is needed.
 
     Every count is exact and over all rows; a missing value and `*` are values. With `person`, the column that says whose a record
-    is, people are counted. Where neither `quasi` nor `sensitive` is given, roles are guessed, and the result says so. All other
-    columns count as known to an attacker too. `earlier` are releases of the same people that are out already, oldest first: who can
-    be told by all of them together is counted then.
+    is, people are counted; without it, and where people seem to have several rows, the result asks for it. Where neither `quasi`
+    nor `sensitive` is given, roles are guessed, and the result says so. All other columns count as known to an attacker too.
+    `earlier` are releases of the same people that are out already, oldest first: who can be told by all of them together is counted
+    then.
 
     >>> found = assess({"sex": ["F", "F", "M", "M"], "job": ["cook", "judge", "cook", "cook"]}, quasi=["sex"])
     >>> found.k, found.together.unique, found.columns[0].columns
@@ -78,13 +80,14 @@ def assess(
         identifiers=tuple(one for one in scan(data) if one.kind in WARNED),
         worst=_worst(classes, known),
         series=attack_series(data, tables_of(earlier), reading or {}, quasi=known, sensitive=secret, person=person),
+        asked=tuple(ask_for_person(data, person)),
         lang=lang,
         **_exposed(data, [*known, *other], person),
     )
 
 
 def _guessed(data: Dataset, person: str | None) -> tuple[list[str], list[str]]:
-    roles = {name: one.role for name, one in guess_roles(data).columns.items() if name != person}
+    roles = {name: one.role for name, one in guess_roles(data, figures=False).columns.items() if name != person}
     named = [[name for name, role in roles.items() if role is wanted] for wanted in (Role.QUASI, Role.SENSITIVE)]
     return named[0], named[1]
 

@@ -47,10 +47,11 @@ class Roles:
         return [name for name, one in self.columns.items() if one.role is role]
 
 
-def guess_roles(data: Dataset) -> Roles:
+def guess_roles(data: Dataset, *, figures: bool = True) -> Roles:
     """What each column of a table probably is. No column, and no two or more of them, that single somebody out are `other`.
 
-    Cost: O(rows · columns) for the roles; the figures with one and two others are left out where they cost much more.
+    Cost: O(rows · columns) for the roles. With `figures` also what each does with one and two others, and a hierarchy for it; these
+    figures are left out where they cost much more.
 
     >>> people = {"sex": ["F", "M"] * 20, "diagnosis": ["flu", "cold"] * 20, "spent": [i * i for i in range(40)]}
     >>> {name: one.role.value for name, one in guess_roles(Dataset.of(people)).columns.items()}
@@ -60,7 +61,7 @@ def guess_roles(data: Dataset) -> Roles:
     person = people.column if people is not None and not people.missing else None
     found = _first_looks(data, people, person)
     found = _protected(data, _secrets(found, person), person)
-    return Roles(_with_figures(data, found), people)
+    return Roles(_with_figures(data, found) if figures else found, people)
 
 
 def _first_looks(data: Dataset, people: RepeatedPeople | None, person: str | None) -> dict[str, ColumnGuess]:

@@ -26,6 +26,7 @@ FEWEST_PEOPLE = 8
 MOST_ROWS_EACH = 200  # on average; a column with more rows for each value is a category
 BALANCED = 0.9  # of the values have the most frequent number of rows
 FIXED_REPEATS = 10  # so many values with several rows must agree before "the same in all rows" says something
+BLOCK = 1 << 16  # rows that are compared at a time
 LOOKED_AT = 12  # columns that are asked whether they are the moment, or stay the same
 
 
@@ -130,4 +131,16 @@ def _fixed(data: Dataset, name: str) -> list[str]:
         return []
     others: Sequence[str] = [one for one in data if one != name and 1 < len(data[one].values) < len(column.values)]
     others = sorted(others, key=lambda one: not names_person_trait(one))[:LOOKED_AT]
-    return [one for one in others if len(Groups.of([column, data[one]], data.rows)) == len(column.values)]
+    return [one for one in others if _never_changes(column, data[one])]
+
+
+def _never_changes(column: Column, other: Column) -> bool:
+    """Whether another column is the same in all rows of a value. O(rows), but of most columns a few rows tell that it is not."""
+    known = np.full(len(column.values), -1, np.int64)
+    for begin in range(0, len(column), BLOCK):
+        values, held = column.codes[begin : begin + BLOCK], other.codes[begin : begin + BLOCK]
+        before = known[values]
+        known[values] = held
+        if ((before >= 0) & (before != held)).any() or (known[values] != held).any():
+            return False
+    return True

@@ -54,6 +54,8 @@ class Assessment:
     worst: tuple[WorstClass, ...]
     series: SeriesRisk | None = None
     """What it tells together with the releases before it."""
+    asked: tuple[Message, ...] = ()
+    """Whose rows these are, where people seem to have several and nobody said which column tells them apart."""
     lang: str = "en"
 
     @property
@@ -67,6 +69,7 @@ class Assessment:
         roles = {"quasi": self.quasi, "sensitive": self.sensitive, "other": self.other}
         said += [(_m(role), _m("named", columns=names)) for role, names in roles.items() if names]
         said += [(_m("note"), _m("guessed"))] if self.guessed else []
+        said += [(_m("note"), one) for one in self.asked]
         said += [(_m("holds"), one.message()) for one in self.verification.verdicts]
         said += [(_m("unique"), self._unique(one)) for one in self._singling]
         said += [(_m("secret"), _m("secret_said", **asdict(one))) for one in self.secrets]
@@ -96,9 +99,10 @@ class Assessment:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
-        found = {name: value for name, value in vars(self).items() if name not in ("verification", "lang")}
+        found = {name: value for name, value in vars(self).items() if name not in ("verification", "asked", "lang")}
         plain = {name: _plain(value) for name, value in found.items()}
-        return {**plain, "k": self.k, "verification": self.verification.as_dict()}
+        asked = [one.as_dict() for one in self.asked]
+        return {**plain, "k": self.k, "verification": self.verification.as_dict(), "asked": asked}
 
     def to_html(self, path: str | Path | None = None, *, lang: str | None = None, force: bool = False) -> str:
         """The same as one self-contained page; written to `path`, which only its owner may read, if one is given.

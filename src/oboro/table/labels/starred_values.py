@@ -14,7 +14,10 @@ __all__ = ["all_stars", "is_star", "plain_numbers", "without_star"]
 
 
 def is_star(column: Column) -> np.ndarray:
-    """Which dictionary entries are `*`."""
+    """Which dictionary entries are `*`; numbers and dates never are."""
+    type_ = column.values.type
+    if pa.types.is_primitive(type_):
+        return np.zeros(len(column.values), dtype=bool)
     found = pc.fill_null(pc.equal(text_array(column.values), STAR), False)
     return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
 
