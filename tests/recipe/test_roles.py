@@ -238,3 +238,24 @@ def test_what_never_changes_for_a_person(
     data = Dataset.of({"who": [who for who, _ in rows], "sex": [sex for _, sex in rows]})
     held = {who: {sex for other, sex in rows if other == who} for who, _ in rows}
     assert room._never_changes(data["who"], data["sex"]) == all(len(one) == 1 for one in held.values())
+
+
+def test_a_starter_shows_itself_in_the_reader_s_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    starter = oboro.init({"年齢": [31, 38, 35, 52, 57, 59] * 10, "病名": ["風邪", "腹痛", "風邪"] * 20})
+    monkeypatch.setenv("OBORO_LANG", "ja")
+    shown = starter._repr_html_()
+    assert "<th>役割</th>" in shown
+    assert "準識別子" in shown
+    assert "A starter recipe" not in shown
+    monkeypatch.setenv("OBORO_LANG", "en")
+    assert "<th>role</th>" in starter._repr_html_()
+    assert "A starter recipe" in starter._repr_html_()
+
+
+def test_a_verification_shows_itself_in_the_reader_s_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    verified = oboro.verify({"sex": ["F", "F", "M"]}, quasi="sex", k=2)
+    monkeypatch.setenv("OBORO_LANG", "ja")
+    assert "✗ 不成立" in verified._repr_html_()
+    monkeypatch.setenv("OBORO_LANG", "en")
+    assert "<td>2-anonymity</td>" in verified._repr_html_()
+    assert "✗ broken" in verified._repr_html_()

@@ -21,6 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import oboro
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
@@ -260,8 +261,12 @@ def test_metadata_does_not_come_back() -> None:
 
 def test_an_index_is_dropped_or_refused() -> None:
     frame = pd.DataFrame({"a": [1, 2, 3]})
-    assert Frame.read(frame[frame["a"] > 1]).write().index.tolist() == [0, 1]
-    assert Frame.read(frame.iloc[::-1]).write().index.tolist() == [0, 1, 2]
+    assert Frame.read(frame.set_axis([0, 1, 2])).write().index.tolist() == [0, 1, 2]
+    for some in (frame[frame["a"] > 1], frame.iloc[::-1], frame.set_axis([7, 7, 7])):
+        assert Frame.read(some).data.rows == len(some)  # to measure something
+        with pytest.raises(ColumnError, match=r"other than 0, 1, 2.*reset_index\(drop=True\)"):
+            Frame.read(some).write()
+        assert Frame.read(some.reset_index(drop=True)).write().index.tolist() == list(range(len(some)))
     for rows in (
         ["Ann", "Bob", "Jun"],
         pd.to_datetime(["1980-01-01", "1981-01-01", "1982-01-01"]),
@@ -274,6 +279,27 @@ def test_an_index_is_dropped_or_refused() -> None:
     assert Frame.read(frame.iloc[:0].set_axis([])).data.rows == 0
     with pytest.raises(ColumnError, match=r"index 'name'.*reset_index"):
         Frame.read(frame.set_axis(pd.Index(["Ann", "Bob", "Jun"], name="name")))
+
+
+def test_a_selection_is_refused_before_any_work_is_done() -> None:
+    people = pd.DataFrame({"sex": ["F", "F", "M", "M"]})
+    recipe = oboro.Recipe(attributes={"sex": {"role": "quasi"}}, steps=[{"k_anonymize": {"k": 2}}])
+    for anonymize in (recipe.run, lambda one: oboro.KAnonymize(k=2).apply(one, attributes={"sex": {"role": "quasi"}})):
+        with pytest.raises(ColumnError, match="which rows of the original"):
+            anonymize(people.iloc[2:])
+    assert oboro.verify(people.iloc[2:], quasi="sex", k=2).holds
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_durations_are_readable_where_some_are_suppressed(kind: str) -> None:
+    spans = pa.table({"wait": pa.array([90_000_000, 90_000_000, 90_000_000, 108_300_500_000, 5], pa.duration("us"))})
+    frame = {"pandas": spans.to_pandas, "polars": lambda: pl.from_arrow(spans), "pyarrow": lambda: spans}[kind]()
+    roles = {"wait": {"role": "quasi"}}
+    whole = Frame.read(oboro.KAnonymize(k=1).apply(frame, attributes=roles)).data["wait"]
+    assert pa.types.is_duration(whole.values.type)  # nothing changed: they come back as they were
+    some = Frame.read(oboro.KAnonymize(k=2, suppress=0.5).apply(frame, attributes=roles)).data["wait"]
+    assert some.decode().to_pylist() == ["0:01:30", "0:01:30", "0:01:30", "*", "*"]
+    assert Frame.read(frame).data["wait"].texts[1:] == ["30:05:00.5", "0:00:00.000005"]
 
 
 def test_not_a_number_is_missing() -> None:

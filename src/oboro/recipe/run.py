@@ -45,6 +45,7 @@ def run(
     frame, origin, coming = _opened(recipe, source, progress, reading or {})
     data, given = _admitted(recipe, frame.data)
     given = replace(given, coming=coming)
+    frame.require_whole()
     check_accept(recipe.accepted, frame.data)
     _check_person(recipe)
     _check_identifiers(recipe, given)

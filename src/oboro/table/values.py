@@ -17,7 +17,7 @@ from oboro.errors import ColumnError
 from oboro.table.japanese.written_values import read_written, why_unread
 from oboro.text import Message, Raw, Words
 
-__all__ = ["STAR", "Kind", "from_numbers", "kind_of", "numbers_of", "texts_of"]
+__all__ = ["STAR", "Kind", "durations", "from_numbers", "kind_of", "numbers_of", "texts_of"]
 
 STAR = "*"  # what suppression writes
 
@@ -133,10 +133,29 @@ def texts_of(values: pa.Array) -> list[str | None]:
     """
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         return list(values.to_pylist())
+    if pa.types.is_duration(values.type):
+        return durations(values)
     try:
         return list(pc.cast(values, pa.string()).to_pylist())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return [None if value is None else str(value) for value in values.to_pylist()]
+
+
+def durations(values: pa.Array) -> list[str | None]:
+    """Durations as hours, minutes and seconds.
+
+    >>> durations(pa.array([108_300_000, 1_500, -60_000, None], pa.duration("ms")))
+    ['30:05:00', '0:00:01.5', '-0:01:00', None]
+    """
+    parts = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[values.type.unit]
+    return [None if one is None else _duration(one, parts) for one in pc.cast(values, pa.int64()).to_pylist()]
+
+
+def _duration(ticks: int, parts: int) -> str:
+    seconds, rest = divmod(abs(ticks), parts)
+    tail = f".{rest:0{len(str(parts)) - 1}d}".rstrip("0") if rest else ""
+    sign = "-" if ticks < 0 else ""
+    return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{tail}"
 
 
 def numbers_of(values: pa.Array, name: str = "column") -> np.ndarray:

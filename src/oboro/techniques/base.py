@@ -155,6 +155,7 @@ class Technique(Parameters):
         not know what the others will do.
         """
         source = Frame.read(frame)
+        source.require_whole()
         self.require_people(person)
         whose = person_of_rows(source.data, person)
         given = {name: Attribute.model_validate(value) for name, value in (attributes or {}).items()}

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from oboro.text import Message, Words
+from oboro.text import Message, Words, say
+from oboro.text.language import system_language
 
 __all__ = ["K_ANONYMITY", "L_DIVERSITY", "T_CLOSENESS", "Verdict", "Verification"]
 
@@ -283,24 +284,23 @@ class Verification:
         return Message("verdict.over_columns", verdict=head, columns=list(self.quasi)).say(lang)
 
     def _repr_html_(self) -> str:
-        head = "".join(
-            f"<th>{name}</th>" for name in ("", "model", "required", "achieved", "groups", "broken", "records")
-        )
-        return f"<table><tr>{head}</tr>{''.join(map(_html_row, (*self.verdicts, *self.joint)))}</table>"
+        lang = system_language()
+        named = ("verdict", "model", "required", "achieved", "groups", "broken_groups")
+        head = "".join(f"<th>{html.escape(Message(f'section.promises.{one}').say(lang))}</th>" for one in named)
+        return f"<table><tr>{head}</tr>{''.join(_html_row(one, lang) for one in (*self.verdicts, *self.joint))}</table>"
 
 
-def _html_row(verdict: Verdict) -> str:
+def _html_row(verdict: Verdict, lang: str) -> str:
     model = verdict.spoken if verdict.together else verdict.model
-    cells = (
-        "holds" if verdict.holds else "broken",
-        model if verdict.note is None else f"{model} ({verdict.note})",
+    cells: tuple[Words, ...] = (
+        Message(f"section.promises.{'holds' if verdict.holds else 'broken'}"),
+        model if verdict.note is None else f"{model.say(lang)} ({verdict.note.say(lang)})",
         _short(verdict.required),
         "" if verdict.achieved is None else _short(verdict.achieved),
-        verdict.groups,
-        verdict.broken_groups,
-        verdict.broken_records,
+        str(verdict.groups),
+        Message("section.promises.broken_rows", groups=verdict.broken_groups, rows=verdict.broken_records),
     )
-    return "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in cells) + "</tr>"
+    return "<tr>" + "".join(f"<td>{html.escape(say(cell, lang))}</td>" for cell in cells) + "</tr>"
 
 
 def _short(number: float) -> str:

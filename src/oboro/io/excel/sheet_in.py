@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from oboro.errors import FileError, UsageError
 from oboro.io.csv.dialect import LOOKS_LIKE_DATA, Dialect, names_of
+from oboro.table.values import durations
 from oboro.text import Message
 
 __all__ = ["sheet_table"]
@@ -105,7 +106,7 @@ def lossless(column: pa.Array) -> pa.Array:
             return _time(times)
         return column
     if pa.types.is_duration(column.type):
-        return pa.array([_duration(value) for value in pc.cast(column, pa.int64()).to_pylist()], pa.string())
+        return pa.array(durations(column), pa.string())
     return column
 
 
@@ -124,17 +125,3 @@ def _time(milliseconds: pa.Array) -> pa.Array:
     """Times of the day as text: `08:15:00`, with the milliseconds where there are some."""
     times = pc.cast(pc.cast(milliseconds, pa.int32()), pa.time32("ms"))
     return pc.replace_substring_regex(pc.cast(times, pa.string()), r"\.000$", "")
-
-
-def _duration(milliseconds: int | None) -> str | None:
-    """Hours, minutes and seconds.
-
-    >>> _duration(108_300_000), _duration(1_500)
-    ('30:05:00', '0:00:01.500')
-    """
-    if milliseconds is None:
-        return None
-    seconds, rest = divmod(abs(milliseconds), 1000)
-    tail = f".{rest:03d}" if rest else ""
-    sign = "-" if milliseconds < 0 else ""
-    return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{tail}"

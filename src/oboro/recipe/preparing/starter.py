@@ -21,6 +21,7 @@ from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.schema import Role
 from oboro.text import Message
+from oboro.text.language import system_language
 
 __all__ = ["Starter", "init"]
 
@@ -75,15 +76,14 @@ class Starter:
         return f"Starter({self.rows} rows; {'; '.join(held)})"
 
     def _repr_html_(self) -> str:
-        heads = [Message(f"starter.table.{part}").say() for part in ("column", "role", "figures", "reasons")]
-        rows = [
-            (one.name, one.role.value, one.figures.say(), "; ".join(map(str, one.reasons)))
-            for one in self.columns.values()
-        ]
+        lang = system_language()
+        heads = [Message(f"starter.table.{part}").say(lang) for part in ("column", "role", "figures", "reasons")]
+        rows = [(one.name, *(said.say(lang) for said in _told(one))) for one in self.columns.values()]
         cells = ["".join(f"<td>{escape(text)}</td>" for text in row) for row in rows]
         body = "".join(f"<tr>{row}</tr>" for row in cells)
         head = "".join(f"<th>{escape(text)}</th>" for text in heads)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><pre>{escape(self.to_yaml())}</pre>"
+        recipe = escape(self.to_yaml(lang))
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><pre>{recipe}</pre>"
 
     def _person(self, lang: str) -> list[str]:
         if self.recipe.person is None:
@@ -120,6 +120,12 @@ def _starter(data: Dataset, name: str | None) -> Starter:
     attributes = {one.name: one.attribute for one in roles.columns.values()}
     recipe = Recipe(attributes=attributes, steps=[step.content for step in steps], person=roles.person)
     return Starter(recipe, roles, tuple(steps), data.rows, name)
+
+
+def _told(one: ColumnGuess) -> tuple[Message, Message, Message]:
+    """The role of a column, its figures, and why."""
+    role = Message(f"section.columns.roles.{one.role.value}")
+    return role, one.figures, Message("starter.table.why", reasons=list(one.reasons))
 
 
 def _flow(value: object) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from oboro.table.dataset import Dataset
 from oboro.table.unencoded_columns import unread_columns
+from oboro.text.language import system_language
 
 if TYPE_CHECKING:
     from oboro.recipe.release import Release
@@ -22,7 +23,7 @@ MORE = "…"
 
 def release_in_notebook(release: Release) -> str:
     """The summary, and the first rows of the released table, as HTML."""
-    return f"<pre>{escape(release.summary())}</pre>{_first_rows(release.frame.data)}"
+    return f"<pre>{escape(release.summary(lang=system_language()))}</pre>{_first_rows(release.frame.data)}"
 
 
 def _first_rows(data: Dataset) -> str:

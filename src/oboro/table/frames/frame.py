@@ -3,9 +3,9 @@
 What comes back has the kind, the column names and, where a column's values kept their type, the column types of what
 came in. Nothing but released values comes back with it:
 
-- pandas: a fresh `RangeIndex`. An index of row numbers (whole numbers without a name) is dropped. Any other names the rows and is
-  refused: `reset_index()` makes it a column, to which the recipe gives a role; `reset_index(drop=True)` leaves it out.
-  `attrs` goes.
+- pandas: a fresh `RangeIndex`. Any other index names the rows and is refused: `reset_index()` makes it a column, to which the
+  recipe gives a role; `reset_index(drop=True)` leaves it out. Whole numbers without a name, such as those that a selection leaves,
+  may be read (to measure something), but no frame is made from them again: they point at rows of the original. `attrs` goes.
 - pandas: periods and intervals are encoded as text and come back as they were, unless a step released other labels.
 - Categorical columns keep only the categories that rows still use, in their old order (sorted, where values are new).
 - pyarrow: schema metadata goes.
@@ -47,6 +47,8 @@ class Frame:
 
     data: Dataset
     rebuild: Callable[[Dataset], Any] = field(repr=False)
+    lost: Message | None = None
+    """What would be lost if a frame were made from it again, and the way out."""
 
     @staticmethod
     def read(native: Any) -> Frame:
@@ -60,7 +62,13 @@ class Frame:
 
     def write(self) -> Any:
         """The data as the kind of frame that came in."""
+        self.require_whole()
         return self.rebuild(self.data)
+
+    def require_whole(self) -> None:
+        """Raise a `ColumnError` where a part of the frame would be lost silently."""
+        if self.lost is not None:
+            raise ColumnError(self.lost)
 
 
 def _encode(table: pa.Table, rows: int) -> Dataset:
@@ -148,7 +156,7 @@ def _read_pandas(frame: Any) -> Frame:
     for name, one in series.items():
         arrays[name], dtypes[name] = _pandas_array(name, one)
     data = _encode(pa.table(arrays), len(frame))
-    return Frame(data, lambda released: _to_pandas(data, released, dtypes, labels))
+    return Frame(data, lambda released: _to_pandas(data, released, dtypes, labels), _lost_numbers(frame))
 
 
 def _pandas_array(name: str, series: Any) -> tuple[pa.Array, Any]:
@@ -169,6 +177,12 @@ def _refuse_names(frame: Any) -> None:
         raise ColumnError(Message("error_table.unnamed_index", type=str(getattr(frame.index, "dtype", "object"))))
     if frame.columns.nlevels > 1:
         raise ColumnError(Message("error_table.nested_names"))
+
+
+def _lost_numbers(frame: Any) -> Message | None:
+    """An index of whole numbers other than 0, 1, 2 …: it points at rows, those of the original or others."""
+    plain = not len(frame) or bool((frame.index == np.arange(len(frame))).all())
+    return None if plain else Message("error_table.index_numbers")
 
 
 def _to_pandas(before: Dataset, after: Dataset, dtypes: Mapping[str, Any], labels: Mapping[str, Hashable]) -> Any:
@@ -264,7 +278,7 @@ def _polars_type(column: Column, dtype: Any) -> Any:
 
 def _read_narwhals(frame: Any) -> Frame:
     inner = Frame.read(frame.to_native())
-    return Frame(inner.data, lambda released: _narwhals(type(frame), inner.rebuild(released)))
+    return Frame(inner.data, lambda released: _narwhals(type(frame), inner.rebuild(released)), inner.lost)
 
 
 def _narwhals(wrap: type, native: Any) -> Any:

@@ -192,7 +192,11 @@ def text_array(values: pa.Array) -> pa.Array:
     if pa.types.is_string(values.type):
         return values
     try:
-        return pc.cast(values, pa.string())
+        return (
+            pa.array(texts_of(values), pa.string())
+            if pa.types.is_duration(values.type)
+            else pc.cast(values, pa.string())
+        )
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return pa.array(texts_of(values), pa.string())
 
