@@ -13,6 +13,8 @@ import pyarrow.csv as csv
 import pytest
 from hypothesis import HealthCheck, settings
 
+from oboro.kernels import always_compiled
+
 pytest.register_assert_rewrite("tests.decide.lattice_cases", "tests.report.report_cases", "tests.stream.stream_cases")
 
 # The first call of a kernel compiles it, and the machines are noisy: a deadline per example would say nothing.
@@ -23,6 +25,11 @@ ROOT = Path(__file__).parent.parent
 
 # Tests read errors as a person at a terminal does; tests/app/test_quiet_errors.py reads them as a log does.
 os.environ["OBORO_SHOW_VALUES"] = "1"
+
+# Nearly all tables of tests are so small that Python would do the work of kernels, which then nobody would test. What Python does is
+# compared with it in tests/kernels/test_little_work.py, and processes that tests start do as they do for everybody.
+COMPILED = always_compiled()
+COMPILED.__enter__()
 
 
 # Real data ------------------------------------------------------------------------------------------------------------

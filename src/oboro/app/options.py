@@ -103,11 +103,10 @@ def stages() -> Iterator[Any]:
 
 
 def warn_if_cold() -> None:
-    """Say on stderr that the first run takes longer, because it compiles."""
-    from oboro.kernels import compiled_before
+    """Say on stderr that the first run takes longer, should it have to compile."""
+    from oboro.kernels import tell_when_cold
 
-    if not compiled_before():
-        print(Message("error_app.cold").say(spoken()), file=sys.stderr)
+    tell_when_cold(lambda: print(Message("error_app.cold").say(spoken()), file=sys.stderr))
 
 
 def console() -> Any:

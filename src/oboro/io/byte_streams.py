@@ -69,6 +69,15 @@ class ByteStream:
     _source: Any
     _start: bytes
     _decoder: _Decoder | None
+    _complete: bool = False  # whether `_start` is all there is
+
+    def whole(self) -> str | None:
+        """All of the text, where it is little; it stays to be read. None where there is more, or where some is no text."""
+        encoding = "utf-8" if self._decoder is None else self.encoding
+        try:
+            return self._start.decode(encoding) if self._complete else None
+        except UnicodeDecodeError:
+            return None
 
     def sample(self) -> str:
         """The beginning of the text, to guess from; it stays to be read."""
@@ -197,11 +206,12 @@ def _stream(name: str, file: BinaryIO, encoding: str | None) -> ByteStream:
     if packed:
         source, start = pa.CompressedInputStream(_Joined(start, file), packed), b""
     start += _read(source, SAMPLE - len(start))
+    complete = len(start) < SAMPLE
     chosen = encoding_of(name, start) if encoding is None else _known(encoding)
     if chosen == "utf-8-sig":
         start = start.removeprefix(codecs.BOM_UTF8)
     decoder = None if chosen in ("utf-8", "utf-8-sig") else _Decoder(name, chosen)
-    return ByteStream(name, file, total, chosen, start.isascii(), source, start, decoder)
+    return ByteStream(name, file, total, chosen, start.isascii(), source, start, decoder, complete)
 
 
 def _read(source: Any, size: int) -> bytes:

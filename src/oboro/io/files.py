@@ -11,10 +11,8 @@ from oboro.errors import ColumnError, UsageError
 from oboro.io.binary_formats import binary_reader, read_excel, read_parquet, read_sheet
 from oboro.io.byte_streams import STDIN, ByteStream, open_stream, readable
 from oboro.io.csv.dialect import Dialect, dialect_of, first_record, names_of
-from oboro.io.csv.encoded_text import NotEncodable, in_encoding
-from oboro.io.csv.parse import NotUnicode, parse
-from oboro.io.csv.parse_held import parse_held
-from oboro.io.csv.rows_out import text_before_rows
+from oboro.io.csv.encoded_text import NotEncodable, NotUnicode, in_encoding
+from oboro.io.csv.small_tables import hold_columns, is_small, read_columns, text_before_rows
 from oboro.io.file_progress import ByteProgress, RowProgress
 from oboro.io.json_lines import is_json_lines, read_json_lines
 from oboro.io.output import destination, dialect_asked, dialect_for, encoded, is_csv, write, write_blocks
@@ -68,7 +66,7 @@ class Source:
             return encode(self.path, names)
         with open_stream(self.path, self.dialect.encoding) as stream:
             assert self.untouched is not None
-            return parse(stream, self.dialect, self.untouched.names, names)
+            return read_columns(stream, self.dialect, self.untouched.names, names)
 
     def write(
         self, data: Dataset, path: str | Path, done: RowProgress | None = None, encoding: str | None = None
@@ -80,7 +78,7 @@ class Source:
         """
         dialect = dialect_asked(path, self.dialect, encoding)
         untouched = self.untouched
-        if untouched is None or not unread_columns(data) or not in_file_order(data, untouched.names):
+        if untouched is None or not unread_columns(data) or is_small(data) or not in_file_order(data, untouched.names):
             write(self.fill(data), path, dialect)
             return
         try:
@@ -217,7 +215,7 @@ def _csv(
     if held is not None:
         file_state, kept = FileState.of(stream.path), [name for name in names if name in held]
         marked = [name for name in names if name in fingerprinted and name not in held]
-        data, untouched = parse_held(stream, dialect, names, kept, file_state, progress, marked)
+        data, untouched = hold_columns(stream, dialect, names, kept, file_state, progress, marked)
         return Source(data, stream.path, dialect, untouched if len(kept) < len(names) else None)
     wanted = list(names if columns is None else columns)
     unknown = [name for name in wanted if name not in names]
@@ -225,7 +223,7 @@ def _csv(
         raise ColumnError(
             Message("error_io.no_column", path=stream.path, unknown=unknown, names=names_shown(names, wanted))
         )
-    return Source(parse(stream, dialect, names, wanted, progress), stream.path, dialect)
+    return Source(read_columns(stream, dialect, names, wanted, progress), stream.path, dialect)
 
 
 def _headed(stream: ByteStream, options: dict[str, Any]) -> tuple[Dialect, list[str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +16,7 @@ from oboro.errors import UsageError
 from oboro.io.binary_formats import EXCEL
 from oboro.io.csv.dialect import Dialect
 from oboro.io.csv.encoded_text import EncodedFile, encoding_named, in_encoding, is_utf8
-from oboro.io.csv.rows_out import CsvRows, text_before_rows
-from oboro.io.ordered_threads import ahead, in_order
+from oboro.io.csv.small_tables import is_small, text_before_rows, text_of_rows
 from oboro.system.atomic_file import STDOUT, atomic, check_place
 from oboro.table.dataset import Column, Dataset
 from oboro.table.unencoded_columns import UnencodedColumn
@@ -153,15 +151,16 @@ def _format_of(path: str | Path) -> tuple[str, str | None]:
 
 
 def _csv(file: Any, blocks: Iterator[Dataset], dialect: Dialect) -> None:
-    rows: CsvRows | None = None
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for data in blocks:
-            if rows is None:
-                file.write(text_before_rows(list(data), dialect))
-            rows = CsvRows(data, dialect, rows)
-            for texts in in_order(pool, rows.pieces(), rows.render):
-                for text in texts:
-                    file.write(text)
+    before = None
+    for number, data in enumerate(blocks):
+        if number == 0:
+            file.write(text_before_rows(list(data), dialect))
+        if is_small(data):
+            file.write(text_of_rows(data, dialect))
+        else:
+            from oboro.io.csv.rows_out import write_rows
+
+            before = write_rows(file, data, dialect, before)
 
 
 def _plain(data: Dataset) -> pa.Table:
@@ -185,6 +184,7 @@ def _regrouped(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
 
 
 def _parquet(file: Any, blocks: Iterator[Dataset], dialect: Dialect) -> None:
+    from oboro.io.ordered_threads import ahead
     from oboro.io.parquet.row_groups import as_dictionaries, only_used, parquet_writer
 
     writer = None
@@ -198,6 +198,8 @@ def _parquet(file: Any, blocks: Iterator[Dataset], dialect: Dialect) -> None:
 
 
 def _feather(file: Any, blocks: Iterator[Dataset], dialect: Dialect) -> None:
+    from oboro.io.ordered_threads import ahead
+
     writer = None
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     for table in ahead(_regrouped(map(_plain, blocks))):

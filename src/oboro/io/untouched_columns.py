@@ -17,8 +17,6 @@ import numpy as np
 from oboro.errors import FileError
 from oboro.io.byte_streams import ByteStream, open_stream, readable
 from oboro.io.csv.dialect import Dialect
-from oboro.io.csv.parse import parse
-from oboro.io.csv.record_blocks import PAD
 from oboro.io.file_progress import RowProgress
 from oboro.table.dataset import Column, Dataset
 from oboro.table.large_arrays import large_zeros
@@ -116,6 +114,8 @@ class UntouchedCsvColumns(UntouchedColumns):
 
     def texts(self, array: Callable[[int], np.ndarray]) -> Iterator[tuple[np.ndarray, int, BlockEnd]]:
         """The text of each block, in an array that `array` makes (with some bytes behind it), its size, and its end."""
+        from oboro.io.csv.record_blocks import PAD
+
         with open_stream(self.path, self.dialect.encoding) as stream:
             begin = 0
             for block_end in self.block_ends:
@@ -128,6 +128,8 @@ class UntouchedCsvColumns(UntouchedColumns):
 
     def blocks(self, wanted: Sequence[str]) -> Iterator[Dataset]:
         """Each block is read as a file of its own."""
+        from oboro.io.csv.parse import parse
+
         dialect = replace(self.dialect, encoding="utf-8")
         for text, size, _ in self.texts(large_zeros):
             file = io.BytesIO(text[:size].tobytes())

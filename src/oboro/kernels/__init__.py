@@ -1,42 +1,108 @@
 """Compiled loops: arrays in, arrays out, `out` last. They know no column, no object and no file.
 
-`kernel` is the only place that says how code is compiled: cached on disk (`cache_folders` says where), without the GIL, no
-fastmath (sums must not depend on the machine), errors as in NumPy. `parallel=True` is for loops over `numba.prange`.
+`kernel` is the only place that says how code is compiled (`compiling`) and when: numba is loaded and a loop compiled, or found
+compiled, when it is first called. To load numba takes as long as to anonymize a thousand records, and a compiled loop a twentieth
+of a second more. So a kernel may say how little work is done without: as it stands, by Python, or by NumPy. The result is the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property, update_wrapper
 from typing import Any, TypeVar
 
-import numba
+import numpy as np
 
 from oboro.kernels.cache_folders import cache_place
-from oboro.kernels.kernel_cache import LayeredCache
 
-__all__ = ["compiled_before", "kernel"]
+__all__ = ["Kernel", "always_compiled", "kernel", "little_work", "prange", "tell_when_cold"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+prange = range
+"""A loop on all cores, once it is compiled."""
+LITTLE = 1 << 18  # entries of arrays that a kernel sees before it is compiled, where Python does them: a tenth of a second
+LITTLE_FOR_NUMPY = 1 << 22  # and where NumPy does
+PER_CALL = 16  # entries that a call counts for in any case
 
-def kernel(*, parallel: bool = False, inner: bool = False, bare: bool = False) -> Callable[[F], F]:
+_compile_all = False
+_tell: Callable[[], object] | None = None
+
+
+class Kernel:
+    """A loop over arrays that is compiled when it is first needed."""
+
+    def __init__(self, function: Callable[..., Any], how: dict[str, bool], little: Callable[..., Any] | None) -> None:
+        update_wrapper(self, function)
+        self.function, self.how, self.little = function, how, little
+        self.left = LITTLE if little is function else LITTLE_FOR_NUMPY
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Run the loop."""
+        if self.little is not None and self.left > 0 and not _compile_all:
+            work = PER_CALL + sum(one.size for one in arguments if isinstance(one, np.ndarray))
+            if work <= self.left:
+                self.left -= work
+                return self.little(*arguments, **named)
+            self.left = 0
+        return self.compiled(*arguments, **named)
+
+    @cached_property
+    def compiled(self) -> Any:
+        """The loop as machine code."""
+        from oboro.kernels.compiling import compiled
+
+        _say_if_cold()
+        return compiled(self, **self.how)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.compiled, name)
+
+
+def kernel(
+    *, parallel: bool = False, inner: bool = False, bare: bool = False, little: Callable[..., Any] | bool = False
+) -> Callable[[F], F]:
     """Compile a loop over arrays. `inner`: only other kernels call it, so no door to Python is compiled, which takes its time.
 
     `bare`: it makes no array and returns none, so references need not be counted. With many arrays in tuples, counting
     takes most of the time, to run and to compile. numba refuses to compile a bare kernel that makes an array.
+
+    `little`: what does the same as long as there is little work; `True` is the loop itself, which Python then runs. Its whole
+    numbers must not overflow.
     """
-    more: dict[str, bool] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True} if inner else {}
-    more |= {"_nrt": False} if bare else {}
-    compiled = numba.njit(nogil=True, parallel=parallel, error_model="numpy", **more)
+    how = {"parallel": parallel, "inner": inner, "bare": bare}
 
     def decorate(function: F) -> F:
-        dispatcher = compiled(function)
-        dispatcher._cache = LayeredCache(function)  # what `cache=True` does, with places of our own
-        return dispatcher  # type: ignore[no-any-return]
+        return Kernel(function, how, function if little is True else little or None)  # type: ignore[return-value]
 
     return decorate
 
 
-def compiled_before() -> bool:
-    """Whether kernels were compiled on this machine before; if not, the first run takes longer and should say so."""
-    return any(True for _ in cache_place().compiled())
+def little_work(entries: int, most: int = LITTLE) -> bool:
+    """Whether so much is done sooner without compiled code than it takes to load it."""
+    return entries <= most and not _compile_all
+
+
+@contextmanager
+def always_compiled() -> Iterator[None]:
+    """Everything is compiled, however little it is: to compile ahead of time, and to test what was compiled."""
+    global _compile_all
+    before, _compile_all = _compile_all, True
+    try:
+        yield
+    finally:
+        _compile_all = before
+
+
+def tell_when_cold(tell: Callable[[], object]) -> None:
+    """Call this once, before anything is compiled on a machine where nothing was yet: that takes a while, and should be said."""
+    global _tell
+    _tell = tell
+
+
+def _say_if_cold() -> None:
+    global _tell
+    tell, _tell = _tell, None
+    if tell is not None and not any(True for _ in cache_place().compiled()):
+        tell()

@@ -9,14 +9,25 @@ from oboro.kernels import kernel
 __all__ = ["combine", "look_up", "number_by_appearance", "number_whole", "occurrences"]
 
 
-@kernel()
+def _combine(labels: np.ndarray, codes: np.ndarray, width: int, out: np.ndarray) -> None:
+    out[:] = labels.astype(np.uint64) * np.uint64(width) + codes
+
+
+@kernel(little=_combine)
 def combine(labels: np.ndarray, codes: np.ndarray, width: int, out: np.ndarray) -> None:
     """One key per row: label · width + code, as uint64. O(n)."""
     for i in range(labels.size):
         out[i] = np.uint64(labels[i]) * np.uint64(width) + np.uint64(codes[i])
 
 
-@kernel()
+def _number_by_appearance(keys: np.ndarray, seen: np.ndarray, out: np.ndarray, found: int = 0) -> int:
+    new, first = np.unique(keys[seen[keys] == 0], return_index=True)
+    seen[new[np.argsort(first)]] = np.arange(found + 1, found + new.size + 1)
+    out[:] = seen[keys] - 1
+    return found + new.size
+
+
+@kernel(little=_number_by_appearance)
 def number_by_appearance(keys: np.ndarray, seen: np.ndarray, out: np.ndarray, found: int = 0) -> int:
     """Number the keys 0, 1, 2 … in the order in which they first appear; returns how many there are.
 
@@ -55,14 +66,22 @@ def number_whole(
     return found
 
 
-@kernel()
+def _look_up(table: np.ndarray, codes: np.ndarray, out: np.ndarray) -> None:
+    out[:] = table[codes]
+
+
+@kernel(little=_look_up)
 def look_up(table: np.ndarray, codes: np.ndarray, out: np.ndarray) -> None:
     """`out[i] = table[codes[i]]`; unlike np.take, without codes of 8 bytes on the way. O(n)."""
     for i in range(codes.size):
         out[i] = table[codes[i]]
 
 
-@kernel()
+def _occurrences(labels: np.ndarray, out: np.ndarray) -> None:
+    out += np.bincount(labels, minlength=out.size)
+
+
+@kernel(little=_occurrences)
 def occurrences(labels: np.ndarray, out: np.ndarray) -> None:
     """Add to `out` how often each label occurs. O(n)."""
     for i in range(labels.size):

@@ -9,7 +9,7 @@ from oboro.kernels import kernel
 __all__ = ["gather", "keep_distinct", "tally"]
 
 
-@kernel()
+@kernel(little=True)
 def gather(labels: np.ndarray, codes: np.ndarray, cursor: np.ndarray, out: np.ndarray) -> None:
     """Codes ordered by group. `cursor` holds where each group starts, and ends as where it ends. O(n)."""
     for i in range(labels.size):
@@ -18,7 +18,7 @@ def gather(labels: np.ndarray, codes: np.ndarray, cursor: np.ndarray, out: np.nd
         cursor[label] += 1
 
 
-@kernel()
+@kernel(little=True)
 def tally(
     gathered: np.ndarray,
     starts: np.ndarray,
@@ -50,7 +50,7 @@ def tally(
     return written
 
 
-@kernel()
+@kernel(little=True)
 def keep_distinct(gathered: np.ndarray, starts: np.ndarray, seen: np.ndarray, out_starts: np.ndarray) -> int:
     """Each code of every group of `gathered` once, written over it; returns how many entries were written.
 

@@ -7,14 +7,13 @@ often each occurs in its group; and where each group starts (one more entry at t
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
-from oboro.kernels import kernel
+from oboro.kernels import kernel, prange
 
 __all__ = ["equal_distance", "fitting", "largest", "ordered_distance", "runs"]
 
 
-@kernel()
+@kernel(little=True)
 def largest(counts: np.ndarray, starts: np.ndarray, most: int, out: np.ndarray) -> None:
     """For each group the sum of its `most` largest counts. O(entries · log entries of a group)."""
     for group in range(starts.size - 1):
@@ -25,7 +24,7 @@ def largest(counts: np.ndarray, starts: np.ndarray, most: int, out: np.ndarray) 
         out[group] = total
 
 
-@kernel()
+@kernel(little=True)
 def equal_distance(
     codes: np.ndarray, counts: np.ndarray, starts: np.ndarray, sizes: np.ndarray, whole: np.ndarray, out: np.ndarray
 ) -> None:
@@ -91,7 +90,7 @@ def ordered_distance(
         out[group] = total
 
 
-@kernel()
+@kernel(little=True)
 def runs(keys: np.ndarray) -> int:
     """How often each of the sorted keys occurs, written over the keys; returns how many different ones there are. O(n)."""
     found, length = 0, 0

@@ -7,10 +7,9 @@ bytes says which fit. A missing number is NaN on both sides; a range from −∞
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-from oboro.kernels import kernel
+from oboro.kernels import kernel, prange
 from oboro.kernels.pair_distance import between
 
 __all__ = ["FITS", "MANY", "NUMBER", "SPAN", "matches", "medoids", "members", "nearest"]
@@ -132,7 +131,7 @@ def nearest(
     returns how many words were looked at.
     """
     looked = 0
-    for t in numba.prange(places.shape[0]):
+    for t in prange(places.shape[0]):
         out[t], seen = _nearest(
             kinds, np.int64(t), places, words, order, lead, starts, low, high, entries, bases, fits, offsets, widths,
             sizes, own, keys,
@@ -229,7 +228,7 @@ def matches(
     against no other. O(people · descriptions listed for each · columns) at worst; one that three people fit is passed over.
     """
     found = np.zeros((PARTS, low.shape[0]), np.int64)
-    for part in numba.prange(PARTS):
+    for part in prange(PARTS):
         _match(
             kinds, codes, places, starts, low, high, entries, used, fits, offsets, widths, lead, segments, heads, listed,
             first, last, out, np.int64(part), found,
@@ -268,7 +267,7 @@ def medoids(
 
     Where a record has more than `most` candidates, evenly chosen ones stand for all.
     """
-    for r in numba.prange(starts.size - 1):
+    for r in prange(starts.size - 1):
         first, last = starts[r], starts[r + 1]
         stride = max(1, (last - first) // most)
         for e in range(first, last):

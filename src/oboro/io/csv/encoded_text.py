@@ -19,7 +19,7 @@ from oboro.errors import FileError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.text import Message
 
-__all__ = ["EncodedFile", "NotEncodable", "encoding_named", "in_encoding", "is_utf8"]
+__all__ = ["EncodedFile", "NotEncodable", "NotUnicode", "encoding_named", "in_encoding", "is_utf8"]
 
 # What stands for a character that an encoding lacks: the first one that it has.
 INSTEAD = {
@@ -36,6 +36,10 @@ INSTEAD = {
     "¥": ("￥",),
 }
 PLAIN = ("utf-8", "utf-8-sig")
+
+
+class NotUnicode(FileError):
+    """Text that was taken for UTF-8 is something else."""
 
 
 class NotEncodable(FileError):

@@ -19,6 +19,7 @@ import pyarrow as pa
 from oboro.errors import FileError
 from oboro.io.byte_streams import ByteStream
 from oboro.io.csv.dialect import Dialect
+from oboro.io.csv.encoded_text import NotUnicode
 from oboro.io.csv.kernels import numbering as kernels
 from oboro.io.csv.kernels.cells import size_of
 from oboro.io.csv.record_blocks import RecordBlock, RecordCutter
@@ -27,7 +28,7 @@ from oboro.table.dataset import Column, Dataset, smallest_unsigned
 from oboro.table.large_arrays import large_zeros
 from oboro.text import Message
 
-__all__ = ["ColumnCoder", "CsvParser", "NotUnicode", "UnifyingMemory", "ZerosPool", "parse"]
+__all__ = ["ColumnCoder", "CsvParser", "UnifyingMemory", "ZerosPool", "parse"]
 
 MOST_THREADS = 8
 AT_ONCE = 8  # columns that a thread takes; fewer where there are few, so that every thread has some
@@ -246,10 +247,6 @@ def _check_text(path: str, name: str, column: Column) -> None:
             f"{path}: column {name!r}, row {row}: {value[:40]!r} is not UTF-8 text; "
             "say which encoding the file has (such as cp932, euc_jp, latin-1)"
         ) from None
-
-
-class NotUnicode(FileError):
-    """Text that was taken for UTF-8 is something else."""
 
 
 def _is_text(value: bytes) -> bool:

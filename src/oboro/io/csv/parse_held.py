@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from oboro.io.byte_streams import ByteStream
 from oboro.io.csv.dialect import Dialect
+from oboro.io.csv.encoded_text import NotUnicode
 from oboro.io.csv.kernels.fingerprinting import add_cells
-from oboro.io.csv.parse import CsvParser, NotUnicode
+from oboro.io.csv.parse import CsvParser
 from oboro.io.csv.record_blocks import RecordBlock, RecordCutter
 from oboro.io.file_progress import ByteProgress, RowProgress
 from oboro.io.untouched_columns import BlockEnd, FileFingerprints, FileState, UntouchedCsvColumns

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,22 +14,14 @@ import pyarrow.compute as pc
 from oboro.errors import FileError, UsageError
 from oboro.io.csv.dialect import Dialect
 from oboro.io.csv.kernels import rendering
+from oboro.io.ordered_threads import in_order
 from oboro.table.dataset import Column, Dataset
 from oboro.text import Message
 
-__all__ = ["CsvRows", "column_table", "dictionary_text", "must_quote", "text_before_rows"]
+__all__ = ["CsvRows", "column_table", "dictionary_text", "must_quote", "write_rows"]
 
 PIECE = 1 << 20  # bytes of text made at a time
 CELLS = 12_800  # fields looked up at a time: they stay in the cache
-
-
-def text_before_rows(names: Sequence[str], dialect: Dialect) -> bytes:
-    """What stands before the first row: the byte order mark and the names, where the input had them."""
-    mark = b"\xef\xbb\xbf" if dialect.encoding == "utf-8-sig" else b""
-    if not dialect.header:
-        return mark
-    quoted = _quoted(pa.array(list(names), pa.string()), dialect, alone=len(names) == 1)
-    return mark + dialect.delimiter.join(quoted.to_pylist()).encode() + b"\n"
 
 
 class CsvRows:
@@ -66,6 +61,16 @@ class CsvRows:
             row = rendering.render(self.tables, row, rows.stop, self.longest, self.delimiter, cells, size, out)
             parts.append(memoryview(out.view(np.uint8).data)[: size[0]])
         return parts
+
+
+def write_rows(file: Any, data: Dataset, dialect: Dialect, before: CsvRows | None) -> CsvRows:
+    """Write the rows of a block, made on all cores; `before` is what the block before it gave."""
+    rows = CsvRows(data, dialect, before)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for texts in in_order(pool, rows.pieces(), rows.render):
+            for text in texts:
+                file.write(text)
+    return rows
 
 
 def column_table(codes: np.ndarray, text: pa.Array) -> tuple[int, int, int, int, int]:

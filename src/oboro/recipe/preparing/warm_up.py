@@ -19,6 +19,7 @@ import numpy as np
 
 from oboro.errors import OboroError
 from oboro.io.files import read
+from oboro.kernels import always_compiled
 from oboro.kernels.cache_folders import cache_place
 from oboro.recipe.evaluate import evaluate
 from oboro.recipe.preparing.sample_files import demonstrate, write_sample
@@ -62,7 +63,7 @@ def warm_up(progress: Progress | None = None) -> WarmUp:
     for name, job in JOBS.items():
         say(name)
         started = time.perf_counter()
-        with tempfile.TemporaryDirectory(prefix="oboro-warm-up-") as folder:
+        with tempfile.TemporaryDirectory(prefix="oboro-warm-up-") as folder, always_compiled():
             job(Path(folder))
         seconds[name] = time.perf_counter() - started
     return WarmUp(place.path, place.lasting, before, _count(), seconds)

@@ -10,9 +10,8 @@ Single precision finds the pairs in question, double precision decides about the
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
-from oboro.kernels import kernel
+from oboro.kernels import kernel, prange
 from oboro.kernels.pair_distance import between
 
 __all__ = ["matrix", "nearest", "priced", "underpriced", "unproved"]

@@ -35,7 +35,11 @@ DISTINCT, ENTROPY, RECURSIVE, T_ORDERED, T_TREE, ALPHA = range(6)
 SLACK = 1e-9  # entropies closer to the limit than this are left to exact arithmetic
 
 
-@kernel()
+def _keys(codes: np.ndarray, table: np.ndarray, out: np.ndarray) -> None:
+    out[:] = table[codes].sum(axis=1, dtype=np.uint64)
+
+
+@kernel(little=_keys)
 def keys(codes: np.ndarray, table: np.ndarray, out: np.ndarray) -> None:
     """One key per tuple. O(tuples · attributes)."""
     for i in range(codes.shape[0]):
@@ -133,14 +137,26 @@ def survey(
     out[0], out[1], out[2], out[3], out[4], out[5] = suppressed, classes, kept, squares, kept_squares, smallest
 
 
-@kernel()
+def _sizes(labels: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
+    np.add.at(out, labels, weights)
+
+
+@kernel(little=_sizes)
 def sizes(labels: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:
     """Add to `out` how many records each class holds. O(tuples)."""
     for i in range(labels.size):
         out[labels[i]] += weights[i]
 
 
-@kernel()
+def _tally(
+    codes: np.ndarray, labels: np.ndarray, gone: np.ndarray, weights: np.ndarray, steps: np.ndarray, out: np.ndarray
+) -> None:
+    rows = np.flatnonzero(gone[labels])
+    for a in range(codes.shape[1]):
+        np.add.at(out[a], steps[codes[rows, a]], weights[rows])
+
+
+@kernel(little=_tally)
 def tally(
     codes: np.ndarray, labels: np.ndarray, gone: np.ndarray, weights: np.ndarray, steps: np.ndarray, out: np.ndarray
 ) -> None:
@@ -151,7 +167,7 @@ def tally(
                 out[a, steps[codes[i, a]]] += weights[i]
 
 
-@kernel()
+@kernel(little=True)
 def order_by_class(labels: np.ndarray, starts: np.ndarray, out: np.ndarray) -> None:
     """The tuples, class by class (a counting sort); `starts` says where each class begins and is moved to where it
     ends.
@@ -162,7 +178,7 @@ def order_by_class(labels: np.ndarray, starts: np.ndarray, out: np.ndarray) -> N
         starts[label] += 1
 
 
-@kernel()
+@kernel(little=True)
 def judge(
     order: np.ndarray,
     starts: np.ndarray,
@@ -206,7 +222,7 @@ def judge(
                 last[secrets[order[j]]] = -1
 
 
-@kernel()
+@kernel(little=True)
 def distinct_people(labels: np.ndarray, persons: np.ndarray, last: np.ndarray, out: np.ndarray) -> None:
     """How many different people each class holds; tuples come in the order of their persons. `last` holds −1. O(tuples)."""
     for i in range(labels.size):
@@ -216,7 +232,7 @@ def distinct_people(labels: np.ndarray, persons: np.ndarray, last: np.ndarray, o
             out[label] += 1
 
 
-@kernel()
+@kernel(little=True)
 def number_by_person(labels: np.ndarray, persons: np.ndarray, last: np.ndarray, out: np.ndarray) -> int:
     """Number tuples of the same label and person alike, by first appearance; returns how many there are.
 
@@ -234,7 +250,7 @@ def number_by_person(labels: np.ndarray, persons: np.ndarray, last: np.ndarray, 
     return found
 
 
-@kernel()
+@kernel(little=True)
 def breaks(
     held: np.ndarray, size: int, kind: int, count: int, level: float, whole: np.ndarray, tree: np.ndarray
 ) -> int:
@@ -262,7 +278,7 @@ def breaks(
     return 1 if _tree_distance(held, total, whole, tree) > level else 0
 
 
-@kernel()
+@kernel(little=True)
 def _breaks_recursive(held: np.ndarray, count: int, level: float) -> int:
     ordered = np.sort(held)
     rest = 0
@@ -271,7 +287,7 @@ def _breaks_recursive(held: np.ndarray, count: int, level: float) -> int:
     return 0 if rest > 0 and ordered[-1] / rest < level else 1
 
 
-@kernel()
+@kernel(little=True)
 def _breaks_entropy(held: np.ndarray, total: int, level: float) -> int:
     entropy, distinct = 0.0, 0
     for value in range(held.size):
@@ -286,7 +302,7 @@ def _breaks_entropy(held: np.ndarray, total: int, level: float) -> int:
     return 1 if entropy < np.log(level) else 0
 
 
-@kernel()
+@kernel(little=True)
 def _ordered_distance(held: np.ndarray, total: int, whole: np.ndarray) -> float:
     """Earth mover's distance to the whole table where neighbours are 1 / (values − 1) apart."""
     rows = whole.sum()
@@ -297,7 +313,7 @@ def _ordered_distance(held: np.ndarray, total: int, whole: np.ndarray) -> float:
     return moved / (max(1, held.size - 1) * float(rows) * total)
 
 
-@kernel()
+@kernel(little=True)
 def _tree_distance(held: np.ndarray, total: int, whole: np.ndarray, tree: np.ndarray) -> float:
     """Earth mover's distance to the whole table where two values are as far apart as the height on which they meet.
 

@@ -9,7 +9,14 @@ from oboro.kernels import kernel
 __all__ = ["choose", "count_above", "count_below", "meet", "promising", "raise_box"]
 
 
-@kernel()
+def _count_below(marked: np.ndarray, shape: np.ndarray, out: np.ndarray) -> None:
+    counts = marked.reshape(shape).astype(out.dtype)
+    for axis in range(shape.size):
+        counts.cumsum(axis=axis, out=counts)
+    out[:] = counts.ravel()
+
+
+@kernel(little=_count_below)
 def count_below(marked: np.ndarray, shape: np.ndarray, out: np.ndarray) -> None:
     """For each node how many marked nodes are finer or itself: running sums along every axis. O(nodes · axes)."""
     out[:] = marked
@@ -22,13 +29,13 @@ def count_below(marked: np.ndarray, shape: np.ndarray, out: np.ndarray) -> None:
         stride = block
 
 
-@kernel()
+@kernel(little=True)
 def count_above(marked: np.ndarray, shape: np.ndarray, out: np.ndarray) -> None:
     """For each node how many marked nodes are coarser or itself: backwards, above is below. O(nodes · axes)."""
     count_below(marked[::-1], shape, out[::-1])
 
 
-@kernel()
+@kernel(little=True)
 def promising(
     fails: np.ndarray,
     seen: np.ndarray,
@@ -53,7 +60,7 @@ def promising(
     return count
 
 
-@kernel()
+@kernel(little=True)
 def choose(
     marked: np.ndarray,
     sure: np.ndarray,
@@ -81,7 +88,7 @@ def choose(
     return found
 
 
-@kernel()
+@kernel(little=True)
 def raise_box(first: np.ndarray, last: np.ndarray, shape: np.ndarray, value: float, out: np.ndarray) -> None:
     """Raise `out` to at least `value` for all nodes between two nodes (on every axis, both included). O(box)."""
     levels = first.copy()
@@ -101,7 +108,7 @@ def raise_box(first: np.ndarray, last: np.ndarray, shape: np.ndarray, value: flo
         levels[axis] += 1
 
 
-@kernel()
+@kernel(little=True)
 def meet(marked: np.ndarray, shape: np.ndarray, out: np.ndarray) -> None:
     """Lower `out` to the least level that a marked node has on each axis. O(nodes · axes)."""
     for i in range(marked.size):

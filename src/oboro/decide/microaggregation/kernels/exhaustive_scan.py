@@ -11,10 +11,9 @@ nor on the number of threads.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-from oboro.kernels import kernel
+from oboro.kernels import kernel, prange
 
 __all__ = ["BLOCK", "PARALLEL_BLOCKS", "merge", "remove", "scan", "scan_parallel"]
 
@@ -167,7 +166,7 @@ def scan_parallel(
     far: np.ndarray,
 ) -> None:
     """`scan` on all cores; below `PARALLEL_BLOCKS` blocks waking the threads costs more than it saves."""
-    for block in numba.prange(far.size):
+    for block in prange(far.size):
         start = block * BLOCK
         far[block] = _scan_block(points, categories, gaps, ids, count, target, traits, start, distances, near[block])
 
