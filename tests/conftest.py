@@ -26,8 +26,8 @@ ROOT = Path(__file__).parent.parent
 # Tests read errors as a person at a terminal does; tests/app/test_quiet_errors.py reads them as a log does.
 os.environ["OBORO_SHOW_VALUES"] = "1"
 
-# Nearly all tables of tests are so small that Python would do the work of kernels, which then nobody would test. What Python does is
-# compared with it in tests/kernels/test_little_work.py, and processes that tests start do as they do for everybody.
+# Nearly all tables of tests are so small that Python would do the work of kernels, which nobody would test then. What Python does
+# is compared with it in tests/kernels/test_little_work.py; processes that tests start do as they do for everybody.
 COMPILED = always_compiled()
 COMPILED.__enter__()
 

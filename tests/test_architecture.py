@@ -101,7 +101,9 @@ def known_to_kernels(name: str) -> bool:
     return is_kernel_module(name) or any(name == one or name.startswith(f"{one}.") for one in KERNELS_KNOW)
 
 
-DECORATOR = [SOURCE / "kernels" / name for name in ("__init__.py", "cache_folders.py", "kernel_cache.py")]
+DECORATOR = [
+    SOURCE / "kernels" / name for name in ("__init__.py", "cache_folders.py", "compiling.py", "kernel_cache.py")
+]
 KERNEL_MODULES = [file for file in FILES if is_kernel_module(name_of(file)) and file not in DECORATOR]
 
 

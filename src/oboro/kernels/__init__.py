@@ -22,7 +22,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 prange = range
 """A loop on all cores, once it is compiled."""
-LITTLE = 1 << 18  # entries of arrays that a kernel sees before it is compiled, where Python does them: a tenth of a second
+LITTLE = (
+    1 << 18
+)  # entries of arrays that a kernel sees before it is compiled, where Python does them: a tenth of a second
 LITTLE_FOR_NUMPY = 1 << 22  # and where NumPy does
 PER_CALL = 16  # entries that a call counts for in any case
 
@@ -44,7 +46,8 @@ class Kernel:
             work = PER_CALL + sum(one.size for one in arguments if isinstance(one, np.ndarray))
             if work <= self.left:
                 self.left -= work
-                return self.little(*arguments, **named)
+                with np.errstate(all="ignore"):  # a division by zero is no error to what is compiled
+                    return self.little(*arguments, **named)
             self.left = 0
         return self.compiled(*arguments, **named)
 
@@ -56,8 +59,15 @@ class Kernel:
         _say_if_cold()
         return compiled(self, **self.how)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.compiled, name)
+    @property
+    def py_func(self) -> Callable[..., Any]:
+        """The loop as it stands, as numba calls it."""
+        return self.function
+
+    @property
+    def stats(self) -> Any:
+        """How often it was found compiled, and how often not."""
+        return self.compiled.stats
 
 
 def kernel(

@@ -35,8 +35,8 @@ def number_keys(keys: np.ndarray) -> NumberedKeys:
     Exact. O(rows); memory 8 bytes a row beside the keys where few are different, else 16.
     """
     if little_work(keys.size):
-        values, numbers = np.unique(keys, return_inverse=True)
-        return NumberedKeys(numbers.astype(np.uint32), values.size)
+        values, places = np.unique(keys, return_inverse=True)
+        return NumberedKeys(places.astype(np.uint32), values.size)
     factor = np.random.default_rng().integers(0, 1 << 64, 1, np.uint64) | np.uint64(1)
     parts = 1
     while parts < MOST_PARTS and parts * IN_PART < keys.size:

@@ -1,0 +1,315 @@
+"""Where there is little to do, Python and NumPy do the same as compiled code: kernels, small CSV tables."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oboro import kernels
+from oboro.decide.lattice.kernels import node_classes, node_marks
+from oboro.io.csv.dialect import Dialect
+from oboro.io.files import read
+from oboro.io.output import write
+from oboro.kernels import grouping, tallying
+from oboro.table.dataset import Column, Dataset
+from oboro.table.numbered_keys import number_keys
+from oboro.verifier import kernels as verifying
+
+
+@contextmanager
+def little() -> Iterator[None]:
+    """As in a process of its own."""
+    kernels._compile_all = False
+    try:
+        yield
+    finally:
+        kernels._compile_all = True
+
+
+# Kernels --------------------------------------------------------------------------------------------------------------
+
+Rng = np.random.Generator
+
+
+def _labels(rng: Rng) -> tuple[np.ndarray, int]:
+    groups = int(rng.integers(1, 6))
+    return rng.integers(0, groups, int(rng.integers(0, 40))).astype(np.uint32), groups
+
+
+def _members(rng: Rng) -> tuple[np.ndarray, np.ndarray]:
+    labels, groups = _labels(rng)
+    return labels, np.append(0, np.cumsum(np.bincount(labels, minlength=groups)))
+
+
+def _combine(rng: Rng) -> tuple[Any, ...]:
+    labels, groups = _labels(rng)
+    return rng.integers(0, 9, labels.size).astype(np.uint64), labels, groups, np.zeros(labels.size, np.uint64)
+
+
+def _number(rng: Rng) -> tuple[Any, ...]:
+    labels, groups = _labels(rng)
+    seen, found = np.zeros(groups, np.uint32), int(rng.integers(0, groups))
+    seen[rng.permutation(groups)[:found]] = np.arange(found) + 1
+    return labels.astype(np.uint64), seen, np.zeros(labels.size, np.uint32), found
+
+
+def _look_up(rng: Rng) -> tuple[Any, ...]:
+    labels, groups = _labels(rng)
+    return rng.integers(0, 99, groups), labels, np.zeros(labels.size, np.int64)
+
+
+def _occurrences(rng: Rng) -> tuple[Any, ...]:
+    labels, groups = _labels(rng)
+    return labels.astype(np.uint8), rng.integers(0, 3, groups)
+
+
+def _gather(rng: Rng) -> tuple[Any, ...]:
+    labels, starts = _members(rng)
+    return labels, rng.integers(0, 5, labels.size).astype(np.uint8), starts[:-1].copy(), np.zeros(labels.size, np.uint8)
+
+
+def _tally(rng: Rng) -> tuple[Any, ...]:
+    labels, starts = _members(rng)
+    room = labels.size
+    codes, counts = np.zeros(room, np.uint32), np.zeros(room, np.int64)
+    return (
+        rng.integers(0, 5, room).astype(np.uint32), starts, np.zeros(5, np.int64), codes, counts, np.zeros(starts.size, np.int64)
+    )  # fmt: skip
+
+
+def _keep_distinct(rng: Rng) -> tuple[Any, ...]:
+    labels, starts = _members(rng)
+    return rng.integers(0, 5, labels.size).astype(np.uint32), starts, np.zeros(5, np.int64), np.zeros_like(starts)
+
+
+def _keys(rng: Rng) -> tuple[Any, ...]:
+    codes = rng.integers(0, 8, (int(rng.integers(0, 30)), 3)).astype(np.uint16)
+    return codes, rng.integers(0, 1 << 60, 8).astype(np.uint64), np.zeros(len(codes), np.uint64)
+
+
+def _sizes(rng: Rng) -> tuple[Any, ...]:
+    labels, groups = _labels(rng)
+    return labels, rng.integers(1, 9, labels.size), np.zeros(groups, np.int64)
+
+
+def _steps(rng: Rng) -> tuple[Any, ...]:
+    labels, groups = _labels(rng)
+    codes = rng.integers(0, 6, (labels.size, 2)).astype(np.uint8)
+    gone, weights = rng.integers(0, 2, groups).astype(bool), rng.integers(1, 9, labels.size)
+    return codes, labels, gone, weights, rng.integers(0, 4, 6), np.zeros((2, 4), np.int64)
+
+
+def _order(rng: Rng) -> tuple[Any, ...]:
+    labels, starts = _members(rng)
+    return labels, starts[:-1].copy(), np.zeros(labels.size, np.int64)
+
+
+def _judge(rng: Rng) -> tuple[Any, ...]:
+    labels, starts = _members(rng)
+    secrets, kind = rng.integers(0, 4, labels.size).astype(np.uint8), int(rng.integers(0, 6))
+    weights, count = rng.integers(1, 4, labels.size), -1 if kind == node_classes.ALPHA else int(rng.integers(1, 4))
+    persons = np.sort(rng.integers(0, 9, labels.size)) if rng.random() < 0.5 else np.zeros(0, np.int64)
+    tree = np.stack([np.arange(4), np.arange(4) // 2])
+    whole = np.bincount(secrets, weights, minlength=4).astype(np.int64)
+    level = float(rng.choice([0.25, 0.5, 1.0, 1.5, 2.0, 3.0]))
+    order = np.argsort(labels, kind="stable")
+    return order, starts, secrets, weights, persons, kind, count, level, whole, tree, np.zeros(starts.size - 1, np.int8)
+
+
+def _people(rng: Rng) -> tuple[Any, ...]:
+    labels, groups = _labels(rng)
+    return labels, np.sort(rng.integers(0, 9, labels.size)), np.full(groups, -1), np.zeros(groups, np.int64)
+
+
+def _people_numbered(rng: Rng) -> tuple[Any, ...]:
+    labels, groups = _labels(rng)
+    return labels, np.sort(rng.integers(0, 9, labels.size)), np.full(groups, -1), np.zeros(labels.size, np.int64)
+
+
+SHAPE = np.array([2, 3, 4])
+
+
+def _marked(rng: Rng) -> tuple[Any, ...]:
+    return rng.integers(0, 2, 24).astype(np.uint8), SHAPE, np.zeros(24, np.int64)
+
+
+def _promising(rng: Rng) -> tuple[Any, ...]:
+    fails, seen = (rng.integers(0, 2, 24).astype(bool) for _ in range(2))
+    base, slope, surely = (rng.integers(0, 5, 24) / 4 for _ in range(3))
+    return fails, seen, base, slope, surely, 0.75, 1.5, int(rng.integers(0, 24)), np.zeros(24, bool)
+
+
+def _choose(rng: Rng) -> tuple[Any, ...]:
+    marked, sure = (rng.integers(0, 2, 24).astype(bool) for _ in range(2))
+    entropy, below, above = rng.random(24), rng.integers(0, 9, 24), rng.integers(0, 9, 24)
+    return marked, sure, entropy, 0.4, 0.3, below, above, np.zeros(24)
+
+
+def _box(rng: Rng) -> tuple[Any, ...]:
+    ends = np.sort([[rng.integers(0, size) for size in SHAPE] for _ in range(2)], axis=0)
+    return ends[0], ends[1], SHAPE, 0.5, rng.random(24)
+
+
+def _meet(rng: Rng) -> tuple[Any, ...]:
+    return rng.integers(0, 2, 24).astype(bool), SHAPE, SHAPE.copy()
+
+
+def _runs(rng: Rng) -> tuple[Any, ...]:
+    return (np.sort(rng.integers(0, 9, int(rng.integers(0, 40)))),)
+
+
+def _largest(rng: Rng) -> tuple[Any, ...]:
+    labels, starts = _members(rng)
+    return rng.integers(1, 9, labels.size), starts, int(rng.integers(0, 4)), np.zeros(starts.size - 1, np.int64)
+
+
+def _equal_distance(rng: Rng) -> tuple[Any, ...]:
+    labels, starts = _members(rng)
+    codes, counts = rng.integers(0, 6, labels.size), rng.integers(1, 5, labels.size)
+    sizes = rng.integers(1, 30, starts.size - 1)
+    return codes, counts, starts, sizes, rng.integers(1, 50, 6), np.zeros(starts.size - 1, np.int64)
+
+
+CASES: dict[Any, Callable[[Rng], tuple[Any, ...]]] = {
+    grouping.combine: _combine,
+    grouping.number_by_appearance: _number,
+    grouping.look_up: _look_up,
+    grouping.occurrences: _occurrences,
+    tallying.gather: _gather,
+    tallying.tally: _tally,
+    tallying.keep_distinct: _keep_distinct,
+    node_classes.keys: _keys,
+    node_classes.sizes: _sizes,
+    node_classes.tally: _steps,
+    node_classes.order_by_class: _order,
+    node_classes.judge: _judge,
+    node_classes.distinct_people: _people,
+    node_classes.number_by_person: _people_numbered,
+    node_marks.count_below: _marked,
+    node_marks.count_above: _marked,
+    node_marks.promising: _promising,
+    node_marks.choose: _choose,
+    node_marks.raise_box: _box,
+    node_marks.meet: _meet,
+    verifying.runs: _runs,
+    verifying.largest: _largest,
+    verifying.equal_distance: _equal_distance,
+}
+
+
+def _copied(arguments: tuple[Any, ...]) -> list[Any]:
+    return [one.copy() if isinstance(one, np.ndarray) else one for one in arguments]
+
+
+@pytest.mark.parametrize("one", CASES, ids=lambda one: f"{one.__module__.split('.')[-1]}-{one.__name__}")
+def test_a_kernel_does_the_same_compiled_or_not(one: Any) -> None:
+    for seed in range(60):
+        arguments = CASES[one](np.random.default_rng(seed))
+        compiled, plain = _copied(arguments), _copied(arguments)
+        with little():
+            one.left = kernels.LITTLE
+            assert one(*plain) == one.compiled(*compiled)
+        for first, second in zip(compiled, plain, strict=True):
+            np.testing.assert_array_equal(first, second)
+
+
+def test_keys_are_numbered_alike() -> None:
+    keys = np.random.default_rng(1).integers(0, 50, 200).astype(np.uint64)
+    numbered = number_keys(keys.copy())
+    with little():
+        plain = number_keys(keys.copy())
+    assert plain.found == numbered.found
+    pairs = set(zip(plain.of_rows(slice(None)).tolist(), numbered.of_rows(slice(None)).tolist(), strict=True))
+    assert len(pairs) == plain.found
+
+
+def test_a_kernel_is_compiled_when_there_is_more_work() -> None:
+    calls = []
+    loop = kernels.kernel(little=lambda *_: calls.append("little"))(lambda numbers: numbers.size)
+    loop.__dict__["compiled"] = lambda numbers: calls.append("compiled")
+    with little():
+        loop(np.zeros(10))
+        loop(np.zeros(kernels.LITTLE_FOR_NUMPY))
+        loop(np.zeros(10))
+    assert calls == ["little", "compiled", "compiled"]
+
+
+# Small CSV tables -----------------------------------------------------------------------------------------------------
+
+FIELD = st.text("ab,;\"' \t\r\n|é語0", max_size=4)
+
+
+def _read(path: Path) -> Any:
+    try:
+        source = read(path, quote='"', delimiter=",")
+    except Exception as problem:
+        return type(problem).__name__, str(problem)
+    return source.data.rows, {
+        n: (c.values.to_pylist(), c.codes.tolist(), c.codes.dtype) for n, c in source.data.columns.items()
+    }
+
+
+@settings(max_examples=300)
+@given(st.text('ab," \r\né', max_size=40), st.sampled_from(["x,y\n", "x, y\r\n", "x\n", "x,y,z\r"]))
+def test_any_text_is_read_alike(tmp_path_factory: pytest.TempPathFactory, text: str, header: str) -> None:
+    path = tmp_path_factory.getbasetemp() / "little.csv"
+    path.write_bytes((header + text).encode())
+    compiled = _read(path)
+    with little():
+        assert _read(path) == compiled
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.tuples(FIELD, FIELD), max_size=5),
+    st.sampled_from([Dialect(), Dialect("\t"), Dialect(";", "'"), Dialect("|", header=False), Dialect(encoding="utf-8-sig")]),
+    st.booleans(),
+)  # fmt: skip
+def test_any_table_is_written_alike(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], dialect: Dialect, alone: bool
+) -> None:
+    columns = dict(zip(("a b", ' "c'), zip(*rows, strict=True), strict=True)) if rows else {"a": (), "b": ()}
+    data = Dataset({name: Column.of([text or None for text in texts]) for name, texts in columns.items()}, len(rows))
+    data = data.select([next(iter(data))]) if alone else data
+    files = [tmp_path_factory.getbasetemp() / f"out{number}.csv" for number in range(2)]
+    write(data, files[0], dialect)
+    with little():
+        write(data, files[1], dialect)
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_columns_that_stay_in_a_small_file_come_out_as_they_stood(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text('a,b,c\n1,"x",é\n2,"y, z",\n3," q",é\n', encoding="utf-8")
+    written = []
+    for number in range(2):
+        with little() if number else kernels.always_compiled():
+            source = read(path, held=["a"], fingerprinted=["b", "c"])
+            assert source.untouched is not None
+            assert source.untouched.fingerprints is not None
+            assert len(set(source.untouched.fingerprints.numbers.tolist())) == 3
+            source.write(source.data, tmp_path / f"{number}.csv")
+            written.append((tmp_path / f"{number}.csv").read_bytes())
+    assert written[0] == written[1]
+
+
+def test_a_small_job_loads_no_compiler(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("name,age,illness\n" + "".join(f"n{i},{30 + i % 4},i{i % 3}\n" for i in range(60)))
+    roles = {"name": {"role": "identifier"}, "age": {"role": "quasi"}, "illness": {"role": "sensitive"}}
+    steps = [{"drop_columns": {"attributes": ["name"]}}, {"k_anonymize": {"k": 3, "l_diversity": {"illness": 2}}}]
+    job = f"oboro.Recipe(attributes={roles}, steps={steps}).run({str(tmp_path / 'in.csv')!r})"
+    code = (
+        f"import sys, oboro; release = {job}; release.write({str(tmp_path / 'out.csv')!r}); release.summary();"
+        "print(*[name for name in ('numba', 'scipy', 'sklearn', 'oboro.report') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.strip() == ""
