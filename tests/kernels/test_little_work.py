@@ -64,12 +64,14 @@ def _number(rng: Rng) -> tuple[Any, ...]:
 
 def _look_up(rng: Rng) -> tuple[Any, ...]:
     labels, groups = _labels(rng)
-    return rng.integers(0, 99, groups), labels, np.zeros(labels.size, np.int64)
+    types = rng.choice([np.uint8, np.uint32, np.int64], 2)
+    return rng.integers(0, 99, groups).astype(types[0]), labels, np.zeros(labels.size, types[1])
 
 
 def _occurrences(rng: Rng) -> tuple[Any, ...]:
     labels, groups = _labels(rng)
-    return labels.astype(np.uint8), rng.integers(0, 3, groups)
+    types = rng.choice([np.uint8, np.uint32, np.int64, np.uint64], 2)
+    return labels.astype(types[0]), rng.integers(0, 3, groups).astype(types[1])
 
 
 def _gather(rng: Rng) -> tuple[Any, ...]:

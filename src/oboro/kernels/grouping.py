@@ -78,7 +78,7 @@ def look_up(table: np.ndarray, codes: np.ndarray, out: np.ndarray) -> None:
 
 
 def _occurrences(labels: np.ndarray, out: np.ndarray) -> None:
-    out += np.bincount(labels, minlength=out.size)
+    out += np.bincount(labels.astype(np.intp), minlength=out.size).astype(out.dtype)
 
 
 @kernel(little=_occurrences)
