@@ -317,7 +317,7 @@ def test_more_records_than_were_marked_are_never_looked_up(tmp_path: Path) -> No
     state, out = np.zeros(4, dtype=np.int64), np.empty(1 << 16, dtype=np.uint8)
     ended = copying.copy_records(
         block.memory.text, block.size, block.records, block.header, copied.kinds, copied.edges, copied.marks, copied.plan,
-        copied.tables, block.first, np.zeros(0, dtype=np.int64), True, state, out,
+        copied.tables, block.first, np.zeros(0, dtype=np.int64), True, block.lengths, state, out,
     )  # fmt: skip
     assert (ended, state[copying.RECORD]) == (copying.CHANGED, block.records)
     with pytest.raises(FileError, match="was changed"):

@@ -60,6 +60,7 @@ def released(kind: Any) -> oboro.Release:
     recipe = oboro.Recipe(
         attributes={"age": age, "sex": {"role": "other"}, "sick": {"role": "sensitive"}},
         steps=[{"k_anonymize": {"k": 2, "suppress": 0.3}}],
+        order="kept",
     )
     return recipe.run(kind(COLUMNS))
 

@@ -41,7 +41,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
 def recipe(shown: ModuleType) -> oboro.Recipe:
     roles = {"name": {"role": "other"}, "age": {"role": "quasi", "hierarchy": {"intervals": [5]}}}
     return oboro.Recipe(
-        attributes=roles, steps=[{"initials": {"attribute": "name"}}, {"k_anonymize": {"k": 2}}], seed=1
+        attributes=roles, steps=[{"initials": {"attribute": "name"}}, {"k_anonymize": {"k": 2}}], seed=1, order="kept"
     )
 
 

@@ -117,7 +117,7 @@ def anonymize(
     elif report is not None or public_report is not None:
         print(release.report.in_language(spoken()).summary(), file=sys.stderr)
     else:
-        print(release.summary(lang=spoken(), figures=release.frame.data.rows <= MEASURED), file=sys.stderr)
+        print(release.summary(lang=spoken(), figures=release.worked.data.rows <= MEASURED), file=sys.stderr)
 
 
 @contextmanager

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oboro.errors import ColumnError, UsageError
 from oboro.io.binary_formats import binary_reader, read_excel, read_parquet, read_sheet
@@ -30,6 +30,9 @@ from oboro.table.dataset import Dataset
 from oboro.table.named_columns import names_shown
 from oboro.table.unencoded_columns import UnreadColumn, unread_columns
 from oboro.text import Message
+
+if TYPE_CHECKING:
+    from oboro.table.row_shuffle import RowShuffle
 
 __all__ = ["Source", "column_names", "read", "read_data"]
 
@@ -69,25 +72,32 @@ class Source:
             return read_columns(stream, self.dialect, self.untouched.names, names)
 
     def write(
-        self, data: Dataset, path: str | Path, done: RowProgress | None = None, encoding: str | None = None
+        self,
+        data: Dataset,
+        path: str | Path,
+        done: RowProgress | None = None,
+        encoding: str | None = None,
+        shuffle: RowShuffle | None = None,
     ) -> None:
-        """Write what became of the table; columns that stayed in the file go straight from there to the output.
+        """Write what became of the table, in the order of `shuffle`; columns that stayed in the file go from there to the output.
 
-        That needs memory for a few blocks only, as long as rows and columns stand in the order of the file; else all is read. CSV
-        is written in the encoding that came in, or in `encoding`.
+        That needs memory for a few blocks only, as long as rows and columns of `data` stand in the order of the file; else all is
+        read. Rows that change their order wait in a file beside the output where they are many. CSV is written in the encoding that
+        came in, or in `encoding`.
         """
         dialect = dialect_asked(path, self.dialect, encoding)
         untouched = self.untouched
-        if untouched is None or not unread_columns(data) or is_small(data) or not in_file_order(data, untouched.names):
-            write(self.fill(data), path, dialect)
+        streamed = untouched is not None and unread_columns(data) and in_file_order(data, untouched.names)
+        if untouched is None or not streamed or is_small(data) or (shuffle is not None and untouched.small):
+            write(self.fill(_moved(data, shuffle)), path, dialect)
             return
         try:
             held = in_encoding_held(data, dialect) if is_csv(path) else data
-            self._copy(held, untouched, path, dialect, done)
+            self._copy(held, untouched, path, dialect, done, shuffle)
         except (
             NotEncodable
         ):  # a value that no step touched: all values of its column must be seen to replace its characters
-            write(self.fill(data), path, dialect)
+            write(self.fill(_moved(data, shuffle)), path, dialect)
 
     def _copy(
         self,
@@ -96,19 +106,54 @@ class Source:
         path: str | Path,
         asked: Dialect | None,
         done: RowProgress | None,
+        shuffle: RowShuffle | None,
     ) -> None:
         if not isinstance(untouched, UntouchedCsvColumns) or not is_csv(path):
-            write_blocks(merged_blocks(data, untouched, done), path, asked)
+            write_blocks(_blocks(data, untouched, path, done, shuffle), path, asked)
             return
-        from oboro.io.csv.copy_through import CopyThrough
-
         dialect = dialect_for(path, asked)
-        copied = CopyThrough(data, untouched, dialect)
+        parts = _lines(data, untouched, path, dialect, done, shuffle)
         with destination(path) as file:
             out = encoded(file, dialect)
             out.write(text_before_rows(list(data), dialect))
-            for part in copied.parts(done):
+            for part in parts:
                 out.write(part)
+
+
+def _moved(data: Dataset, shuffle: RowShuffle | None) -> Dataset:
+    return data if shuffle is None else shuffle.shuffled(data)
+
+
+def _blocks(
+    data: Dataset, untouched: UntouchedColumns, path: str | Path, done: RowProgress | None, shuffle: RowShuffle | None
+) -> Iterator[Dataset]:
+    """The table block by block."""
+    if shuffle is None:
+        return merged_blocks(data, untouched, done)
+    from oboro.io.shuffled.dealt_runs import private_folder
+    from oboro.io.shuffled.shuffled_batches import shuffled_blocks
+
+    return shuffled_blocks(data, shuffle, untouched, private_folder(path), done)
+
+
+def _lines(
+    data: Dataset,
+    untouched: UntouchedCsvColumns,
+    path: str | Path,
+    dialect: Dialect,
+    done: RowProgress | None,
+    shuffle: RowShuffle | None,
+) -> Iterator[memoryview]:
+    """The table as text, part by part."""
+    from oboro.io.csv.copy_through import CopyThrough
+
+    copied = CopyThrough(data, untouched, dialect, measured=shuffle is not None)
+    if shuffle is None:
+        return copied.parts(done)
+    from oboro.io.shuffled.dealt_runs import private_folder
+    from oboro.io.shuffled.shuffled_lines import ShuffledLines
+
+    return ShuffledLines(copied, shuffle, private_folder(path)).parts(done)
 
 
 def in_encoding_held(data: Dataset, dialect: Dialect | None) -> Dataset:

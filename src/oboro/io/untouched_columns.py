@@ -39,6 +39,9 @@ __all__ = [
 ]
 
 
+SMALL = 1 << 24  # bytes
+
+
 @dataclass(frozen=True)
 class FileState:
     """What tells one state of a file from another."""
@@ -86,6 +89,11 @@ class UntouchedColumns:
         """The wanted columns, block by block in the order of the file; at least one block."""
         raise NotImplementedError
 
+    @property
+    def small(self) -> bool:
+        """Whether all of it is held more easily than it is copied block by block in another order."""
+        return self.file_state.size <= SMALL
+
     def check(self, rows: int | None = None) -> None:
         """Raise if the file is not as it was, or if another number of rows was found in it."""
         if FileState.of(self.path) != self.file_state or rows not in (None, self.rows):
@@ -111,6 +119,11 @@ class UntouchedCsvColumns(UntouchedColumns):
 
     dialect: Dialect
     block_ends: Sequence[BlockEnd]
+
+    @property
+    def small(self) -> bool:
+        """The same of its text, which may be packed."""
+        return not self.block_ends or self.block_ends[-1].end <= SMALL
 
     def texts(self, array: Callable[[int], np.ndarray]) -> Iterator[tuple[np.ndarray, int, BlockEnd]]:
         """The text of each block, in an array that `array` makes (with some bytes behind it), its size, and its end."""

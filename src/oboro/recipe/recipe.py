@@ -29,6 +29,7 @@ from oboro.errors import RecipeError
 from oboro.recipe.loading import complaints, content_of, text_of
 from oboro.recipe.release import Release
 from oboro.recipe.released.last_look_before_writing import Accept
+from oboro.recipe.released.released_order import Order, plan_of_order
 from oboro.recipe.run import run
 from oboro.table.schema import Attribute, Role, Schema
 from oboro.techniques import TECHNIQUES
@@ -98,6 +99,12 @@ class Recipe(BaseModel):
     )
     unnamed: Literal["error", "drop", "other"] = Field(
         "error", description="what happens to columns that are not named here"
+    )
+
+    order: Order | None = Field(
+        None,
+        description="`shuffled`: rows come out in a random order, as they do without this where a step promises something; "
+        "`kept`: in the order in which they came, which may tell whose they are",
     )
 
     accept: Accept | list[Accept] = Field(
@@ -213,6 +220,7 @@ class Recipe(BaseModel):
             Message("recipe.step", number=number, step=step.step, plan=step.plan(schema))
             for number, step in enumerate(self.steps, 1)
         ]
+        said.append(plan_of_order(self.order, self.steps, schema))
         said.append(Message("recipe.promises"))
         said += self._apart(schema)
         said.append(Message("recipe.not_seeded") if self.seed is None else Message("recipe.seeded", seed=self.seed))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from oboro.io.output import dialect_asked, write
 from oboro.measure.exposure.last_look import LastLook
 from oboro.recipe.evidence import files_evidence, hierarchy_files, measure
 from oboro.recipe.released.last_look_before_writing import said_of_look, unique_by_all, warnings_of_look
+from oboro.recipe.released.released_order import Order, warning_of_order
 from oboro.recipe.run_summary import run_summary
 from oboro.system.atomic_file import atomic, check_free
 from oboro.table.dataset import Dataset
@@ -26,6 +27,7 @@ from oboro.table.distinct_people import person_of_rows
 from oboro.table.frames import Frame
 from oboro.table.frames.exchanged_columns import exchange_columns
 from oboro.table.labels.numeric_labels import NumericLabels
+from oboro.table.row_shuffle import RowShuffle
 from oboro.table.schema import Schema
 from oboro.table.traits import Traits
 from oboro.techniques.base import Technique
@@ -85,7 +87,7 @@ class StepRecord:
 class Release:
     """The result of a recipe. It exists only if every promise was verified on it."""
 
-    frame: Frame
+    worked: Frame  # in the order in which the steps left it; `frame` has the order of the release
     original: Dataset
     schema: Schema  # after the last step
     given: Schema  # before the first step
@@ -93,16 +95,24 @@ class Release:
     verification: Verification
     recipe_text: str
     source: Source | None = None  # the file it came from
+    shuffle: RowShuffle | None = None  # the order in which rows are released, where it is another
+    order: Order | None = None  # which the recipe asks for
     last_look: LastLook | None = None  # who is unique by columns that no promise covers
 
     def __repr__(self) -> str:
-        held = self.frame.data
+        held = self.worked.data
         return f"Release({held.rows} rows, {len(held.columns)} columns; {self.verification.sentence()})"
 
     def _repr_html_(self) -> str:
         from oboro.recipe.released.release_in_notebook import release_in_notebook
 
         return release_in_notebook(self)
+
+    @cached_property
+    def frame(self) -> Frame:
+        """The released table in the order of the release, without columns that stayed in a file."""
+        data = self.worked.data
+        return self.worked if self.shuffle is None else replace(self.worked, data=self.shuffle.shuffled(data))
 
     @cached_property
     def dataset(self) -> Dataset:
@@ -143,9 +153,14 @@ class Release:
             steps=steps,
             recipe_text=self.recipe_text,
             last_look=self.last_look,
-            warnings=self.look_warnings(figures=True),
+            warnings=[*self.order_warnings, *self.look_warnings(figures=True)],
         )
         return measure(self.original, self.frame.data, self.given, provenance)
+
+    @property
+    def order_warnings(self) -> list[Message]:
+        """That rows keep their order, where the recipe asks for that and promises something."""
+        return warning_of_order(self.order, [step.technique for step in self.steps])
 
     def looked(self, *, figures: bool = False) -> list[Message]:
         """What the last look before writing found."""
@@ -170,7 +185,7 @@ class Release:
         """
         if self.last_look is None:
             return 0
-        released = self.frame.data
+        released = self.worked.data
         person = person_of_rows(self.original, self.given.person, released.origin)
         return unique_by_all(released, self.last_look, self.source, person)
 
@@ -240,7 +255,7 @@ class Release:
         if self.source is None:
             write(self.frame.data, path, dialect_asked(path, None, encoding))
         else:
-            self.source.write(self.frame.data, path, progress, encoding)
+            self.source.write(self.worked.data, path, progress, encoding, self.shuffle)
 
     def write_truth(self, path: str | Path, *, force: bool = False) -> None:
         """Write which original row (from 1) each released record is, for attacks on a release whose rows were moved.

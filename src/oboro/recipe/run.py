@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,11 +19,13 @@ from oboro.measure.linked_rows import linked_people
 from oboro.recipe.release import Release, StepRecord
 from oboro.recipe.released.joint_linkage import require_together, with_linkage
 from oboro.recipe.released.last_look_before_writing import check_accept, look_before_writing
+from oboro.recipe.released.released_order import moves_rows, released_order
 from oboro.table.dataset import Column, Dataset
 from oboro.table.distinct_people import person_of_rows
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.named_columns import names_shown
+from oboro.table.row_shuffle import RowShuffle
 from oboro.table.schema import Attribute, Role, Schema
 from oboro.techniques.base import Technique, Work
 from oboro.text import Message
@@ -51,7 +53,8 @@ def run(
     _check_identifiers(recipe, given)
     _check_hierarchies(recipe, data, given)
     table = _Table(data, given, whose=person_of_rows(frame.data, recipe.person))
-    for step, seed in zip(recipe.steps, _seeds(recipe), strict=True):
+    *seeds, last = _seeds(recipe)
+    for step, seed in zip(recipe.steps, seeds, strict=True):
         say(step.step)
         table.take(step, seed, say)
     leaking = [name for name in table.schema.named(Role.IDENTIFIER) if name in table.data]
@@ -68,7 +71,9 @@ def run(
     look = look_before_writing(*made, accept=recipe.accepted, source=origin, person=table.person)
     table.warn_of_linked_rows(recipe.person)
     return Release(
-        frame=replace(frame, data=table.data),
+        worked=replace(frame, data=table.data),
+        shuffle=_order(recipe, table, last),
+        order=recipe.order,
         original=frame.data,
         schema=table.schema,
         given=given,
@@ -125,9 +130,15 @@ class _Table:
         self.promises += outcome.promises
 
 
-def _seeds(recipe: Recipe) -> Iterator[np.random.SeedSequence]:
-    """Each step has random numbers of its own, so that changing one step does not change the others' draws."""
-    return iter(np.random.SeedSequence(recipe.seed).spawn(len(recipe.steps)))
+def _seeds(recipe: Recipe) -> list[np.random.SeedSequence]:
+    """Each step has random numbers of its own, so that a change of one does not change the others' draws; order has the last."""
+    return np.random.SeedSequence(recipe.seed).spawn(len(recipe.steps) + 1)
+
+
+def _order(recipe: Recipe, table: _Table, seed: np.random.SeedSequence) -> RowShuffle | None:
+    """The order in which the rows are released, where it is another than that in which they stand."""
+    moved = moves_rows(recipe.order, recipe.steps) or (recipe.order is None and table.promises)
+    return released_order(recipe.steps, table.data, np.random.default_rng(seed)) if moved else None
 
 
 # The table as it comes ------------------------------------------------------------------------------------------------

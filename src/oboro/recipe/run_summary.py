@@ -29,6 +29,7 @@ def run_summary(release: Release, *, lang: str = "en", figures: bool = False) ->
         *(f"  {one.mark} {one.sentence(lang)}" for one in release.verification.joint),
     ]
     lines += [labelled(_said(label), said, lang) for label, said in _table(release)]
+    lines += [labelled(_said("order"), said, lang) for said in release.order_warnings]
     lines += [labelled(_said("look"), said, lang) for said in release.looked(figures=figures)]
     if figures:
         lines += [labelled(_said(label), said, lang) for label, said in _figures(release)]
@@ -54,7 +55,7 @@ def _named(release: Release, verdict: Verdict) -> Verdict:
 
 
 def _table(release: Release) -> Iterator[tuple[str, Message]]:
-    before, after = release.original, release.frame.data
+    before, after = release.original, release.worked.data
     suppressed = suppressed_records(after, _quasi(release))
     yield "rows", _said("rows_said", before=before.rows, after=after.rows, suppressed=suppressed)
     dropped = [name for name in before if name not in after]
@@ -63,7 +64,7 @@ def _table(release: Release) -> Iterator[tuple[str, Message]]:
 
 
 def _quasi(release: Release) -> list[str]:
-    return [name for name in release.given.quasi if name in release.original and name in release.frame.data]
+    return [name for name in release.given.quasi if name in release.original and name in release.worked.data]
 
 
 def _figures(release: Release) -> Iterator[tuple[str, Message]]:
@@ -71,7 +72,7 @@ def _figures(release: Release) -> Iterator[tuple[str, Message]]:
     if not quasi:
         return
     trees = bound_hierarchies(release.original, release.given)
-    found = key_figures(release.original, release.frame.data, quasi, trees)
+    found = key_figures(release.original, release.worked.data, quasi, trees)
     yield from _risk(release, found, quasi)
     losses = [_said("measure", title=one.title, value=one.value) for one in found.losses]
     if losses:

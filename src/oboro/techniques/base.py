@@ -73,6 +73,8 @@ class Technique(Parameters):
         "technique.stream.whole_table"
     )  # why so; None: a stream can do it
 
+    promises: ClassVar[bool] = False  # True: its outcome promises something that is counted on the released table
+
     # What a report asks; `oboro.table.traits.Traits` says what each means.
     iso: ClassVar[Words] = Message("technique.default.iso")
     random: ClassVar[bool] = False
@@ -95,6 +97,11 @@ class Technique(Parameters):
             bounds_linkage=self.bounds_linkage,
             opinion=self.opinion,
         )
+
+    @property
+    def promising(self) -> bool:
+        """Whether it promises anything of what is released: counted on it, or by construction."""
+        return self.promises or bool(self.own_promises()) or self.traits.by_construction is not None
 
     @property
     def removes_identity(self) -> tuple[str, ...]:
@@ -151,7 +158,8 @@ class Technique(Parameters):
 
         `attributes` maps columns to roles and hierarchies as in a recipe; columns that are not named count as `other`. `person` is
         the column that says whose a row is: then people are counted. What the technique promises is verified on the result before
-        it is returned, as in a recipe. Only a recipe takes the last look, at columns that no promise covers: one technique does
+        it is returned, as in a recipe. Records stay where they are, unless the technique itself moves them: only a recipe releases
+        a table in a random order. Only a recipe takes the last look, at columns that no promise covers: one technique does
         not know what the others will do.
         """
         source = Frame.read(frame)

@@ -70,6 +70,7 @@ class KAnonymize(Technique):
     """
 
     step: ClassVar[str] = "k_anonymize"
+    promises: ClassVar[bool] = True
     iso: ClassVar[Words] = Message("technique.k_anonymize.iso")
     examples: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"k": 2, "suppress": 0.2},

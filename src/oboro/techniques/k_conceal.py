@@ -52,6 +52,7 @@ class KConceal(Technique):
     """
 
     step: ClassVar[str] = "k_conceal"
+    promises: ClassVar[bool] = True
     iso: ClassVar[Words] = Message("technique.k_conceal.iso")
     examples: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"k": 2},

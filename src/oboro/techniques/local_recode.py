@@ -59,6 +59,7 @@ class LocalRecode(Technique):
     """
 
     step: ClassVar[str] = "local_recode"
+    promises: ClassVar[bool] = True
     iso: ClassVar[Words] = Message("technique.local_recode.iso")
     examples: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"k": 2},

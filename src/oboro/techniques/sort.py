@@ -50,15 +50,16 @@ class Sort(Technique):
 
     @model_validator(mode="after")
     def _one_way_to_say_it(self) -> Sort:
-        if self.descending and any(name.startswith("-") for name in self._names):
+        if self.descending and any(name.startswith("-") for name in self.names):
             raise ValueError(Message("error_technique.descending"))
-        bare = [name.removeprefix("-") for name in self._names]
+        bare = [name.removeprefix("-") for name in self.names]
         if len(set(bare)) < len(bare):
-            raise ValueError(Message("error_technique.sorted_twice", names=list(self._names)))
+            raise ValueError(Message("error_technique.sorted_twice", names=list(self.names)))
         return self
 
     @property
-    def _names(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
+        """The columns as they were given, the most important first."""
         return (self.by,) if isinstance(self.by, str) else self.by
 
     def reads(self, names: Sequence[str]) -> Collection[str]:
@@ -69,25 +70,36 @@ class Sort(Technique):
         """Sort stably by the least important key first: with one or two bytes a row each pass is a radix sort, O(n)."""
         keys = self._keys(work.data)
         work.schema.require(work.data, [name for name, _ in keys], self.step)
-        order = np.arange(work.data.rows)
-        for name, descending in reversed(keys):
-            places = _places(work.data[name], descending)
-            order = order[np.argsort(places[order], kind="stable")]
+        order = self.order(work.data, np.arange(work.data.rows))
         facts = {"records": work.data.rows, "by": [f"-{name}" if down else name for name, down in keys]}
         return Outcome(work.data.take(order), work.schema, facts)
 
+    def order(self, data: Dataset, order: np.ndarray) -> np.ndarray:
+        """The rows of a table, which come in some order, by the keys; rows that agree stay in that order."""
+        for name, descending in reversed(self._keys(data)):
+            places = _places(data[name], descending)
+            order = order[np.argsort(places[order], kind="stable")]
+        return order
+
+    def sorts(self, data: Dataset) -> bool:
+        """Whether a table has all the keys."""
+        return all(name in data for name, _ in self._keys(data))
+
     def plan(self, schema: Schema) -> Words:
         """The keys and their directions."""
+        return Message("technique.sort.plan", keys=self.keys(schema))
+
+    def keys(self, schema: Schema) -> Message:
+        """The keys and their directions, one after the other."""
         ids = {False: "technique.sort.ascending", True: "technique.sort.descending"}
         keys = [Message(ids[down], column=name) for name, down in self._keys(schema.attributes)]
-        together = reduce(lambda first, key: Message("technique.sort.then", first=first, next=key), keys)
-        return Message("technique.sort.plan", keys=together)
+        return reduce(lambda first, key: Message("technique.sort.then", first=first, next=key), keys)
 
     def _keys(self, known: Container[str]) -> list[tuple[str, bool]]:
         """Name and whether it descends; a column whose own name starts with a minus is taken at its word."""
         return [
             (name[1:], True) if name.startswith("-") and name not in known else (name, self.descending)
-            for name in self._names
+            for name in self.names
         ]
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
@@ -22,7 +23,9 @@ from oboro.table.large_arrays import large_zeros
 from oboro.table.unencoded_columns import UnreadColumn
 from oboro.text import Message
 
-__all__ = ["CopyThrough"]
+__all__ = ["BlockCopy", "CopyThrough"]
+
+B = TypeVar("B")
 
 
 @dataclass
@@ -57,13 +60,14 @@ class BlockCopy:
     header: int
     first: int
     kept: np.ndarray | None
+    lengths: np.ndarray  # of the lines that are made, in bytes; empty where nobody asked
 
 
 class CopyThrough:
-    """The release of a CSV file as CSV text."""
+    """The release of a CSV file as CSV text; `measured`: with the length of each line."""
 
-    def __init__(self, data: Dataset, untouched: UntouchedCsvColumns, dialect: Dialect) -> None:
-        self.data, self.untouched = data, untouched
+    def __init__(self, data: Dataset, untouched: UntouchedCsvColumns, dialect: Dialect, measured: bool = False) -> None:
+        self.data, self.untouched, self.measured = data, untouched, measured
         if not data.columns:
             raise UsageError(Message("error_io.no_column_left"))
         alone = len(data.columns) == 1
@@ -88,11 +92,16 @@ class CopyThrough:
 
     def parts(self, done: RowProgress | None = None) -> Iterator[memoryview]:
         """The text of all rows, in order. Each part is good until the next one is asked for."""
+        for parts in self.each(self.copy, done):
+            yield from parts
+
+    def each(self, act: Callable[[BlockCopy], B], done: RowProgress | None = None) -> Iterator[B]:
+        """What `act` makes of each block, in order. Its memory is used again when the next one is asked for."""
         self.untouched.check()
         row = 0
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            for block, parts in in_order(pool, self._blocks(), self._copy):
-                yield from parts
+            for block, made in in_order(pool, self._blocks(), lambda block: (block, act(block))):
+                yield made
                 self.free.append(block.memory)
                 row += block.records - block.header
                 if done:
@@ -107,12 +116,14 @@ class CopyThrough:
             return taken[-1].text_of(size)
 
         for _, size, end in self.untouched.texts(array):
-            begin, _, chosen = file_rows(self.data, row, row + end.records - header)
-            yield BlockCopy(taken.pop(), size, end.records, header, begin, chosen)
+            begin, stop, chosen = file_rows(self.data, row, row + end.records - header)
+            lengths = np.zeros(stop - begin if self.measured else 0, dtype=np.uint32)
+            yield BlockCopy(taken.pop(), size, end.records, header, begin, chosen, lengths)
             row += end.records - header
             header = 0
 
-    def _copy(self, block: BlockCopy) -> tuple[BlockCopy, list[memoryview]]:
+    def copy(self, block: BlockCopy) -> list[memoryview]:
+        """The text of a block, in parts that end with a line."""
         state, size = np.zeros(4, dtype=np.int64), block.size * 5 // 4 + (1 << 16)
         parts: list[memoryview] = []
         chosen = np.zeros(0, dtype=np.int64) if block.kept is None else block.kept
@@ -121,7 +132,7 @@ class CopyThrough:
             out = block.memory.out(len(parts), size)
             ended = kernels.copy_records(
                 block.memory.text, block.size, block.records, block.header, self.kinds, self.edges, self.marks, self.plan,
-                self.tables, block.first, chosen, block.kept is None, state, out,
+                self.tables, block.first, chosen, block.kept is None, block.lengths, state, out,
             )  # fmt: skip
             if state[kernels.WRITTEN] or ended == kernels.DONE:
                 parts.append(memoryview(out.data)[: state[kernels.WRITTEN]])
@@ -129,7 +140,7 @@ class CopyThrough:
                 size *= 2
         if ended == kernels.CHANGED or state[kernels.RECORD] != block.records:
             raise file_changed(self.untouched.path)
-        return block, parts
+        return parts
 
 
 def _fate(name: str, data: Dataset, places: dict[str, int]) -> int:

@@ -88,14 +88,16 @@ def copy_records(
     first: int,
     kept: np.ndarray,
     every: bool,
+    lengths: np.ndarray,
     state: np.ndarray,
     out: np.ndarray,
 ) -> int:
     """Go on with the records of `text[:end]` where `state` says; returns DONE, FULL or CHANGED.
 
     There must be `records` of them: one more would be looked up where no row is. `header` records come first and are passed over.
-    `plan` says for each field PASS, LEAVE or the number of its table in `tables`; record n is looked up in row first + n, or,
-    unless `every` record stays, the n-th of `kept` (ascending numbers of records) in row first + n, and others are passed over.
+    `plan` says for each field PASS, LEAVE or the number of its table in `tables`; the n-th record that stays is looked up in row
+    first + n, and its bytes are counted in `lengths[n]`, unless that is empty. If not `every` record stays, those do whose numbers
+    are in `kept` (ascending).
     `marks`: quote, delimiter in, delimiter out, whether spaces before a field go, whether one column is written. `text` has
     room for one byte behind its end. O(bytes).
     """
@@ -113,7 +115,7 @@ def copy_records(
             return CHANGED
         number = record - header
         take = number >= 0 and (every or (taken < kept.size and kept[taken] == number))
-        row = first + (number if every else taken)
+        row = first + taken
         opening = at
         run, stop, fields = -1, -1, 0  # the fields that wait to be copied together: text[run:stop]
         for column in range(columns):
@@ -181,7 +183,9 @@ def copy_records(
                 at = copy(text, run, stop, out, at)
             out[at] = LF
             at += 1
-            taken += not every
+            if lengths.size:
+                lengths[taken] = at - opening
+            taken += 1
         place += 2 if text[place] == CR and place + 1 < end and text[place + 1] == LF else 1
         place = min(place, end)
         record += 1
