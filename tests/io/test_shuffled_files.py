@@ -21,8 +21,8 @@ from oboro.io.csv import record_blocks
 from oboro.io.files import read
 from oboro.io.shuffled import dealt_runs, shuffled_batches, shuffled_lines
 from oboro.recipe.recipe import Recipe
-from oboro.table import row_shuffle
-from oboro.table.row_shuffle import RowShuffle
+from oboro.table.rows import row_shuffle
+from oboro.table.rows.row_shuffle import RowShuffle
 
 ACCEPT = {"unique_on": ["id", "note"], "because": "made up"}
 

@@ -14,7 +14,7 @@ from oboro.errors import ColumnError
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.named_columns import names_shown
-from oboro.table.row_origins import same_rows
+from oboro.table.rows.row_origins import same_rows
 from oboro.text import Message
 
 __all__ = ["OWN", "AttackScenario", "prepare"]

@@ -32,7 +32,7 @@ from oboro.table.unencoded_columns import UnreadColumn, unread_columns
 from oboro.text import Message
 
 if TYPE_CHECKING:
-    from oboro.table.row_shuffle import RowShuffle
+    from oboro.table.rows.row_shuffle import RowShuffle
 
 __all__ = ["Source", "column_names", "read", "read_data"]
 

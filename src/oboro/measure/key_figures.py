@@ -15,7 +15,7 @@ from oboro.measure.utility import suppression
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.recoded_column import RecodedColumn
-from oboro.table.row_origins import same_rows
+from oboro.table.rows.row_origins import same_rows
 from oboro.verifier.classes import class_sizes
 
 __all__ = ["LOSSES", "KeyFigures", "key_figures"]

@@ -20,7 +20,7 @@ from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.recoded_column import RecodedColumn
 from oboro.table.labels.starred_values import is_star
 from oboro.table.named_columns import names_shown
-from oboro.table.row_origins import same_rows
+from oboro.table.rows.row_origins import same_rows
 from oboro.text import Message
 from oboro.verifier.classes import class_sizes
 

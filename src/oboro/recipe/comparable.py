@@ -21,7 +21,7 @@ from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.implied_hierarchy import implied_hierarchy
 from oboro.table.labels.starred_values import without_star
 from oboro.table.named_columns import names_shown
-from oboro.table.row_origins import Rows
+from oboro.table.rows.row_origins import Rows
 from oboro.table.schema import Schema
 from oboro.table.values import STAR, kind_of
 from oboro.text import Message

@@ -24,7 +24,7 @@ from oboro.recipe.stream_promise import stream_metrics, verified
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.named_columns import Names, named_columns, names_shown
-from oboro.table.row_origins import released_person, same_rows
+from oboro.table.rows.row_origins import released_person, same_rows
 from oboro.table.schema import Attribute, Role, Schema
 from oboro.text import Message
 from oboro.verifier.verdict import Verification

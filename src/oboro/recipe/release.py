@@ -27,7 +27,7 @@ from oboro.table.distinct_people import person_of_rows
 from oboro.table.frames import Frame
 from oboro.table.frames.exchanged_columns import exchange_columns
 from oboro.table.labels.numeric_labels import NumericLabels
-from oboro.table.row_shuffle import RowShuffle
+from oboro.table.rows.row_shuffle import RowShuffle
 from oboro.table.schema import Schema
 from oboro.table.traits import Traits
 from oboro.techniques.base import Technique

@@ -25,7 +25,7 @@ from oboro.table.distinct_people import person_of_rows
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.named_columns import names_shown
-from oboro.table.row_shuffle import RowShuffle
+from oboro.table.rows.row_shuffle import RowShuffle
 from oboro.table.schema import Attribute, Role, Schema
 from oboro.techniques.base import Technique, Work
 from oboro.text import Message

@@ -12,7 +12,7 @@ from oboro.measure.exposure.last_look import LastLook
 from oboro.measure.metrics import Measure
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.row_origins import released_person
+from oboro.table.rows.row_origins import released_person
 from oboro.text import Message
 from oboro.verifier.verdict import Verification
 

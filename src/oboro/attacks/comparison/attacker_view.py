@@ -14,7 +14,7 @@ from oboro.attacks.comparison.known_people import KnownPeople, tables
 from oboro.table.dataset import Dataset
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.row_origins import Rows
+from oboro.table.rows.row_origins import Rows
 from oboro.table.value_counts import clean
 
 __all__ = ["AttackerView", "ReleasedClasses"]

@@ -21,7 +21,7 @@ from oboro.table.hierarchy.levels import text_array
 from oboro.table.labels.possible_values import possible_values
 from oboro.table.labels.recoded_column import RecodedColumn
 from oboro.table.labels.starred_values import is_star, plain_numbers
-from oboro.table.row_origins import Rows
+from oboro.table.rows.row_origins import Rows
 from oboro.table.value_counts import Tally
 from oboro.table.values import Kind
 

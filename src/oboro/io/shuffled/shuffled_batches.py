@@ -15,7 +15,7 @@ from oboro.io.file_progress import RowProgress
 from oboro.io.shuffled import dealt_runs
 from oboro.io.untouched_columns import UntouchedColumns, file_changed, file_rows
 from oboro.table.dataset import Column, Dataset
-from oboro.table.row_shuffle import RowShuffle
+from oboro.table.rows.row_shuffle import RowShuffle
 from oboro.table.unencoded_columns import UnencodedColumn, unread_columns
 
 __all__ = ["shuffled_blocks"]

@@ -19,7 +19,7 @@ from oboro.io.ordered_threads import in_order
 from oboro.io.shuffled import kernels
 from oboro.io.shuffled.dealt_runs import DealtRuns
 from oboro.table.large_arrays import large_zeros
-from oboro.table.row_shuffle import RowShuffle
+from oboro.table.rows.row_shuffle import RowShuffle
 
 __all__ = ["ShuffledLines"]
 

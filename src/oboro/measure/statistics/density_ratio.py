@@ -24,7 +24,7 @@ from oboro.measure.statistics.blas_threads import few_threads
 from oboro.table.dataset import Dataset
 from oboro.table.labels.recoded_column import RecodedColumn
 from oboro.table.labels.starred_values import is_star
-from oboro.table.row_origins import source_rows
+from oboro.table.rows.row_origins import source_rows
 from oboro.text import Message
 
 __all__ = ["DensityRatio", "Divergence", "density_ratio", "divergence", "kullback_leibler"]

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.labels.recoded_column import RecodedColumn
-from oboro.table.row_origins import source_rows
+from oboro.table.rows.row_origins import source_rows
 
 __all__ = ["Features", "side_by_side", "translated"]
 

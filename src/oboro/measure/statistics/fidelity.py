@@ -23,7 +23,7 @@ from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.recoded_column import RecodedColumn
 from oboro.table.labels.starred_values import plain_numbers
 from oboro.table.named_columns import Names, named_columns, names_shown
-from oboro.table.row_origins import Rows, same_rows
+from oboro.table.rows.row_origins import Rows, same_rows
 from oboro.text import Message
 
 __all__ = ["fidelity"]

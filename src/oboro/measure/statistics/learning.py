@@ -19,7 +19,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.labels.starred_values import plain_numbers
 from oboro.table.named_columns import names_shown
-from oboro.table.row_origins import source_rows
+from oboro.table.rows.row_origins import source_rows
 from oboro.text import Message
 
 __all__ = ["learned", "load", "propensity_error"]

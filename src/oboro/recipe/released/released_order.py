@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from oboro.table.dataset import Dataset
-from oboro.table.row_shuffle import RowShuffle
+from oboro.table.rows.row_shuffle import RowShuffle
 from oboro.table.schema import Schema
 from oboro.techniques.base import Technique
 from oboro.text import Message

@@ -15,7 +15,7 @@ from oboro.table.hierarchy.levels import Level, text_array
 from oboro.table.labels.possible_values import possible_values
 from oboro.table.labels.recoded_column import RecodedColumn
 from oboro.table.labels.starred_values import plain_numbers
-from oboro.table.row_origins import Rows
+from oboro.table.rows.row_origins import Rows
 from oboro.table.values import STAR
 
 __all__ = ["implied_hierarchy"]

@@ -19,7 +19,7 @@ from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, Level
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.labels.starred_values import all_stars, is_star, plain_numbers, without_star
-from oboro.table.row_origins import Rows
+from oboro.table.rows.row_origins import Rows
 from oboro.table.value_counts import Tally, clean, tally
 from oboro.table.values import Kind, kind_of
 
