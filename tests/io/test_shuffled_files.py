@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oboro.io import untouched_columns
+from oboro.io import files, untouched_columns
 from oboro.io.csv import record_blocks
 from oboro.io.files import read
 from oboro.io.shuffled import dealt_runs, shuffled_batches, shuffled_lines
@@ -31,6 +31,7 @@ ACCEPT = {"unique_on": ["id", "note"], "because": "made up"}
 def large(held: int = 1 << 29, bucket: int = 4) -> Iterator[None]:
     """Every table counts as large, and buckets hold about so many rows."""
     with (
+        patch.object(files, "is_small", lambda data: False),
         patch.object(untouched_columns, "SMALL", 0),
         patch.object(row_shuffle, "SMALL", 0),
         patch.object(row_shuffle, "BUCKET", bucket),
