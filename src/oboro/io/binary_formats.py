@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +12,7 @@ import pyarrow.feather
 
 from oboro.errors import ColumnError, FileError
 from oboro.io.byte_streams import head_of, readable
-from oboro.table.dataset import Dataset
+from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.named_columns import names_shown
 from oboro.text import Message
@@ -48,9 +50,24 @@ def read_parquet(path: str, columns: Sequence[str] | None, sheet: str | None) ->
     from oboro.io.parquet.encode import encode, schema_of
 
     with readable(path):
-        names = schema_of(path).names
-        _require(path, names, columns)
-        return encode(path, list(names if columns is None else columns))
+        schema = schema_of(path)
+        _require(path, schema.names, columns)
+        data = encode(path, list(schema.names if columns is None else columns))
+    return data.with_columns(
+        {
+            name: replace(column, finer=partial(_with_nan, path, name))
+            for name, column in data.columns.items()
+            if column.missing >= 0 and pa.types.is_floating(schema.field(name).type)
+        }
+    )
+
+
+def _with_nan(path: str, name: str) -> Column:
+    """A column of Parquet with not-a-number and missing apart; read again, since hardly any file has both."""
+    import pyarrow.parquet as pq
+
+    with readable(path):
+        return Column.encode(pq.read_table(path, columns=[name]).column(0)).finest()
 
 
 def _feather(path: str, columns: Sequence[str] | None, sheet: str | None) -> Dataset:

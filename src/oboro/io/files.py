@@ -268,7 +268,12 @@ def _csv(
         raise ColumnError(
             Message("error_io.no_column", path=stream.path, unknown=unknown, names=names_shown(names, wanted))
         )
-    return Source(read_columns(stream, dialect, names, wanted, progress), stream.path, dialect)
+    data = read_columns(stream, dialect, names, wanted, progress)
+    if can_be_read_twice(stream.path):
+        from oboro.io.csv.raw_cells import RawCells
+
+        data = RawCells(stream.path, dialect, names).beside(data)
+    return Source(data, stream.path, dialect)
 
 
 def _headed(stream: ByteStream, options: dict[str, Any]) -> tuple[Dialect, list[str]]:

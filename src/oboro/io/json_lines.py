@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
@@ -47,8 +48,23 @@ def read_json_lines(path: str | Path, columns: Sequence[str] | None = None, enco
     unknown = [name for name in wanted if name not in names]
     if unknown:
         raise ColumnError(Message("error_json_lines.unknown", path=str(path), columns=unknown, known=names))
-    found = {name: Column.encode(_array(str(path), name, rows)) for name in wanted}
+    found = {name: _as_written(Column.encode(_array(str(path), name, rows)), name, rows) for name in wanted}
     return Dataset(found, len(rows))
+
+
+def _as_written(column: Column, name: str, rows: Sequence[tuple[int, dict[str, Any]]]) -> Column:
+    """The column with how its values are written beside it, where that tells more apart: 1 and 1.0, null and no key at all."""
+    if column.missing < 0 and not pa.types.is_floating(column.values.type):
+        return column
+    written = Column.encode(pa.array([_written(row, name) for _, row in rows], pa.string()))
+    return column if len(written.values) == len(column.values) else replace(column, finer=lambda: written)
+
+
+def _written(row: dict[str, Any], name: str) -> str | None:
+    value = row.get(name, ())
+    if value is None or value == ():
+        return "null" if value is None else None
+    return f'"{value}"' if type(value) is str else _text(value)
 
 
 def _objects(path: str, encoding: str | None) -> Iterator[tuple[int, dict[str, Any]]]:

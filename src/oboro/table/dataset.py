@@ -7,7 +7,7 @@ act returns new ones that share what stayed the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -41,6 +41,9 @@ class Column:
 
     values: pa.Array
     codes: np.ndarray
+    finer: Callable[[], Column] | None = field(default=None, repr=False)
+    """As its file or frame says it, where that tells more apart than the values do: not-a-number from missing, `""` from nothing,
+    `"1"` from `1`. Made when asked for; only the verifier asks, since its reader may have a tool that sees it."""
 
     @staticmethod
     def encode(array: pa.Array | pa.ChunkedArray) -> Column:
@@ -52,7 +55,8 @@ class Column:
         if pa.types.is_dictionary(array.type):
             return _from_dictionary(array)
         encoded = plain(missing_for_nan(array)).dictionary_encode(null_encoding="encode")
-        return Column(encoded.dictionary, _codes(encoded.indices, len(encoded.dictionary)))
+        finer = _with_nan(array) if array.null_count and pa.types.is_floating(array.type) else None
+        return Column(encoded.dictionary, _codes(encoded.indices, len(encoded.dictionary)), finer)
 
     @staticmethod
     def of(values: Sequence[object]) -> Column:
@@ -70,6 +74,10 @@ class Column:
 
     def __len__(self) -> int:
         return int(self.codes.size)
+
+    def finest(self) -> Column:
+        """The same rows by everything that a tool could tell apart in what came; its values are only names."""
+        return self if self.finer is None else self.finer()
 
     @cached_property
     def kind(self) -> Kind:
@@ -185,8 +193,31 @@ def _from_dictionary(encoded: pa.DictionaryArray) -> Column:
     if indices.null_count:
         values = pa.concat_arrays([values, pa.nulls(1, values.type)])
         indices = pc.fill_null(indices.cast(pa.int64()), len(values) - 1)
-    column = Column(values, _codes(indices, len(values)))
-    return column if len(values.unique()) == len(values) and column.counts.all() else column.tidy()
+    column = Column(values, _codes(indices, len(values)), _as_numbered(encoded))
+    return (
+        column
+        if len(values.unique()) == len(values) and column.counts.all()
+        else replace(column.tidy(), finer=column.finer)
+    )
+
+
+def _as_numbered(encoded: pa.DictionaryArray) -> Callable[[], Column] | None:
+    """By the numbers of a dictionary that has a value twice, or says "missing" in two ways; they stand in the file."""
+    values = encoded.dictionary
+    nulls = values.null_count or (pa.types.is_floating(values.type) and bool(pc.any(pc.is_nan(values)).as_py()))
+    if len(values.unique()) == len(values) and not (nulls and encoded.indices.null_count):
+        return None
+    numbers = Column.encode(encoded.indices)
+    return lambda: numbers
+
+
+def _with_nan(array: pa.Array) -> Callable[[], Column] | None:
+    """A column that has not-a-number beside missing values, with both."""
+    nan = pc.fill_null(pc.is_nan(array), False)
+    if not pc.any(nan).as_py():
+        return None
+    apart = Column.encode(missing_for_nan(array)).where(nan.to_numpy(zero_copy_only=False), "NaN")
+    return lambda: apart
 
 
 def _codes(indices: pa.Array, count: int) -> np.ndarray:

@@ -38,8 +38,10 @@ class Classes:
     person: Column | None = None
 
     @staticmethod
-    def of(data: Dataset, quasi: Sequence[str], person: str | Column | None = None) -> Classes:
+    def of(data: Dataset, quasi: Sequence[str], person: str | Column | None = None, *, finest: bool = False) -> Classes:
         """Regroup the table as it is; no column: everybody is in one class. O(rows · columns).
+
+        `finest`: by everything that some tool tells apart in what came (`Column.finer`), not only by its values.
 
         `person` is a column of the table, or one that stands beside it and is not released.
         """
@@ -47,7 +49,8 @@ class Classes:
         unknown = [name for name in named if name not in data]
         if unknown:
             raise ColumnError(Message("error_verifier.no_column", unknown=unknown, columns=names_shown(data, named)))
-        groups = Groups.of([clean(data[name]) for name in quasi], data.rows)
+        columns = [data[name].finest() if finest else data[name] for name in quasi]
+        groups = Groups.of([clean(column) for column in columns], data.rows)
         return Classes(data, groups, tuple(quasi), data[person] if isinstance(person, str) else person)
 
     @property

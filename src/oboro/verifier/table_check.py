@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -30,6 +30,7 @@ from oboro.verifier.models.class_models import (
 )
 from oboro.verifier.models.population_models import DeltaPresence, KMap
 from oboro.verifier.models.risk_limits import AverageRisk, MaximumRisk
+from oboro.verifier.strict_reading import judge_strictly, told_apart
 from oboro.verifier.verdict import Verdict, Verification
 
 __all__ = ["Promise", "Verdict", "Verification", "verify"]
@@ -133,9 +134,10 @@ def verify(
     data = Frame.read(frame).data
     data.select(names)  # a misspelt sensitive column must not pass for a checked one
     _require_value(data, names, value)
-    classes = Classes.of(data, columns, person)
-    verdicts = [model.judge(classes) for model in models] if models else attained(classes, names)
-    return Verification.of(verdicts, columns)
+    classes = Classes.of(data, columns, person, finest=True)
+    verdicts = [judge_strictly(model, classes) for model in models] if models else attained(classes, names)
+    said = [] if not any(data[name].finer for name in columns) else told_apart(Classes.of(data, columns), classes)
+    return replace(Verification.of(verdicts, columns), warnings=tuple(said))
 
 
 def _require_value(data: Dataset, names: Sequence[str], value: Value | None) -> None:

@@ -218,6 +218,8 @@ class Verification:
     joint: tuple[Verdict, ...] = ()
     unchecked: tuple[Message, ...] = ()
     """What was promised too and could not be checked here, why, and how to check it."""
+    warnings: tuple[Message, ...] = ()
+    """What a reader of the verdicts should know: how other tools read the table, values that differ only in spelling."""
 
     @staticmethod
     def of(verdicts: Sequence[Verdict], quasi: Sequence[str], joint: Sequence[Verdict] = ()) -> Verification:
@@ -257,14 +259,15 @@ class Verification:
             "verdicts": [verdict.as_dict() for verdict in self.verdicts],
             "joint": [verdict.as_dict() for verdict in self.joint],
             "unchecked": [one.as_dict() for one in self.unchecked],
+            "warnings": [one.as_dict() for one in self.warnings],
         }
 
     @staticmethod
     def read(data: Mapping[str, Any]) -> Verification:
         """A verification from its plain data."""
-        unchecked = tuple(map(Message.read, data.get("unchecked", ())))
+        unchecked, warnings = (tuple(map(Message.read, data.get(name, ()))) for name in ("unchecked", "warnings"))
         verdicts, joint = (tuple(map(Verdict.read, data.get(name, ()))) for name in ("verdicts", "joint"))
-        return Verification(data["holds"], verdicts, tuple(data["quasi"]), joint, unchecked)
+        return Verification(data["holds"], verdicts, tuple(data["quasi"]), joint, unchecked, warnings)
 
     def __str__(self) -> str:
         return self.lines()
@@ -272,7 +275,9 @@ class Verification:
     def lines(self, lang: str = "en") -> str:
         """Whether all hold, then a line for each model, in one language."""
         marks = [f"{verdict.mark} {verdict.sentence(lang)}" for verdict in (*self.verdicts, *self.joint)]
-        return "\n".join([self._head(lang), *marks, *(f"? {one.say(lang)}" for one in self.unchecked)])
+        marks += [f"? {one.say(lang)}" for one in self.unchecked]
+        marks += [f"! {one.say(lang)}" for one in self.warnings]
+        return "\n".join([self._head(lang), *marks])
 
     def _head(self, lang: str) -> str:
         """Whether all hold, and over which columns; of columns that no promise covers together nothing is said to hold."""

@@ -26,7 +26,7 @@ from oboro.io.csv.record_blocks import RecordBlock, RecordCutter
 from oboro.io.file_progress import ByteProgress
 from oboro.table.dataset import Column, Dataset, smallest_unsigned
 from oboro.table.large_arrays import large_zeros
-from oboro.text import Message
+from oboro.text import Message, Raw
 
 __all__ = ["ColumnCoder", "CsvParser", "UnifyingMemory", "ZerosPool", "parse"]
 
@@ -243,10 +243,8 @@ def _check_text(path: str, name: str, column: Column) -> None:
         values = column.values.cast(pa.large_binary()).to_pylist()
         code, value = next((code, value) for code, value in enumerate(values) if not _is_text(value))
         row = int(np.argmax(column.codes == code)) + 1
-        raise NotUnicode(
-            f"{path}: column {name!r}, row {row}: {value[:40]!r} is not UTF-8 text; "
-            "say which encoding the file has (such as cp932, euc_jp, latin-1)"
-        ) from None
+        culprit = Raw(value[:40], row)
+        raise NotUnicode(Message("error_io.not_utf8", path=path, name=name, row=row, value=culprit)) from None
 
 
 def _is_text(value: bytes) -> bool:
@@ -332,9 +330,10 @@ def parse(
     names: Sequence[str],
     wanted: Sequence[str],
     progress: ByteProgress | None = None,
+    raw: bool = False,
 ) -> Dataset:
-    """Read the whole stream and encode the wanted columns."""
+    """Read the whole stream and encode the wanted columns; `raw` with their quotes."""
     places = [names.index(name) for name in wanted]
-    parser = CsvParser(RecordCutter(stream, dialect, len(names)), places)
+    parser = CsvParser(RecordCutter(stream, dialect, len(names), raw), places)
     columns = parser.columns(wanted, progress)
     return Dataset(columns, parser.rows)

@@ -58,6 +58,7 @@ class RecordCutter:
     stream: ByteStream
     dialect: Dialect
     columns: int
+    raw: bool = False  # whether quotes stay
     size: int = field(init=False)
     ended: bool = False
     got: int = 0
@@ -86,7 +87,7 @@ class RecordCutter:
             block.state[:] = 0, lines, 0, 0, 0
             self._read(block)
             block.found = kernels.tokenize(
-                block.text, block.words, block.filled, self.ended, self.kinds, self.dialect.space, 
+                block.text, block.words, block.filled, self.ended, self.kinds, self.dialect.space, self.raw,
                 block.state, block.cells,
             )  # fmt: skip
             if block.found or block.state[3] or self.ended:

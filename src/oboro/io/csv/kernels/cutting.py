@@ -96,6 +96,7 @@ def tokenize(
     last: bool,
     kinds: np.ndarray,
     space: bool,
+    raw: bool,
     state: np.ndarray,
     cells: np.ndarray,
 ) -> int:
@@ -103,6 +104,7 @@ def tokenize(
 
     `words` is the same buffer seen as words; its second half takes quoted fields without their doubled quotes. `last` says
     that the text ends at `end`; else a record that reaches it is left for the next call. `space` skips spaces before a field.
+    `raw` keeps the quotes of a field, so that quoted and unquoted text are two.
     `state`: bytes consumed, lines before them; then for a bad record what is wrong, its line, its number of fields. O(bytes).
     """
     columns, capacity = cells.shape
@@ -125,7 +127,7 @@ def tokenize(
                 place, doubled, more = closing_quote(buffer, words, start, end, kinds, U(buffer[start - 1]) * REPEAT)
                 breaks += more
                 size = place - start
-                if doubled:
+                if doubled and not raw:
                     size = undouble(buffer, start, place, buffer[start - 1], side)
                     start = side
                     side += size
@@ -135,6 +137,9 @@ def tokenize(
                     kind = kinds[buffer[place]]
                     if kind < DELIMITER:
                         kind = UNEXPECTED
+                    if raw:
+                        start -= 1
+                        size += 2
                 elif last and place == end:
                     kind = UNCLOSED
             else:
