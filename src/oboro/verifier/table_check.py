@@ -47,22 +47,24 @@ class Promise:
     quasi: tuple[str, ...]
     models: tuple[Model, ...]
 
-    def verify(self, data: Dataset, person: Column | None = None) -> Verification:
+    def verify(self, data: Dataset, person: Column | None = None, *, strict: bool = False) -> Verification:
         """Judge the released table as it is now; people are counted where it is known whose each row is (`person`).
+
+        `strict`: as the strictest reader of its file could take it, which is for a release that somebody else wrote.
 
         A quasi-identifier that is no longer released no longer counts: classes over fewer columns are unions of the
         promised ones. A model of a sensitive column that is no longer released holds vacuously, and its verdict says
         so.
         """
         quasi = [name for name in self.quasi if name in data]
-        classes = Classes.of(data, quasi, person)
-        return Verification.of([_judge(model, classes) for model in self.models], quasi)
+        classes = Classes.of(data, quasi, person, finest=strict)
+        return Verification.of([_judge(model, classes, strict) for model in self.models], quasi)
 
 
-def _judge(model: Model, classes: Classes) -> Verdict:
+def _judge(model: Model, classes: Classes, strict: bool) -> Verdict:
     if isinstance(model, SensitiveModel) and model.sensitive not in classes.data:
         return model.vacuous(Message("verdict.column_not_released", column=model.sensitive))
-    return model.judge(classes)
+    return judge_strictly(model, classes) if strict else model.judge(classes)
 
 
 def verify(

@@ -89,7 +89,7 @@ class _Asked:
     def checked(self, released: Dataset, person: Column | None, several: bool) -> tuple[Verdict, ...] | Message:
         """The verdicts, or why there are none."""
         try:
-            found = self.promise().verify(released, person).verdicts
+            found = self.promise().verify(released, person, strict=True).verdicts
         except OboroError as error:
             if not self.what:
                 raise
