@@ -56,6 +56,12 @@ ATTRIBUTES: dict[str, Any] = {
 words = st.text(st.sampled_from("ab1,;|\"'\n\r\t é日"), max_size=5)
 
 
+@pytest.fixture(autouse=True)
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every column of a Parquet file is so large that it stays there."""
+    monkeypatch.setattr(files_module, "HELD_TOO", -1)
+
+
 def recipe(*steps: dict[str, Any]) -> Recipe:
     return Recipe(attributes=ATTRIBUTES, unnamed="other", steps=list(steps), seed=3)
 
@@ -194,6 +200,21 @@ def test_parquet_passes_too(tmp_path: Path, steps: list[dict[str, Any]], output:
     if output == "feather":  # Arrow's own format keeps what lies between values, too
         held, passed = (pa.ipc.open_file(one).read_all().combine_chunks() for one in (held, passed))
     assert held == passed
+
+
+def test_small_columns_that_the_last_look_sees_are_held_and_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "in.parquet"
+    files_module.write(Dataset.from_arrow(people(50)), source)
+    monkeypatch.setattr(files_module, "HELD_TOO", 1 << 20)
+    release = accepting(recipe({"drop_columns": {"attributes": ["name"]}}), people(1).column_names).run(source)
+    assert unread_columns(release.original) == ["name"]
+    content = source.read_bytes()
+    source.unlink()
+    release.write(tmp_path / "out.parquet")
+    source.write_bytes(content)
+    assert pq.read_table(tmp_path / "out.parquet") == release.data
 
 
 def test_parquet_is_read_batch_by_batch(tmp_path: Path) -> None:

@@ -15,8 +15,10 @@ from tests.naive import exposure as naive
 
 import oboro
 from oboro.errors import PromiseError, RecipeError, SingledOutError
+from oboro.io import files
 from oboro.measure.exposure.last_look import Acceptance, LookedAt, last_look
 from oboro.table.dataset import Column, Dataset
+from oboro.table.unencoded_columns import unread_columns
 
 ROWS = 400
 ATTRIBUTES = {
@@ -83,6 +85,17 @@ def test_what_the_recipe_accepts_is_released_and_said(kind: str, tmp_path: Path)
     assert found.people == naive.unique(patients().to_dict("records"), ["diag", "death", "flag"])
     assert "the dates were published before" in release.summary()
     assert "the dates were published before" in release.summary(lang="ja")
+
+
+@pytest.mark.parametrize("kind", ["frame", "csv", "parquet"])
+def test_columns_that_are_too_large_to_hold_are_read_for_the_look(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "HELD_TOO", -1)
+    release = plan(ACCEPT).run(sources(tmp_path)[kind])
+    (found,) = release.last_look.accepted
+    assert found.people == naive.unique(patients().to_dict("records"), ["diag", "death", "flag"])
+    assert ("flag" in unread_columns(release.original)) == (kind != "frame")
 
 
 @pytest.mark.parametrize("kind", ["frame", "csv", "parquet"])

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Source", "column_names", "read", "read_data"]
 
+HELD_TOO = 1 << 28  # bytes of a Parquet file's columns, unpacked
+
 
 @dataclass(frozen=True)
 class Source:
@@ -183,15 +185,15 @@ def read(
     What is not given is found out: CSV's `delimiter`, `quote` and `encoding`. `columns` reads only these. With `held`,
     only these are held in memory: of CSV and Parquet files the others are checked but stay in the file, to be read when the
     table is written, and `progress` is told rows instead of bytes. Of those in a CSV file that are `fingerprinted`, one number a
-    record is kept. `header=False` says that the first line is data already
-    (columns are then named `column1` …), `None` guesses. `sheet` and `header_row` (from 1) are for Excel.
+    record is kept; of a Parquet file they are held too, unless they are large. `header=False` says that the first line is data
+    already (columns are then named `column1` …), `None` guesses. `sheet` and `header_row` (from 1) are for Excel.
     """
     if is_json_lines(path):
         return Source(read_json_lines(path, columns, encoding), str(path))
     held = held if columns is None and can_be_read_twice(path) else None
     if (reader := binary_reader(path)) is not None:
         if reader is read_parquet and held is not None:
-            return _parquet(str(path), held, progress)
+            return _parquet(str(path), held, fingerprinted, progress)
         if reader is read_excel:
             data, notes = read_sheet(str(path), columns, sheet, header_row)
             return Source(data, str(path), notes=notes)
@@ -283,13 +285,15 @@ def _headed(stream: ByteStream, options: dict[str, Any]) -> tuple[Dialect, list[
     return dialect, names_of(stream.path, first_record(stream.path, sample, dialect), dialect)
 
 
-def _parquet(path: str, held: Collection[str], progress: ByteProgress | None) -> Source:
-    from oboro.io.parquet.encode import encode, schema_of
+def _parquet(path: str, held: Collection[str], fingerprinted: Collection[str], progress: ByteProgress | None) -> Source:
+    """The held columns, and those that somebody looks at if they are small: holding their codes is faster than reading twice."""
+    from oboro.io.parquet.encode import encode, schema_of, size_of
 
     with readable(path):
         file_state = FileState.of(path)
         names = schema_of(path).names
-        kept = [name for name in names if name in held]
+        small = size_of(path, fingerprinted) <= HELD_TOO
+        kept = [name for name in names if name in held or (small and name in fingerprinted)]
         data = encode(path, kept, progress)
     columns = {name: data[name] if name in data else UnreadColumn(data.rows) for name in names}
     untouched = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ from oboro.io.parquet.growing_columns import (
 from oboro.table.dataset import Column, Dataset
 from oboro.text import Message
 
-__all__ = ["batches", "encode", "schema_of"]
+__all__ = ["batches", "encode", "schema_of", "size_of"]
 
 CELLS = 1 << 19  # values read at a time; larger batches come in new memory each time, which took ten times as long
 FEWEST = 1 << 12  # rows read at a time, at least
@@ -47,6 +47,14 @@ def schema_of(path: str) -> pa.Schema:
         if pa.types.is_nested(entry.type) or isinstance(entry.type, pa.BaseExtensionType):
             raise ColumnError(Message("error_io.not_single", path=path, name=entry.name, type=str(entry.type)))
     return schema
+
+
+def size_of(path: str, columns: Collection[str]) -> int:
+    """How many bytes some columns have in the file before they are packed: of repeated values, about as many as their codes."""
+    metadata = pq.read_metadata(path)
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    found = [group.column(place) for group in groups for place in range(group.num_columns)]
+    return sum(column.total_uncompressed_size for column in found if column.path_in_schema in columns)
 
 
 def batches(

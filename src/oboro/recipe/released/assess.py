@@ -12,7 +12,7 @@ from oboro.errors import UsageError
 from oboro.measure.exposure import Exposure, rare_values
 from oboro.measure.exposure.secret_certainty import certain_secret
 from oboro.measure.exposure.separation import Counted
-from oboro.measure.identifiers import WARNED, scan
+from oboro.measure.identifiers import WARNED, Finding, scan
 from oboro.recipe.evaluation.series_of_releases import attack_series, dataset_of, tables_of
 from oboro.recipe.roles.guess_roles import guess_roles
 from oboro.recipe.roles.repeated_people import ask_for_person
@@ -57,9 +57,9 @@ def assess(
     """
     data = dataset_of(frame, reading or {})
     known, secret = named_columns(quasi, "quasi"), named_columns(sensitive, "sensitive")
-    guessed = not known and not secret
+    guessed, findings = not known and not secret, scan(data)
     if guessed:
-        known, secret = _guessed(data, person)
+        known, secret = _guessed(data, person, findings)
     _require(data, known, secret, person)
     other = [name for name in data if name not in (*known, *secret, person)]
     known = known or other
@@ -77,7 +77,7 @@ def assess(
         verification=Verification.of(attained(classes, secret), known),
         secrets=tuple(certain_secret(classes, name) for name in secret),
         rare=rare_values(data, [*known, *other], FEW, person),
-        identifiers=tuple(one for one in scan(data) if one.kind in WARNED),
+        identifiers=tuple(one for one in findings if one.kind in WARNED),
         worst=_worst(classes, known),
         series=attack_series(data, tables_of(earlier), reading or {}, quasi=known, sensitive=secret, person=person),
         asked=tuple(ask_for_person(data, person)),
@@ -86,8 +86,9 @@ def assess(
     )
 
 
-def _guessed(data: Dataset, person: str | None) -> tuple[list[str], list[str]]:
-    roles = {name: one.role for name, one in guess_roles(data, figures=False).columns.items() if name != person}
+def _guessed(data: Dataset, person: str | None, findings: Sequence[Finding]) -> tuple[list[str], list[str]]:
+    found = guess_roles(data, figures=False, findings=findings).columns
+    roles = {name: one.role for name, one in found.items() if name != person}
     named = [[name for name, role in roles.items() if role is wanted] for wanted in (Role.QUASI, Role.SENSITIVE)]
     return named[0], named[1]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from oboro.measure.column_contributions import contributions
@@ -47,11 +47,11 @@ class Roles:
         return [name for name, one in self.columns.items() if one.role is role]
 
 
-def guess_roles(data: Dataset, *, figures: bool = True) -> Roles:
+def guess_roles(data: Dataset, *, figures: bool = True, findings: Sequence[Finding] | None = None) -> Roles:
     """What each column of a table probably is. No column, and no two or more of them, that single somebody out are `other`.
 
     Cost: O(rows · columns) for the roles. With `figures` also what each does with one and two others, and a hierarchy for it; these
-    figures are left out where they cost much more.
+    figures are left out where they cost much more. `findings` are what `scan` found, if it was asked already.
 
     >>> people = {"sex": ["F", "M"] * 20, "diagnosis": ["flu", "cold"] * 20, "spent": [i * i for i in range(40)]}
     >>> {name: one.role.value for name, one in guess_roles(Dataset.of(people)).columns.items()}
@@ -59,15 +59,17 @@ def guess_roles(data: Dataset, *, figures: bool = True) -> Roles:
     """
     people = repeated_people(data)
     person = people.column if people is not None and not people.missing else None
-    found = _first_looks(data, people, person)
+    found = _first_looks(data, people, person, scan(data) if findings is None else findings)
     found = _protected(data, _secrets(found, person), person)
     return Roles(_with_figures(data, found) if figures else found, people)
 
 
-def _first_looks(data: Dataset, people: RepeatedPeople | None, person: str | None) -> dict[str, ColumnGuess]:
+def _first_looks(
+    data: Dataset, people: RepeatedPeople | None, person: str | None, scanned: Sequence[Finding]
+) -> dict[str, ColumnGuess]:
     """Each column by itself; what nothing is known of is `other` for now."""
     findings: dict[str, list[Finding]] = {name: [] for name in data}
-    for one in scan(data):
+    for one in scanned:
         findings[one.column].append(one)
     found = {}
     for name in data:

@@ -57,6 +57,11 @@ class RepeatedPeople:
         said += [Message("role.people.missing", rows=self.missing)] if self.missing else []
         return tuple(said)
 
+    @property
+    def question(self) -> Message:
+        """Whether these are people: who counts records should count them."""
+        return Message("role.people.ask", column=self.column, reasons=list(self.reasons))
+
     def as_dict(self) -> dict[str, Any]:
         """For programs."""
         return {**vars(self), "fixed": list(self.fixed), "reasons": [one.as_dict() for one in self.reasons]}
@@ -81,7 +86,7 @@ def ask_for_person(data: Dataset, person: str | None) -> list[Message]:
     (['role.people.ask'], [])
     """
     found = repeated_people(data) if person is None else None
-    return [] if found is None else [Message("role.people.ask", column=found.column, reasons=list(found.reasons))]
+    return [] if found is None else [found.question]
 
 
 def _candidate(data: Dataset, name: str) -> RepeatedPeople | None:
