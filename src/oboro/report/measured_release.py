@@ -13,6 +13,7 @@ import scipy.linalg  # noqa: F401  (numba loads it with its first kernel; thread
 
 from oboro.attacks import Attack, attack
 from oboro.attacks.few_attributes import UniqueByFew, special
+from oboro.attacks.minimality import infer_by_minimality
 from oboro.measure.identifiers import Finding, scan
 from oboro.measure.metrics import Measure
 from oboro.measure.statistics.associations import Pairs
@@ -31,6 +32,7 @@ from oboro.verifier.verdict import Verification
 __all__ = ["SMALLEST_CELL", "Measured", "Subject", "measure_release"]
 
 SMALLEST_CELL = 5
+DISTINCT = "model.distinct_l_diversity"
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +129,7 @@ def measure_release(subject: Subject, provenance: Provenance, scope: Scope, smal
         if scope.statistics:
             pool.submit(load)
         sizes, sizes_before = pool.map(partial(_class_sizes, quasi=subject.quasi), (after, before))
-        attacks = pool.submit(_attacks, subject, scope)
+        attacks = pool.submit(_attacks, subject, provenance, scope)
         by_few = pool.submit(special, before, after, subject.quasi if subject.has_classes else [], sizes_before, sizes)
         columns = pool.submit(column_facts, subject.tables, smallest)
         findings = pool.submit(scan, after, before)
@@ -157,10 +159,10 @@ def _people_sizes(subject: Subject, table: Dataset, which: int, rows: np.ndarray
     return np.asarray(np.maximum(Classes.of(table, subject.quasi, subject.tables.people[which]).sizes, 1))
 
 
-def _attacks(subject: Subject, scope: Scope) -> list[Attack]:
+def _attacks(subject: Subject, provenance: Provenance, scope: Scope) -> list[Attack]:
     if not scope.attempts:
         return []
-    return attack(
+    found = attack(
         subject.before,
         subject.after,
         quasi=subject.quasi,
@@ -168,9 +170,23 @@ def _attacks(subject: Subject, scope: Scope) -> list[Attack]:
         hierarchies=subject.tables.hierarchies,
         control=scope.control,
         paired=subject.tables.paired,
-        person=subject.tables.person,
         attempts=scope.attempts,
     )
+    return found + _by_method(subject, provenance)
+
+
+def _by_method(subject: Subject, provenance: Provenance) -> list[Attack]:
+    """Where demands on secrets were promised: what follows from who was suppressed, for whoever knows the method."""
+    if provenance.verification is None or subject.k is None or not subject.tables.paired:
+        return []
+    told = [one.model for one in provenance.verification.verdicts if one.model.values.get("sensitive")]
+    tables = subject.before, subject.after, subject.quasi
+    found = []
+    for secret in (name for name in subject.sensitive if any(one.values["sensitive"] == name for one in told)):
+        two = any(one.id == DISTINCT and one.values == {"l": 2, "sensitive": secret} for one in told)
+        trees = subject.tables.hierarchies
+        found.append(infer_by_minimality(*tables, secret, trees, k=subject.k, homogeneous=two))
+    return [one for one in found if one is not None and one.found.tried]
 
 
 def _limited(

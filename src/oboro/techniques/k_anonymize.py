@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from oboro.decide.class_rules import Rule
-from oboro.decide.lattice.levels_by_class import Recoding, recode
+from oboro.decide.lattice.levels_by_class import recode
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.objective import LossName, loss_of
 from oboro.decide.lattice.population_limits import Population
@@ -26,7 +26,8 @@ from oboro.table.schema import Schema
 from oboro.table.traits import Opinion
 from oboro.table.values import STAR
 from oboro.techniques.base import Outcome, Technique, Work
-from oboro.techniques.demands.chosen_levels import mixed, progress, runner_up, warning
+from oboro.techniques.demands.blind_choice import keeps_or_not, told_of_secrets
+from oboro.techniques.demands.chosen_levels import local_facts, mixed, progress, runner_up, warning
 from oboro.techniques.demands.models_asked import Alpha, Closeness, Demand, Diversity, Presence
 from oboro.techniques.demands.population_table import PopulationCodes, PopulationTable
 from oboro.techniques.demands.risk_sizes import least_size, most_classes
@@ -119,6 +120,9 @@ class KAnonymize(Technique):
     """
     quasi: list[str] | None = Field(None, min_length=1)
     """The columns to generalize. Without it: all quasi-identifiers."""
+    blind: bool = False
+    """Whether levels and suppression are chosen by the sizes of classes alone, never by the secrets in them: then nobody learns
+    more from the choice than the table shows. Where the other demands do not hold on it, nothing is released."""
     minimal: bool | None = None
     """Whether the report lists all minimal nodes of the lattice. Without it: only where the lattice is small."""
     time_limit: float | None = Field(None, gt=0)
@@ -172,9 +176,11 @@ class KAnonymize(Technique):
         rules = tuple(demand.rule(name, data[name], trees.get(name)) for name, demand in demands)
         if work.person is not None:
             rules = tuple(rule.counting(work.person) for rule in rules)
-        problem = self._problem(columns, schema, hierarchies, rules, population, work.person)
+        seen = () if self.blind else rules
+        problem = self._problem(columns, schema, hierarchies, seen, population, work.person)
         run = self._run_local if self.recoding == "local" else self._run_global
-        return replace(run(work, problem, hierarchies), promises=(promise,))
+        outcome = replace(run(work, problem, hierarchies), promises=(promise,))
+        return keeps_or_not(outcome, promise, work.person, self.k) if self.blind else outcome
 
     def plan(self, schema: Schema) -> Words:
         """What is demanded, of which columns, at what price."""
@@ -187,7 +193,9 @@ class KAnonymize(Technique):
             limit = Message(f"technique.k_anonymize.suppress{people}", share=self.suppress)
         how, best = self._search_told()
         columns = schema.chosen(self.quasi, self.step)
-        return Message("technique.k_anonymize.plan", columns=columns, how=how, demands=demands, limit=limit, best=best)
+        plan = Message("technique.k_anonymize.plan", columns=columns, how=how, demands=demands, limit=limit, best=best)
+        secrets = bool(self.demands(schema))
+        return told_of_secrets(plan, blind=self.blind, suppresses=self.suppress > 0) if secrets else plan
 
     def _search_told(self) -> tuple[Message, Message]:
         """How each column is generalized, and which choice of levels is taken."""
@@ -334,7 +342,11 @@ class KAnonymize(Technique):
         for a, (name, hierarchy) in enumerate(hierarchies.items()):
             columns[name] = mixed(data[name], hierarchy, recoded, a)
             schema = schema.with_remaining(name, HierarchySpec().build(name, columns[name]))
-        return Outcome(data.with_columns(columns), schema, self._local_facts(problem, recoded, list(hierarchies)))
+        return Outcome(
+            data.with_columns(columns),
+            schema,
+            local_facts(problem, recoded, list(hierarchies), loss=self.loss, k=self.k),
+        )
 
     def _why_not(self, problem: Problem, suppressed: int, satisfying: bool, names: list[str]) -> Message:
         """No node can be released: say how far away the coarsest one is, and the ways out."""
@@ -372,21 +384,4 @@ class KAnonymize(Technique):
             "minimal": None if found.minimal is None else [list(levels) for levels in found.minimal],
             "runners_up": [runner_up(node) for node in found.runners_up],
             "again": {"levels": {name: level for name, level, _ in chosen}},
-        }
-
-    def _local_facts(self, problem: Problem, recoded: Recoding, names: list[str]) -> dict[str, Any]:
-        rows = np.bincount(recoded.rows[recoded.rows >= 0], minlength=len(recoded.nodes))
-        chosen: dict[str, Any] = {}
-        for a, (name, height) in enumerate(zip(names, problem.lattice.heights, strict=True)):
-            levels = np.array([node[a] for node in recoded.nodes], dtype=np.int64)
-            counts = np.bincount(levels, weights=rows, minlength=height + 1).astype(int)
-            chosen[name] = {"records": counts.tolist(), "of": height}
-        return {
-            "k": self.k,
-            "recoding": "local",
-            "levels": chosen,
-            "loss": {"name": self.loss, "value": recoded.loss},
-            "suppressed": {"records": recoded.suppressed, "limit": problem.limit, "of": problem.rows},
-            "lattice": {"nodes": problem.lattice.size, "used": len(recoded.nodes)},
-            "classes": recoded.classes,
         }

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from oboro.decide.lattice.levels_by_class import Recoding
-from oboro.decide.lattice.problem import Node
+from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.search import SearchResult
 from oboro.decide.lattice.search_limits import SearchProgress
 from oboro.table.dataset import Column
@@ -16,7 +16,7 @@ from oboro.table.hierarchy import Hierarchy
 from oboro.table.values import STAR, texts_of
 from oboro.text import Message
 
-__all__ = ["mixed", "progress", "runner_up", "warning"]
+__all__ = ["local_facts", "mixed", "progress", "runner_up", "warning"]
 
 
 def progress(step: str, so_far: SearchProgress) -> Message:
@@ -61,3 +61,22 @@ def mixed(column: Column, hierarchy: Hierarchy, recoded: Recoding, a: int) -> Co
         table[level] = hierarchy.levels[level].table + np.uint32(start)
     out = Column(pa.concat_arrays(labels), table[level_of, column.codes]).tidy()
     return out.where(gone, STAR) if gone.any() else out
+
+
+def local_facts(problem: Problem, recoded: Recoding, names: list[str], *, loss: str, k: int) -> dict[str, Any]:
+    """What local recoding chose: for each column how many records stand on each level."""
+    rows = np.bincount(recoded.rows[recoded.rows >= 0], minlength=len(recoded.nodes))
+    chosen: dict[str, Any] = {}
+    for a, (name, height) in enumerate(zip(names, problem.lattice.heights, strict=True)):
+        levels = np.array([node[a] for node in recoded.nodes], dtype=np.int64)
+        counts = np.bincount(levels, weights=rows, minlength=height + 1).astype(int)
+        chosen[name] = {"records": counts.tolist(), "of": height}
+    return {
+        "k": k,
+        "recoding": "local",
+        "levels": chosen,
+        "loss": {"name": loss, "value": recoded.loss},
+        "suppressed": {"records": recoded.suppressed, "limit": problem.limit, "of": problem.rows},
+        "lattice": {"nodes": problem.lattice.size, "used": len(recoded.nodes)},
+        "classes": recoded.classes,
+    }

@@ -1,0 +1,140 @@
+"""The minimality attack: who was suppressed although there were enough like them must share a secret.
+
+Somebody knows everybody's quasi-identifiers and how the release was made: each column on one level, and classes that are too small,
+or whose secrets break a demand, suppressed. They generalize everybody to the released levels and look which classes are missing.
+A missing class of k people or more is missing for its secrets: where every class must have two values, it has one. Which one, the
+suppressed records tell, for their secrets are released (Wong, Fu, Wang & Pei, *Minimality Attack in Privacy Preserving Data
+Publishing*, VLDB 2007).
+
+The control makes the same guess about all who are suppressed: that much the release tells without its method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oboro.attacks.rates import Attack, Rate
+from oboro.table.dataset import Column, Dataset
+from oboro.table.groups import Groups
+from oboro.table.hierarchy import Hierarchy
+from oboro.table.hierarchy.levels import text_array
+from oboro.table.labels.starred_values import is_star
+from oboro.table.value_counts import clean
+from oboro.text import Message
+
+__all__ = ["MissingClasses", "infer_by_minimality"]
+
+SUPPRESSED = Message("attack.control.suppressed")
+
+
+@dataclass(frozen=True, eq=False)
+class MissingClasses:
+    """Who is suppressed, as somebody finds out who knows the quasi-identifiers of all and the released levels."""
+
+    people: np.ndarray
+    """Rows of the original: everybody whose class is not in the release."""
+    sizes: np.ndarray
+    """How many people the class of each of them has."""
+    starred: np.ndarray
+    """Rows of the release: the suppressed records."""
+
+    @staticmethod
+    def of(
+        original: Dataset, released: Dataset, quasi: Sequence[str], hierarchies: Mapping[str, Hierarchy]
+    ) -> MissingClasses | None:
+        """None where nothing is suppressed, or the levels cannot be read off the labels. O(rows · columns)."""
+        if not quasi or (released.origin is None and original.rows != released.rows):
+            return None
+        rows = released.origin_rows
+        stars = np.logical_and.reduce([is_star(released[name])[released[name].codes] for name in quasi])
+        shown = np.flatnonzero(~stars)
+        if shown.size in (0, stars.size):
+            return None
+        labels = [_labelled(original[name], released[name], rows, shown, hierarchies.get(name)) for name in quasi]
+        if any(one is None for one in labels):
+            return None
+        groups = Groups.of([one for one in labels if one is not None], rows.size + shown.size)
+        there, here = groups.labels[: rows.size], groups.labels[rows.size :]
+        sizes = np.bincount(there, minlength=len(groups))
+        missing = np.bincount(here, minlength=len(groups))[there] == 0
+        if missing.sum() != stars.sum():  # somebody is suppressed for another reason: the picture does not fit
+            return None
+        return MissingClasses(rows[missing], sizes[there[missing]], np.flatnonzero(stars))
+
+
+def _labelled(
+    column: Column, released: Column, rows: np.ndarray, shown: np.ndarray, hierarchy: Hierarchy | None
+) -> Column | None:
+    """The labels of everybody on the released level, then those of the records that are shown; None: no level has them all."""
+    seen = Column(released.values, released.codes[shown]).tidy()
+    texts = text_array(seen.values)
+    levels = [(text_array(column.values), np.arange(len(column.values)))]
+    levels += [] if hierarchy is None else [(text_array(one.labels), one.table) for one in hierarchy.levels[1:]]
+    for labels, table in levels:
+        place = pc.index_in(texts, value_set=labels)
+        here = np.asarray(table)[column.codes[rows]]
+        if place.null_count == 0:
+            at = place.to_numpy(zero_copy_only=False).astype(np.int64)
+            enough = np.bincount(here, minlength=len(labels))[at] >= seen.counts
+            if enough.all():
+                codes = np.concatenate([here.astype(np.int64), at[seen.codes]])
+                return Column(pa.array(np.arange(len(labels))), codes.astype(np.uint32))
+    return None
+
+
+def infer_by_minimality(
+    original: Dataset,
+    released: Dataset,
+    quasi: Sequence[str],
+    secret: str,
+    hierarchies: Mapping[str, Hierarchy],
+    *,
+    k: int,
+    homogeneous: bool = False,
+) -> Attack | None:
+    """Guess the secret of everybody whose class has k people and is missing; None where nobody can be found missing.
+
+    `homogeneous` says that a class which breaks the demand has one value only (2-diversity): then only values that enough of the
+    suppressed records hold come into question. Otherwise the most frequent value of the suppressed records is guessed.
+    """
+    found = MissingClasses.of(original, released, quasi, hierarchies)
+    if found is None:
+        return None
+    before, after = clean(original[secret]), clean(released[secret])
+    pool = np.bincount(after.codes[found.starred], minlength=len(after.values))
+    large = found.sizes >= k
+    lean = pool - np.bincount(after.codes, minlength=pool.size) / after.codes.size * np.count_nonzero(~large)
+    guess = _guesses(found.sizes, lean, pool if homogeneous else np.full(pool.size, found.sizes.size))
+    tried = large & (guess >= 0)
+    truth = np.asarray(pc.index_in(text_array(before.values), value_set=text_array(after.values)).fill_null(-1))
+    right = tried & (truth[before.codes[found.people]] == guess)
+    usual = float(pool[guess[tried]].mean()) if tried.any() else 0.0
+    return Attack(
+        "minimality",
+        "inference",
+        tuple(quasi),
+        Rate(int(right.sum()), int(tried.sum())),
+        Rate(round(usual), int(large.size) if tried.any() else 0),
+        SUPPRESSED,
+        secret,
+        (Message("attack.note.suppressed", people=int(large.size), large=int(large.sum())),),
+    )
+
+
+def _guesses(sizes: np.ndarray, lean: np.ndarray, enough: np.ndarray) -> np.ndarray:
+    """For each person the value that classes suppressed for their secrets lean to most, of those that enough records hold.
+
+    Small classes are suppressed whatever their secrets, and hold about what the whole table holds. What the suppressed records hold
+    beyond that comes from the others. −1: no value is held by enough.
+    """
+    guess = np.full(sizes.size, -1)
+    for value in np.argsort(-lean, kind="stable"):
+        guess[(guess < 0) & (enough[value] >= sizes)] = value
+        if (guess >= 0).all():
+            break
+    return guess
