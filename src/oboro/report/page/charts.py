@@ -10,8 +10,10 @@ The last parameter of every picture is the language of its words: labels from ta
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import accumulate, takewhile
 from typing import Any
 from unicodedata import east_asian_width
@@ -219,8 +221,6 @@ def _values(
 
 def _svg(layers: list[dict[str, Any]], below: int = 4, **size: Any) -> str:
     """The picture as SVG text, with the page's colours and without a background; `below` is free room at its foot."""
-    import vl_convert
-
     text = {
         "labelColor": MUTED,
         "titleColor": MUTED,
@@ -236,4 +236,12 @@ def _svg(layers: list[dict[str, Any]], below: int = 4, **size: Any) -> str:
         "view": {"stroke": None},
     }
     spec = {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "config": config, "layer": layers, **size}
+    return _drawn(json.dumps(spec))
+
+
+@lru_cache(maxsize=128)
+def _drawn(spec: str) -> str:
+    """The pages for the owner and for the public, in either language, show many of the same pictures."""
+    import vl_convert
+
     return str(vl_convert.vegalite_to_svg(spec))
