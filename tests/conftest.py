@@ -94,6 +94,8 @@ def browser() -> Iterator[Any]:
 # Tests that need the same kernels run in the same process, one group after the other: each kernel is compiled once. The
 # longest to compile come first, each group in the order of its files; a file that is named nowhere is a group by itself.
 GROUPS = {
+    "source": ("app/test_language", "system/test_windows", "techniques/test_traits", "test_architecture", "test_dependencies",
+               "text/"),
     "stream": ("papers/test_bench_delay_free", "stream/test_stream_api", "stream/test_stream_promise", "stream/test_stream_runner",
                "recipe/test_stream"),
     "report": ("app/", "test_docs", "recipe/", "samples/"),

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.source_code import SOURCE, nodes
 
-SOURCE = Path(__file__).parent.parent / "src" / "oboro"
 FILES = sorted(SOURCE.rglob("*.py"))
-TREES = {file: ast.parse(file.read_text()) for file in FILES}
 
 MOST_FILES = 13  # in a folder, `__init__` left out
 MOST_LINES = 400
@@ -52,8 +51,8 @@ def test_no_two_modules_have_the_same_name():
 def test_no_two_public_classes_have_the_same_name():
     classes = (
         (node.name, name_of(file))
-        for file, tree in TREES.items()
-        for node in ast.walk(tree)
+        for file in FILES
+        for node in nodes(file)
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     assert not repeated(classes)
@@ -79,16 +78,16 @@ def body_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 def test_functions_are_short():
     lengths = [
         body_lines(node)
-        for tree in TREES.values()
-        for node in ast.walk(tree)
+        for file in FILES
+        for node in nodes(file)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
     assert np.percentile(lengths, 90) <= LONG_FUNCTION
 
 
-def imported(tree: ast.Module) -> Iterator[str]:
+def imported(file: Path) -> Iterator[str]:
     """What a module imports, by dotted names; of a package those modules that are taken from it."""
-    for node in ast.walk(tree):
+    for node in nodes(file):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -109,7 +108,7 @@ KERNEL_MODULES = [file for file in FILES if is_kernel_module(name_of(file)) and 
 
 @pytest.mark.parametrize("file", KERNEL_MODULES, ids=name_of)
 def test_a_kernel_module_imports_only_kernels(file):
-    assert [name for name in imported(TREES[file]) if not known_to_kernels(name)] == []
+    assert [name for name in imported(file) if not known_to_kernels(name)] == []
 
 
 def is_kernel(function: ast.FunctionDef) -> bool:
@@ -123,8 +122,8 @@ def is_kernel(function: ast.FunctionDef) -> bool:
 def test_every_kernel_lives_in_a_kernel_module():
     found = [
         f"{name_of(file)}.{node.name}"
-        for file, tree in TREES.items()
-        for node in ast.walk(tree)
+        for file in FILES
+        for node in nodes(file)
         if isinstance(node, ast.FunctionDef) and is_kernel(node) and not is_kernel_module(name_of(file))
     ]
     assert not found
@@ -133,7 +132,7 @@ def test_every_kernel_lives_in_a_kernel_module():
 def test_only_the_decorator_calls_numba():
     found = [
         name_of(file)
-        for file, tree in TREES.items()
-        if not is_kernel_module(name_of(file)) and any(name.split(".")[0] == "numba" for name in imported(tree))
+        for file in FILES
+        if not is_kernel_module(name_of(file)) and any(name.split(".")[0] == "numba" for name in imported(file))
     ]
     assert not found

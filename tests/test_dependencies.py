@@ -12,6 +12,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from tests.source_code import nodes as nodes_of
 
 from oboro import papers
 from oboro.errors import UsageError
@@ -47,7 +48,7 @@ def packages() -> dict[str, str]:
 
 def imported(paths: Iterable[Path]) -> set[str]:
     """The packages that some files import, wherever in the file."""
-    nodes = [node for path in paths for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    nodes = [node for path in paths for node in nodes_of(path)]
     modules = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     modules |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
     tops = {module.split(".")[0] for module in modules} - sys.stdlib_module_names - {"oboro", "tests"}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 import typer
+from tests.source_code import SOURCE, nodes
 
-import oboro
 from oboro.app.cli import app
 from oboro.errors import FileError, OboroError
 from oboro.io.files import read
@@ -17,7 +17,6 @@ from oboro.recipe.recipe import Recipe
 from oboro.report.checklists.asked_laws import LAWS
 from oboro.text.message import catalogue
 
-SOURCE = Path(oboro.__file__).parent
 ERRORS = {"ColumnError", "FileError", "HierarchyError", "InputError", "PromiseError", "RecipeError", "UsageError"}
 ENGLISH_ONLY = {"papers", "samples", "report"}  # rooms whose few errors are still sentences
 
@@ -28,7 +27,7 @@ def sentences() -> list[str]:
     for path in sorted(SOURCE.rglob("*.py")):
         if path.relative_to(SOURCE).parts[0] in ENGLISH_ONLY:
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ERRORS and node.args:
                 plain = isinstance(node.args[0], ast.JoinedStr | ast.BinOp) or (
                     isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str)

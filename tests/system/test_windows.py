@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.source_code import SOURCE, nodes
 
 from oboro.errors import UsageError
 from oboro.stream.runner import endpoints
@@ -19,12 +20,11 @@ from oboro.stream.runner.endpoints import StopRequest, StreamInput, StreamOutput
 from oboro.system import process
 
 HERE = Path(__file__).parent
-SOURCE = HERE.parents[1] / "src" / "oboro"
 SYSTEM_ONLY = {"fcntl", "msvcrt", "resource", "pwd", "grp", "termios", "winreg"}
 
 
 def imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -38,7 +38,7 @@ def test_only_one_room_asks_for_what_some_systems_lack() -> None:
 
 def text_without_encoding(path: Path) -> Iterator[int]:
     """The lines that open a file as text in whatever encoding the system is set to."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Call) and "encoding" not in {one.arg for one in node.keywords}:
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             modes = [one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]

@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
+from tests.source_code import nodes
 
 import oboro
 from oboro.table.traits import Traits
@@ -77,5 +78,5 @@ def test_a_stream_says_why_it_cannot_do_a_step() -> None:
 def test_whoever_judges_a_release_knows_no_technique_by_its_name(room: str) -> None:
     names = TECHNIQUES.keys() - COMMON_WORDS
     for path in (Path(oboro.__file__).parent / room).rglob("*.py"):
-        found = {node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)} & names
+        found = {node.value for node in nodes(path) if isinstance(node, ast.Constant)} & names
         assert not found, f"{path.name} names {found}"

@@ -10,12 +10,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.source_code import SOURCE
+from tests.source_code import nodes as nodes_of
 
-import oboro
 from oboro.text import LANGUAGES, Message
 from oboro.text.message import JOINTS, catalogue
 
-SOURCE = Path(oboro.__file__).parent
 PARTS = sorted(path.stem for path in (SOURCE / "text" / "en").glob("*.toml"))
 ID = re.compile(r"[a-z_]+(\.[a-z0-9_]+)+")
 FILE = re.compile(r".*\.(json|yaml|toml|csv|html|jinja|md)")
@@ -85,14 +85,9 @@ def example(spec: str) -> object:
 # ---- the code ------------------------------------------------------------------------------------------------------
 
 
-@cache
-def trees() -> dict[Path, ast.Module]:
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
-
-
 def nodes(kind: type[ast.AST]) -> Iterator[tuple[Path, ast.AST]]:
-    for path, tree in trees().items():
-        yield from ((path, node) for node in ast.walk(tree) if isinstance(node, kind))
+    for path in sorted(SOURCE.rglob("*.py")):
+        yield from ((path, node) for node in nodes_of(path) if isinstance(node, kind))
 
 
 @cache
