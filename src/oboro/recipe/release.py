@@ -35,6 +35,7 @@ from oboro.text import Message, Words, known, say
 from oboro.verifier.table_check import Verification
 
 if TYPE_CHECKING:
+    from oboro.recipe.recipe import Recipe
     from oboro.report import Report
 
 __all__ = ["Release", "StepRecord"]
@@ -93,7 +94,7 @@ class Release:
     given: Schema  # before the first step
     steps: tuple[StepRecord, ...]
     verification: Verification
-    recipe_text: str
+    recipe: Recipe
     source: Source | None = None  # the file it came from
     shuffle: RowShuffle | None = None  # the order in which rows are released, where it is another
     order: Order | None = None  # which the recipe asks for
@@ -113,6 +114,11 @@ class Release:
         """The released table in the order of the release, without columns that stayed in a file."""
         data = self.worked.data
         return self.worked if self.shuffle is None else replace(self.worked, data=self.shuffle.shuffled(data))
+
+    @cached_property
+    def recipe_text(self) -> str:
+        """The recipe as YAML; written down when first asked for, since it may hold hierarchies of many rows."""
+        return self.recipe.to_yaml()
 
     @cached_property
     def dataset(self) -> Dataset:
@@ -201,8 +207,7 @@ class Release:
     @property
     def _read_from(self) -> dict[Words, Path]:
         table: dict[Words, Path] = {"input": Path(self.source.path)} if self.source else {}
-        steps = (yaml.safe_load(self.recipe_text) or {}).get("steps", [])
-        given = [settings.get("population") for step in steps for settings in step.values() if settings]
+        given = [getattr(step, "population", None) for step in self.recipe.steps]
         named = dict.fromkeys(path for path in given if isinstance(path, str))
         table |= hierarchy_files(self.given)
         return table | {Message("report.file.population", path=path): self.given.folder / path for path in named}

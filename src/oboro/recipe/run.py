@@ -79,7 +79,7 @@ def run(
         given=given,
         steps=tuple(table.records),
         verification=verification,
-        recipe_text=recipe.to_yaml(),
+        recipe=recipe,
         source=origin,
         last_look=look,
     )
