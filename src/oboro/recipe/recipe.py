@@ -30,7 +30,9 @@ from oboro.recipe.loading import complaints, content_of, text_of
 from oboro.recipe.release import Release
 from oboro.recipe.released.last_look_before_writing import Accept
 from oboro.recipe.released.released_order import Order, plan_of_order
+from oboro.recipe.released.secret_seed import plan_of_seed
 from oboro.recipe.run import run
+from oboro.system.secret_key import is_variable_name
 from oboro.table.schema import Attribute, Role, Schema
 from oboro.techniques import TECHNIQUES
 from oboro.techniques.base import Technique
@@ -95,8 +97,15 @@ class Recipe(BaseModel):
     attributes: dict[str, Attribute] = Field(description="what each column of the table is")
     steps: list[Step] = Field(description="what is done to the table, in this order")
     seed: int | None = Field(
-        None, ge=0, description="makes every random choice repeatable; whoever has it can repeat them"
+        None,
+        ge=0,
+        description="makes every random choice repeatable, for tests: whoever has or guesses it can undo them; see seed_env",
     )
+    seed_env: str | None = Field(
+        None,
+        description="the environment variable that holds a secret from which every random choice is drawn, repeatably",
+    )
+    seed_file: str | None = Field(None, min_length=1, description="the file that holds such a secret")
     unnamed: Literal["error", "drop", "other"] = Field(
         "error", description="what happens to columns that are not named here"
     )
@@ -119,6 +128,16 @@ class Recipe(BaseModel):
 
     _folder: Path = PrivateAttr(Path("."))
     _path: Path | None = PrivateAttr(None)
+
+    @model_validator(mode="after")
+    def _one_seed(self) -> Self:
+        """The seed comes from one place, and a secret does not stand in the recipe."""
+        given = [name for name in ("seed", "seed_env", "seed_file") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(Message("error_recipe.seeds", given=given))
+        if self.seed_env is not None and not is_variable_name(self.seed_env):
+            raise ValueError(Message("error_recipe.seed_env_name"))
+        return self
 
     @model_validator(mode="after")
     def _person_identifies(self) -> Self:
@@ -187,6 +206,7 @@ class Recipe(BaseModel):
         from oboro.recipe.evidence import hierarchy_files
 
         read = [self._folder / name for step in self.steps for name in step.files()]
+        read += [] if self.seed_file is None else [self._folder / self.seed_file]
         return [*hierarchy_files(self.schema_given).values(), *read]
 
     @property
@@ -223,7 +243,7 @@ class Recipe(BaseModel):
         said.append(plan_of_order(self.order, self.steps, schema))
         said.append(Message("recipe.promises"))
         said += self._apart(schema)
-        said.append(Message("recipe.not_seeded") if self.seed is None else Message("recipe.seeded", seed=self.seed))
+        said += plan_of_seed(self)
         return Message("recipe.plan", said=said)
 
     def _apart(self, schema: Schema) -> list[Message]:

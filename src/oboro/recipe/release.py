@@ -19,7 +19,6 @@ from oboro.io.output import dialect_asked, write
 from oboro.measure.exposure.last_look import LastLook
 from oboro.recipe.evidence import files_evidence, hierarchy_files, measure
 from oboro.recipe.released.last_look_before_writing import said_of_look, unique_by_all, warnings_of_look
-from oboro.recipe.released.released_order import Order, warning_of_order
 from oboro.recipe.run_summary import run_summary
 from oboro.system.atomic_file import atomic, check_free
 from oboro.table.dataset import Dataset
@@ -97,7 +96,7 @@ class Release:
     recipe: Recipe
     source: Source | None = None  # the file it came from
     shuffle: RowShuffle | None = None  # the order in which rows are released, where it is another
-    order: Order | None = None  # which the recipe asks for
+    cautions: tuple[Message, ...] = ()  # that the order is kept, that the seed can be guessed
     last_look: LastLook | None = None  # who is unique by columns that no promise covers
 
     def __repr__(self) -> str:
@@ -159,14 +158,9 @@ class Release:
             steps=steps,
             recipe_text=self.recipe_text,
             last_look=self.last_look,
-            warnings=[*self.order_warnings, *self.look_warnings(figures=True)],
+            warnings=[*self.cautions, *self.look_warnings(figures=True)],
         )
         return measure(self.original, self.frame.data, self.given, provenance)
-
-    @property
-    def order_warnings(self) -> list[Message]:
-        """That rows keep their order, where the recipe asks for that and promises something."""
-        return warning_of_order(self.order, [step.technique for step in self.steps])
 
     def looked(self, *, figures: bool = False) -> list[Message]:
         """What the last look before writing found."""

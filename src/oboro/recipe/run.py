@@ -19,7 +19,8 @@ from oboro.measure.linked_rows import linked_people
 from oboro.recipe.release import Release, StepRecord
 from oboro.recipe.released.joint_linkage import require_together, with_linkage
 from oboro.recipe.released.last_look_before_writing import check_accept, look_before_writing
-from oboro.recipe.released.released_order import moves_rows, released_order
+from oboro.recipe.released.released_order import moves_rows, released_order, warning_of_order
+from oboro.recipe.released.secret_seed import entropy_of, warning_of_seed
 from oboro.table.dataset import Column, Dataset
 from oboro.table.distinct_people import person_of_rows
 from oboro.table.frames import Frame
@@ -73,7 +74,7 @@ def run(
     return Release(
         worked=replace(frame, data=table.data),
         shuffle=_order(recipe, table, last),
-        order=recipe.order,
+        cautions=(*warning_of_order(recipe.order, recipe.steps), *warning_of_seed(recipe)),
         original=frame.data,
         schema=table.schema,
         given=given,
@@ -132,7 +133,7 @@ class _Table:
 
 def _seeds(recipe: Recipe) -> list[np.random.SeedSequence]:
     """Each step has random numbers of its own, so that a change of one does not change the others' draws; order has the last."""
-    return np.random.SeedSequence(recipe.seed).spawn(len(recipe.steps) + 1)
+    return np.random.SeedSequence(entropy_of(recipe)).spawn(len(recipe.steps) + 1)
 
 
 def _order(recipe: Recipe, table: _Table, seed: np.random.SeedSequence) -> RowShuffle | None:

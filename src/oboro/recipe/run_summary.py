@@ -29,7 +29,7 @@ def run_summary(release: Release, *, lang: str = "en", figures: bool = False) ->
         *(f"  {one.mark} {one.sentence(lang)}" for one in release.verification.joint),
     ]
     lines += [labelled(_said(label), said, lang) for label, said in _table(release)]
-    lines += [labelled(_said("order"), said, lang) for said in release.order_warnings]
+    lines += [labelled(_said("caution"), said, lang) for said in release.cautions]
     lines += [labelled(_said("look"), said, lang) for said in release.looked(figures=figures)]
     if figures:
         lines += [labelled(_said(label), said, lang) for label, said in _figures(release)]

@@ -121,7 +121,9 @@ def _seeded(recipe_text: str) -> bool | None:
         recipe = yaml.safe_load(recipe_text)
     except yaml.YAMLError:
         return None
-    return recipe.get("seed") is not None if isinstance(recipe, dict) else None
+    if not isinstance(recipe, dict):
+        return None
+    return any(recipe.get(name) is not None for name in ("seed", "seed_env", "seed_file"))
 
 
 def _versions() -> dict[str, str]:

@@ -104,6 +104,11 @@ class Technique(Parameters):
         return self.promises or bool(self.own_promises()) or self.traits.by_construction is not None
 
     @property
+    def rests_on_chance(self) -> bool:
+        """Whether whoever repeats its random choices can undo something of it; here: where values are random."""
+        return self.traits.random
+
+    @property
     def removes_identity(self) -> tuple[str, ...]:
         """The columns that stop being identifiers by this step (dropped or pseudonymized)."""
         return ()

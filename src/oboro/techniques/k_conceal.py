@@ -93,6 +93,11 @@ class KConceal(Technique):
         """Why it takes every row for a person."""
         return Message("technique.k_conceal.not_people")
 
+    @property
+    def rests_on_chance(self) -> bool:
+        """Which of its candidates a record is, is drawn."""
+        return True
+
     def run(self, work: Work) -> Outcome:
         """Design, draw the truth, publish what the k people of each record have in common."""
         data, schema = work.data, work.schema

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import hmac
-import os
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import ceil
 from pathlib import Path
@@ -16,18 +14,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
-from oboro.errors import FileError, UsageError
+from oboro.errors import UsageError
+from oboro.system.secret_key import is_variable_name, secret_key
 from oboro.table.dataset import Column
 from oboro.table.schema import Role, Schema
 from oboro.table.traits import Opinion
 from oboro.techniques.base import Outcome, Technique, Work
 from oboro.text import Message, Words
-from oboro.text.os_reasons import os_reason
 
 __all__ = ["Pseudonymize"]
 
-KEY_BYTES = (16, 1 << 16)  # a shorter key can be guessed; a longer file is not a key
-MAKE_A_KEY = Message("error_technique.make_a_key")
 
 ALPHABETS = {"base32": b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "hex": b"0123456789abcdef"}  # RFC 4648
 LENGTH = 16
@@ -111,7 +107,7 @@ class Pseudonymize(Technique):
     @field_validator("key_env")
     @classmethod
     def _is_a_name(cls, name: str | None) -> str | None:
-        if name is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        if name is not None and not is_variable_name(name):
             raise ValueError(Message("error_technique.key_env_name"))
         return name
 
@@ -142,6 +138,11 @@ class Pseudonymize(Technique):
     @property
     def _names(self) -> tuple[str, ...]:
         return self.attributes if self.attributes is not None else (self.attribute or "",)
+
+    @property
+    def rests_on_chance(self) -> bool:
+        """Pseudonyms without a key are drawn."""
+        return self.method != "hmac"
 
     def files(self) -> tuple[str, ...]:
         """The file of the key, if it stands in one."""
@@ -212,23 +213,7 @@ class Pseudonymize(Technique):
         return _prefixed(self.prefix, letters)
 
     def _key(self, folder: Path) -> bytes:
-        """The key's bytes; every message says where it was looked for and never what was found."""
-        if self.key_env is not None:
-            where, found = Message("error_technique.key_env", name=self.key_env), os.environ.get(self.key_env)
-            if found is None:
-                raise UsageError(Message("error_technique.key_not_set", step=self.step, where=where, make=MAKE_A_KEY))
-            key = found.encode("utf-8", "surrogateescape")
-        else:
-            path = folder / (self.key_file or "")
-            where, key = Message("error_technique.key_file", path=path), _read(path)
-        key = key.rstrip(b"\r\n")
-        if not key:
-            raise UsageError(Message("error_technique.empty_key", step=self.step, where=where, make=MAKE_A_KEY))
-        if not KEY_BYTES[0] <= len(key) <= KEY_BYTES[1]:
-            id = "error_technique.short_key" if len(key) < KEY_BYTES[0] else "error_technique.long_key"
-            least, most = KEY_BYTES
-            raise UsageError(Message(id, step=self.step, least=least, most=most, where=where, make=MAKE_A_KEY))
-        return key
+        return secret_key(self.step, self.key_env, self.key_file, folder)
 
     def plan(self, schema: Schema) -> Words:
         """How, with whose key, and what still shows."""
@@ -255,15 +240,6 @@ class Pseudonymize(Technique):
         if self.key_env is not None:
             where = Message("technique.pseudonymize.key_env", name=self.key_env)
         return Message("technique.pseudonymize.keyed_letters", salt=salt, where=where, **letters)
-
-
-def _read(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(KEY_BYTES[1] + 3)  # enough to see that it is too long, whatever the line end
-    except OSError as error:
-        why = os_reason(error)
-        raise FileError(Message("error_technique.unreadable_key", path=path, why=why, make=MAKE_A_KEY)) from None
 
 
 def _texts(column: Column) -> pa.Array:

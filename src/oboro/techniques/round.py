@@ -71,6 +71,11 @@ class Round(OnColumns):
             raise ValueError(Message("error_technique.base_range"))
         return self
 
+    @property
+    def rests_on_chance(self) -> bool:
+        """Up or down may be drawn."""
+        return self.method == "random"
+
     def run(self, work: Work) -> Outcome:
         """Find each distinct value's neighbours among the multiples; rows are only looked up."""
         work.schema.require(work.data, self.names, self.step)

@@ -58,6 +58,11 @@ class Sample(Technique):
             raise ValueError(Message("error_technique.minimum_by"))
         return self
 
+    @property
+    def rests_on_chance(self) -> bool:
+        """Who is in the sample is drawn."""
+        return True
+
     def run(self, work: Work) -> Outcome:
         """Order the rows by chance within each stratum and keep the first ones. O(n log n)."""
         data = work.data

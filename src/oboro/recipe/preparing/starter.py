@@ -57,7 +57,7 @@ class Starter:
         for step in self.steps:
             lines += [f"  # {said.say(lang)}" for said in step.comments]
             lines.append(f"  - {step.step}: {_flow(step.parameters)}")
-        return "\n".join([*lines, f"# seed: 42   # {Message('starter.seed').say(lang)}"]) + "\n"
+        return "\n".join([*lines, f"# seed_env: OBORO_SEED   # {Message('starter.seed').say(lang)}"]) + "\n"
 
     def as_dict(self) -> dict[str, Any]:
         """For programs: the recipe, and each column with its reasons and figures."""

@@ -83,7 +83,8 @@ def _versions(report: Report) -> str:
 def _seed(report: Report) -> Message:
     """The seed where the recipe has one. A drawn one is not kept: with it whoever reads this could undo noise and pseudonyms."""
     if report.seeded:
-        return _m("seed_is", seed=str(yaml.safe_load(report.recipe)["seed"]))
+        number = yaml.safe_load(report.recipe).get("seed")
+        return _m("seed_secret") if number is None else _m("seed_is", seed=str(number))
     return _m("seed_unknown" if report.seeded is None else "seed_none")
 
 
