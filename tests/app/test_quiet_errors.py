@@ -160,6 +160,16 @@ def test_errors_of_files_do_not_show_values(tmp_path: Path, case: str) -> None:
     assert "7123" not in done.err
 
 
+@pytest.mark.parametrize("words", [["verify", "t.csv", "--quasi", "age", "--k", "2"], ["assess", "t.csv"]])
+def test_bytes_that_are_no_text_are_not_shown(tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "t.csv").write_bytes(b"age,note\n31,\xff" + CANARY.encode() + b"\n")
+    (tmp_path / "recipe.yaml").write_text("attributes: {age: {role: other}}\nunnamed: other\nsteps: []\n")
+    for tried in (words, ["anonymize", "t.csv", "--recipe", "recipe.yaml", "--output", "o.csv"]):
+        done = call(*tried, "--encoding", "utf-8", cwd=tmp_path)
+        assert done.code == 2
+        assert CANARY not in done.err
+
+
 CALLS: dict[str, Callable[[], Any]] = {
     "mixed": lambda: oboro.verify(pd.DataFrame({"age": [1, {CANARY}]}), quasi="age", k=1),
     "order": lambda: oboro.verify(

@@ -13,7 +13,7 @@ AGES = {"role": "quasi", "hierarchy": {"intervals": [10], "star": False}}
 
 def _run(ages: list[int], k: int, **more: object) -> oboro.Release:
     step = {"k_anonymize": {"k": k, "recoding": "local", "suppress": 1.0, **more}}
-    return oboro.Recipe(attributes={"age": AGES}, steps=[step]).run({"age": ages})
+    return oboro.Recipe(attributes={"age": AGES}, steps=[step], order="kept").run({"age": ages})
 
 
 def test_everybody_is_suppressed() -> None:

@@ -75,6 +75,12 @@ def verify(
     header: Header = True,
     sheet: Sheet = None,
     header_row: HeaderRow = None,
+    fold: Annotated[
+        str | None,
+        typer.Option(
+            help="Count secrets and people as one that differ only in these: space, case, unicode (with commas)."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Verify privacy models on a released table, made by any tool. Exit code 0: all hold; 1: one is broken.
@@ -108,6 +114,7 @@ def verify(
         k_map=k_map,
         presence=_presence(presence),
         person=person,
+        fold=[one.strip() for one in fold.split(",")] if fold else (),
         hierarchies=_hierarchies(recipe, everybody, table.data, names(quasi)),
     )
     if is_json_lines(released):

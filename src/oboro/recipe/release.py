@@ -96,7 +96,9 @@ class Release:
     recipe: Recipe
     source: Source | None = None  # the file it came from
     shuffle: RowShuffle | None = None  # the order in which rows are released, where it is another
-    cautions: tuple[Message, ...] = ()  # that the order is kept, that the seed can be guessed
+    cautions: tuple[
+        Message, ...
+    ] = ()  # an order that is kept, a seed that can be guessed, secrets written nearly alike
     last_look: LastLook | None = None  # who is unique by columns that no promise covers
 
     def __repr__(self) -> str:
@@ -186,7 +188,7 @@ class Release:
         if self.last_look is None:
             return 0
         released = self.worked.data
-        person = person_of_rows(self.original, self.given.person, released.origin)
+        person = person_of_rows(self.original, self.given.person, released.origin, self.given.fold(self.given.person))
         return unique_by_all(released, self.last_look, self.source, person)
 
     def with_files(self, output: str | Path) -> Report:

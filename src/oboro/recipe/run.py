@@ -53,7 +53,7 @@ def run(
     _check_person(recipe)
     _check_identifiers(recipe, given)
     _check_hierarchies(recipe, data, given)
-    table = _Table(data, given, whose=person_of_rows(frame.data, recipe.person))
+    table = _Table(data, given, whose=person_of_rows(frame.data, recipe.person, fold=given.fold(recipe.person)))
     *seeds, last = _seeds(recipe)
     for step, seed in zip(recipe.steps, seeds, strict=True):
         say(step.step)
@@ -74,7 +74,7 @@ def run(
     return Release(
         worked=replace(frame, data=table.data),
         shuffle=_order(recipe, table, last),
-        cautions=(*warning_of_order(recipe.order, recipe.steps), *warning_of_seed(recipe)),
+        cautions=(*warning_of_order(recipe.order, recipe.steps), *warning_of_seed(recipe), *verification.warnings),
         original=frame.data,
         schema=table.schema,
         given=given,

@@ -5,6 +5,8 @@ A row whose person is missing is nobody's: it adds no one to its group, because 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 import pyarrow as pa
 
@@ -12,6 +14,7 @@ from oboro.errors import InputError
 from oboro.kernels import tallying
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
+from oboro.table.spelling.folding import Fold, folded
 from oboro.table.value_counts import Tally, clean
 from oboro.text import Message
 
@@ -57,14 +60,18 @@ def tally_people(groups: Groups, person: Column, codes: np.ndarray, table: np.nd
     return Tally(out[0][:written], out[1][:written], out[2], np.bincount(label[somebody], minlength=width))
 
 
-def person_of_rows(data: Dataset, person: str | None, origin: np.ndarray | None = None) -> Column | None:
+def person_of_rows(
+    data: Dataset, person: str | None, origin: np.ndarray | None = None, fold: Collection[Fold] = ()
+) -> Column | None:
     """Whose each row is, read from the table as it came; `origin` says which of its rows are left, in which order.
+
+    People whose names differ only in what is to `fold` are one.
 
     Raises an `InputError` where a row has no person: nobody can tell whose it is, so nobody could be promised anything.
     """
     if person is None:
         return None
-    column = clean(data[person])
+    column = clean(folded(data[person], fold))
     if missing := rows_without_person(column):
         raise InputError(Message("error_table.person_missing", column=person, rows=missing, of=data.rows))
     return column if origin is None else Column(column.values, column.codes[origin])

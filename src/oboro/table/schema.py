@@ -15,6 +15,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.named_columns import names_shown
 from oboro.table.parameters import Parameters
+from oboro.table.spelling.folding import Fold, folded
 from oboro.text import Message, Words
 
 __all__ = ["Attribute", "Role", "Schema"]
@@ -35,6 +36,11 @@ class Attribute(Parameters):
     role: Role = Field(Role.OTHER, description="identifier, quasi, sensitive or other")
     hierarchy: HierarchySpec | None = Field(None, description="how values become coarser; without one: the value, or *")
     weight: float = Field(1.0, gt=0, description="how much losing detail here counts when solutions are compared")
+    fold: tuple[Fold, ...] = Field(
+        (),
+        description="which differences of writing do not make another secret or person: space, case, unicode (forms of a letter, "
+        "invisible ones); for sensitive columns and the person, values are released as they are",
+    )
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,14 @@ class Schema:
     def sensitive(self) -> list[str]:
         """The sensitive columns."""
         return self.named(Role.SENSITIVE)
+
+    def fold(self, name: str | None) -> tuple[Fold, ...]:
+        """Which differences of writing do not count in a column."""
+        return self.attributes[name].fold if name is not None and name in self.attributes else ()
+
+    def secret(self, name: str, data: Dataset) -> Column:
+        """A sensitive column as its values are counted: those that differ only in what is folded are one."""
+        return folded(data[name], self.fold(name))
 
     def chosen(self, names: list[str] | None, step: str) -> list[str]:
         """The columns that a step takes for quasi-identifiers: those that it names, or all that have the role."""

@@ -170,14 +170,14 @@ class Technique(Parameters):
         source = Frame.read(frame)
         source.require_whole()
         self.require_people(person)
-        whose = person_of_rows(source.data, person)
         given = {name: Attribute.model_validate(value) for name, value in (attributes or {}).items()}
         schema = Schema({name: given.get(name, Attribute()) for name in source.data}, person=person)
+        whose = person_of_rows(source.data, person, fold=schema.fold(person))
         schema.require(source.data, given, "attributes")
         outcome = self.run(Work(source.data, schema, np.random.default_rng(seed), whose))
         released = replace(source, data=outcome.data)
         written = released.write()
-        left = person_of_rows(source.data, person, outcome.data.origin)
+        left = person_of_rows(source.data, person, outcome.data.origin, schema.fold(person))
         verify_promises(Frame.read(written).data, outcome.promises, [self.step], left)
         return written  # type: ignore[no-any-return]
 

@@ -166,14 +166,18 @@ class KAnonymize(Technique):
         population = None if self.population is None else PopulationCodes.read(self.population, work, names)
         columns = {name: data[name] for name in names} if population is None else population.columns
         hierarchies = {name: schema.hierarchy(name, columns[name]) for name in names}
-        trees = {name: schema.hierarchy(name, data[name]) for name, demand in demands if demand.hierarchical}
-        models = [demand.model(name, trees.get(name) if demand.hierarchical else None) for name, demand in demands]
+        secrets = {name: schema.secret(name, data) for name, _ in demands}
+        trees = {name: schema.hierarchy(name, secrets[name]) for name, demand in demands if demand.hierarchical}
+        models = [
+            demand.model(name, trees.get(name) if demand.hierarchical else None).folding(schema.fold(name))
+            for name, demand in demands
+        ]
         models += self.risk_limits()
         models += [] if population is None else self.population_limits(population.table, hierarchies)
         promise = Promise(self.step, tuple(names), (KAnonymity(k=self.k), *models))
         if data.rows == 0:
             return Outcome(data, schema, {"k": self.k, "records": 0}, (promise,))
-        rules = tuple(demand.rule(name, data[name], trees.get(name)) for name, demand in demands)
+        rules = tuple(demand.rule(name, secrets[name], trees.get(name)) for name, demand in demands)
         if work.person is not None:
             rules = tuple(rule.counting(work.person) for rule in rules)
         seen = () if self.blind else rules

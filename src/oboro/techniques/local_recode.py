@@ -107,12 +107,16 @@ class LocalRecode(Technique):
         names = schema.chosen(self.quasi, self.step)
         demands = self.demands(schema)
         schema.require(data, [*names, *(sensitive for sensitive, _ in demands)], self.step)
-        models = [demand.model(name, _tree(name, data[name], demand, schema)) for name, demand in demands]
+        secrets = data.with_columns({name: schema.secret(name, data) for name, _ in demands})
+        models = [
+            demand.model(name, _tree(name, secrets[name], demand, schema)).folding(schema.fold(name))
+            for name, demand in demands
+        ]
         promise = Promise(self.step, tuple(names), (KAnonymity(k=self.k), *models))
         if data.rows == 0:
             return Outcome(data, schema, {"method": self.method, "k": self.k, "groups": 0}, (promise,))
         attributes = {name: self._attribute(name, data[name], schema) for name in names}
-        rules = [_rule(name, demand, data, schema) for name, demand in demands]
+        rules = [_rule(name, demand, secrets, schema) for name, demand in demands]
         if work.person is not None:
             rules.append(self._people(work.person))
         groups = self._groups(attributes, rules)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from oboro.errors import PromiseError
 from oboro.table.dataset import Column, Dataset
 from oboro.text import Message
+from oboro.verifier.spelling_warnings import spelling_warnings
 from oboro.verifier.table_check import Promise
 from oboro.verifier.verdict import Verdict, Verification
 
@@ -29,7 +30,9 @@ def verify_promises(
         over = [name for name in promise.quasi if name in data] if several else []
         verdicts += [one.naming(over) for one in found.verdicts]
     quasi = dict.fromkeys(name for promise in promises for name in promise.quasi if name in data)
-    return Verification.of(verdicts, list(quasi), judge_together(data, promises, person) if several else ())
+    found = Verification.of(verdicts, list(quasi), judge_together(data, promises, person) if several else ())
+    said = spelling_warnings(data, [model for promise in promises for model in promise.models], person)
+    return replace(found, warnings=tuple(said))
 
 
 def judge_together(data: Dataset, promises: Sequence[Promise], person: Column | None = None) -> tuple[Verdict, ...]:

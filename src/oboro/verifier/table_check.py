@@ -13,6 +13,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.named_columns import Names, named_columns
+from oboro.table.spelling.folding import FOLDS, Fold, folded
 from oboro.table.spelling.named_values import Value, absent, near_values, shown
 from oboro.text import Message
 from oboro.text.pydantic_words import complaint
@@ -30,6 +31,7 @@ from oboro.verifier.models.class_models import (
 )
 from oboro.verifier.models.population_models import DeltaPresence, KMap
 from oboro.verifier.models.risk_limits import AverageRisk, MaximumRisk
+from oboro.verifier.spelling_warnings import spelling_warnings
 from oboro.verifier.strict_reading import judge_strictly, told_apart
 from oboro.verifier.verdict import Verdict, Verification
 
@@ -89,6 +91,7 @@ def verify(
     presence: tuple[float, float] | None = None,
     hierarchies: Mapping[str, Any] | None = None,
     person: str | None = None,
+    fold: Sequence[str] = (),
 ) -> Verification:
     """Check privacy models on a released table alone: a pandas, polars or pyarrow frame, or a `Dataset`.
 
@@ -98,6 +101,7 @@ def verify(
 
     - `person`: the column that says whose a record is, such as a pseudonym. Then everything below counts people, not records:
       someone with many records in a class is one, and records whose person is missing are nobody's.
+    - `fold`: secrets and people that differ only in `space`, `case` or `unicode` (forms of a letter, invisible ones) count as one.
     - `k`: every class has at least k records.
     - `l` with `kind`: every class has l distinct sensitive values, entropy ≥ log l, or recursive (`c`, l)-diversity.
     - `t` with `distance`: the sensitive values of every class are distributed as in the whole table, up to t; `hierarchy`
@@ -136,10 +140,20 @@ def verify(
     data = Frame.read(frame).data
     data.select(names)  # a misspelt sensitive column must not pass for a checked one
     _require_value(data, names, value)
-    classes = Classes.of(data, columns, person, finest=True)
+    folds = _folds(fold)
+    models = [model.folding(folds) for model in models]
+    whose = None if person is None else folded(data[person], folds)
+    classes = Classes.of(data, columns, whose, finest=True)
     verdicts = [judge_strictly(model, classes) for model in models] if models else attained(classes, names)
     said = [] if not any(data[name].finer for name in columns) else told_apart(Classes.of(data, columns), classes)
+    said += spelling_warnings(data, models, whose)
     return replace(Verification.of(verdicts, columns), warnings=tuple(said))
+
+
+def _folds(given: Sequence[str]) -> list[Fold]:
+    if odd := [one for one in given if one not in FOLDS]:
+        raise UsageError(Message("error_verifier.fold", known=list(FOLDS), got=odd[0]))
+    return [one for one in FOLDS if one in given]
 
 
 def _require_value(data: Dataset, names: Sequence[str], value: Value | None) -> None:

@@ -7,6 +7,7 @@ import io
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,7 @@ from oboro.io.untouched_columns import BlockEnd, FileFingerprints, FileState, Un
 from oboro.table.dataset import Dataset
 from oboro.table.large_arrays import large_zeros
 from oboro.table.unencoded_columns import UnreadColumn
+from oboro.text import Message, Raw
 
 __all__ = ["parse_held"]
 
@@ -54,20 +56,19 @@ class CheckingCutter(RecordCutter):
 
     def _not_text(self, text: bytes) -> NotUnicode:
         """The error for a block with a field that is no text; the block is read once more, by Python, to find it."""
-        where, value = "", b""
+        place: dict[str, Any] = {"name": "", "row": 0}
+        value = Raw(b"")
         marks = {"delimiter": self.dialect.delimiter, "quotechar": self.dialect.quote}
         records = csv.reader(io.StringIO(text.decode("utf-8", "surrogateescape"), newline=""), **marks)  # type: ignore[arg-type]
         with suppress(csv.Error):
             for row, record in enumerate(filter(None, records), self.rows + 1 - int(self.dialect.header)):
                 bad = next((place for place, one in enumerate(record) if not one.isascii() and not _is_text(one)), None)
                 if bad is not None:
-                    where = f"column {self.names[bad]!r}, row {row}: " if row else ""
-                    value = record[bad].encode("utf-8", "surrogateescape")
+                    place = {"name": self.names[bad], "row": row}
+                    value = Raw(record[bad].encode("utf-8", "surrogateescape")[:40], row)
                     break
-        return NotUnicode(
-            f"{self.stream.path}: {where}{value[:40]!r} is not UTF-8 text; "
-            "say which encoding the file has (such as cp932, euc_jp, latin-1)"
-        )
+        id = "error_io.not_utf8" if place["row"] else "error_io.not_utf8_somewhere"
+        return NotUnicode(Message(id, path=self.stream.path, value=value, **place))
 
 
 class FieldFingerprints:

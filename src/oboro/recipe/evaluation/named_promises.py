@@ -125,7 +125,9 @@ class _Before:
 def _of_classes(step: KAnonymize | LocalRecode, schema: Schema, before: _Before) -> Iterator[_Asked]:
     """k and what anybody can check on the release alone; then what needs a hierarchy of secrets, or a population."""
     names, demands = tuple(schema.chosen(step.quasi, step.step)), step.demands(schema)
-    plain: list[Model] = [demand.model(name) for name, demand in demands if not demand.hierarchical]
+    plain: list[Model] = [
+        demand.model(name).folding(schema.fold(name)) for name, demand in demands if not demand.hierarchical
+    ]
     plain += step.risk_limits() if isinstance(step, KAnonymize) else []
     yield _Asked(step.step, names, lambda: [KAnonymity(k=step.k), *plain])
     for name, demand in demands:
@@ -137,7 +139,8 @@ def _of_classes(step: KAnonymize | LocalRecode, schema: Schema, before: _Before)
 
 def _by_tree(demand: Demand, name: str, schema: Schema, before: _Before) -> list[Model]:
     """A demand with the hierarchy of its sensitive column."""
-    return [demand.model(name, schema.hierarchy(name, before.unchanged([name])[name]))]
+    tree = schema.hierarchy(name, before.unchanged([name])[name])
+    return [demand.model(name, tree).folding(schema.fold(name))]
 
 
 def _of_population(step: KAnonymize, schema: Schema, before: _Before, names: Sequence[str]) -> list[Model]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import ConfigDict, Field, model_validator
@@ -27,6 +27,7 @@ from pydantic.json_schema import SkipJsonSchema
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.parameters import Parameters
+from oboro.table.spelling.folding import Fold, folded
 from oboro.table.spelling.named_values import Value, absent, equal_values, shown
 from oboro.table.value_counts import Tally, clean
 from oboro.text import Message
@@ -61,6 +62,10 @@ class Model(Parameters):
     """The parameters that this message tells; the first one is the limit that every class must keep."""
     most: ClassVar[bool] = True
     """Whether a higher score is worse."""
+
+    def folding(self, folds: Sequence[Fold]) -> Self:
+        """The same model; of a sensitive column: values that differ only in what is folded count as one."""
+        return self
 
     def describe(self) -> Message:
         """Which model it is, with its parameters."""
@@ -112,6 +117,12 @@ class SensitiveModel(Model):
 
     sensitive: str
     """the sensitive column"""
+    fold: tuple[Fold, ...] = ()
+    """which differences of writing do not make another value: space, case, unicode"""
+
+    def folding(self, folds: Sequence[Fold]) -> Self:
+        """The same model; values that differ only in what is folded count as one."""
+        return self.model_copy(update={"fold": tuple(folds)}) if folds else self
 
     def _tally(self, classes: Classes) -> Tally:
         column = self._column(classes)
@@ -123,7 +134,7 @@ class SensitiveModel(Model):
         return tally.most_frequent >= classes.sizes
 
     def _column(self, classes: Classes) -> Column:
-        return clean(classes.data[self.sensitive])
+        return clean(folded(classes.data[self.sensitive], self.fold))
 
 
 class DistinctLDiversity(SensitiveModel):

@@ -1,0 +1,73 @@
+"""Values that differ only in how they are written: `flu` and `Flu `, one letter composed in two ways, an invisible one.
+
+To a count they are different secrets or different people; to a reader they are the same. `near_duplicates` counts them, `folded`
+makes them one where a recipe asks for it. Only the dictionary is looked at, never the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oboro.table.dataset import Column
+
+__all__ = ["FOLDS", "Fold", "folded", "near_duplicates"]
+
+Fold = Literal["space", "case", "unicode"]
+FOLDS: tuple[Fold, ...] = ("space", "case", "unicode")
+# Written and not seen: zero-width spaces and joiners, soft hyphen, byte order mark, marks of direction, variation selectors.
+INVISIBLE = "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]"
+SPACES = "[\\s\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"
+
+
+def folded(column: Column, folds: Collection[Fold]) -> Column:
+    """The column with one value, the first, for all that differ only so; other than text stays as it is. O(distinct values).
+
+    >>> folded(Column.of(["flu", "Flu ", "cold", None]), ["space", "case"]).decode().to_pylist()
+    ['flu', 'flu', 'cold', None]
+    """
+    if not folds or not _is_text(column.values):
+        return column
+    encoded = _keys(column.values, folds).dictionary_encode(null_encoding="encode")
+    if len(encoded.dictionary) == len(column.values):
+        return column
+    numbers = encoded.indices.to_numpy(zero_copy_only=False)
+    first = np.unique(numbers, return_index=True)[1]
+    return column.recode(first[numbers], column.values)
+
+
+def near_duplicates(column: Column) -> int:
+    """How many values differ from another one only in how they are written.
+
+    >>> near_duplicates(Column.of(["flu", "Flu ", "FLU", "cold"]))
+    2
+    """
+    if not _is_text(column.values):
+        return 0
+    held = column.tidy()
+    return len(held.values) - len(_keys(held.values, FOLDS).unique())
+
+
+def _is_text(values: pa.Array) -> bool:
+    return bool(pa.types.is_string(values.type) or pa.types.is_large_string(values.type))
+
+
+def _keys(texts: pa.Array, folds: Collection[Fold]) -> pa.Array:
+    """What equal values have in common. Compatible forms (full-width, ligatures) and invisible letters fold as `unicode`."""
+    plain = bool(pc.all(pc.string_is_ascii(texts)).as_py() in (None, True))
+    if "unicode" in folds and not plain:
+        texts = pc.replace_substring_regex(pc.utf8_normalize(texts, form="NFKC"), INVISIBLE, "")
+    if "case" in folds:
+        texts = pc.utf8_lower(texts) if plain else _case_folded(texts)
+    if "space" in folds:
+        texts = pc.utf8_trim(pc.replace_substring_regex(texts, SPACES, " "), " ")
+    return texts
+
+
+def _case_folded(texts: pa.Array) -> pa.Array:
+    """By Unicode's rule: ß is ss."""
+    return pa.array([None if text is None else text.casefold() for text in texts.to_pylist()], pa.string())

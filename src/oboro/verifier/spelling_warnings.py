@@ -1,0 +1,24 @@
+"""Secrets and people that count as different and may be the same: they differ only in how they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oboro.table.dataset import Column, Dataset
+from oboro.table.spelling.folding import folded, near_duplicates
+from oboro.text import Message
+from oboro.verifier.models.class_models import Model, SensitiveModel
+
+__all__ = ["spelling_warnings"]
+
+
+def spelling_warnings(data: Dataset, models: Sequence[Model], person: Column | None = None) -> list[Message]:
+    """For each sensitive column of the models, and for the person, how many values are written nearly as another one."""
+    folds = {model.sensitive: model.fold for model in models if isinstance(model, SensitiveModel)}
+    said = []
+    for name, fold in folds.items():
+        if name in data and (found := near_duplicates(folded(data[name], fold))):
+            said.append(Message("verdict.near_secrets", column=name, values=found))
+    if person is not None and (found := near_duplicates(person)):
+        said.append(Message("verdict.near_people", values=found))
+    return said
