@@ -23,7 +23,6 @@ attributes:
 steps:
   - drop_columns: {attributes: [name]}
   - k_anonymize: {k: 3, l_diversity: {disease: 2}}
-seed: 1
 """
 ROWS = "name,age,sex,disease\nAnn,31,F,flu\nBob,38,M,cold\nCid,35,M,flu\nDan,52,M,ulcer\nEve,57,F,flu\nFay,59,F,cold\n"
 

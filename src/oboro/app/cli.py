@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from oboro.app import options
 from oboro.app.anonymize import anonymize
 from oboro.app.assess import assess
 from oboro.app.bench import bench
@@ -31,7 +32,7 @@ from oboro.system.process import print_utf8
 from oboro.text import Message
 from oboro.text.os_reasons import os_reason
 
-__all__ = ["app", "main"]
+__all__ = ["app", "main", "program"]
 
 app = typer.Typer(
     cls=SpeakingGroup,
@@ -41,6 +42,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Anonymize personal data, verify the result, and report what it cost.\n\nNew here? Type `oboro demo`.",
 )
+
+
+def program() -> None:
+    """Run the command line as a program of its own."""
+    options.OWN_PROCESS = True
+    main()
 
 
 def main() -> None:
@@ -112,4 +119,4 @@ def _options(
 
 
 if __name__ == "__main__":
-    main()
+    program()

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oboro.app.language import spoken
+from oboro.system.process import arrow_without_pandas
 from oboro.text import Message, say
-from oboro.text.progress import READING
+from oboro.text.progress import READING, silent
 
 if TYPE_CHECKING:
     from oboro.io.files import Source
@@ -29,6 +30,8 @@ __all__ = [
     "ReportFile", "Sheet", "check_files", "console", "names", "print_json", "read_table", "say_notes", "stages",
     "warn_if_cold",
 ]  # fmt: skip
+
+OWN_PROCESS = False  # whether `oboro` is a program of its own, and not called within another one
 
 Data = Annotated[
     Path, typer.Argument(help="A CSV, Parquet, Arrow/Feather, Excel or NDJSON file (also .csv.gz, .csv.zst).")
@@ -84,6 +87,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON."
 @contextmanager
 def stages() -> Iterator[Any]:
     """A bar on stderr that shows the stage, and where rows are counted how many are done and how fast; only on a terminal."""
+    if OWN_PROCESS:
+        arrow_without_pandas()
+    if not sys.stderr.isatty():
+        yield silent
+        return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 

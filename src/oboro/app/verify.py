@@ -89,7 +89,7 @@ def verify(
 
     Example: `oboro verify released.csv --quasi age,sex,zip --k 5 --sensitive disease --l 2`
     """
-    from oboro.io.json_lines import is_json_lines
+    from oboro.io.binary_formats import is_json_lines
     from oboro.table.hierarchy import HierarchySpec
     from oboro.text import Message
     from oboro.verifier.table_check import verify as check

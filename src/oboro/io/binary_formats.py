@@ -17,11 +17,20 @@ from oboro.table.frames import Frame
 from oboro.table.named_columns import names_shown
 from oboro.text import Message
 
-__all__ = ["EXCEL", "binary_reader", "read_excel", "read_parquet", "read_sheet"]
+__all__ = ["EXCEL", "binary_reader", "is_json_lines", "read_excel", "read_parquet", "read_sheet"]
 
 Reader = Callable[[str, Sequence[str] | None, str | None], Dataset]
 
+JSON_LINES = (".ndjson", ".jsonl")
+PACKED = (".gz", ".zst")
 EXCEL = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+
+
+def is_json_lines(path: str | Path) -> bool:
+    """Whether a file's ending says that it holds JSON lines, packed or not."""
+    name = Path(path)
+    name = name.with_suffix("") if name.suffix.lower() in PACKED else name
+    return name.suffix.lower() in JSON_LINES
 
 
 def binary_reader(path: str | Path) -> Reader | None:

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oboro.errors import ColumnError, UsageError
-from oboro.io.binary_formats import binary_reader, read_excel, read_parquet, read_sheet
+from oboro.io.binary_formats import binary_reader, is_json_lines, read_excel, read_parquet, read_sheet
 from oboro.io.byte_streams import STDIN, ByteStream, open_stream, readable
 from oboro.io.csv.dialect import Dialect, dialect_of, first_record, names_of
 from oboro.io.csv.encoded_text import NotEncodable, NotUnicode, in_encoding
 from oboro.io.csv.small_tables import hold_columns, is_small, read_columns, text_before_rows
 from oboro.io.file_progress import ByteProgress, RowProgress
-from oboro.io.json_lines import is_json_lines, read_json_lines
 from oboro.io.output import destination, dialect_asked, dialect_for, encoded, is_csv, write, write_blocks
 from oboro.io.untouched_columns import (
     FileState,
@@ -189,6 +188,8 @@ def read(
     already (columns are then named `column1` …), `None` guesses. `sheet` and `header_row` (from 1) are for Excel.
     """
     if is_json_lines(path):
+        from oboro.io.json_lines import read_json_lines
+
         return Source(read_json_lines(path, columns, encoding), str(path))
     held = held if columns is None and can_be_read_twice(path) else None
     if (reader := binary_reader(path)) is not None:

@@ -20,18 +20,9 @@ from oboro.io.byte_streams import ByteStream, open_stream
 from oboro.table.dataset import Column, Dataset
 from oboro.text import Message
 
-__all__ = ["JSON_LINES", "is_json_lines", "read_json_lines"]
+__all__ = ["read_json_lines"]
 
-JSON_LINES = (".ndjson", ".jsonl")
-PACKED = (".gz", ".zst")
 PIECE = 1 << 22
-
-
-def is_json_lines(path: str | Path) -> bool:
-    """Whether a file's ending says that it holds JSON lines, packed or not."""
-    name = Path(path)
-    name = name.with_suffix("") if name.suffix.lower() in PACKED else name
-    return name.suffix.lower() in JSON_LINES
 
 
 class Literal(str):

@@ -43,7 +43,7 @@ def write(data: Dataset, path: str | Path, dialect: Dialect | None = None) -> No
     """
     if is_csv(path) and dialect is not None:
         data = in_encoding(data, dialect.encoding)
-    write_blocks(_slices(data), path, dialect)
+    write_blocks(_slices(data), path, dialect, large=not is_small(data))
 
 
 def _slices(data: Dataset) -> Iterator[Dataset]:
@@ -60,12 +60,14 @@ def _group(columns: int) -> int:
     return min(max(CELLS // max(columns, 1), FEWEST), MOST)
 
 
-def write_blocks(blocks: Iterable[Dataset | pa.Table], path: str | Path, dialect: Dialect | None = None) -> None:
+def write_blocks(
+    blocks: Iterable[Dataset | pa.Table], path: str | Path, dialect: Dialect | None = None, large: bool = True
+) -> None:
     """Write tables that together are one, without ever holding more than a few of them."""
     writer = WRITERS[_format_of(path)[0]]
     datasets = (block if isinstance(block, Dataset) else _unencoded(block) for block in blocks)
     chosen = dialect_for(path, dialect)
-    with destination(path) as file:
+    with destination(path, large) as file:
         if writer is _excel:
             _excel(file, datasets, chosen, from_text=dialect is not None)
         else:
@@ -105,10 +107,10 @@ def is_csv(path: str | Path) -> bool:
 
 
 @contextmanager
-def destination(path: str | Path) -> Iterator[Any]:
-    """`atomic`, and what is written is packed if the name says so."""
+def destination(path: str | Path, large: bool = True) -> Iterator[Any]:
+    """`atomic`, and what is written is packed if the name says so. `large`: not through the system's cache."""
     _, compression = _format_of(path)
-    with atomic(path, large=compression is None) as file, _errors_of_the_system():
+    with atomic(path, large=large and compression is None) as file, _errors_of_the_system():
         if compression is None:
             yield file
         else:

@@ -14,8 +14,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from oboro.kernels.cache_folders import cache_place
-
 __all__ = ["Kernel", "always_compiled", "kernel", "little_work", "prange", "tell_when_cold"]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -114,5 +112,7 @@ def tell_when_cold(tell: Callable[[], object]) -> None:
 def _say_if_cold() -> None:
     global _tell
     tell, _tell = _tell, None
+    from oboro.kernels.cache_folders import cache_place
+
     if tell is not None and not any(True for _ in cache_place().compiled()):
         tell()

@@ -25,7 +25,6 @@ from oboro.table.dataset import Dataset
 from oboro.table.distinct_people import person_of_rows
 from oboro.table.frames import Frame
 from oboro.table.frames.exchanged_columns import exchange_columns
-from oboro.table.labels.numeric_labels import NumericLabels
 from oboro.table.rows.row_shuffle import RowShuffle
 from oboro.table.schema import Schema
 from oboro.table.traits import Traits
@@ -36,6 +35,7 @@ from oboro.verifier.table_check import Verification
 if TYPE_CHECKING:
     from oboro.recipe.recipe import Recipe
     from oboro.report import Report
+    from oboro.table.labels.numeric_labels import NumericLabels
 
 __all__ = ["Release", "StepRecord"]
 
@@ -145,6 +145,8 @@ class Release:
 
     @property
     def _numeric_labels(self) -> Iterator[tuple[str, NumericLabels]]:
+        from oboro.table.labels.numeric_labels import NumericLabels
+
         for name, column in self.dataset.columns.items():
             if (found := NumericLabels.of(column)) is not None:
                 yield name, found

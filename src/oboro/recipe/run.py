@@ -15,7 +15,6 @@ import numpy as np
 from oboro.errors import ColumnError, HierarchyError, RecipeError
 from oboro.io.files import Source, column_names, read, read_data
 from oboro.measure.changed_cells import changed_cells
-from oboro.measure.linked_rows import linked_people
 from oboro.recipe.release import Release, StepRecord
 from oboro.recipe.released.joint_linkage import require_together, with_linkage
 from oboro.recipe.released.last_look_before_writing import check_accept, look_before_writing
@@ -109,6 +108,8 @@ class _Table:
             return
         for quasi in dict.fromkeys(promise.quasi for promise in self.promises):
             shown = [one for one in quasi if one in self.data]
+            from oboro.measure.linked_rows import linked_people
+
             found = linked_people(self.data, shown, self.person)
             if found.unique:
                 told = Message("technique.pseudonymize.linked", column=name, columns=shown, **vars(found))

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from oboro.errors import FileError
-from oboro.system.direct_io import Uncached
 from oboro.system.private_file import open_private
 from oboro.text import Message
 from oboro.text.os_reasons import os_reason
@@ -78,7 +77,11 @@ def _draft(target: Path, private: bool) -> Iterator[Path]:
 
 def _opened(draft: Path, large: bool) -> BinaryIO:
     descriptor = open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-    return cast(BinaryIO, Uncached(descriptor)) if large else open(descriptor, "wb")
+    if not large:
+        return open(descriptor, "wb")
+    from oboro.system.direct_io import Uncached
+
+    return cast(BinaryIO, Uncached(descriptor))
 
 
 def _sync_folder(folder: Path) -> None:

@@ -6,8 +6,9 @@ import io
 import os
 import sys
 from collections.abc import Callable
+from importlib.abc import MetaPathFinder
 
-__all__ = ["cores", "in_every_child", "peak_megabytes", "print_utf8"]
+__all__ = ["arrow_without_pandas", "cores", "in_every_child", "peak_megabytes", "print_utf8"]
 
 
 def cores() -> int:
@@ -19,6 +20,30 @@ def in_every_child(act: Callable[[], object]) -> None:
     """Do this first in every process that is forked from this one; Windows forks none."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=act)
+
+
+def arrow_without_pandas() -> None:
+    """Let pyarrow do without pandas in this process. Where pandas is installed, it would be imported with the first array.
+
+    That takes longer than to anonymize a small table. Only for a process that hands no frame of pandas to pyarrow.
+    """
+    if "pandas" not in sys.modules:
+        sys.meta_path.insert(0, _NoPandas)
+        try:
+            import pyarrow
+
+            pyarrow.array([0]).to_numpy()  # pyarrow asks once
+        finally:
+            sys.meta_path.remove(_NoPandas)
+
+
+class _NoPandas(MetaPathFinder):
+    """As if pandas were not installed."""
+
+    @classmethod
+    def find_spec(cls, name: str, path: object = None, target: object = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
 
 
 def peak_megabytes() -> float | None:

@@ -6,19 +6,16 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from oboro.decide.class_rules import Rule
-from oboro.decide.lattice.levels_by_class import recode
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.objective import LossName, loss_of
-from oboro.decide.lattice.population_limits import Population
 from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.search import SearchResult, Strategy, checker_for, search
-from oboro.decide.lattice.sliced_check import SlicedChecker
 from oboro.errors import PromiseError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
@@ -33,9 +30,11 @@ from oboro.techniques.demands.population_table import PopulationCodes, Populatio
 from oboro.techniques.demands.risk_sizes import least_size, most_classes
 from oboro.text import Message, Words
 from oboro.verifier.models.class_models import KAnonymity, Model
-from oboro.verifier.models.population_models import DeltaPresence, KMap
-from oboro.verifier.models.risk_limits import AverageRisk, MaximumRisk
 from oboro.verifier.table_check import Promise
+
+if TYPE_CHECKING:
+    from oboro.decide.lattice.population_limits import Population
+    from oboro.decide.lattice.sliced_check import SlicedChecker
 
 __all__ = ["Alpha", "Closeness", "Diversity", "KAnonymize", "Presence"]
 
@@ -228,11 +227,17 @@ class KAnonymize(Technique):
 
     def risk_limits(self) -> list[Model]:
         """What the verifier is to check of the risk."""
+        if self.maximum_risk is None and self.average_risk is None:
+            return []
+        from oboro.verifier.models.risk_limits import AverageRisk, MaximumRisk
+
         models: list[Model] = [] if self.maximum_risk is None else [MaximumRisk(risk=self.maximum_risk)]
         return models + ([] if self.average_risk is None else [AverageRisk(risk=self.average_risk)])
 
     def population_limits(self, population: Dataset, hierarchies: Mapping[str, Hierarchy]) -> list[Model]:
         """What the verifier is to check against the population."""
+        from oboro.verifier.models.population_models import DeltaPresence, KMap
+
         everybody: dict[str, Any] = {"population": population, "hierarchies": hierarchies}
         models: list[Model] = [] if self.k_map is None else [KMap(k=self.k_map, **everybody)]
         if self.presence is not None:
@@ -281,6 +286,8 @@ class KAnonymize(Technique):
         )
 
     def _population(self, population: PopulationCodes) -> Population:
+        from oboro.decide.lattice.population_limits import Population
+
         presence = self.presence or Presence()
         return Population(population.codes, self.k_map or 1, presence.min, presence.max)
 
@@ -339,6 +346,8 @@ class KAnonymize(Technique):
 
     def _run_local(self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy]) -> Outcome:
         data, schema = work.data, work.schema
+        from oboro.decide.lattice.levels_by_class import recode
+
         recoded = recode(problem) if problem.k <= problem.people else None
         if recoded is None:
             raise PromiseError(self._why_not(problem, problem.rows, True, list(hierarchies)))

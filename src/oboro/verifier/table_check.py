@@ -29,8 +29,6 @@ from oboro.verifier.models.class_models import (
     SensitiveModel,
     TCloseness,
 )
-from oboro.verifier.models.population_models import DeltaPresence, KMap
-from oboro.verifier.models.risk_limits import AverageRisk, MaximumRisk
 from oboro.verifier.spelling_warnings import spelling_warnings
 from oboro.verifier.strict_reading import judge_strictly, told_apart
 from oboro.verifier.verdict import Verdict, Verification
@@ -127,8 +125,7 @@ def verify(
     _require_person(person, columns, names)
     _require_population(population, k_map=k_map, presence=presence, hierarchies=hierarchies)
     models: list[Model] = [] if k is None else [_build(KAnonymity, k=k)]
-    models += [] if maximum_risk is None else [_build(MaximumRisk, risk=maximum_risk)]
-    models += [] if average_risk is None else [_build(AverageRisk, risk=average_risk)]
+    models += _of_risk(maximum_risk, average_risk)
     models += _of_population(population, hierarchies or {}, k_map, presence)
     for name in names:
         if l is not None:
@@ -166,11 +163,20 @@ def _require_value(data: Dataset, names: Sequence[str], value: Value | None) -> 
     raise ColumnError(Message(id, column=lacking[0], value=shown(value), near=near))
 
 
+def _of_risk(maximum_risk: float | None, average_risk: float | None) -> list[Model]:
+    from oboro.verifier.models.risk_limits import AverageRisk, MaximumRisk
+
+    limits = ((MaximumRisk, maximum_risk), (AverageRisk, average_risk))
+    return [_build(model, risk=limit) for model, limit in limits if limit is not None]
+
+
 def _of_population(
     population: Any, hierarchies: Mapping[str, Any], k_map: int | None, presence: tuple[float, float] | None
 ) -> list[Model]:
     if population is None:
         return []
+    from oboro.verifier.models.population_models import DeltaPresence, KMap
+
     everybody: dict[str, Any] = {"population": Frame.read(population).data, "hierarchies": hierarchies}
     models = [] if k_map is None else [_build(KMap, k=k_map, **everybody)]
     if presence is not None:

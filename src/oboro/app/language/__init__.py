@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from copy import copy
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import typer
-from typer import rich_utils
 from typer._click.exceptions import ClickException
 from typer.core import TyperCommand, TyperGroup
 
@@ -22,17 +23,15 @@ from oboro.text.raw_values import always_show_values
 __all__ = ["SpeakingGroup", "choose", "spoken"]
 
 _spoken = ["en"]
-_TITLES = {
-    name: getattr(rich_utils, name)
-    for name in (
-        "ARGUMENTS_PANEL_TITLE",
-        "OPTIONS_PANEL_TITLE",
-        "COMMANDS_PANEL_TITLE",
-        "ERRORS_PANEL_TITLE",
-        "DEFAULT_STRING",
-        "REQUIRED_LONG_STRING",
-    )
-}
+_TITLES = (
+    "ARGUMENTS_PANEL_TITLE",
+    "OPTIONS_PANEL_TITLE",
+    "COMMANDS_PANEL_TITLE",
+    "ERRORS_PANEL_TITLE",
+    "DEFAULT_STRING",
+    "REQUIRED_LONG_STRING",
+)
+_english: dict[str, str] = {}  # typer's own titles, once another language took their place
 _PATTERNS = {  # what typer says of wrong usage, and our message for it
     r"No such option: (?P<option>\S+)(?: .*)?": "no_such_option",
     r"Missing (?:argument|option|parameter):? ?(?P<option>.*?)\.?": "missing",
@@ -89,21 +88,33 @@ def _put_words(group: TyperGroup, lang: str) -> None:
             _give_shared(command)
             if words:
                 _translate(command, name.replace("-", "_"), words)
-    for constant, english in _TITLES.items():
+    if words or _english:
+        _put_titles(words)
+
+
+def _put_titles(words: Mapping[str, str]) -> None:
+    """The titles of a page of help; English ones are typer's own, which it loads when it shows the first page."""
+    from typer import rich_utils
+
+    for constant in _TITLES:
+        english = _english.setdefault(constant, getattr(rich_utils, constant))
         setattr(rich_utils, constant, words.get(f"typer.{constant.lower()}", english))
 
 
 def _give_shared(command: TyperCommand | TyperGroup) -> None:
     """These options are only parsed here: `SpeakingGroup.main` has read them already."""
     if not any(param.name == "lang" for param in command.params):
-        maker = typer.Typer(add_completion=False)
-        maker.command()(_with_shared)
-        options: list[Any] = [
-            one for one in typer.main.get_command(maker).params if one.name in ("lang", "show_values")
-        ]
-        for option in options:
-            option.expose_value = False
-            command.params.append(option)
+        command.params.extend(map(copy, _shared()))
+
+
+@cache
+def _shared() -> list[Any]:
+    maker = typer.Typer(add_completion=False)
+    maker.command()(_with_shared)
+    options: list[Any] = [one for one in typer.main.get_command(maker).params if one.name in ("lang", "show_values")]
+    for option in options:
+        option.expose_value = False
+    return options
 
 
 def _with_shared(

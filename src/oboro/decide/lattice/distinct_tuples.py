@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from oboro.decide.lattice.kernels import node_classes as kernels
-from oboro.decide.lattice.population_limits import Population
 from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.groups import Groups
+
+if TYPE_CHECKING:
+    from oboro.decide.lattice.population_limits import Population
 
 __all__ = ["DistinctTuples"]
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum, inf
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from oboro.decide.class_rules import Rule
 from oboro.decide.lattice.nodes import Lattice, Levels
 from oboro.decide.lattice.objective import Loss
-from oboro.decide.lattice.population_limits import Population
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.values import texts_of
+
+if TYPE_CHECKING:
+    from oboro.decide.lattice.population_limits import Population
 
 __all__ = ["Node", "Problem"]
 

@@ -20,7 +20,6 @@ from typing import Literal
 
 import numpy as np
 
-from oboro.decide.lattice.hill_climb import HillClimb, block_bound
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.node_status import NodeStatus
 from oboro.decide.lattice.nodes import Levels
@@ -133,6 +132,8 @@ def _sum_up(status: NodeStatus, listed: bool) -> SearchResult:
 
 def _climb(problem: Problem, checker: NodeChecker | SlicedChecker, limits: SearchLimits) -> SearchResult:
     """The lattice cannot be listed: the best node that a hill climb finds, and a bound from blocks of attributes."""
+    from oboro.decide.lattice.hill_climb import HillClimb, block_bound
+
     hill_climb = HillClimb(problem, checker, replace(limits, seconds=limits.seconds and limits.seconds * CLIMBING))
     hill_climb.run()
     feasible = sorted((node for node in hill_climb.nodes.values() if node.feasible), key=lambda node: node.rank)

@@ -24,7 +24,7 @@ FEW = 16  # rows of a value that are compared with each other, each with each
 NONE = np.int64(1) << np.int64(62)
 
 
-@kernel()
+@kernel(little=True)
 def only_person(labels: np.ndarray, people: np.ndarray, missing: int, out: np.ndarray) -> None:
     """For each class (one NOBODY each in `out`) the only person in it, or NOBODY, or SEVERAL. O(n).
 
@@ -41,14 +41,23 @@ def only_person(labels: np.ndarray, people: np.ndarray, missing: int, out: np.nd
             out[labels[i]] = SEVERAL
 
 
-@kernel()
+def _add_numbers(numbers: np.ndarray, codes: np.ndarray, out: np.ndarray) -> None:
+    out += numbers[codes]
+
+
+@kernel(little=_add_numbers)
 def add_numbers(numbers: np.ndarray, codes: np.ndarray, out: np.ndarray) -> None:
     """Add to each row's number that of its code, modulo 2⁶⁴. O(n)."""
     for i in range(codes.size):
         out[i] += numbers[codes[i]]
 
 
-@kernel()
+def _sum_up(sizes: np.ndarray, out: np.ndarray) -> None:
+    held = sizes[sizes > 0].astype(np.int64)
+    out[:] = held.size, held @ held, np.count_nonzero(held == 1), held.min(initial=NONE) if held.size else 0
+
+
+@kernel(little=_sum_up)
 def sum_up(sizes: np.ndarray, out: np.ndarray) -> None:
     """Of the classes that hold somebody: how many, the sum of their squares, how many hold one, the least. O(classes)."""
     distinct, squares, alone, least = 0, np.int64(0), 0, NONE
@@ -62,7 +71,7 @@ def sum_up(sizes: np.ndarray, out: np.ndarray) -> None:
     out[0], out[1], out[2], out[3] = distinct, squares, alone, least if distinct else 0
 
 
-@kernel()
+@kernel(little=True)
 def by_code(codes: np.ndarray, cursor: np.ndarray, out: np.ndarray) -> None:
     """Rows ordered by code, those of one code as they came. `cursor` holds where each code starts. O(n)."""
     for i in range(codes.size):
@@ -71,7 +80,7 @@ def by_code(codes: np.ndarray, cursor: np.ndarray, out: np.ndarray) -> None:
         cursor[code] += 1
 
 
-@kernel()
+@kernel(little=True)
 def classes_within(
     order: np.ndarray, starts: np.ndarray, codes: np.ndarray, counts: np.ndarray, held: np.ndarray, out: np.ndarray
 ) -> None:
@@ -111,7 +120,7 @@ def classes_within(
     out[0], out[1], out[2], out[3] = distinct, squares, alone, least if distinct else 0
 
 
-@kernel()
+@kernel(little=True)
 def count_people(labels: np.ndarray, people: np.ndarray, missing: int, classes: np.ndarray) -> None:
     """Add the rows of each class to `classes[0]`, its people to `classes[1]`, and to `classes[2]` who was its last, plus 1. O(n).
 
@@ -125,7 +134,7 @@ def count_people(labels: np.ndarray, people: np.ndarray, missing: int, classes: 
             classes[1, label] += np.uint32(1)
 
 
-@kernel()
+@kernel(little=True)
 def sum_up_people(classes: np.ndarray, unique: np.ndarray, out: np.ndarray) -> None:
     """Of the classes that `count_people` counted: how many, the squares of their rows, how many are nobody's, the fewest people.
 
@@ -144,7 +153,7 @@ def sum_up_people(classes: np.ndarray, unique: np.ndarray, out: np.ndarray) -> N
     out[0], out[1], out[2], out[3] = distinct, squares, nobodys, least if distinct else 0
 
 
-@kernel()
+@kernel(little=True)
 def people_within(
     order: np.ndarray,
     starts: np.ndarray,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import narwhals.stable.v2.dependencies as is_
 import pyarrow as pa
 
 from oboro.errors import UsageError
@@ -25,6 +24,8 @@ def exchange_columns(native: Any, columns: Mapping[str, pa.Array]) -> Any:
         return native.with_columns({name: Column.encode(array) for name, array in columns.items()})
     if isinstance(native, pa.Table):
         return pa.table({name: columns.get(name, native[name]) for name in native.column_names})
+    import narwhals.stable.v2.dependencies as is_
+
     if is_.is_pandas_dataframe(native):
         frame = native.copy()
         for place, label in enumerate(native.columns):

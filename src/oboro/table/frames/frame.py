@@ -19,10 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
-import narwhals.stable.v2 as nw
-import narwhals.stable.v2.dependencies as is_
 import numpy as np
 import pyarrow as pa
 
@@ -55,7 +54,9 @@ class Frame:
         """Encode a frame of any supported kind: `UsageError` for another kind, `ColumnError` for an unusable column."""
         if isinstance(native, Frame):
             return native
-        for fits, read in _KINDS:
+        if isinstance(native, Dataset):
+            return _read_dataset(native)
+        for fits, read in _kinds():
             if fits(native):
                 return read(native)
         raise UsageError(Message("error_table.no_table", kind=type(native).__name__))
@@ -285,8 +286,9 @@ def _narwhals(wrap: type, native: Any) -> Any:
     # narwhals has a main and several stable namespaces; the frame goes back to the one it came from.
     import narwhals
     import narwhals.stable.v1 as v1
+    import narwhals.stable.v2 as v2
 
-    namespace = next((one for one in (v1, nw) if issubclass(wrap, one.DataFrame)), narwhals)
+    namespace = next((one for one in (v1, v2) if issubclass(wrap, one.DataFrame)), narwhals)
     return namespace.from_native(native, eager_only=True)
 
 
@@ -318,15 +320,19 @@ def _refuse_lazy(frame: Any) -> Frame:
     raise UsageError(Message("error_table.not_computed", kind=type(frame).__name__))
 
 
-_KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Frame]], ...] = (
-    (lambda it: isinstance(it, Dataset), _read_dataset),
-    (is_.is_narwhals_dataframe, _read_narwhals),
-    (is_.is_narwhals_lazyframe, _refuse_lazy),
-    (is_.is_pandas_dataframe, _read_pandas),
-    (is_.is_polars_dataframe, _read_polars),
-    (is_.is_polars_lazyframe, _refuse_lazy),
-    (lambda it: isinstance(it, pa.Table), _read_arrow),
-    (lambda it: isinstance(it, pa.RecordBatch), _read_batch),
-    (lambda it: isinstance(it, Mapping), _read_mapping),
-    (_holds_dataset, lambda it: _read_dataset(it.dataset)),
-)
+@cache
+def _kinds() -> tuple[tuple[Callable[[Any], bool], Callable[[Any], Frame]], ...]:
+    """How a frame of each kind is recognised, and read."""
+    import narwhals.stable.v2.dependencies as is_
+
+    return (
+        (is_.is_narwhals_dataframe, _read_narwhals),
+        (is_.is_narwhals_lazyframe, _refuse_lazy),
+        (is_.is_pandas_dataframe, _read_pandas),
+        (is_.is_polars_dataframe, _read_polars),
+        (is_.is_polars_lazyframe, _refuse_lazy),
+        (lambda it: isinstance(it, pa.Table), _read_arrow),
+        (lambda it: isinstance(it, pa.RecordBatch), _read_batch),
+        (lambda it: isinstance(it, Mapping), _read_mapping),
+        (_holds_dataset, lambda it: _read_dataset(it.dataset)),
+    )

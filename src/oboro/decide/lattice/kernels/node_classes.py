@@ -75,7 +75,31 @@ def number_by_hash(keys: np.ndarray, slots: np.ndarray, out: np.ndarray) -> int:
     return found
 
 
-@kernel()
+def _survey(
+    codes: np.ndarray,
+    weights: np.ndarray,
+    table: np.ndarray,
+    steps: np.ndarray,
+    k: int,
+    most: int,
+    hashed: bool,
+    held: np.ndarray,
+    places: np.ndarray,
+    tally: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    found, labels = np.unique(table[codes].sum(axis=1, dtype=np.uint64), return_inverse=True)
+    sizes = np.zeros(found.size, np.int64)
+    np.add.at(sizes, labels, weights)
+    kept, small = sizes[sizes >= k], sizes[labels] < k
+    suppressed = weights[small].sum()
+    out[:6] = suppressed, sizes.size, kept.size, sizes @ sizes, kept @ kept, kept.min(initial=1 << 62)
+    if 0 < suppressed <= most:
+        for a in range(codes.shape[1]):
+            np.add.at(tally[a], steps[codes[small, a]], weights[small])
+
+
+@kernel(little=_survey)
 def survey(
     codes: np.ndarray,
     weights: np.ndarray,
