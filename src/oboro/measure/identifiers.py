@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from oboro.measure.identifier_forms import NAMES, RESTRICTED_ZIPS, matches, words_of
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy.levels import text_array
+from oboro.table.labels.label_ends import end_number
 from oboro.table.labels.notation import label_range
 from oboro.table.labels.starred_values import is_star, plain_numbers, without_star
 from oboro.table.unencoded_columns import UnreadColumn
@@ -144,8 +145,8 @@ def _ages(column: Column) -> dict[str, int]:
         numbers = np.full(len(column.values), np.nan)
         for place, label in labels.items():
             if label is not None and label.first is not None:
-                open_end = label.last is None and float(label.first) + label.after <= OLDEST
-                numbers[place] = 0 if open_end else float(label.first) + label.after
+                first = end_number(label.first) + label.after
+                numbers[place] = 0 if label.last is None and first <= OLDEST else first
     over = numbers >= OLDEST
     return {"over_89": int(column.counts[over].sum()) if (numbers[over] > OLDEST).any() or over.sum() > 1 else 0}
 

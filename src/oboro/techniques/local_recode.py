@@ -20,6 +20,7 @@ from oboro.errors import PromiseError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
+from oboro.table.labels.notation import range_marks
 from oboro.table.schema import Schema
 from oboro.table.traits import Opinion
 from oboro.table.values import STAR, Kind
@@ -245,14 +246,12 @@ def _mean(name: str, column: Column, groups: Groups) -> Column:
 
 
 def _range(column: Column, attribute: OrderedAttribute, groups: Groups) -> Column:
-    """`31–38`; `-5 to 3` and dates with a word, so that no dash reads as a sign; one value as itself."""
+    """`31–38`; `-5 to 3` and dates with a word, so that no dash reads as a sign; Japanese dates with `〜`; one value as itself."""
     low, high = _ends(attribute.codes, groups)
     if (low == high).all() and len(column.values) == attribute.width:
         return column  # nobody had to give anything up, and no two texts mean one number
     first, last = attribute.texts.take(pa.array(low)), attribute.texts.take(pa.array(high))
-    plain = column.kind in (Kind.INTEGER, Kind.NUMBER)
-    signed = pc.fill_null(pc.starts_with(first, "-"), False)
-    dash = pc.if_else(signed, " to ", "–") if plain else " to "
+    dash = range_marks(first, plain=column.kind in (Kind.INTEGER, Kind.NUMBER))
     labels = pc.binary_join_element_wise(first, dash, last, "", null_handling="emit_null")
     labels = pc.if_else(pa.array((high == attribute.missing) & (low < high)), STAR, labels)
     return Column(pc.if_else(pa.array(low == high), first, labels), groups.labels).tidy()

@@ -150,7 +150,8 @@ class PartitionUnivariate(OnColumns):
         self, name: str, column: Column, intervals: Intervals, table: np.ndarray, rng: np.random.Generator
     ) -> Column:
         if self.publish == "interval":
-            return column.recode(table, pa.array([*spans(intervals, column.kind), None], pa.string()))
+            to = " to " if all((text or "").isascii() for text in column.texts) else "〜"
+            return column.recode(table, pa.array([*spans(intervals, column.kind, to), None], pa.string()))
         if self.publish == "mean":
             return column.recode(table, written(np.append(intervals.means, np.nan), column, name))
         whole = column.kind in (Kind.INTEGER, Kind.DATE, Kind.DATETIME)

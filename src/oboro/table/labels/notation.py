@@ -1,6 +1,7 @@
 """How labels are written, by this and by other tools: reading the range, the set or the mask that a label names.
 
-- ranges: `20–29`, `20-29`, `20~29`, `20 to 29`, `[20, 30)`, `[20, 30[` (ARX), `(20, 30]` (pandas, R), `20歳以上30歳未満`, `20代`
+- ranges: `20–29`, `20-29`, `20~29`, `20 to 29`, `[20, 30)`, `[20, 30[` (ARX), `(20, 30]` (pandas, R), `20歳以上30歳未満`, `20代`,
+  `昭和34年6月7日〜昭和35年1月1日`, `350万円〜400万円`
 - one side only: `<20`, `<=20`, `>60`, `≥60`, `≧60`, `60+`, `60以上`, `60 or more`
 - sets: `{F, M}`, `['F', 'M']`, `[1, 2, 3]`, `F~M`, `F|M`
 - masks: `130**`, `2*`; and codes or dates cut short: `130` of `13053`, `2024-05` of `2024-05-17`
@@ -15,12 +16,31 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["LabelRange", "beginning_with", "label_range", "listed_values", "masked_values", "set_label", "set_values"]
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = [
+    "LabelRange",
+    "beginning_with",
+    "label_range",
+    "listed_values",
+    "masked_values",
+    "range_marks",
+    "set_label",
+    "set_values",
+]
 
 INFINITE = r"[-+−]?(?:inf(?:inity)?|∞)"
 MOMENT = r"\d{4}[-/]\d{1,2}[-/]\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?)?"
 NUMBER = r"[-+−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
-END = rf"(?:{MOMENT}|{NUMBER}|{INFINITE})"
+ERA = r"(?:明治|大正|昭和|平成|令和|[明大昭平令MTSHR])"
+WRITTEN = (
+    rf"(?:(?:西暦)?{ERA}?(?:元|\d{{1,4}})年(?:\d{{1,2}}月(?:\d{{1,2}}日)?)?|{ERA}\d{{1,2}}[./]\d{{1,2}}[./]\d{{1,2}})"
+)
+DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+SCALED = rf"(?:{DIGITS}(?:兆|十億|億|百万|万|千))+(?:{DIGITS})?"
+AMOUNT = rf"[-+−▲△]?(?:{SCALED}円?|{DIGITS}円)|¥[-+−▲△]?(?:{SCALED}|{DIGITS})"
+END = rf"(?:{MOMENT}|{WRITTEN}|{AMOUNT}|{NUMBER}|{INFINITE})"
 TO = r"(?:-|–|—|~|〜|～|\.\.+|to|から)"
 MORE = r"(?:\+|以上|or (?:more|older|over)|and (?:over|older|above|up))"
 UNITS = re.compile(r"(?<=\d)\s*(?:歳|才|years?|yrs?)")
@@ -72,6 +92,17 @@ LabelRange(first='20', last='30', after=False, before=True), None)
             first, last = _end(part.get("first", "")), _end(part.get("last", ""))
             return LabelRange(first, last, after=part["left"] in OPEN_LEFT, before=part["right"] in OPEN_RIGHT)
     return None
+
+
+def range_marks(first: pa.Array, plain: bool) -> pa.Array:
+    """What stands between the ends of ranges that begin so: `–`; no dash where it would read as a sign or as part of a date.
+
+    >>> range_marks(pa.array(["31", "-5"]), True).to_pylist(), range_marks(pa.array(["昭和34年6月7日"]), False).to_pylist()
+    (['–', ' to '], ['〜'])
+    """
+    ascii_ = pc.fill_null(pc.string_is_ascii(first), True)
+    signed = pc.fill_null(pc.starts_with(first, "-"), False) if plain else ascii_
+    return pc.if_else(signed, " to ", "–" if plain else "〜")
 
 
 def _end(text: str) -> str | None:

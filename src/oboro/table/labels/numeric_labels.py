@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from oboro.table.dataset import Column
+from oboro.table.labels.label_ends import end_number
 from oboro.table.labels.notation import label_range
 from oboro.table.values import STAR, Kind, kind_of
 
@@ -65,8 +66,6 @@ def _span(text: str) -> tuple[float, float] | None:
     found = label_range(text)
     if found is None:
         return None
-    try:
-        low = -np.inf if found.first is None else float(found.first)
-        return low, np.inf if found.last is None else float(found.last)
-    except ValueError:  # dates
-        return None
+    low = -np.inf if found.first is None else end_number(found.first)
+    high = np.inf if found.last is None else end_number(found.last)
+    return None if np.isnan(low) or np.isnan(high) else (low, high)

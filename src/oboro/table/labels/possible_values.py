@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 
-from oboro.errors import ColumnError
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
+from oboro.table.labels.label_ends import end_moment, end_number
 from oboro.table.labels.notation import (
     LabelRange,
     beginning_with,
@@ -31,11 +30,10 @@ from oboro.table.labels.notation import (
     set_values,
 )
 from oboro.table.labels.starred_values import is_star
-from oboro.table.values import Kind, numbers_of
+from oboro.table.values import Kind
 
 __all__ = ["PossibleValues", "possible_values"]
 
-END_NUMBER = re.compile(r"^[-+]?\d")
 ONE_NUMBER = re.compile(r"^[-+]?\d+(\.\d+)?$")
 
 
@@ -169,19 +167,8 @@ class _Order:
         return (least, most - 1) if most > least else (1, 0)
 
     def _place(self, end: str, last: bool) -> float:
-        """The end of a range as a number; NaN where it is none. A year or a day is meant from its first moment to its last."""
-        if self.kind not in (Kind.DATE, Kind.DATETIME):
-            return float(end) if END_NUMBER.match(end) else np.nan
-        if len(end) == 4:
-            end += "-12-31" if last else "-01-01"
-        if len(end) < len("2024-1-1"):
-            return np.nan  # a number is no date
-        if self.kind is Kind.DATETIME and len(end) <= len("2024-12-31"):
-            end += "T23:59:59.999999" if last else "T00:00:00"
-        try:
-            return float(numbers_of(pa.array([end]))[0])
-        except ColumnError:
-            return np.nan
+        """The end of a range as a number; NaN where it is none."""
+        return end_moment(end, self.kind, last) if self.kind in (Kind.DATE, Kind.DATETIME) else end_number(end)
 
 
 def _as_numbers(keys: list[str | None]) -> np.ndarray | None:

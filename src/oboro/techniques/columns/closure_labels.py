@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from oboro.decide.local.records import OrderedAttribute, TreeAttribute
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.labels.notation import set_label
+from oboro.table.labels.notation import range_marks, set_label
 from oboro.table.values import STAR, Kind
 
 __all__ = ["ancestors", "ranges", "sets"]
@@ -28,9 +28,7 @@ def ranges(name: str, column: Column, members: np.ndarray) -> Column:
         return column.take(members[:, 0])
     pairs, labels = np.unique(np.stack([low, high], axis=1), axis=0, return_inverse=True)
     first, last = (attribute.texts.take(pa.array(side)) for side in pairs.T)
-    plain = column.kind in (Kind.INTEGER, Kind.NUMBER)
-    signed = pc.fill_null(pc.starts_with(first, "-"), False)
-    dash = pc.if_else(signed, " to ", "–") if plain else " to "
+    dash = range_marks(first, plain=column.kind in (Kind.INTEGER, Kind.NUMBER))
     text = pc.binary_join_element_wise(first, dash, last, "", null_handling="emit_null")
     text = pc.if_else(pa.array(pairs[:, 1] == attribute.missing), STAR, text)
     return Column(pc.if_else(pa.array(pairs[:, 0] == pairs[:, 1]), first, text), labels.ravel()).tidy()

@@ -13,9 +13,10 @@ TIMES = (1.0, 1e3, 1e6, 60e6, 3600e6, 86_400e6)  # microseconds: … second, min
 DECIMALS = range(18, -19, -1)
 
 
-def spans(intervals: Intervals, kind: Kind) -> list[str]:
+def spans(intervals: Intervals, kind: Kind, to: str = " to ") -> list[str]:
     """What each interval is called; the outermost are open, so that no extreme value shows, and a single one is `*`.
 
+    `to` stands between dates and after negative numbers.
     Whole numbers and dates include both ends (`20–34`), other numbers and times only the first (`[1.5, 2)`).
 
     >>> spans(Intervals(np.array([18.0, 20, 30, 44]), np.ones(4), np.array([1, 3, 4]), 1.0), Kind.INTEGER)
@@ -26,7 +27,7 @@ def spans(intervals: Intervals, kind: Kind) -> list[str]:
     begins = _begins(intervals, kind)
     first = _texts(begins, kind)
     last = _texts(begins - 1, kind) if kind in (Kind.INTEGER, Kind.DATE) else first
-    inner = [_closed(*ends, kind) for ends in zip(first[:-1], last[1:], strict=True)]
+    inner = [_closed(*ends, kind, to) for ends in zip(first[:-1], last[1:], strict=True)]
     return [f"<{first[0]}", *inner, f"≥{first[-1]}"]
 
 
@@ -52,10 +53,10 @@ def _texts(numbers: np.ndarray, kind: Kind) -> list[str]:
     return [text.removesuffix(".000000").removesuffix(" 00:00:00") for text in texts]
 
 
-def _closed(first: str, last: str, kind: Kind) -> str:
+def _closed(first: str, last: str, kind: Kind, to: str) -> str:
     if kind not in (Kind.INTEGER, Kind.DATE):
         return f"[{first}, {last})"
     if first == last:
         return first
     # A dash before a negative number, or between dates, would read as part of it.
-    return f"{first} to {last}" if "-" in first + last else f"{first}–{last}"
+    return f"{first}{to}{last}" if "-" in first + last else f"{first}–{last}"
