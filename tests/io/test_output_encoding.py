@@ -6,6 +6,7 @@ import pytest
 
 import oboro
 from oboro.errors import FileError, UsageError
+from oboro.io.big_endian import BIG_ENDIAN
 from oboro.io.files import read
 from oboro.io.output import write
 from oboro.table.dataset import Dataset
@@ -28,7 +29,7 @@ def released(path, out, **options):
     return out.read_bytes()
 
 
-@pytest.mark.parametrize("encoding", ["cp932", "euc_jp", "utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("encoding", ["cp932", "euc_jp", "utf-8", "utf-8-sig", "utf-16", BIG_ENDIAN])
 def test_the_encoding_that_came_in(tmp_path, encoding):
     text = TEXT.replace("髙", "高")  # EUC-JP has no 髙
     (tmp_path / "in.csv").write_bytes(text.encode(encoding))
@@ -40,7 +41,9 @@ def test_the_encoding_that_came_in(tmp_path, encoding):
         "年齢,備考", f"{labels[0]},一", f"{labels[1]},二", f"{labels[2]},三", f"{labels[2]},四",
     ]  # fmt: skip
     assert out.startswith(codecs.BOM_UTF8) == (encoding == "utf-8-sig")
-    assert out.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) == (encoding == "utf-16")
+    assert out.startswith(codecs.BOM_UTF16_LE) == (encoding == "utf-16")
+    assert out.startswith(codecs.BOM_UTF16_BE) == (encoding == BIG_ENDIAN)
+    assert not out.decode(encoding).startswith("\ufeff")
     # Who reads the file finds the same groups, and knows what the labels stand for.
     again = read(tmp_path / "out.csv")
     assert again.dialect.encoding == encoding

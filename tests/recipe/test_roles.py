@@ -259,3 +259,19 @@ def test_a_verification_shows_itself_in_the_reader_s_language(monkeypatch: pytes
     monkeypatch.setenv("OBORO_LANG", "en")
     assert "<td>2-anonymity</td>" in verified._repr_html_()
     assert "✗ broken" in verified._repr_html_()
+
+
+def test_ways_to_write_an_age_are_one_age() -> None:
+    """Counted by spelling (that is what is released), and by meaning beside it. Few values have their classes too."""
+    starter = oboro.init({"年齢": ["39歳", "３９歳", "40歳", "52歳"] * 10})
+    assert starter.columns["年齢"].exposure.distinct == 4
+    assert starter.columns["年齢"].meant == 3
+    assert "4 distinct values (integer), 3 by their meaning" in starter.to_yaml()
+    assert "意味では 3 種" in starter.to_yaml("ja")
+    assert starter.recipe.attributes["年齢"].hierarchy.japan == "age"
+
+
+def test_few_japanese_values_have_ready_hierarchies() -> None:
+    few = {"住所": ["東京都千代田区", "大阪府堺市北区"], "郵便番号": ["100-0001", "530-0001"], "性別": ["男", "女"]}
+    found = {name: oboro.propose_hierarchy({name: values}, name).japan for name, values in few.items()}
+    assert found == {"住所": "address", "郵便番号": "postcode", "性別": None}

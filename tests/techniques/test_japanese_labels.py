@@ -100,7 +100,8 @@ def test_local_recoding_of_japanese_dates_is_understood() -> None:
 
 
 def test_intervals_of_japanese_dates_have_no_english_word() -> None:
-    days = [WRITERS["gregorian"](dt.date(1950, 1, 1) + dt.timedelta(days=31 * place)) for place in range(30)]
-    made = oboro.PartitionUnivariate(attribute="誕生日", k=10, publish="interval").apply({"誕生日": days})
+    days = [dt.date(1950, 1, 1) + dt.timedelta(days=900 * (place // 5) + place) for place in range(20)]
+    table = {"誕生日": [WRITERS["gregorian"](day) for day in days]}
+    made = oboro.PartitionUnivariate(k=4, attributes=["誕生日"], publish="interval").apply(table)
     assert any("〜" in text for text in made["誕生日"])
     assert not any("to" in text for text in made["誕生日"])

@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from oboro.errors import FileError
+from oboro.io.big_endian import BIG_ENDIAN
 from oboro.text import Message, Words
 from oboro.text.os_reasons import os_reason
 
@@ -255,7 +256,7 @@ def encoding_of(path: str, start: bytes) -> str:
     if start.startswith(codecs.BOM_UTF8):
         return "utf-8-sig"
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
+        return "utf-16" if start.startswith(codecs.BOM_UTF16_LE) else BIG_ENDIAN
     whole = len(start) < SAMPLE
     if _decodes(start, "utf-8", whole) is not None:
         return "utf-8"

@@ -6,12 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from oboro.measure.column_contributions import Contribution
 from oboro.measure.exposure import Exposure
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import HierarchySpec
 from oboro.table.schema import Attribute, Role
-from oboro.table.values import Kind
+from oboro.table.value_counts import clean
+from oboro.table.values import Kind, kind_of, numbers_of
 from oboro.text import Message
 
 __all__ = ["ColumnGuess"]
@@ -31,6 +35,8 @@ class ColumnGuess:
     """Distinct values, separation, and whom the column singles out alone; people where it is known who they are."""
     contribution: Contribution | None = None
     """What it does with one and two others; None where nothing was counted."""
+    meant: int | None = None
+    """How many values there are by their meaning, where some are written in several ways: `39歳` and `３９歳`."""
     hierarchy: HierarchySpec | None = None
     """How its values become coarser, where it is a quasi-identifier and has levels between the value and `*`."""
 
@@ -38,7 +44,7 @@ class ColumnGuess:
     def of(name: str, column: Column, exposure: Exposure, role: Role, *reasons: Message) -> ColumnGuess:
         """A first guess."""
         missing = int(column.counts[column.missing]) if column.missing >= 0 else 0
-        return ColumnGuess(name, role, reasons, column.kind, missing, exposure)
+        return ColumnGuess(name, role, reasons, column.kind, missing, exposure, meant=_meant(column))
 
     def become(self, role: Role, *reasons: Message) -> ColumnGuess:
         """Another role, and why; what spoke for it before stays."""
@@ -59,8 +65,9 @@ class ColumnGuess:
         two = Message("role.figures.with_two", people=more.with_two) if more and more.with_two else None
         gaps = Message("role.figures.missing", rows=self.missing) if self.missing else None
         values = Message("role.figures.values", distinct=exposed.distinct, kind=self.kind.value)
+        meant = Message("role.figures.meant", values=self.meant) if self.meant else None
         apart = Message("role.figures.separation", share=exposed.separation)
-        said = [part for part in (values, gaps, apart, alone, one, two) if part is not None]
+        said = [part for part in (values, meant, gaps, apart, alone, one, two) if part is not None]
         return Message("role.figures.all", said=said)
 
     @property
@@ -73,6 +80,7 @@ class ColumnGuess:
         exposed, more = self.exposure, self.contribution
         figures: Mapping[str, Any] = {
             "distinct": exposed.distinct,
+            "meant": self.meant,
             "missing": self.missing,
             "distinction": exposed.distinction,
             "separation": exposed.separation,
@@ -89,3 +97,12 @@ class ColumnGuess:
             "figures": dict(figures),
             "hierarchy": self.hierarchy and self.hierarchy.model_dump(mode="json", exclude_defaults=True),
         }
+
+
+def _meant(column: Column) -> int | None:
+    """How many different numbers or days the texts of a column name; None where each is written in one way."""
+    values = clean(column).values.drop_null()
+    if not pa.types.is_string(values.type) or not kind_of(values).numeric:
+        return None
+    meant = np.unique(numbers_of(values)).size
+    return int(meant) if meant < len(values) else None

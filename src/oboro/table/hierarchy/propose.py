@@ -39,7 +39,7 @@ def propose(name: str, column: Column) -> HierarchySpec | None:
     known = ~outside(column)
     values = column.values.filter(pa.array(known))
     kind = kind_of(values)
-    if ready := fitting(name, values, kind) if kind is Kind.DATE or len(values) > FEW else None:
+    if ready := fitting(name, values, kind) if len(values) > 1 else None:
         return HierarchySpec.model_validate(dict([ready]))
     if kind in (Kind.DATE, Kind.DATETIME):
         return HierarchySpec(dates=_units(numbers_of(values), kind))
