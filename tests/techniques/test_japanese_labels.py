@@ -84,15 +84,13 @@ def test_labels_as_offices_write_them() -> None:
 def test_local_recoding_of_japanese_dates_is_understood() -> None:
     """The loss is measured, nobody's label is strange, and everybody may be behind their own record."""
     days = [dt.date(1950, 1, 1) + dt.timedelta(days=97 * place) for place in range(12)]
-    table = {"生年月日": [WRITERS["era"](day) for day in days], "性別": ["女", "男"] * 6}
-    recipe = oboro.Recipe(
-        attributes={"生年月日": {"role": "quasi"}, "性別": {"role": "quasi"}}, steps=[{"local_recode": {"k": 3}}]
-    )
+    table = {"生年月日": [WRITERS["era"](day) for day in days]}
+    recipe = oboro.Recipe(attributes={"生年月日": {"role": "quasi"}}, steps=[{"local_recode": {"k": 3}}])
     release = recipe.run(table)
     assert all("〜" in text for text in release.data["生年月日"])
     fits = relation(Dataset.of(table), Dataset.of(release.data), ["生年月日"], {})
     assert fits is not None
-    report = oboro.evaluate(table, release.data, quasi=["生年月日", "性別"], attempts=5)
+    report = oboro.evaluate(table, release.data, quasi=["生年月日"], unpaired=True, attempts=5)
     (ncp,) = [one for one in report.utility if one.name == "ncp" and one.column == "生年月日"]
     assert ncp.value is not None
     assert 0 < ncp.value < 1
