@@ -32,6 +32,7 @@ from oboro.report.facts import (
 )
 from oboro.system.atomic_file import atomic, check_free
 from oboro.text import LANGUAGES, Message
+from oboro.text.raw_values import values_shown
 from oboro.verifier.verdict import Verdict
 
 __all__ = ["Report"]
@@ -143,7 +144,8 @@ class Report(Facts):
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
-        return self.model_dump(mode="json")
+        with values_shown(False):  # a report goes to more people than the terminal that made it
+            return self.model_dump(mode="json")
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
@@ -183,7 +185,8 @@ class Report(Facts):
 
         if path is not None:
             check_free(path, force)
-        html = render(self if lang is None else self.in_language(lang))
+        with values_shown(False):
+            html = render(self if lang is None else self.in_language(lang))
         if path is not None:
             with atomic(path, private=not self.public) as file:
                 file.write(html.encode())
