@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oboro import KAnonymize, Recipe
+from oboro import KAnonymize, LocalRecode, Recipe
 from oboro.attacks.minimality import infer_by_minimality
 from oboro.errors import PromiseError
 from oboro.table.dataset import Dataset
@@ -163,7 +163,9 @@ TABLES = (
 )
 
 
-def _worlds(cities: list[str], step: KAnonymize, values: str) -> Iterator[tuple[tuple[str, ...], Dataset]]:
+def _worlds(
+    cities: list[str], step: KAnonymize | LocalRecode, values: str
+) -> Iterator[tuple[tuple[str, ...], Dataset]]:
     """Every assignment of secrets, and what is released of it; nothing where the step refuses."""
     schema = Schema({name: Attribute.model_validate(one) for name, one in ROLES.items()})
     for secrets in product(values, repeat=len(cities)):
@@ -176,7 +178,7 @@ def _worlds(cities: list[str], step: KAnonymize, values: str) -> Iterator[tuple[
             yield secrets, replace(outcome.data, origin=None)
 
 
-def _gains(cities: list[str], step: KAnonymize, values: str) -> list[tuple[Fraction, Fraction]]:
+def _gains(cities: list[str], step: KAnonymize | LocalRecode, values: str) -> list[tuple[Fraction, Fraction]]:
     """For each release, person and value: the posterior of who knows the method, and the value's share in the released class.
 
     The attacker knows everybody's quasi-identifiers, so also in which class of the release each person must be, and takes all
@@ -196,11 +198,17 @@ def _gains(cities: list[str], step: KAnonymize, values: str) -> list[tuple[Fract
     return found
 
 
+BLIND = (
+    KAnonymize(k=2, suppress=0.4, l_diversity={"s": 2}, blind=True),
+    KAnonymize(k=2, suppress=0.4, l_diversity={"s": 2}, blind=True, recoding="local"),
+    LocalRecode(k=2, method="mondrian", l_diversity={"s": 2}, blind=True),
+)
+
+
 @pytest.mark.parametrize("cities", TABLES)
-@pytest.mark.parametrize("recoding", ["global", "local"])
-def test_blind_tells_nothing_beyond_the_table(cities: list[str], recoding: str) -> None:
+@pytest.mark.parametrize("step", BLIND, ids=lambda step: f"{step.step}-{getattr(step, 'recoding', '')}")
+def test_blind_tells_nothing_beyond_the_table(cities: list[str], step: KAnonymize | LocalRecode) -> None:
     """Over all assignments of two secrets to seven people: the posterior is the share in the class, for everybody and always."""
-    step = KAnonymize(k=2, suppress=0.4, l_diversity={"s": 2}, blind=True, recoding=recoding)
     gains = _gains(cities, step, "xy")
     assert gains
     assert all(posterior == share for posterior, share in gains)
@@ -217,3 +225,13 @@ def test_without_it_the_levels_tell_too() -> None:
     """Nobody is suppressed. That the level was raised tells that one of two classes had one secret: 6/7, not 2/3."""
     step = KAnonymize(k=2, l_diversity={"s": 2})
     assert max(_gains(["a0", "a0", "b0", "b0", "b0", "b0"], step, "xy"))[0] == Fraction(6, 7)
+
+
+def test_groups_of_local_recoding_tell_unless_they_are_blind() -> None:
+    step = LocalRecode(k=2, method="mondrian", l_diversity={"s": 2})
+    assert any(posterior > share for posterior, share in _gains(["a0", "a0", "b0", "b0", "b0", "b0"], step, "xy"))
+    plans = [
+        Recipe(attributes=ROLES, steps=[{"local_recode": {"k": 2, **more}}]).explain()
+        for more in ({}, {"l_diversity": {"s": 2}})
+    ]
+    assert ["minimality" in plan for plan in plans] == [False, True]

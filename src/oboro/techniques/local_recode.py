@@ -27,6 +27,7 @@ from oboro.table.values import STAR, Kind
 from oboro.techniques.base import Outcome, Technique, Work
 from oboro.techniques.columns import group_values
 from oboro.techniques.columns.numeric import places, written
+from oboro.techniques.demands.blind_choice import keeps_or_not
 from oboro.techniques.demands.models_asked import Closeness, Demand, Diversity
 from oboro.text import Message, Words
 from oboro.verifier.models.class_models import KAnonymity
@@ -87,6 +88,9 @@ class LocalRecode(Technique):
     """For each sensitive column: how far its distribution in a group may be from that in the whole table. Or t with a distance."""
     quasi: list[str] | None = Field(None, min_length=1)
     """The columns to recode. Without it: all quasi-identifiers."""
+    blind: bool = False
+    """Whether groups are formed by the quasi-identifiers alone, never by the secrets in them: then nobody learns more from the
+    grouping than the table shows. Where the other demands do not hold on it, nothing is released."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -117,12 +121,13 @@ class LocalRecode(Technique):
         if data.rows == 0:
             return Outcome(data, schema, {"method": self.method, "k": self.k, "groups": 0}, (promise,))
         attributes = {name: self._attribute(name, data[name], schema) for name in names}
-        rules = [_rule(name, demand, secrets, schema) for name, demand in demands]
+        rules = [] if self.blind else [_rule(name, demand, secrets, schema) for name, demand in demands]
         if work.person is not None:
             rules.append(self._people(work.person))
         groups = self._groups(attributes, rules)
         released = {name: self._published(name, data[name], one, groups) for name, one in attributes.items()}
-        return Outcome(data.with_columns(released), schema, self._facts(attributes, groups), (promise,))
+        outcome = Outcome(data.with_columns(released), schema, self._facts(attributes, groups), (promise,))
+        return keeps_or_not(outcome, promise, work.person, self.k) if self.blind else outcome
 
     def promised_over(self, schema: Schema) -> list[Sequence[str]]:
         """The quasi-identifiers, all together."""
@@ -133,7 +138,7 @@ class LocalRecode(Technique):
         names = schema.chosen(self.quasi, self.step)
         common = [Message("technique.local_recode.common_label")]
         common += [demand.plan(name) for name, demand in self.demands(schema)]
-        return Message(
+        plan = Message(
             "technique.local_recode.plan" if schema.person is None else "technique.local_recode.plan_people",
             k=self.k,
             columns=names,
@@ -141,6 +146,8 @@ class LocalRecode(Technique):
             number=self.publish,
             common=common,
         )
+        told = Message("technique.local_recode.blind" if self.blind else "technique.local_recode.groups_tell")
+        return Message("text.sentences", said=[plan, told]) if self.demands(schema) else plan
 
     def demands(self, schema: Schema) -> list[tuple[str, Demand]]:
         """Every demand beyond k with its sensitive column."""
