@@ -73,6 +73,13 @@ def anonymize(
             help="Also write the original row number of each released record. Keep this file as safe as the original."
         ),
     ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write the release with the person of each row (CSV), as an earlier release for the next one."
+            " Keep this file as safe as the original."
+        ),
+    ] = None,
     force: Force = False,
     explain: Annotated[bool, typer.Option("--explain", help="Print the plan in words, and do nothing.")] = False,
     encoding: Encoding = None,
@@ -100,7 +107,7 @@ def anonymize(
     check_files({"--output": output}, recipe, *plan.files, force=force)
     check_output(output, output_encoding)
     pages = Pages(report, public_report, law, made_by, made_for, purpose)
-    check_files({"--truth": truth, **pages.files}, data, recipe, output, *plan.files, force=force)
+    check_files({"--truth": truth, "--ledger": ledger, **pages.files}, data, recipe, output, *plan.files, force=force)
     warn_if_cold()
     options = {"encoding": encoding, "delimiter": delimiter, "header": header, "sheet": sheet, "header_row": header_row}
     with stages() as stage, _report_loaded(pages.any, stage) as progress:
@@ -108,6 +115,8 @@ def anonymize(
         _write(release, output, pages, stage, output_encoding)
         if truth is not None:
             release.write_truth(truth, force=True)
+        if ledger is not None:
+            release.write_ledger(ledger, force=True)
     say_notes(release.source)
     for step in release.steps:
         for warning in step.warnings:

@@ -133,7 +133,7 @@ def evaluate(
         linkage=linkage,
         series=attack_series(
             after,
-            tables_of(earlier),
+            tables_of(earlier) or ([plan.folder / one for one in plan.earlier] if plan is not None else []),
             reading or {},
             quasi=schema.quasi,
             sensitive=schema.sensitive,
@@ -142,6 +142,7 @@ def evaluate(
             person=person,
             original=before,
             hierarchies=bound_hierarchies(before, schema),
+            accepted="" if plan is None else plan.series_accepted,
         ),
     )
     group = tables["control_group"].data if "control_group" in tables else None

@@ -126,6 +126,12 @@ class Recipe(BaseModel):
         description="whether every promise must also hold over the columns of all promises together; else nothing is released",
     )
 
+    earlier: list[str] = Field(
+        default_factory=list,
+        description="releases of the same people that are out already, oldest first; where the new one narrows somebody below"
+        " k or l together with them, nothing is written",
+    )
+
     _folder: Path = PrivateAttr(Path("."))
     _path: Path | None = PrivateAttr(None)
 
@@ -188,6 +194,15 @@ class Recipe(BaseModel):
     @property
     def accepted(self) -> list[Accept]:
         """What it accepts of people who are unique by columns that no promise covers."""
+        return [one for one in self._acceptances if one.unique_on]
+
+    @property
+    def series_accepted(self) -> str:
+        """Why it accepts that earlier releases tell people together with this one; empty where it does not."""
+        return next((one.because for one in self._acceptances if one.series), "")
+
+    @property
+    def _acceptances(self) -> list[Accept]:
         return [self.accept] if isinstance(self.accept, Accept) else self.accept
 
     @property
@@ -207,7 +222,7 @@ class Recipe(BaseModel):
 
         read = [self._folder / name for step in self.steps for name in step.files()]
         read += [] if self.seed_file is None else [self._folder / self.seed_file]
-        return [*hierarchy_files(self.schema_given).values(), *read]
+        return [*hierarchy_files(self.schema_given).values(), *read, *(self._folder / name for name in self.earlier)]
 
     @property
     def schema_given(self) -> Schema:
@@ -242,6 +257,7 @@ class Recipe(BaseModel):
         ]
         said.append(plan_of_order(self.order, self.steps, schema))
         said.append(Message("recipe.promises"))
+        said += [Message("recipe.earlier", releases=len(self.earlier))] if self.earlier else []
         said += self._apart(schema)
         said += plan_of_seed(self)
         return Message("recipe.plan", said=said)

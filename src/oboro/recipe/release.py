@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ import pyarrow as pa
 import yaml
 from pyarrow import csv
 
+from oboro.errors import UsageError
 from oboro.io.file_progress import RowProgress
 from oboro.io.files import Source
 from oboro.io.output import dialect_asked, write
@@ -21,7 +22,7 @@ from oboro.recipe.evidence import files_evidence, hierarchy_files, measure
 from oboro.recipe.released.last_look_before_writing import said_of_look, unique_by_all, warnings_of_look
 from oboro.recipe.run_summary import run_summary
 from oboro.system.atomic_file import atomic, check_free
-from oboro.table.dataset import Dataset
+from oboro.table.dataset import Column, Dataset
 from oboro.table.distinct_people import person_of_rows
 from oboro.table.frames import Frame
 from oboro.table.frames.exchanged_columns import exchange_columns
@@ -29,10 +30,12 @@ from oboro.table.rows.row_shuffle import RowShuffle
 from oboro.table.schema import Schema
 from oboro.table.traits import Traits
 from oboro.techniques.base import Technique
+from oboro.techniques.demands.in_series import InSeries
 from oboro.text import Message, Words, known, say
 from oboro.verifier.table_check import Verification
 
 if TYPE_CHECKING:
+    from oboro.attacks.series.series_attack import SeriesRisk
     from oboro.recipe.recipe import Recipe
     from oboro.report import Report
     from oboro.table.labels.numeric_labels import NumericLabels
@@ -100,6 +103,8 @@ class Release:
         Message, ...
     ] = ()  # an order that is kept, a seed that can be guessed, secrets written nearly alike
     last_look: LastLook | None = None  # who is unique by columns that no promise covers
+    series: SeriesRisk | None = None  # whom it tells together with the releases before it
+    written: dict[str, str] = field(default_factory=dict, repr=False)  # where it was written, and its ledger
 
     def __repr__(self) -> str:
         held = self.worked.data
@@ -162,6 +167,7 @@ class Release:
             steps=steps,
             recipe_text=self.recipe_text,
             last_look=self.last_look,
+            series=self.series,
             warnings=[*self.cautions, *self.look_warnings(figures=True)],
         )
         return measure(self.original, self.frame.data, self.given, provenance)
@@ -175,6 +181,8 @@ class Release:
         if self.last_look is None:
             return []
         said = warnings_of_look(self.last_look)
+        if self.series is not None and self.series.accepted:
+            said.append(Message("exposure.look.series", people=self.series.exposed, because=self.series.accepted))
         if figures and (people := self.unique_by_all):
             columns, everybody = self.last_look.known, self.last_look.people
             said.append(Message("exposure.look.by_all", people=people, all=everybody, columns=columns))
@@ -224,12 +232,18 @@ class Release:
     def again(self) -> str:
         """The recipe as YAML with the levels that `k_anonymize` found: on the next delivery nothing is searched.
 
-        Classes that are too small there are suppressed by the same rule and limit, and every promise is verified again.
+        Classes that are too small there are suppressed by the same rule and limit, and every promise is verified again. Whoever has
+        both releases can compare them: once this one was written (`write`, or better `write_ledger`), it stands in `earlier`, and
+        who came, stayed or left is protected too. Otherwise a first line says so.
         """
         content = yaml.safe_load(self.recipe_text)
+        before = self.written.get("ledger", self.written.get("output"))
         for step, record in zip(content.get("steps", []), self.steps, strict=True):
             step[record.name] = {**(step[record.name] or {}), **record.facts.get("again", {})}
-        return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=120)
+            if before is not None and "again" in record.facts and isinstance(record.technique, InSeries):
+                step[record.name]["earlier"] = [*step[record.name].get("earlier", []), before]
+        text = yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=120)
+        return text if before is not None else f"# {Message('recipe.again_alone')}\n{text}"
 
     def summary(self, *, lang: str = "en", figures: bool = False) -> str:
         """What was released and verified, in a few lines.
@@ -252,6 +266,8 @@ class Release:
         in `encoding`. `progress` is told how many rows of the input are done, where columns come from there.
         """
         check_free(path, force)
+        if str(path) != "-":
+            self.written["output"] = os.path.abspath(path)
         replaced = os.path.exists(path) and os.path.realpath(path)
         if replaced and any(os.path.realpath(one) == replaced for one in self._read_from.values()):
             self._inputs  # noqa: B018  (what is about to be replaced is evidence too)
@@ -259,6 +275,27 @@ class Release:
             write(self.frame.data, path, dialect_asked(path, None, encoding))
         else:
             self.source.write(self.worked.data, path, progress, encoding, self.shuffle)
+
+    def write_ledger(self, path: str | Path, *, force: bool = False) -> None:
+        """Write the released table with the person of each row, for `earlier` of the next release (`person:` in the recipe).
+
+        It says who got which label: nobody else may read the CSV file. Where a pseudonym of the person is released, that stands in
+        it. Only with `force` it replaces one.
+        """
+        person = self.given.person
+        if person is None:
+            raise UsageError(Message("error_recipe.ledger_of_whom"))
+        check_free(path, force)
+        released = self.dataset
+        if person not in released:
+            whose = self.original[person]
+            released = released.with_columns({person: Column(whose.values, whose.codes[released.origin_rows])})
+        texts = {
+            name: pa.array(column.texts, pa.string()).take(column.codes) for name, column in released.columns.items()
+        }
+        with atomic(path, private=True) as file:
+            csv.write_csv(pa.table(texts), file)
+        self.written["ledger"] = os.path.abspath(path)
 
     def write_truth(self, path: str | Path, *, force: bool = False) -> None:
         """Write which original row (from 1) each released record is, for attacks on a release whose rows were moved.

@@ -34,6 +34,7 @@ from oboro.verifier.promise_check import verify_promises
 from oboro.verifier.table_check import Promise
 
 if TYPE_CHECKING:
+    from oboro.attacks.series.series_attack import SeriesRisk
     from oboro.recipe.recipe import Recipe
 
 __all__ = ["run"]
@@ -69,6 +70,7 @@ def run(
     say(Message("progress.last_look"))
     made = table.data, table.schema, table.promises, table.records
     look = look_before_writing(*made, accept=recipe.accepted, source=origin, person=table.person)
+    series = _series(recipe, frame.data, given, table, origin)
     table.warn_of_linked_rows(recipe.person)
     return Release(
         worked=replace(frame, data=table.data),
@@ -82,7 +84,19 @@ def run(
         recipe=recipe,
         source=origin,
         last_look=look,
+        series=series,
     )
+
+
+def _series(
+    recipe: Recipe, original: Dataset, given: Schema, table: _Table, source: Source | None
+) -> SeriesRisk | None:
+    """Whom the release tells together with earlier ones that the recipe names."""
+    if not recipe.earlier:
+        return None
+    from oboro.recipe.released.series_before_writing import series_before_writing  # most jobs need none of it
+
+    return series_before_writing(recipe, original, given, table.data, table.promises, source)
 
 
 @dataclass

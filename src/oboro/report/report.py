@@ -127,7 +127,7 @@ class Report(Facts):
 
         The exit code of `oboro evaluate` is 1 then.
         """
-        return self.holds is False or self.singled_out > 0 or (self.series is not None and self.series.exposed > 0)
+        return self.holds is False or self.singled_out > 0 or (self.series is not None and self.series.refused > 0)
 
     @property
     def shown_checklists(self) -> list[Checklist]:

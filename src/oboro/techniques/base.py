@@ -178,7 +178,8 @@ class Technique(Parameters):
         released = replace(source, data=outcome.data)
         written = released.write()
         left = person_of_rows(source.data, person, outcome.data.origin, schema.fold(person))
-        verify_promises(Frame.read(written).data, outcome.promises, [self.step], left)
+        read = replace(Frame.read(written).data, origin=outcome.data.origin)
+        verify_promises(read, outcome.promises, [self.step], left)
         return written  # type: ignore[no-any-return]
 
     def require_people(self, person: str | None) -> None:

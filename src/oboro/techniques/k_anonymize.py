@@ -22,9 +22,10 @@ from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.schema import Schema
 from oboro.table.traits import Opinion
 from oboro.table.values import STAR
-from oboro.techniques.base import Outcome, Technique, Work
+from oboro.techniques.base import Outcome, Work
 from oboro.techniques.demands.blind_choice import keeps_or_not, told_of_secrets
 from oboro.techniques.demands.chosen_levels import local_facts, mixed, progress, runner_up, warning
+from oboro.techniques.demands.in_series import InSeries
 from oboro.techniques.demands.models_asked import Alpha, Closeness, Demand, Diversity, Presence
 from oboro.techniques.demands.population_table import PopulationCodes, PopulationTable
 from oboro.techniques.demands.risk_sizes import least_size, most_classes
@@ -43,7 +44,7 @@ SMALL_LATTICE = 2000  # up to here all minimal nodes are listed without being as
 Share = Annotated[float, Field(gt=0, le=1)]
 
 
-class KAnonymize(Technique):
+class KAnonymize(InSeries):
     """Generalize the quasi-identifiers, each to one level for all, so that every record looks like at least k − 1
     others.
 
@@ -146,8 +147,8 @@ class KAnonymize(Technique):
         return [schema.chosen(self.quasi, self.step)]
 
     def files(self) -> tuple[str, ...]:
-        """The file of the population, if it was given as one."""
-        return (self.population,) if isinstance(self.population, str) else ()
+        """The files of the population and of earlier releases, if they were given as such."""
+        return tuple(one for one in (self.population, *super().files()) if isinstance(one, str))
 
     def cannot_count_people(self) -> Message | None:
         """A population has one row a person, and an average over classes changes with who is in several."""
@@ -155,7 +156,7 @@ class KAnonymize(Technique):
             return Message("technique.k_anonymize.population_not_people")
         return None if self.average_risk is None else Message("technique.k_anonymize.average_not_people")
 
-    def run(self, work: Work) -> Outcome:
+    def once(self, work: Work) -> Outcome:
         """Search, generalize, suppress."""
         data, schema = work.data, work.schema
         if self.suppress_people and work.person is None:
@@ -245,11 +246,9 @@ class KAnonymize(Technique):
         return models
 
     def _limits_told(self) -> list[Message]:
-        told: list[Message] = []
-        if self.maximum_risk is not None:
-            told.append(Message("technique.demand.maximum_risk", risk=self.maximum_risk))
-        if self.average_risk is not None:
-            told.append(Message("technique.demand.average_risk", risk=self.average_risk))
+        told = self.series_told()
+        limits = {"maximum_risk": self.maximum_risk, "average_risk": self.average_risk}
+        told += [Message(f"technique.demand.{name}", risk=risk) for name, risk in limits.items() if risk is not None]
         return told + self.population_told()
 
     def population_told(self) -> list[Message]:

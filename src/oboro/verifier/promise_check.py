@@ -58,6 +58,7 @@ def _kept(data: Dataset, promise: Promise, steps: Sequence[str], person: Column 
 def _readings(data: Dataset, promise: Promise) -> Iterator[Dataset]:
     """What a promise speaks of, as released and, where it differs, as read back from CSV: there, empty text is missing."""
     names = {*promise.quasi, *(getattr(model, "sensitive", None) for model in promise.models)}
+    names |= set(data) if any(model.every_column for model in promise.models) else set()
     tidy = {name: column.tidy() for name, column in data.columns.items() if name in names}
     yield replace(data, columns=tidy)
     blank = {name: column for name, column in tidy.items() if column.missing >= 0 and "" in column.texts}

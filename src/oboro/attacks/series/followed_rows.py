@@ -13,7 +13,7 @@ from oboro.table.dataset import Dataset
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.value_counts import clean
-from oboro.verifier.series.earlier_release import followed_by
+from oboro.verifier.series.earlier_release import followed_by, steady
 from oboro.verifier.series.shared_codes import shared_labels
 
 __all__ = ["FollowedRows"]
@@ -41,10 +41,15 @@ class FollowedRows:
         person: str | None = None,
         known: Dataset | None = None,
         hierarchies: Mapping[str, Hierarchy] | None = None,
+        steadily: bool = False,
     ) -> FollowedRows:
-        """Compare classes and number keys. O(rows · columns)."""
+        """Compare classes and number keys. With `steadily`, rows are not followed by columns that change. O(rows · columns)."""
         found = overlap(earlier, released, quasi, known=known, hierarchies=hierarchies)
         followed = followed_by(released, earlier, quasi, person)
+        if steadily and followed != (person,):
+            regions = found.old_region[found.old.labels], found.new_region[found.new.labels]
+            kept = steady(earlier, released, regions, [name for name in followed if name not in sensitive])
+            followed = tuple(name for name in followed if name in (*sensitive, *kept))
         keys, width = shared_labels([earlier, released], followed)
         old, new = ({n: clean(one[n]).codes for n in sensitive if n in one} for one in (earlier, released))
         return FollowedRows(found, followed, (keys[0], keys[1]), width, (old, new), followed == (person,))

@@ -105,13 +105,7 @@ def _number(text: str) -> float | None:
 
 def _matrix(found: PossibleValues) -> np.ndarray:
     """Which label reaches which value."""
-    ranks = np.arange(found.width)
-    out = (ranks >= found.low[:, None]) & (ranks <= found.high[:, None])
-    words = -(-max(1, found.width) // 64)
-    for label in np.flatnonzero(found.row >= 0):
-        bits = found.bits[found.row[label] : found.row[label] + words]
-        out[label] &= (bits[ranks // 64] >> (ranks % 64).astype(np.uint64)) & np.uint64(1) > 0
-    return np.asarray(out)
+    return np.array([found.reaches(label) for label in range(found.low.size)]).reshape(found.low.size, found.width)
 
 
 def _pairs(

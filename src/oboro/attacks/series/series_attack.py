@@ -13,8 +13,10 @@ Everything is counted over all rows, nothing is drawn, and the order of rows pla
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from oboro.attacks.series.candidate_rows import known_people, overlapping_people, rows_in_all
 from oboro.attacks.series.followed_rows import FollowedRows
@@ -41,6 +43,8 @@ class SeriesRisk:
     """For each earlier release, the rows that are new since."""
     left: tuple[Narrowed, ...]
     """For each earlier release, the rows that are gone since."""
+    accepted: str = ""
+    """Why it may be released although it tells some people; empty: nobody said so."""
 
     @property
     def attacks(self) -> list[tuple[str, int, Narrowed]]:
@@ -54,6 +58,11 @@ class SeriesRisk:
     def exposed(self) -> int:
         """The most people whom one of the attacks narrows below k or l."""
         return max(one.exposed for _, _, one in self.attacks)
+
+    @property
+    def refused(self) -> int:
+        """The same, where nobody accepted it."""
+        return 0 if self.accepted else self.exposed
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -77,19 +86,38 @@ def series_attack(
     without it everybody is attacked who may stand in the classes. `person` is a released column that says whose a row is.
     """
     wanted = {name: least for name, least in (diverse or {}).items() if name in released}
-    known = {"person": person, "known": original, "hierarchies": hierarchies}
-    looks = [FollowedRows.of(one, released, quasi, list(wanted), **known) for one in earlier]  # type: ignore[arg-type]
-    if original is None:
-        vectors, times = overlapping_people(looks), None
-    else:
-        vectors, times = known_people(original, [released, *earlier], quasi, hierarchies)
+    known: dict[str, Any] = {"person": person, "known": original, "hierarchies": hierarchies}
+    found: list[SeriesRisk] = []
+    for steadily in (False, True):
+        looks = [FollowedRows.of(one, released, quasi, list(wanted), **known, steadily=steadily) for one in earlier]
+        if not found or any(look.followed != names for look, names in zip(looks, found[0].followed_by, strict=True)):
+            vectors, times = overlapping_people(looks), None
+            if original is not None:
+                vectors, times = known_people(original, [released, *earlier], quasi, hierarchies)
+            found.append(_attacked(looks, vectors, times, k, wanted))
+    return found[0] if len(found) == 1 else _worse(*found)
+
+
+def _attacked(
+    looks: Sequence[FollowedRows], vectors: np.ndarray, times: np.ndarray | None, k: int, diverse: Mapping[str, int]
+) -> SeriesRisk:
     return SeriesRisk(
         earlier=len(looks),
         k=k,
-        l=wanted,
+        l=diverse,
         followed_by=tuple(look.followed for look in looks),
-        known=original is not None,
-        in_all=rows_in_all(looks, vectors, times, k, wanted),
-        came=tuple(look.changed(k, wanted, new=True) for look in looks),
-        left=tuple(look.changed(k, wanted, new=False) for look in looks),
+        known=times is not None,
+        in_all=rows_in_all(looks, vectors, times, k, diverse),
+        came=tuple(look.changed(k, diverse, new=True) for look in looks),
+        left=tuple(look.changed(k, diverse, new=False) for look in looks),
     )
+
+
+def _worse(one: SeriesRisk, other: SeriesRisk) -> SeriesRisk:
+    """Of two ways to follow rows, for each attack the one that finds more."""
+
+    def more(first: Narrowed, second: Narrowed) -> Narrowed:
+        return second if second.exposed > first.exposed else first
+
+    came, left = (tuple(map(more, *pair)) for pair in ((one.came, other.came), (one.left, other.left)))
+    return replace(one, in_all=more(one.in_all, other.in_all), came=came, left=left)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,7 @@ def attack_series(
     person: str | None = None,
     original: Dataset | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
+    accepted: str = "",
 ) -> SeriesRisk | None:
     """What the releases tell together; None where there is no earlier one. Without `k`: the k that the release alone has."""
     if not earlier:
@@ -64,7 +66,7 @@ def attack_series(
     if k is None:
         k = int(attained(Classes.of(released, shown, whose), [])[0].achieved or 1)
     asked = {name: (diverse or {}).get(name, IN_DOUBT) for name in sensitive if name in released}
-    return series_attack(
+    found = series_attack(
         released,
         tables,
         quasi=shown,
@@ -74,6 +76,7 @@ def attack_series(
         original=original,
         hierarchies=hierarchies,
     )
+    return replace(found, accepted=accepted)
 
 
 def diversity_of(plan: Recipe | None, l: float | None, sensitive: Sequence[str]) -> dict[str, int]:  # noqa: E741

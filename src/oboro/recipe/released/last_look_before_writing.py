@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
 from oboro.errors import RecipeError, SingledOutError
 from oboro.io.files import Source
@@ -36,12 +36,20 @@ SHOWN = 6  # columns and pairs that a refusal lists
 
 
 class Accept(Parameters):
-    """Columns by which people may be unique in the release, and why that is acceptable."""
+    """Columns by which people may be unique in the release, or that it tells people together with `earlier` ones; and why that is
+    acceptable."""
 
-    unique_on: Annotated[list[str], Field(min_length=1, description="the columns")]
+    unique_on: Annotated[list[str], Field(description="the columns")] = Field(default_factory=list)
+    series: Annotated[bool, Field(description="whom the release tells together with earlier ones")] = False
     because: Annotated[
         str, StringConstraints(strip_whitespace=True, min_length=1), Field(description="why; it stands in the report")
     ]
+
+    @model_validator(mode="after")
+    def _one_thing(self) -> Self:
+        if bool(self.unique_on) == self.series:
+            raise ValueError(Message("error_exposure.accept_what"))
+        return self
 
 
 def check_accept(accept: Sequence[Accept], data: Iterable[str]) -> None:

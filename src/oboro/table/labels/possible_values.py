@@ -53,6 +53,15 @@ class PossibleValues:
         """How many ranks there are."""
         return int(self.ranks.max(initial=-1)) + 1
 
+    def reaches(self, label: int) -> np.ndarray:
+        """Which ranks one entry reaches, as a mask."""
+        ranks = np.arange(self.width)
+        found = (ranks >= self.low[label]) & (ranks <= self.high[label])
+        if self.row[label] >= 0:
+            words = self.bits[self.row[label] + ranks // 64]
+            found &= (words >> (ranks % 64).astype(np.uint64)) & np.uint64(1) > 0
+        return np.asarray(found)
+
     @staticmethod
     def of(ranks: np.ndarray, width: int, reached: Iterable[tuple[int, int] | np.ndarray]) -> PossibleValues:
         """From one (lowest, highest) pair or one array of ranks for each released entry: any relation at all."""

@@ -62,6 +62,8 @@ class Model(Parameters):
     """The parameters that this message tells; the first one is the limit that every class must keep."""
     most: ClassVar[bool] = True
     """Whether a higher score is worse."""
+    every_column: ClassVar[bool] = False
+    """Whether it looks at all released columns, not only at quasi-identifiers and its sensitive one."""
 
     def folding(self, folds: Sequence[Fold]) -> Self:
         """The same model; of a sensitive column: values that differ only in what is folded count as one."""

@@ -64,8 +64,8 @@ class Part:
     def small(self, wanted: Wanted) -> np.ndarray:
         """Which groups hold somebody, but too few people or too few different secrets."""
         few = self.sizes < wanted.k
-        for secret, least in wanted.diverse.items():
-            few |= self.distinct(secret) < least
+        for secret in (name for name in self.secrets if name in wanted.diverse):
+            few |= self.distinct(secret) < wanted.diverse[secret]
         return np.asarray(few & (self.sizes > 0))
 
 
@@ -99,6 +99,13 @@ class RowChanges:
         """How many new rows it has."""
         return self._counted(1)
 
+    @property
+    def followed(self) -> float:
+        """The share of the rows that were followed: of those of the smaller release that have an old class."""
+        inside = self._ids[2] >= 0
+        least = min(int(self.was.sum()), int(self.now[inside].sum()))
+        return float(np.minimum(self.was, self.now)[inside].sum()) / max(1, least)
+
     def _counted(self, which: int) -> np.ndarray:
         counts = np.bincount(self._ids[which], minlength=self._ids[2].size)
         return np.asarray(np.minimum(counts, 1) if self.once else counts)
@@ -117,22 +124,24 @@ class RowChanges:
         return np.asarray(np.maximum(self.now - self.was, 0))
 
     @cached_property
+    def old_classes(self) -> int:
+        """How many old classes there are, and one more, the first, for rows that fit none."""
+        return int(max(self.old.place.max(initial=-1), self.new.place.max(initial=-1))) + 2
+
+    def _by_old_class(self, number: np.ndarray) -> np.ndarray:
+        return np.bincount(self._ids[2] + 1, weights=number, minlength=self.old_classes).astype(np.int64)
+
+    @cached_property
     def left(self) -> Part:
-        """Who left, by old class. One that is gone as a whole tells nothing that it did not tell before."""
-        place = self._ids[2]
-        number = np.maximum(self.was - self.now, 0)
-        inside = place >= 0
-        classes = int(self.old.place.max(initial=-1)) + 1
-        stayed = np.bincount(place[inside], weights=np.minimum(self.was, self.now)[inside], minlength=classes)
-        number = np.where(inside & (stayed[place] > 0), number, 0) if classes else number[:0]
-        group = place if classes else place[:0]
-        return Part(
-            group, number, classes, self._of_pairs(0) if classes else dict.fromkeys(self.old.secrets, place[:0])
-        )
+        """Who left, by old class (and one more group, the first, of nobody). Of a class that is gone as a whole there is none: it
+        tells nothing that it did not tell before."""
+        stays = self._by_old_class(np.minimum(self.was, self.now)) > 0
+        number = np.where(stays[self._ids[2] + 1], np.maximum(self.was - self.now, 0), 0)
+        return Part(self._ids[2] + 1, number, self.old_classes, self._of_pairs(0))
 
     @cached_property
     def stayed(self) -> Part:
-        """Who stayed, by old class and new class. Where nobody left, the old class vouches for them as it did before."""
+        """Who stayed, by old class and new class."""
         pair, new, counts, _ = self.cells
         place = self._ids[2][pair]
         width = int(new.max(initial=-1)) + 1
@@ -142,16 +151,12 @@ class RowChanges:
 
     @cached_property
     def whole(self) -> np.ndarray:
-        """Of each group of `stayed`, whether it is an old class of which everybody stayed, and together."""
-        pair, _, _, _ = self.cells
-        place = self._ids[2][pair]
-        inside = self._ids[2] >= 0
-        classes = int(self.old.place.max(initial=-1)) + 1
-        before = np.bincount(self._ids[2][inside], weights=self.was[inside], minlength=classes)
-        group = self.stayed.group
-        mine = np.full(self.stayed.groups, -1)
-        mine[group] = place
-        return np.asarray((mine >= 0) & (self.stayed.sizes == np.append(before, -1)[mine]))
+        """Of each group of `stayed`, whether it is an old class of which everybody stayed, and together: that class vouches for
+        them as it did before."""
+        place = self._ids[2][self.cells[0]]
+        mine = np.zeros(self.stayed.groups, np.int64)
+        mine[self.stayed.group] = place + 1
+        return np.asarray((mine > 0) & (self.stayed.sizes == self._by_old_class(self.was)[mine]))
 
     @cached_property
     def unclear(self) -> np.ndarray:
@@ -180,6 +185,20 @@ class RowChanges:
         pair, _, _, _ = self.cells
         told = np.bincount(pair, weights=self.came.number, minlength=self.more.size)
         return np.asarray(told[pair] < self.more[pair])
+
+    def judged(self, wanted: Wanted) -> tuple[np.ndarray, np.ndarray]:
+        """The size of every group of every part that holds somebody, and whether it breaks what is wanted."""
+        unclear = np.bincount(self.cells[0][self.loose], minlength=self.more.size)
+        parts = [
+            (self.left.sizes, self.left.small(wanted)),
+            (self.stayed.sizes, self.broken_stayed(wanted)),
+            (self.came.sizes, self.came.small(wanted)),
+            (self.more, unclear > 0),
+        ]
+        sizes, broken = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
+        there = (sizes > 0) | broken
+        there[sizes.size - self.more.size :] &= unclear > 0
+        return sizes[there], broken[there]
 
     def _of_pairs(self, which: int) -> dict[str, np.ndarray]:
         """The secret of each pair in one release; −1 where its rows do not agree or it has none."""

@@ -39,7 +39,7 @@ def headline(report: Report) -> Message:
     if found is not None and found.refused and report.holds is not False:
         said = "singled_out_though" if report.holds else "singled_out"
         return Message(f"report.verdict.{said}", who=found.told(found.refused), number=found.refused)
-    if report.series is not None and report.series.exposed and report.holds is not False:
+    if report.series is not None and report.series.refused and report.holds is not False:
         return Message("series.headline", people=report.series.exposed)
     if found is not None and report.holds is None and (found.k or 0) > 1 and not report.steps:
         return Message("report.verdict.found_k", k=found.k)
@@ -68,7 +68,7 @@ def _judged(report: Report) -> tuple[Tone, list[Message]]:
         return "bad", [Message("report.verdict.do_not_release")]
     if report.singled_out:
         return "bad", [Message("report.verdict.protect"), *secrets_told(report)]
-    if report.series is not None and report.series.exposed:
+    if report.series is not None and report.series.refused:
         return "bad", [Message("series.do_not_release", people=report.series.exposed), *secrets_told(report)]
     if report.holds is None and any(one.risk is not None and one.risk.low > MOSTLY for one in better):
         return "bad", [Message("report.verdict.attacks_succeed", **attacked), *secrets_told(report)]

@@ -1,0 +1,181 @@
+"""Keep a promise over a series: levels that split no old class, and rows that are held back until nobody stands out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from oboro.errors import InputError, PromiseError, UsageError
+from oboro.table.dataset import Column, Dataset
+from oboro.table.hierarchy import Hierarchy
+from oboro.table.labels.possible_values import possible_values
+from oboro.table.value_counts import clean
+from oboro.techniques.base import Outcome, Work
+from oboro.techniques.demands.held_back import held_back
+from oboro.techniques.demands.in_series import InSeries
+from oboro.text import Message
+from oboro.verifier.models.series_model import SeriesAnonymity
+from oboro.verifier.series.earlier_release import STEADY, EarlierRelease
+from oboro.verifier.series.known_series import known_series
+from oboro.verifier.series.old_places import released_classes, suppressed_classes
+from oboro.verifier.series.row_changes import Wanted
+
+__all__ = ["keep_in_series"]
+
+Series = tuple[EarlierRelease, ...]
+
+
+def keep_in_series(step: InSeries, work: Work) -> Outcome:
+    """Do the step so that whoever comes, stays or leaves does so among many; rows are held back until that is so."""
+    return _Run(step, work).kept()
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    step: InSeries
+    work: Work
+
+    def kept(self) -> Outcome:
+        """Generalize to levels that split no old class, and hold rows back until every part of the series is many."""
+        names, k, diverse = self.step.in_series(self.work.schema)
+        data, schema = self.work.data, self.work.schema
+        schema.require(data, [*names, *diverse, *self.step.changing], self.step.step)
+        tables = self._tables(names)
+        hierarchies = {name: schema.hierarchy(name, data[name]) for name in names}
+        asked = {"secrets": list(diverse), "changing": self.step.changing, "person": self._person(tables)}
+        series = known_series(data, tables, names, hierarchies=hierarchies, **asked)  # type: ignore[arg-type]
+        floor = {name: _floor(data[name], hierarchies[name], name, tables, names) for name in names}
+        outcome, gone = self._until_many(self._raised(hierarchies, floor), floor, names, series, Wanted(k, diverse))
+        model = SeriesAnonymity(k=k, releases=len(tables), diverse=diverse, earlier=series)
+        promises = tuple(replace(one, models=(*one.models, model)) for one in outcome.promises)
+        facts = _above(outcome.facts, floor) | {"held_back": {"records": gone, "of": data.rows}}
+        told = (*outcome.warnings, *self._warnings(outcome.data, names, gone, series))
+        return replace(outcome, promises=promises, facts=facts, warnings=told)
+
+    def _until_many(
+        self, work: Work, floor: Mapping[str, int], names: Sequence[str], series: Series, wanted: Wanted
+    ) -> tuple[Outcome, int]:
+        step = _lowered(self.step, floor)
+        while True:
+            if self.work.data.rows and not work.data.rows:
+                raise PromiseError(
+                    Message("error_technique.all_held_back", step=self.step.step, rows=self.work.data.rows)
+                )
+            outcome = step.once(work)
+            gone = self._gone(outcome.data, names, series, wanted)
+            if not gone.any():
+                return outcome, self.work.data.rows - work.data.rows
+            work = _without(work, np.isin(work.data.origin_rows, outcome.data.origin_rows[gone]))
+
+    def _gone(self, data: Dataset, names: Sequence[str], series: Series, wanted: Wanted) -> np.ndarray:
+        """The rows that the first release which is not kept makes hold back."""
+        classes = released_classes(data, names).labels
+        gone = np.zeros(data.rows, dtype=bool)
+        for changes in (look for one in series for look in one.changes(data, classes)):
+            gone = held_back(changes, wanted, self.work.rng)
+            if gone.any():
+                break
+        return gone
+
+    def _tables(self, names: Sequence[str]) -> list[Dataset]:
+        given = self.step.earlier
+        read, folder = self.work.read, self.work.schema.folder
+        tables = [read(folder / one) if isinstance(one, str) else one for one in given]
+        for number, table in enumerate(tables, 1):
+            lacking = [name for name in names if name not in table]
+            if lacking:
+                at = given[number - 1]
+                where = at if isinstance(at, str) else str(number)
+                raise InputError(
+                    Message("error_technique.earlier_column", where=where, lacking=lacking, columns=list(table))
+                )
+        return tables
+
+    def _person(self, tables: Sequence[Dataset]) -> str | None:
+        """The column by which people are followed, where all releases have it; without it nobody may have several rows."""
+        person, schema = self.work.person, self.work.schema
+        name = schema.person
+        if name is not None and name in self.work.data and all(name in one for one in tables):
+            if not any(set(self.work.data[name].texts) & set(one[name].texts) for one in tables):
+                raise UsageError(Message("error_technique.earlier_pseudonym", step=self.step.step, person=name))
+            return name
+        if person is not None and person.counts.max(initial=0) > 1:
+            raise UsageError(Message("error_technique.earlier_people", step=self.step.step, person=name))
+        return None
+
+    def _raised(self, hierarchies: Mapping[str, Hierarchy], floor: Mapping[str, int]) -> Work:
+        """The table on the lowest levels that are allowed."""
+        data, schema = self.work.data, self.work.schema
+        for name, level in floor.items():
+            if level:
+                data = data.with_columns({name: hierarchies[name].generalize(data[name], level)})
+                schema = schema.with_remaining(name, hierarchies[name].above(level))
+        return replace(self.work, data=data, schema=schema)
+
+    def _warnings(self, data: Dataset, names: Sequence[str], gone: int, series: Series) -> Iterator[Message]:
+        if gone:
+            yield Message("technique.series.held_back", rows=gone, of=self.work.data.rows)
+        classes = released_classes(data, names).labels
+        share = min(max(look.followed for look in one.changes(data, classes)) for one in series)
+        if share < STEADY:
+            yield Message("technique.series.lost_sight", share=share)
+        if len(self.step.earlier) > 1 and len(series) > 1:
+            yield Message("technique.series.pairs", releases=len(self.step.earlier))
+
+
+def _floor(column: Column, hierarchy: Hierarchy, name: str, tables: Sequence[Dataset], quasi: Sequence[str]) -> int:
+    """The lowest level on which no label of an earlier release is split."""
+    every = Column(column.values, np.arange(len(column.values)))
+    lowest = 0
+    for table in tables:
+        classes = released_classes(table, quasi)
+        shown = Column(
+            table[name].values, table[name].codes[~suppressed_classes(table, quasi, classes)[classes.labels]]
+        )
+        found = possible_values(every, clean(shown), hierarchy)
+        for label in range(found.low.size):
+            lowest = _whole(found, label, hierarchy, lowest)
+    return lowest
+
+
+def _whole(found: Any, label: int, hierarchy: Hierarchy, level: int) -> int:
+    """The lowest level from this one on that says the same of all values under a label."""
+    under = np.flatnonzero(found.reaches(label)[found.ranks])
+    while under.size and level < hierarchy.height and np.unique(hierarchy.levels[level].table[under]).size > 1:
+        level += 1
+    return level
+
+
+def _lowered(step: InSeries, floor: Mapping[str, int]) -> InSeries:
+    """The step with the levels that it was given counted from the lowest that are allowed."""
+    given: dict[str, int] | None = getattr(step, "levels", None)
+    if given is None or not any(floor.values()):
+        return step
+    if low := [name for name, level in given.items() if level < floor.get(name, 0)]:
+        raise UsageError(
+            Message("error_technique.levels_split", step=step.step, columns=low, levels=[floor[name] for name in low])
+        )
+    return step.model_copy(update={"levels": {name: level - floor.get(name, 0) for name, level in given.items()}})
+
+
+def _above(facts: Mapping[str, Any], floor: Mapping[str, int]) -> dict[str, Any]:
+    """The facts of a search with levels counted from the ground."""
+    out, add = dict(facts), list(floor.values())
+    for name, level in (out.get("levels") or {}).items():
+        out["levels"] = {**out["levels"], name: {**level, **{x: level[x] + floor[name] for x in ("level", "of")}}}
+    if out.get("minimal"):
+        out["minimal"] = [[a + b for a, b in zip(one, add, strict=True)] for one in out["minimal"]]
+    for one in out.get("runners_up") or ():
+        one["levels"] = [a + b for a, b in zip(one["levels"], add, strict=True)]
+    if "again" in out:
+        out["again"] = {"levels": {name: level + floor[name] for name, level in out["again"]["levels"].items()}}
+    return out
+
+
+def _without(work: Work, gone: np.ndarray) -> Work:
+    data = work.data.take(~gone)
+    person = None if work.person is None else Column(work.person.values, work.person.codes[~gone])
+    return replace(work, data=data, person=person)
