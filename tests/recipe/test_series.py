@@ -200,7 +200,9 @@ def test_again_names_the_release_that_was_written(tmp_path: Path) -> None:
 
 def test_one_person_more_is_not_released_beside_the_release_before(tmp_path: Path) -> None:
     first, _, _ = months()
-    more = pd.concat([first, pd.DataFrame({"who": ["new"], "age": [3], "ill": ["Z"], "job": ["job 1"]})], ignore_index=True)
+    more = pd.concat(
+        [first, pd.DataFrame({"who": ["new"], "age": [3], "ill": ["Z"], "job": ["job 1"]})], ignore_index=True
+    )
     release = recipe().run(first)
     release.write(tmp_path / "march.csv")
     april = oboro.Recipe.parse(release.again).run(more)
