@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from oboro.app import options
 from oboro.app.language import spoken
 from oboro.app.options import (
     AsJson,
@@ -37,6 +38,7 @@ from oboro.app.options import (
     stages,
     warn_if_cold,
 )
+from oboro.system.process import without_pandas
 from oboro.text import Message
 from oboro.text.progress import READING
 
@@ -155,7 +157,8 @@ def _load_report() -> None:
     import oboro.report  # noqa: F401
     from oboro.measure.statistics.learning import load
 
-    load()
+    with without_pandas() if options.OWN_PROCESS else nullcontext():
+        load()
 
 
 def _write(release: Release, output: Path, pages: Pages, stage: Any, encoding: str | None) -> None:

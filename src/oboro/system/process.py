@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 
-__all__ = ["arrow_without_pandas", "cores", "in_every_child", "peak_megabytes", "print_utf8"]
+__all__ = ["arrow_without_pandas", "cores", "in_every_child", "peak_megabytes", "print_utf8", "without_pandas"]
 
 
 def cores() -> int:
@@ -28,17 +29,24 @@ def arrow_without_pandas() -> None:
     That takes longer than to anonymize a small table. Only for a process that hands no frame of pandas to pyarrow.
     """
     if "pandas" not in sys.modules:
-        sys.meta_path.insert(0, _NoPandas)
-        try:
+        with without_pandas():
             import pyarrow
 
             pyarrow.array([0]).to_numpy()  # pyarrow asks once
-        finally:
-            sys.meta_path.remove(_NoPandas)
+
+
+@contextmanager
+def without_pandas() -> Iterator[None]:
+    """As if pandas were not installed: what is imported meanwhile does not import it."""
+    sys.meta_path.insert(0, _NoPandas)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(_NoPandas)
 
 
 class _NoPandas(MetaPathFinder):
-    """As if pandas were not installed."""
+    """Finds that there is no pandas."""
 
     @classmethod
     def find_spec(cls, name: str, path: object = None, target: object = None) -> None:
