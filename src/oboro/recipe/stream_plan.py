@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
-from oboro.errors import ColumnError, RecipeError
+from oboro.errors import ColumnError, InputError, RecipeError
 from oboro.stream import DelayFree, Window
 from oboro.table.dataset import Column
 from oboro.table.schema import Role
@@ -146,8 +146,10 @@ def _pseudonym(recipe: Recipe, name: str, step: Pseudonymize) -> Callable[[Any],
     def change(value: Any) -> Any:
         if isinstance(value, list | dict):
             raise ColumnError(Message("error_recipe.single_value", name=name))
-        text = value if value is None or isinstance(value, str) else Column.of([value]).texts[0]
-        return pseudonym(text)
+        try:
+            return pseudonym(value if value is None or isinstance(value, str) else Column.of([value]).texts[0])
+        except (InputError, UnicodeEncodeError):
+            raise ColumnError(Message("error_recipe.no_text", name=name)) from None
 
     return change
 

@@ -60,12 +60,16 @@ class Column:
 
     @staticmethod
     def of(values: Sequence[object]) -> Column:
-        """A column from plain Python values.
+        """A column from plain Python values. Raises an `InputError` for those that no column holds together.
 
         >>> Column.of(["a", None, "a"]).codes
         array([0, 1, 0], dtype=uint8)
         """
-        return Column.encode(pa.array(values))
+        try:
+            return Column.encode(pa.array(values))
+        except (OverflowError, UnicodeEncodeError, pa.ArrowException):
+            # Said without the value, and without what Arrow says of it.
+            raise InputError(Message("error_table.unheld_values")) from None
 
     @staticmethod
     def from_numbers(numbers: np.ndarray, kind: Kind) -> Column:

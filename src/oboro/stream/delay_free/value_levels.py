@@ -113,8 +113,8 @@ class ValueLevels:
     def _paths(self, values: list[Any]) -> Iterable[tuple[Any, ...]]:
         if self.height == 1:
             return ((value,) for value in values)
-        column = Column.of(values)
         try:
+            column = Column.of(values)
             hierarchy = self._whole.bind(column) if self._whole else self.spec.build(self.name, column, self.folder)
         except InputError:
             # Said without the value: the reason goes where values may not be seen.
