@@ -27,7 +27,8 @@ from oboro.errors import FileError, RecipeError, UsageError
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.stream import run_stream
 from oboro.recipe.stream_plan import StreamOptions, anonymizer, pseudonyms
-from oboro.stream.runner.codecs import BadRecord, CsvCodec, LineBlocks, NdjsonCodec, decode_json, encode_json
+from oboro.stream.runner.codecs import BadRecord, CsvCodec, NdjsonCodec, decode_json, encode_json
+from oboro.stream.runner.line_blocks import HUGE, LineBlocks
 from oboro.stream.runner.state_folder import Batch, StateFolder
 from oboro.verifier.stream_check import verify_stream
 
@@ -386,7 +387,7 @@ def test_blocks_do_not_depend_on_how_bytes_arrive(form: NdjsonCodec | CsvCodec, 
         found += some
         taken += count
     some, count = blocks.end()
-    assert found + some == [b"one", b"", b"two\r", b"\x0045", b"four", b"last"]
+    assert found + some == [b"one", b"", b"two\r", HUGE + b"45", b"four", b"last"]
     assert taken + count == len(data)
 
 

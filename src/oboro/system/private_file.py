@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["FileLock", "open_private"]
+__all__ = ["FileLock", "hold_output", "open_private"]
 
 BINARY: int = getattr(os, "O_BINARY", 0)  # Windows would turn line ends into its own
 
@@ -29,6 +29,20 @@ class FileLock:
     def release(self) -> None:
         """Let others have it."""
         os.close(self._descriptor)
+
+
+def hold_output(descriptor: int) -> bool:
+    """Hold an open file that others may read, until it is closed; false if another process holds it.
+
+    Where a lock would keep readers away (Windows), nothing is held.
+    """
+    if os.name == "nt":
+        return True
+    try:
+        _take(descriptor)
+    except OSError:
+        return False
+    return True
 
 
 def _take(descriptor: int) -> None:

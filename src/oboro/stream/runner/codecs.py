@@ -10,15 +10,19 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
 
-__all__ = ["BadRecord", "CsvCodec", "Format", "LineBlocks", "NdjsonCodec", "codec", "decode_json", "encode_json"]
+from oboro.errors import UsageError
+from oboro.stream.runner.line_blocks import HUGE
+from oboro.text import Message
+
+__all__ = ["BadRecord", "CsvCodec", "Format", "NdjsonCodec", "codec", "decode_json", "encode_json"]
 
 Format = Literal["ndjson", "csv"]
-HUGE = b"\x00"  # stands for a line that was too long to keep; no record begins like that
+BOM = b"\xef\xbb\xbf"
 csv.field_size_limit(1 << 30)  # the length of a whole line is limited before
 
 
@@ -99,7 +103,7 @@ class NdjsonCodec:
             raise BadRecord(_huge(line))
         if not line or line.isspace():
             return None
-        record = decode_json(line)
+        record = decode_json(line.removeprefix(BOM))
         if not isinstance(record, dict):
             raise BadRecord("not a JSON object")
         return record
@@ -136,7 +140,7 @@ class CsvCodec:
         except (csv.Error, StopIteration):
             raise BadRecord("invalid CSV: quotes do not fit together") from None
         if self.header is None:
-            self.header = cells
+            self.header = _header(cells)
             return None
         if len(cells) != len(self.header):
             raise BadRecord(f"{len(cells)} cells where the header has {len(self.header)}")
@@ -155,6 +159,14 @@ class CsvCodec:
         return text.count(b'"') % 2 == 0
 
 
+def _header(names: list[str]) -> list[str]:
+    """The names of the fields. Not said by name: without a header, these are the values of a person."""
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise UsageError(Message("error_stream.header_twice", first=names.index(name) + 1, second=place + 1))
+    return names
+
+
 def _csv_line(cells: Sequence[Any]) -> bytes:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(["" if cell is None else cell for cell in cells])
@@ -162,57 +174,9 @@ def _csv_line(cells: Sequence[Any]) -> bytes:
 
 
 def _huge(line: bytes) -> str:
-    return f"a line of {line[1:].decode(errors='replace').strip()} bytes, more than are taken"
+    return f"a line of {line[len(HUGE) :].decode()} bytes, more than are taken"
 
 
 def codec(form: Format, header: Sequence[str] | None = None) -> NdjsonCodec | CsvCodec:
     """The codec of a format."""
     return CsvCodec(header) if form == "csv" else NdjsonCodec()
-
-
-class LineBlocks:
-    """Cuts what arrives into whole lines. A line that is too long is replaced by a note of its length."""
-
-    def __init__(self, form: NdjsonCodec | CsvCodec, most: int) -> None:
-        self.form = form
-        self.most = most
-        self._rest = b""
-        self._dropped = 0
-
-    @property
-    def waiting(self) -> int:
-        """Bytes that arrived and are not yet part of a block."""
-        return len(self._rest) + self._dropped
-
-    def add(self, data: bytes) -> tuple[list[bytes], int]:
-        """The lines that are whole now, and how many bytes of input they take."""
-        before = self.waiting
-        lines = list(self._lines(self._rest + data if self._rest else data))
-        return lines, before + len(data) - self.waiting
-
-    def _lines(self, data: bytes) -> Iterator[bytes]:
-        parts = data.split(b"\n")
-        last = parts.pop()
-        held: bytes | None = None
-        for part in parts:
-            if self._dropped:
-                yield HUGE + str(self._dropped + len(part)).encode()
-                self._dropped = 0
-                continue
-            line = part if held is None else held + b"\n" + part
-            if not self.form.ends(line) and len(line) <= self.most:
-                held = line
-                continue
-            held = None
-            yield line if len(line) <= self.most else HUGE + str(len(line)).encode()
-        self._rest = last if held is None else held + b"\n" + last
-        if self._dropped or len(self._rest) > self.most:
-            self._dropped += len(self._rest)
-            self._rest = b""
-
-    def end(self) -> tuple[list[bytes], int]:
-        """What is left at the end of the input, as a last line."""
-        taken = self.waiting
-        line = HUGE + str(self._dropped + len(self._rest)).encode() if self._dropped else self._rest
-        self._rest, self._dropped = b"", 0
-        return ([line] if line else []), taken

@@ -23,7 +23,7 @@ from types import FrameType
 from typing import Any
 
 from oboro.errors import FileError, UsageError
-from oboro.system.private_file import open_private
+from oboro.system.private_file import hold_output, open_private
 from oboro.text import Message
 from oboro.text.os_reasons import os_reason
 
@@ -201,9 +201,13 @@ class StreamOutput:
         if self.place == "stderr":
             return sys.stderr.fileno()
         try:
-            return open_private(self.place, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+            opened = open_private(self.place, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         except OSError as error:
             raise FileError(Message("error_stream.cannot_write", place=self.place, why=os_reason(error))) from None
+        if _is_plain(opened) and not hold_output(opened):
+            os.close(opened)
+            raise FileError(Message("error_stream.output_in_use", place=self.place))
+        return opened
 
     def _accept(self, server: socket.socket) -> socket.socket:
         if not self.stop.wait(server, selectors.EVENT_READ):

@@ -6,6 +6,7 @@ letters with its place and the reason; it is never dropped silently, and never r
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,8 +19,9 @@ import numpy as np
 
 from oboro.errors import FileError, InputError, UsageError
 from oboro.stream.anonymizer import Anonymizer
-from oboro.stream.runner.codecs import HUGE, BadRecord, Format, LineBlocks, codec, encode_json
+from oboro.stream.runner.codecs import BadRecord, Format, codec, encode_json
 from oboro.stream.runner.endpoints import StopRequest, StreamInput, StreamOutput
+from oboro.stream.runner.line_blocks import HUGE, LineBlocks
 from oboro.stream.runner.state_folder import Batch, StateFolder
 from oboro.text import Message
 
@@ -105,6 +107,7 @@ class Runner:
 
     def _open(self) -> None:
         plan = self.plan
+        _check_apart(plan)
         self.folder = self._keep(StateFolder(plan.state, plan.fsync)) if plan.state else None
         self.target = self._keep(StreamOutput(plan.target, self.stop))
         self.dead = self._keep(StreamOutput(plan.dead or "stderr", self.stop))
@@ -346,6 +349,23 @@ class _Missing:
             raise FileError(Message("error_stream.shorter_output", place=self.target.place))
         for part in self.parts:
             self.target.write(part)
+
+
+def _check_apart(plan: StreamPlan) -> None:
+    """Raise where the same file would be read and written, or hold released records and raw lines."""
+    taken: dict[str, str] = {}
+    for option, place in (("--from", plan.source), ("--to", plan.target), ("--dead-letters", plan.dead)):
+        if place in (None, "-", "stderr") or "://" in str(place):
+            continue
+        path = os.path.realpath(str(place))
+        if path in taken and not _is_special(path):
+            raise UsageError(Message("error_stream.same_place", one=taken[path], other=option, place=place))
+        taken[path] = option
+
+
+def _is_special(path: str) -> bool:
+    """A terminal or /dev/null: what is written there mixes with nothing."""
+    return os.path.exists(path) and not os.path.isfile(path)
 
 
 def _form_of(place: str, otherwise: Format = "ndjson") -> Format:
