@@ -127,6 +127,24 @@ def test_the_report_runs_the_attack_and_the_plan_warns() -> None:
     assert "最小性" in recipe.explain("ja")
 
 
+def test_where_people_are_counted_a_class_of_few_people_is_suppressed_for_its_size() -> None:
+    """Five records of one person are no class of five: nobody there is suppressed for a secret."""
+    rows = {
+        "p": [f"p{n}" for n in range(50)] + ["one"] * 5,
+        "q": [*CITIES[:50], *["z0"] * 5],
+        "s": [*SECRETS[:50], *["flu"] * 5],
+    }
+    released = {"q": ["*" if q in ("b0", "b1", "z0") else q for q in rows["q"]], "s": rows["s"]}
+    original, trees = Dataset.of(rows), {}
+    counted = {"k": 5, "homogeneous": False}
+    by_row = infer_by_minimality(original, Dataset.of(released), ["q"], "s", trees, **counted)
+    by_person = infer_by_minimality(original, Dataset.of(released), ["q"], "s", trees, **counted, person=original["p"])
+    assert by_row is not None
+    assert by_person is not None
+    assert (by_row.found.tried, by_person.found.tried) == (15, 10)
+    assert by_person.found.right == 10
+
+
 def test_a_plan_without_secrets_says_nothing_of_them() -> None:
     assert "minimality" not in Recipe(attributes=ROLES, steps=[{"k_anonymize": {"k": 5}}]).explain()
 

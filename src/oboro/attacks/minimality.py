@@ -39,13 +39,17 @@ class MissingClasses:
     people: np.ndarray
     """Rows of the original: everybody whose class is not in the release."""
     sizes: np.ndarray
-    """How many people the class of each of them has."""
+    """How many people (records, unless it is known whose they are) the class of each of them has."""
     starred: np.ndarray
     """Rows of the release: the suppressed records."""
 
     @staticmethod
     def of(
-        original: Dataset, released: Dataset, quasi: Sequence[str], hierarchies: Mapping[str, Hierarchy]
+        original: Dataset,
+        released: Dataset,
+        quasi: Sequence[str],
+        hierarchies: Mapping[str, Hierarchy],
+        person: Column | None = None,
     ) -> MissingClasses | None:
         """None where nothing is suppressed, or the levels cannot be read off the labels. O(rows · columns)."""
         if not quasi or (released.origin is None and original.rows != released.rows):
@@ -60,11 +64,19 @@ class MissingClasses:
             return None
         groups = Groups.of([one for one in labels if one is not None], rows.size + shown.size)
         there, here = groups.labels[: rows.size], groups.labels[rows.size :]
-        sizes = np.bincount(there, minlength=len(groups))
+        sizes = _people(there, len(groups), None if person is None else person.codes[rows])
         missing = np.bincount(here, minlength=len(groups))[there] == 0
         if missing.sum() != stars.sum():  # somebody is suppressed for another reason: the picture does not fit
             return None
         return MissingClasses(rows[missing], sizes[there[missing]], np.flatnonzero(stars))
+
+
+def _people(labels: np.ndarray, classes: int, person: np.ndarray | None) -> np.ndarray:
+    """How many records, or different people, each class has."""
+    if person is None:
+        return np.bincount(labels, minlength=classes)
+    pairs = np.unique(labels.astype(np.int64) * (int(person.max(initial=0)) + 1) + person)
+    return np.bincount(pairs // (int(person.max(initial=0)) + 1), minlength=classes)
 
 
 def _labelled(
@@ -96,13 +108,14 @@ def infer_by_minimality(
     *,
     k: int,
     homogeneous: bool = False,
+    person: Column | None = None,
 ) -> Attack | None:
     """Guess the secret of everybody whose class has k people and is missing; None where nobody can be found missing.
 
     `homogeneous` says that a class which breaks the demand has one value only (2-diversity): then only values that enough of the
-    suppressed records hold come into question. Otherwise the most frequent value of the suppressed records is guessed.
+    suppressed records hold come into question. `person` says whose each original record is, where k counts people.
     """
-    found = MissingClasses.of(original, released, quasi, hierarchies)
+    found = MissingClasses.of(original, released, quasi, hierarchies, person)
     if found is None:
         return None
     before, after = clean(original[secret]), clean(released[secret])

@@ -16,7 +16,6 @@ from oboro.errors import ColumnError, HierarchyError, RecipeError
 from oboro.io.files import Source, column_names, read, read_data
 from oboro.measure.changed_cells import changed_cells
 from oboro.recipe.release import Release, StepRecord
-from oboro.recipe.released.joint_linkage import require_together, with_linkage
 from oboro.recipe.released.last_look_before_writing import check_accept, look_before_writing
 from oboro.recipe.released.released_order import moves_rows, released_order, warning_of_order
 from oboro.recipe.released.secret_seed import entropy_of, warning_of_seed
@@ -64,9 +63,10 @@ def run(
     say(Message("progress.verifying"))
     names = [record.name for record in table.records]
     verification = verify_promises(table.data, table.promises, names, table.person)
-    verification = with_linkage(verification, table.data, table.promises, table.records)
-    if recipe.together:
-        require_together(verification)
+    if recipe.together or any(step.bounds_linkage for step in recipe.steps):
+        from oboro.recipe.released.joint_linkage import with_linkage
+
+        verification = with_linkage(verification, table.data, table.promises, table.records, required=recipe.together)
     say(Message("progress.last_look"))
     made = table.data, table.schema, table.promises, table.records
     look = look_before_writing(*made, accept=recipe.accepted, source=origin, person=table.person)

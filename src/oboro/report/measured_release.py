@@ -177,16 +177,20 @@ def _attacks(subject: Subject, provenance: Provenance, scope: Scope) -> list[Att
 
 def _by_method(subject: Subject, provenance: Provenance) -> list[Attack]:
     """Where demands on secrets were promised: what follows from who was suppressed, for whoever knows the method."""
-    if provenance.verification is None or subject.k is None or not subject.tables.paired:
+    verification, tables = provenance.verification, subject.tables
+    if verification is None or subject.k is None or not tables.paired:
         return []
-    told = [one.model for one in provenance.verification.verdicts if one.model.values.get("sensitive")]
-    tables = subject.before, subject.after, subject.quasi
-    found = []
-    for secret in (name for name in subject.sensitive if any(one.values["sensitive"] == name for one in told)):
-        two = any(one.id == DISTINCT and one.values == {"l": 2, "sensitive": secret} for one in told)
-        trees = subject.tables.hierarchies
-        found.append(infer_by_minimality(*tables, secret, trees, k=subject.k, homogeneous=two))
-    return [one for one in found if one is not None and one.found.tried]
+    found: dict[tuple[str, tuple[str, ...]], Attack | None] = {}
+    for one in verification.verdicts:
+        secret, over = one.model.values.get("sensitive"), one.over or verification.quasi
+        if secret in subject.sensitive and over and all(name in subject.before for name in over):
+            k = next((other.k for other in verification.verdicts if other.k and other.over == one.over), subject.k)
+            two = one.id == DISTINCT and one.model.values.get("l") == 2
+            whose = None if tables.people is None else tables.people[0]
+            options: dict[str, Any] = {"k": k, "homogeneous": two, "person": whose}
+            made = infer_by_minimality(subject.before, subject.after, over, secret, tables.hierarchies, **options)
+            found.setdefault((secret, over), made)
+    return [one for one in found.values() if one is not None and one.found.tried]
 
 
 def _limited(

@@ -22,22 +22,27 @@ if TYPE_CHECKING:
     from oboro.recipe.release import StepRecord
     from oboro.verifier.table_check import Promise
 
-__all__ = ["require_together", "with_linkage"]
+__all__ = ["with_linkage"]
 
 
 def with_linkage(
-    found: Verification, data: Dataset, promises: Sequence[Promise], steps: Sequence[StepRecord]
+    found: Verification,
+    data: Dataset,
+    promises: Sequence[Promise],
+    steps: Sequence[StepRecord],
+    *,
+    required: bool = False,
 ) -> Verification:
-    """The verification, and what comes of several randomizations, or of one beside classes."""
+    """The verification, and what comes of several randomizations, or of one beside classes.
+
+    Raises a `PromiseError` where all promises are `required` to hold together, and one does not.
+    """
     facts = [step.facts for step in steps if step.traits.bounds_linkage and "rho" in step.facts]
     verdict = _joint_linkage(facts, data, promises) if facts else None
-    return found if verdict is None else replace(found, joint=(*found.joint, verdict))
-
-
-def require_together(found: Verification) -> None:
-    """Raise a `PromiseError` where a promise does not hold over the columns of all promises together."""
-    if found.apart:
-        raise PromiseError(Message("error_recipe.not_together", verdicts=[one.message() for one in found.apart]))
+    whole = found if verdict is None else replace(found, joint=(*found.joint, verdict))
+    if required and whole.apart:
+        raise PromiseError(Message("error_recipe.not_together", verdicts=[one.message() for one in whole.apart]))
+    return whole
 
 
 def _joint_linkage(facts: Sequence[Mapping[str, Any]], data: Dataset, promises: Sequence[Promise]) -> Verdict | None:
