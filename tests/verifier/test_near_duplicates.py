@@ -87,6 +87,7 @@ def test_a_recipe_that_folds_protects_by_meaning(step: str) -> None:
     for one in set(classes):
         secrets = {d.strip().lower() for a, d in zip(classes, release.data["disease"], strict=True) if a == one}
         assert len(secrets) >= 2
+    assert "differ only in space and case" in _recipe(["space", "case"], step, **asked).explain()
     assert sorted(release.data["disease"]) == sorted(PEOPLE["disease"])  # released as it is
 
 

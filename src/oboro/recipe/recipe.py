@@ -250,6 +250,11 @@ class Recipe(BaseModel):
         ]
         said.append(Message("recipe.unnamed", unnamed=self.unnamed))
         said += [] if self.person is None else [Message("recipe.person", column=self.person)]
+        said += [
+            Message("recipe.fold", column=name, folds=list(one.fold))
+            for name, one in self.attributes.items()
+            if one.fold
+        ]
         said.append(Message("recipe.steps" if self.steps else "recipe.no_steps"))
         said += [
             Message("recipe.step", number=number, step=step.step, plan=step.plan(schema))

@@ -14,6 +14,7 @@ import scipy.linalg  # noqa: F401  (numba loads it with its first kernel; thread
 from oboro.attacks import Attack, attack
 from oboro.attacks.few_attributes import UniqueByFew, special
 from oboro.attacks.minimality import infer_by_minimality
+from oboro.attacks.window_owner import guess_first_owners
 from oboro.measure.identifiers import Finding, scan
 from oboro.measure.metrics import Measure
 from oboro.measure.statistics.associations import Pairs
@@ -172,7 +173,15 @@ def _attacks(subject: Subject, provenance: Provenance, scope: Scope) -> list[Att
         paired=subject.tables.paired,
         attempts=scope.attempts,
     )
-    return found + _by_method(subject, provenance)
+    return found + _by_method(subject, provenance) + _of_window(subject, provenance)
+
+
+def _of_window(subject: Subject, provenance: Provenance) -> list[Attack]:
+    """Where records came through a window: whose record stands at the first place of a group."""
+    if not provenance.stream or provenance.stream[-1].get("mode") != "window" or subject.k is None:
+        return []
+    found = guess_first_owners(subject.tables.original, subject.tables.released, subject.quasi, subject.k)
+    return [] if found is None else [found]
 
 
 def _by_method(subject: Subject, provenance: Provenance) -> list[Attack]:

@@ -1,0 +1,76 @@
+"""Whose record stands at the first place of a window's group: the one that the group was formed around can be told from the others.
+
+Somebody knows everybody's tuples and who is in each group, but not who came when. The first place at which a group's centroid comes
+out is that of the record that the group was formed around, if places are kept. With groups that `grow` it lies farthest from the
+centroid; with the paper's groups it is the one whose greatest distance to the others is least. Of the two guesses the better one is
+reported. Which member's other fields do stand at that place is the truth; groups in which it is not clear, or that somebody joined
+later, are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from oboro.attacks.rates import Attack, Rate
+from oboro.table.dataset import Column, Dataset
+from oboro.table.groups import Groups
+from oboro.table.value_counts import clean
+from oboro.text import Message
+
+__all__ = ["guess_first_owners"]
+
+BLIND = Message("attack.control.member_at_random")
+
+
+def guess_first_owners(original: Dataset, released: Dataset, quasi: Sequence[str], k: int) -> Attack | None:
+    """How often the owner of a group's first place is named; None where nothing tells whose a place is. O(rows · columns).
+
+    The n-th released record must be of the place of the n-th original one, as a window releases them.
+    """
+    others = [name for name in released if name in original and name not in quasi]
+    names = [name for name in quasi if original[name].kind.numeric and released[name].kind.numeric]
+    if original.rows != released.rows or not others or not names or not released.rows:
+        return None
+    points, centres = (_numbers(table, names) for table in (original, released))
+    spread = points.std(axis=0)
+    scale = np.where(spread > 0, spread, 1.0)
+    groups = Groups.of([clean(released[name]) for name in quasi], released.rows)
+    order, starts = groups.members()
+    keys = _row_keys(original, released, others)
+    outlying, central, blind, tried = 0, 0, 0.0, 0
+    for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        rows = order[begin:end]
+        if not k <= rows.size < 2 * k or not np.allclose(points[rows].mean(axis=0), centres[rows[0]], rtol=1e-6):
+            continue
+        owner = np.flatnonzero(keys[0][rows] == keys[1][rows[0]])
+        if owner.size != 1:
+            continue
+        members = points[rows] / scale
+        apart = ((members - members.mean(axis=0)) ** 2).sum(axis=1)
+        greatest = ((members[:, None] - members[None]) ** 2).sum(axis=2).max(axis=1)
+        outlying += int(np.argmax(apart) == owner[0])
+        central += int(np.argmin(greatest) == owner[0])
+        blind += 1 / rows.size
+        tried += 1
+    found = Rate(max(outlying, central), tried)
+    return (
+        Attack("window_owner", "linkability", tuple(names), found, Rate(round(blind), tried), BLIND) if tried else None
+    )
+
+
+def _numbers(table: Dataset, names: Sequence[str]) -> np.ndarray:
+    return np.column_stack([table[name].numbers(name)[table[name].codes] for name in names])
+
+
+def _row_keys(original: Dataset, released: Dataset, others: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """A number for each row of the two tables, the same where their other fields are."""
+    joined = []
+    for name in others:
+        both = Column.of([*original[name].texts, *released[name].texts])
+        shift = len(original[name].values)
+        codes = np.concatenate([original[name].codes.astype(np.int64), released[name].codes.astype(np.int64) + shift])
+        joined.append(Column(both.values, both.codes[codes]))
+    labels = Groups.of(joined, original.rows + released.rows).labels
+    return labels[: original.rows], labels[original.rows :]
