@@ -8,6 +8,7 @@ from pathlib import Path
 
 import openpyxl
 import pytest
+import yaml
 from tests.command_line import Done, call
 
 COLUMNS = ["氏名", "生年月日", "年齢", "住所", "郵便番号", "病名", "年収"]
@@ -119,3 +120,40 @@ def test_errors_and_help_are_japanese(
 def test_the_search_for_english_finds_it() -> None:
     assert english("列 age は missing value を含みます。") == ["missing value"]
     assert english("oboro verify 提供.xlsx --k 5 は k_anonymize: を確かめます。") == []
+
+
+def test_help_names_values_in_the_reader_s_words() -> None:
+    english, japanese = (call("--lang", lang, "verify", "--help").out for lang in ("en", "ja"))
+    assert "verify [OPTIONS] RELEASED" in " ".join(english.split())
+    assert "verify [オプション] RELEASED" in " ".join(japanese.split())
+    for page in (english, japanese):
+        assert "<bool>" not in page
+        assert "{released}" not in page
+    assert "<int>" in english
+    assert "<整数>" in japanese
+    assert "<int>" not in japanese
+    assert "<path>" not in japanese
+
+
+@pytest.mark.parametrize("kind", ["people", "purchases"])
+def test_the_recipe_of_a_sample_is_explained_in_japanese(tmp_path: Path, kind: str) -> None:
+    """The comments are Japanese; what is done is the same."""
+    for lang in ("en", "ja"):
+        assert call("--lang", lang, "synth", kind, "--rows", 20, "--output", tmp_path / f"{lang}.csv").code == 0
+    english, japanese = ((tmp_path / f"{lang}.csv.recipe.yaml").read_text() for lang in ("en", "ja"))
+    assert yaml.safe_load(english.replace("en.csv", "ja.csv")) == yaml.safe_load(japanese)
+    comments = [line.partition("# ")[2] for line in japanese.splitlines() if "# " in line]
+    assert comments
+    assert not [text for text in comments if text.isascii() and not text.strip().startswith("oboro anonymize")]
+    assert "@" not in english + japanese
+
+
+def test_warm_up_speaks_japanese(monkeypatch: pytest.MonkeyPatch) -> None:
+    from oboro.recipe.preparing import warm_up
+
+    monkeypatch.setattr(warm_up, "JOBS", dict.fromkeys(warm_up.JOBS, lambda folder: None))
+    done = call("--lang", "ja", "warm-up")
+    assert done.code == 0
+    assert "秒  表と報告書" in done.out + done.err
+    assert "コンパイル済みの計算部分" in done.out + done.err
+    assert "kernels" not in done.out + done.err

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from oboro.app.language import spoken
 from oboro.app.options import AsJson, console, print_json, stages
+from oboro.text import Message
 
 __all__ = ["warm_up"]
 
@@ -25,9 +27,7 @@ def warm_up(as_json: AsJson = False) -> None:
         return
     terminal = console()
     for name, seconds in done.seconds.items():
-        terminal.print(f"  {name:<20} {seconds:6.1f} s", highlight=False)
-    terminal.print(
-        f"{done.after} compiled kernels ({done.after - done.before} new) in {done.place}",
-        highlight=False,
-        soft_wrap=True,
-    )
+        job = Message(f"progress.warm_up.{name}").say(spoken())
+        terminal.print(Message("command.warm_up.job", seconds=seconds, job=job).say(spoken()), highlight=False)
+    told = {"kernels": done.after, "new": done.after - done.before, "place": str(done.place)}
+    terminal.print(Message("command.warm_up.done", **told).say(spoken()), highlight=False, soft_wrap=True, markup=False)

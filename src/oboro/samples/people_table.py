@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from oboro.errors import UsageError
 from oboro.samples.japan_names import FEMALE_NAMES, MALE_NAMES, PREFECTURES, SURNAMES, TOWNS
 from oboro.table.dataset import Column, Dataset, smallest_unsigned
+from oboro.text import Message
 
 __all__ = ["hierarchy_csv", "people", "people_hierarchies", "people_recipe"]
 
@@ -299,47 +300,83 @@ def hierarchy_csv(rows: Iterable[Sequence[str]]) -> str:
     return out.getvalue()
 
 
-def people_recipe(folder: str = "hierarchies") -> str:
-    """A commented recipe for `people`; `folder` is where it finds the hierarchies `address.csv` and `job.csv`."""
-    return PEOPLE_RECIPE.replace("FOLDER", folder)
+def people_recipe(folder: str = "hierarchies", lang: str = "en") -> str:
+    """A recipe for `people` with comments in a language; `folder` is where it finds the hierarchies `address.csv` and `job.csv`."""
+    return commented(PEOPLE_RECIPE.replace("FOLDER", folder), "people", lang)
+
+
+COMMENTS = (
+    "head",
+    "identifiers",
+    "quasi",
+    "sex",
+    "address",
+    "job",
+    "postal_code",
+    "sensitive",
+    "other",
+    "pseudonymize",
+    "top_code",
+    "incomes",
+    "noise",
+    "amounts",
+    "days",
+    "k_anonymize",
+    "shuffle",
+    "seed",
+    "accept",
+    "unnamed",
+)  # in recipes of samples, each as `@id`
+
+
+def commented(recipe: str, sample: str, lang: str) -> str:
+    """A recipe with the words of its comments (`@id`) in one language.
+
+    >>> commented("sex: {role: quasi}  # @sex\\n", "people", "ja")
+    'sex: {role: quasi}  # 階層なし:値そのまま、又は *\\n'
+    """
+    for one in COMMENTS:
+        if f"# @{one}\n" in recipe:
+            recipe = recipe.replace(f"# @{one}\n", f"# {Message(f'sample.{sample}.{one}').say(lang)}\n")
+    return recipe
 
 
 PEOPLE_RECIPE = """\
-# What is done to the table, from top to bottom. Change it and run it again:
+# @head
 #   oboro anonymize people.csv --recipe recipe.yaml --output released.csv --report report.html
 
 attributes:
-  # Identifiers: a step below must drop or replace each of them, or nothing is released.
+  # @identifiers
   customer_id:   {role: identifier}
   name:          {role: identifier}
   phone:         {role: identifier}
 
-  # Quasi-identifiers: an attacker may know these, and together they can single a person out. The hierarchy makes values coarser.
+  # @quasi
   birthdate:     {role: quasi, hierarchy: {dates: [day, month, year, decade]}}
-  sex:           {role: quasi}                                        # no hierarchy: the value, or *
-  address:       {role: quasi, hierarchy: {csv: FOLDER/address.csv}}  # town, city, prefecture, region, *
-  job:           {role: quasi, hierarchy: {csv: FOLDER/job.csv}}      # job, group, in work or not, *
-  postal_code:   {role: quasi}                                        # says the same as the address: dropped below
+  sex:           {role: quasi}                                        # @sex
+  address:       {role: quasi, hierarchy: {csv: FOLDER/address.csv}}  # @address
+  job:           {role: quasi, hierarchy: {csv: FOLDER/job.csv}}      # @job
+  postal_code:   {role: quasi}                                        # @postal_code
 
-  # What an attacker must not learn about a person.
+  # @sensitive
   diagnosis:     {role: sensitive}
 
-  # Everything else.
+  # @other
   income:        {role: other}
   last_purchase: {role: other}
   category:      {role: other}
   amount:        {role: other}
 
 steps:
-  - pseudonymize: {attribute: customer_id, method: random}            # a new random number in place of each customer
+  - pseudonymize: {attribute: customer_id, method: random}            # @pseudonymize
   - drop_columns: {attributes: [name, phone, postal_code]}
-  - top_code: {attribute: income, percentile: 99}                     # the very rich would be unique
-  - microaggregate: {attribute: income, k: 5, method: fixed}          # the mean of 5 similar incomes: no promise covers it else
-  - noise: {attribute: amount, relative: 0.1, multiplicative: true}   # within about 10 % of the true amount
-  - microaggregate: {attribute: amount, k: 5, method: fixed}          # the mean of 5 similar amounts: never one person's
-  - microaggregate: {attribute: last_purchase, k: 5, method: fixed}   # on some days only one person bought
-  - k_anonymize: {k: 5, suppress: 0.05, l_diversity: {diagnosis: 2}}  # classes of 5 or more, with 2 or more diagnoses
-  - shuffle: {}                                                       # the order of rows must not tell either
+  - top_code: {attribute: income, percentile: 99}                     # @top_code
+  - microaggregate: {attribute: income, k: 5, method: fixed}          # @incomes
+  - noise: {attribute: amount, relative: 0.1, multiplicative: true}   # @noise
+  - microaggregate: {attribute: amount, k: 5, method: fixed}          # @amounts
+  - microaggregate: {attribute: last_purchase, k: 5, method: fixed}   # @days
+  - k_anonymize: {k: 5, suppress: 0.05, l_diversity: {diagnosis: 2}}  # @k_anonymize
+  - shuffle: {}                                                       # @shuffle
 
-seed: 42  # the same random choices every time; leave it out for a real release
+seed: 42  # @seed
 """

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from oboro.errors import UsageError
 from oboro.samples.japan_names import FEMALE_NAMES, MALE_NAMES, PREFECTURES, SURNAMES, TOWNS
+from oboro.samples.people_table import commented
 
 __all__ = ["BLOCK", "purchases", "purchases_hierarchies", "purchases_recipe"]
 
@@ -151,32 +152,33 @@ def _span(job: int, width: int) -> str:
     return f"{start}-{start + width - 1}"
 
 
-def purchases_recipe(folder: str = "hierarchies", columns: int = 100) -> str:
+def purchases_recipe(folder: str = "hierarchies", columns: int = 100, lang: str = "en") -> str:
     """The paper's task as a recipe: k = 3, a tenth may be suppressed; the lattice has 3 · 2 · 4 · 3 = 72 nodes."""
     named = columns > len(QUASI)
     text = PURCHASES_RECIPE.replace("FOLDER", folder)
     purchases = list(islice(_column_names(), columns))[len(QUASI) + 1 :]
     text += ACCEPT.replace("NAMES", ", ".join(purchases)) if purchases else ""
-    return text.replace("NAME\n", NAME_ATTRIBUTE if named else "").replace("DROP\n", DROP_NAME if named else "")
+    text = text.replace("NAME\n", NAME_ATTRIBUTE if named else "").replace("DROP\n", DROP_NAME if named else "")
+    return commented(text, "purchases", lang)
 
 
 NAME_ATTRIBUTE = "  name:      {role: identifier}\n"
 DROP_NAME = "  - drop_columns: {attributes: [name]}\n"
 ACCEPT = """\
-# No promise covers the purchases, and nearly nobody bought the same as somebody else. The paper's task releases them as they are.
+# @accept
 accept:
   unique_on: [NAMES]
   because: these purchases are made up; those of real people single them out
 """
 PURCHASES_RECIPE = """\
-# Purchase histories: optimal 3-anonymity over job, sex, address and birth date.
+# @head
 attributes:
-  job:       {role: quasi, hierarchy: {csv: FOLDER/job.csv}}  # 24 codes, 4 groups, 2 groups
-  sex:       {role: quasi}  # the value, or *
-  address:   {role: quasi, hierarchy: {csv: FOLDER/address.csv}}  # banchi, chome, town, prefecture
+  job:       {role: quasi, hierarchy: {csv: FOLDER/job.csv}}  # @job
+  sex:       {role: quasi}  # @sex
+  address:   {role: quasi, hierarchy: {csv: FOLDER/address.csv}}  # @address
   birthdate: {role: quasi, hierarchy: {dates: [day, month, year], star: false}}
 NAME
-unnamed: other  # the purchases themselves
+unnamed: other  # @unnamed
 steps:
 DROP
   - k_anonymize: {k: 3, suppress: 0.1}

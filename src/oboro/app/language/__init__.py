@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from copy import copy
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -86,10 +86,38 @@ def _put_words(group: TyperGroup, lang: str) -> None:
     for name, command in [("oboro", group), *group.commands.items()]:
         if isinstance(command, TyperCommand | TyperGroup):
             _give_shared(command)
+            _name_values(command, words)
             if words:
                 _translate(command, name.replace("-", "_"), words)
     if words or _english:
         _put_titles(words)
+
+
+def _name_values(command: TyperCommand | TyperGroup, words: Mapping[str, str]) -> None:
+    """What stands for a value: `RELEASED` for an argument, `<path>` for an option (in the reader's words), nothing for a switch."""
+    named: list[Any] = [*command.params, _help_of(command)]
+    for param in named:
+        if param.param_type_name == "argument":
+            shown = param.name.upper()
+            param.metavar = shown
+            param.get_usage_pieces = partial(_usage, shown if param.required else f"[{shown}]")
+        param.display_type_rich = partial(_shown_type, param, type(param).display_type_rich, words)
+
+
+def _help_of(command: TyperCommand | TyperGroup) -> Any:
+    """The option --help, which is not among the parameters."""
+    return command.get_help_option(typer.Context(command, help_option_names=["-h", "--help"]))
+
+
+def _usage(shown: str, ctx: Any) -> list[str]:
+    return [shown]
+
+
+def _shown_type(param: Any, shown: Any, words: Mapping[str, str], ctx: Any) -> str | None:
+    if getattr(param, "is_flag", False):
+        return None
+    text = shown(param, ctx)
+    return text if text is None else words.get(f"typer.type_{text.strip('<>').replace(' ', '_')}", text)
 
 
 def _put_titles(words: Mapping[str, str]) -> None:
@@ -134,8 +162,7 @@ def _translate(command: TyperCommand | TyperGroup, name: str, words: Mapping[str
     named: list[Any] = list(command.params)
     for param in named:
         param.help = words.get(f"{name}.{param.name}", words.get(f"shared.{param.name}", param.help))
-    own: Any = command.get_help_option(typer.Context(command, help_option_names=["-h", "--help"]))
-    own.help = words["typer.help"]
+    _help_of(command).help = words["typer.help"]
 
     def format_usage(context: Any, formatter: Any) -> None:
         pieces = " ".join(command.collect_usage_pieces(context))

@@ -33,5 +33,5 @@ def synth(
 
     with stages() as stage:
         stage(Message("progress.making_up", rows=rows))
-        recipe = write_sample(kind, output, rows=rows, columns=columns, seed=seed, force=force)
+        recipe = write_sample(kind, output, rows=rows, columns=columns, seed=seed, force=force, lang=spoken())
     print(Message("command.made_up", output=output, rows=rows, recipe=recipe).say(spoken()), file=sys.stderr)

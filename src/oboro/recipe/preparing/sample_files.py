@@ -44,7 +44,7 @@ def demonstrate(
     original = people(rows, seed)
     write(original, folder / "people.csv")
     _write_hierarchies(people_hierarchies(), folder / "hierarchies")
-    _write_text(folder / "recipe.yaml", people_recipe("hierarchies"))
+    _write_text(folder / "recipe.yaml", people_recipe("hierarchies", lang))
     release = Recipe.load(folder / "recipe.yaml").run(folder / "people.csv", progress=progress)
     release.write(folder / "released.csv", force=True)
     say(Message("progress.making_report"))
@@ -53,7 +53,14 @@ def demonstrate(
 
 
 def write_sample(
-    kind: str, output: Path, *, rows: int = 10_000, columns: int = 100, seed: int = 42, force: bool = False
+    kind: str,
+    output: Path,
+    *,
+    rows: int = 10_000,
+    columns: int = 100,
+    seed: int = 42,
+    force: bool = False,
+    lang: str = "en",
 ) -> Path:
     """A made-up table (`people` or `purchases`) with its hierarchies and a ready recipe beside it; where the recipe is.
 
@@ -63,9 +70,9 @@ def write_sample(
     hierarchies = f"{output.name}.hierarchies"
     tables: Mapping[str, Rows]
     if kind == "people":
-        tables, recipe = people_hierarchies(), people_recipe(hierarchies)
+        tables, recipe = people_hierarchies(), people_recipe(hierarchies, lang)
     elif kind == "purchases":
-        tables, recipe = purchases_hierarchies(), purchases_recipe(hierarchies, columns)
+        tables, recipe = purchases_hierarchies(), purchases_recipe(hierarchies, columns, lang)
     else:
         raise UsageError(Message("error_recipe.no_sample", kind=kind))
     for one in (output, path, *(output.parent / hierarchies / f"{name}.csv" for name in tables)):

@@ -28,6 +28,7 @@ from oboro.table.dataset import Dataset
 from oboro.table.schema import Attribute, Schema
 from oboro.techniques import TECHNIQUES
 from oboro.techniques.base import Work
+from oboro.text import Message
 from oboro.text.progress import Progress, silent
 from oboro.verifier.table_check import verify
 
@@ -61,7 +62,7 @@ def warm_up(progress: Progress | None = None) -> WarmUp:
     place = cache_place()
     before, seconds = _count(), {}
     for name, job in JOBS.items():
-        say(name)
+        say(Message(f"progress.warm_up.{name}"))
         started = time.perf_counter()
         with tempfile.TemporaryDirectory(prefix="oboro-warm-up-") as folder, always_compiled():
             job(Path(folder))
@@ -134,10 +135,10 @@ def _modes() -> Iterator[dict[str, Any]]:
 
 
 JOBS: dict[str, Callable[[Path], None]] = {
-    "tables and reports": _files,
+    "tables": _files,
     "techniques": _techniques,
-    "privacy models": _models,
-    "streams and windows": _streams,
+    "models": _models,
+    "streams": _streams,
 }
 
 
