@@ -153,6 +153,11 @@ def test_a_monthly_delivery_holds_back_who_would_stand_out() -> None:
     assert any(one.id == "technique.series.held_back" for one in april.steps[0].warnings)
     assert "5-anonymity of who came, stayed or left since 1 earlier release" in april.verification.sentence()
     may = recipe(earlier=[march.data, april.data]).run(third)
+    shown = april.report
+    assert shown.series is not None
+    assert shown.series.came[0].below_k == 0
+    assert not shown.refused
+    assert "Together with earlier releases" in shown.to_html()
     assert any(one.id == "technique.series.pairs" for one in may.steps[0].warnings)
 
 

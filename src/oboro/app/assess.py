@@ -40,6 +40,10 @@ def assess(
         str | None, typer.Option(help="The column that says whose a record is: people are counted, not records.")
     ] = None,
     earlier: Earlier = None,
+    k: Annotated[
+        int | None,
+        typer.Option(help="With --earlier: among how many rows everybody must stay. Default: the table's own k."),
+    ] = None,
     report: ReportFile = None,
     force: Force = False,
     encoding: Encoding = None,
@@ -59,7 +63,7 @@ def assess(
     with stages() as stage:
         stage(Message("progress.measuring"))
         before = [read_table(one, encoding, delimiter, header, sheet) for one in earlier or ()]
-        found = measure(table, names(quasi), names(sensitive), person, earlier=before, lang=spoken())
+        found = measure(table, names(quasi), names(sensitive), person, earlier=before, k=k, lang=spoken())
         if report is not None:
             found.to_html(report, force=True)  # `check_files` asked
     if as_json:

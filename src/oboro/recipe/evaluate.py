@@ -16,7 +16,7 @@ from oboro.io.files import Source, read
 from oboro.recipe.comparable import comparable, explained
 from oboro.recipe.evaluation.concealment_attacks import attacks, owners
 from oboro.recipe.evaluation.named_promises import hidden_columns, named_promises
-from oboro.recipe.evaluation.series_of_releases import attack_series, diversity_of, tables_of
+from oboro.recipe.evaluation.series_of_releases import attack_series, diversity_of, earlier_of, tables_of
 from oboro.recipe.evidence import bound_hierarchies, files_evidence, hierarchy_files, measure
 from oboro.recipe.roles.guess_roles import guess_roles
 from oboro.recipe.roles.repeated_people import ask_for_person
@@ -133,7 +133,7 @@ def evaluate(
         linkage=linkage,
         series=attack_series(
             after,
-            tables_of(earlier) or ([plan.folder / one for one in plan.earlier] if plan is not None else []),
+            tables_of(earlier) or earlier_of(plan),
             reading or {},
             quasi=schema.quasi,
             sensitive=schema.sensitive,

@@ -167,10 +167,17 @@ class Release:
             steps=steps,
             recipe_text=self.recipe_text,
             last_look=self.last_look,
-            series=self.series,
+            series=self.series or self._series_of_steps,
             warnings=[*self.cautions, *self.look_warnings(figures=True)],
         )
         return measure(self.original, self.frame.data, self.given, provenance)
+
+    @property
+    def _series_of_steps(self) -> SeriesRisk | None:
+        """The attacks with the earlier releases that a step knows and keeps its promise with."""
+        from oboro.recipe.released.series_before_writing import series_of_steps
+
+        return series_of_steps(self.recipe, self.dataset, self.given, self.original)
 
     def looked(self, *, figures: bool = False) -> list[Message]:
         """What the last look before writing found."""

@@ -43,6 +43,8 @@ class SeriesRisk:
     """For each earlier release, the rows that are new since."""
     left: tuple[Narrowed, ...]
     """For each earlier release, the rows that are gone since."""
+    verified: bool = False
+    """Whether a promise over the series was verified. What the attacks conclude is then wrong for some of those whom they name."""
     accepted: str = ""
     """Why it may be released although it tells some people; empty: nobody said so."""
 
@@ -61,8 +63,8 @@ class SeriesRisk:
 
     @property
     def refused(self) -> int:
-        """The same, where nobody accepted it."""
-        return 0 if self.accepted else self.exposed
+        """The same, where nobody accepted it and no promise over the series was verified."""
+        return 0 if self.accepted or self.verified else self.exposed
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""

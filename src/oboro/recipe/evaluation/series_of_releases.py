@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from oboro.recipe.recipe import Recipe
     from oboro.table.hierarchy import Hierarchy
 
-__all__ = ["attack_series", "dataset_of", "diversity_of", "tables_of"]
+__all__ = ["attack_series", "dataset_of", "diversity_of", "earlier_of", "tables_of"]
 
 IN_DOUBT = 2  # values of a secret, where nothing more was asked for
 
@@ -36,6 +36,14 @@ def dataset_of(table: Any, reading: Mapping[str, Any]) -> Dataset:
 def tables_of(earlier: Any) -> list[Any]:
     """One table or several, as a list."""
     return list(earlier) if isinstance(earlier, list | tuple) else [earlier]
+
+
+def earlier_of(plan: Recipe | None) -> list[Any]:
+    """The earlier releases that a recipe names, at its top or in a step; the longest list, as each is of the whole series."""
+    if plan is None:
+        return []
+    named = [plan.earlier, *(getattr(step, "earlier", []) for step in plan.steps)]
+    return [plan.folder / one if isinstance(one, str) else one for one in max(named, key=len)]
 
 
 def attack_series(

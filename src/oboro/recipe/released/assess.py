@@ -40,6 +40,7 @@ def assess(
     person: str | None = None,
     *,
     earlier: Any = (),
+    k: int | None = None,
     lang: str = "en",
     reading: Mapping[str, Any] | None = None,
 ) -> Assessment:
@@ -48,7 +49,8 @@ def assess(
     Every count is exact and over all rows; a missing value and `*` are values. With `person`, the column that says whose a record
     is, people are counted; without it, and where people seem to have several rows, the result asks for it. Where neither `quasi`
     nor `sensitive` is given, roles are guessed, and the result says so. All other columns count as known to an attacker too.
-    `earlier` are releases of the same people that are out already, oldest first: who can be told by all of them together is counted
+    `earlier` are releases of the same people that are out already, oldest first: who is told among fewer than `k`
+    rows (without it: the table's own k) by all of them together is counted
     then.
 
     >>> found = assess({"sex": ["F", "F", "M", "M"], "job": ["cook", "judge", "cook", "cook"]}, quasi=["sex"])
@@ -79,7 +81,9 @@ def assess(
         rare=rare_values(data, [*known, *other], FEW, person),
         identifiers=tuple(one for one in findings if one.kind in WARNED),
         worst=_worst(classes, known),
-        series=attack_series(data, tables_of(earlier), reading or {}, quasi=known, sensitive=secret, person=person),
+        series=attack_series(
+            data, tables_of(earlier), reading or {}, quasi=known, sensitive=secret, k=k, person=person
+        ),
         asked=tuple(ask_for_person(data, person)),
         lang=lang,
         **_exposed(data, [*known, *other], person),

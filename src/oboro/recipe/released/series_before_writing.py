@@ -12,6 +12,7 @@ from oboro.recipe.evaluation.series_of_releases import attack_series
 from oboro.recipe.evidence import bound_hierarchies
 from oboro.table.dataset import Dataset
 from oboro.table.schema import Schema
+from oboro.techniques.demands.in_series import InSeries
 from oboro.text import Message
 from oboro.verifier.models.class_models import DistinctLDiversity, KAnonymity
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from oboro.recipe.recipe import Recipe
     from oboro.verifier.table_check import Promise
 
-__all__ = ["series_before_writing"]
+__all__ = ["series_before_writing", "series_of_steps"]
 
 
 def series_before_writing(
@@ -57,3 +58,23 @@ def series_before_writing(
 
         raise PromiseError(Message("error_exposure.series", said=series_said(found)))
     return found
+
+
+def series_of_steps(recipe: Recipe, released: Dataset, given: Schema, original: Dataset) -> SeriesRisk | None:
+    """The same attacks with the earlier releases that a step of the recipe names, whose promise was verified."""
+    for step in recipe.steps:
+        if isinstance(step, InSeries) and step.earlier:
+            names, k, diverse = step.in_series(given)
+            found = attack_series(
+                released,
+                [read_data(recipe.folder / one) if isinstance(one, str) else one for one in step.earlier],
+                {},
+                quasi=names,
+                sensitive=given.sensitive,
+                k=k,
+                diverse=diverse,
+                original=original,
+                hierarchies=bound_hierarchies(original, given),
+            )
+            return None if found is None else replace(found, verified=True)
+    return None

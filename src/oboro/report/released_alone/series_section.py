@@ -39,6 +39,8 @@ def series_said(found: SeriesRisk) -> list[Message]:
         for name, number, one in found.attacks
         if one.exposed
     ]
+    if said and found.verified:
+        said.append(_m("verified"))
     if said and found.accepted:
         said.append(_m("accepted", because=found.accepted))
     return said or [_m("nobody", earlier=found.earlier, k=found.k)]
