@@ -188,10 +188,6 @@ def _meet(rng: Rng) -> tuple[Any, ...]:
     return rng.integers(0, 2, 24).astype(bool), SHAPE, SHAPE.copy()
 
 
-def _runs(rng: Rng) -> tuple[Any, ...]:
-    return (np.sort(rng.integers(0, 9, int(rng.integers(0, 40)))),)
-
-
 def _largest(rng: Rng) -> tuple[Any, ...]:
     labels, starts = _members(rng)
     return rng.integers(1, 9, labels.size), starts, int(rng.integers(0, 4)), np.zeros(starts.size - 1, np.int64)
@@ -275,7 +271,6 @@ CASES: dict[Any, Callable[[Rng], tuple[Any, ...]]] = {
     exposing.count_people: _counted,
     exposing.sum_up_people: _summed,
     exposing.people_within: _people_within,
-    verifying.runs: _runs,
     verifying.largest: _largest,
     verifying.equal_distance: _equal_distance,
 }

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.naive import exposure as naive
 
+from oboro import kernels
 from oboro.measure.exposure import class_counts as room
 from oboro.measure.exposure.class_counts import ClassCounts, class_counts, key_counts, pair_counts
 from oboro.measure.exposure.people_counts import PeopleCounts
@@ -32,6 +33,7 @@ WAYS = {
     "in order": {"DIRECT": 0},
     "in order, on several cores": {"DIRECT": 0, "SMALL": 0},
     "by fingerprints": {"DIRECT": 0, "LARGEST_KEY": 0},
+    "where there is little work": {},
 }
 ALWAYS = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -46,6 +48,7 @@ def expected(rows: list[dict[str, Any]], columns: Any, person: str | None) -> Cl
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in WAYS[request.param].items():
         monkeypatch.setattr(room, name, value)
+    monkeypatch.setattr(kernels, "_compile_all", request.param != "where there is little work")
     monkeypatch.setattr(numbered_keys, "FEW", 2)
     monkeypatch.setattr(numbered_keys, "IN_PART", 4)
 

@@ -16,9 +16,9 @@ from oboro.table.distinct_people import people_holding, people_per_group, tally_
 from oboro.table.groups import Groups
 from oboro.table.large_arrays import large_zeros
 from oboro.table.named_columns import names_shown
+from oboro.table.numbered_keys import number_keys
 from oboro.table.value_counts import Tally, clean, tally
 from oboro.text import Message
-from oboro.verifier import kernels
 
 __all__ = ["Classes", "class_sizes"]
 
@@ -102,7 +102,7 @@ class Classes:
 def class_sizes(data: Dataset, quasi: Sequence[str]) -> np.ndarray:
     """How many records each class holds, in no particular order: where nothing else is asked, it takes half the time.
 
-    O(rows · log rows), 8 bytes a row.
+    O(rows · columns); memory 28 bytes a row where there are many combinations, else 8.
     """
     columns = [clean(data[name]) for name in quasi]
     keys, space = large_zeros(data.rows, np.uint64), 1
@@ -115,5 +115,7 @@ def class_sizes(data: Dataset, quasi: Sequence[str]) -> np.ndarray:
         counts = np.zeros(space, np.int64)
         grouping.occurrences(keys, counts)
         return counts[counts > 0]
-    keys.sort()
-    return keys[: kernels.runs(keys)].view(np.int64)
+    numbered = number_keys(keys)
+    sizes = np.zeros(numbered.found, np.int64)
+    grouping.occurrences(numbered.numbers, sizes)
+    return sizes

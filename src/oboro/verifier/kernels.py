@@ -10,7 +10,7 @@ import numpy as np
 
 from oboro.kernels import kernel, prange
 
-__all__ = ["equal_distance", "fitting", "largest", "ordered_distance", "runs"]
+__all__ = ["equal_distance", "fitting", "largest", "ordered_distance"]
 
 
 @kernel(little=True)
@@ -88,19 +88,6 @@ def ordered_distance(
                 reached += counts[j]
             low = high
         out[group] = total
-
-
-@kernel(little=True)
-def runs(keys: np.ndarray) -> int:
-    """How often each of the sorted keys occurs, written over the keys; returns how many different ones there are. O(n)."""
-    found, length = 0, 0
-    for i in range(keys.size):
-        length += 1
-        if i + 1 == keys.size or keys[i + 1] != keys[i]:
-            keys[found] = length
-            found += 1
-            length = 0
-    return found
 
 
 @kernel()

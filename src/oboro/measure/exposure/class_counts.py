@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from oboro.kernels import grouping, tallying
+from oboro.kernels import grouping, little_work, tallying
 from oboro.measure.exposure import kernels
 from oboro.measure.exposure.fingerprints import fingerprints
 from oboro.table.dataset import Column
@@ -121,8 +121,9 @@ def counted_pairs(
     width = {name: len(column.values) for name, column in columns.items()}
     ordered: dict[str, list[Pair]] = {}
     direct: list[Pair] = []
+    little = little_work(rows * len(pairs))
     for pair in pairs:
-        few = is_direct(width[pair[0]] * width[pair[1]], rows)
+        few = little or is_direct(width[pair[0]] * width[pair[1]], rows)
         (direct if few else ordered.setdefault(max(pair, key=lambda name: width[name]), [])).append(pair)
 
     def one(pair: Pair) -> list[tuple[Pair, ClassCounts]]:
