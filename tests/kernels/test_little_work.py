@@ -367,7 +367,7 @@ def test_columns_that_stay_in_a_small_file_come_out_as_they_stood(tmp_path: Path
             source = read(path, held=["a"], fingerprinted=["b", "c"])
             assert source.untouched is not None
             assert source.untouched.fingerprints is not None
-            assert len(set(source.untouched.fingerprints.numbers.tolist())) == 3
+            assert len(set(source.untouched.fingerprints.of_rows().tolist())) == 3
             source.write(source.data, tmp_path / f"{number}.csv")
             written.append((tmp_path / f"{number}.csv").read_bytes())
     assert written[0] == written[1]

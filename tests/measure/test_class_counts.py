@@ -108,7 +108,11 @@ def test_equal_keys_get_equal_numbers(keys: list[int], few: int, part: int, monk
     assert groups.sizes.tolist() == [keys.count(key) for key in seen]
     numbered = numbered_keys.number_keys(np.array(keys, np.uint64))
     assert sorted(set(numbered.numbers.tolist())) == list(range(len(seen)))
-    assert key_counts(np.array(keys, np.uint64)).distinct == len(seen)
+    sizes = [keys.count(key) for key in seen]
+    expected = ClassCounts(len(seen), sum(n * n for n in sizes), sizes.count(1), min(sizes, default=0))
+    for many in (1, 1 << 18):
+        monkeypatch.setattr(room, "MANY", many)
+        assert key_counts(np.array(keys, np.uint64)) == expected
 
 
 def test_groups_of_many_combinations_are_numbered_by_appearance() -> None:

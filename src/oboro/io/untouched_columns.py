@@ -72,7 +72,13 @@ class FileFingerprints:
     """
 
     names: tuple[str, ...]
-    numbers: np.ndarray
+    parts: Sequence[np.ndarray]
+    """The numbers, block by block."""
+
+    def of_rows(self, rows: np.ndarray | None = None) -> np.ndarray:
+        """The numbers of some rows of the file, or of all: a new array, which may be used up. 8 bytes a row."""
+        numbers = np.concatenate([np.zeros(0, np.uint64), *self.parts])
+        return numbers if rows is None else numbers[rows]
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ def _fingerprints(rows: list[list[str]], names: Sequence[str], wanted: Sequence[
     places = [names.index(name) for name in wanted]
     known: dict[tuple[str, ...], int] = {}
     numbers = [known.setdefault(tuple(row[place] for place in places), len(known)) for row in rows]
-    return FileFingerprints(tuple(wanted), np.array(numbers, dtype=np.uint64))
+    return FileFingerprints(tuple(wanted), [np.array(numbers, dtype=np.uint64)])
 
 
 # Out -----------------------------------------------------------------------------------------------------------------

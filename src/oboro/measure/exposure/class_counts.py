@@ -42,6 +42,7 @@ DIRECT = 1 << 20  # combinations whose counters fit a cache
 BLOCK = 1 << 16  # rows whose keys are made together
 COARSE = 8  # bits: a column is put in order in two steps, so that each writes to few places at a time
 SMALL = 1 << 16  # rows of a table that one thread counts
+MANY = 1 << 18  # keys from which on those that are alone are found first
 THREADS = 4  # at most: each needs memory of its own
 LARGEST_KEY = 1 << 63
 
@@ -66,6 +67,12 @@ class ClassCounts:
         """From a list of sizes, of which some may be 0. O(classes)."""
         return _counts(partial(kernels.sum_up, sizes))
 
+    def beside(self, alone: int) -> ClassCounts:
+        """With so many classes of one record more."""
+        if not alone:
+            return self
+        return ClassCounts(self.distinct + alone, self.squares + alone, self.alone + alone, 1)
+
 
 def class_counts(columns: Sequence[Column], rows: int) -> ClassCounts:
     """The classes of records that agree on every column; without a column all are one.
@@ -85,10 +92,24 @@ def class_counts(columns: Sequence[Column], rows: int) -> ClassCounts:
 
 def key_counts(keys: np.ndarray) -> ClassCounts:
     """The classes of records with equal keys. The array is used up. O(rows), 20 bytes a row beside the keys."""
-    numbered = number_keys(keys)
+    shared = _shared(keys) if keys.size >= MANY else keys
+    numbered = number_keys(shared)
     sizes = large_zeros(numbered.found, np.uint32)
     grouping.occurrences(numbered.numbers, sizes)
-    return ClassCounts.of(sizes)
+    return ClassCounts.of(sizes).beside(keys.size - shared.size)
+
+
+def _shared(keys: np.ndarray) -> np.ndarray:
+    """The keys without most of those that are alone: who shares a slot of a table with nobody has a key of their own.
+
+    Whoever shares one is looked at again. The table has two bits for each of four slots or more a key, so that it fits a cache
+    where all keys would not. O(rows), 1 to 2 bytes a row.
+    """
+    bits = (4 * keys.size - 1).bit_length()
+    factor = np.random.default_rng().integers(0, 1 << 64, 1, np.uint64) | np.uint64(1)
+    marks = large_zeros(1 << (bits - 2))
+    kernels.mark_twice(keys, factor, 64 - bits, marks)
+    return keys[: kernels.keep_marked(keys, factor, 64 - bits, marks)]
 
 
 def pair_counts(columns: Mapping[str, Column], pairs: Sequence[Pair], rows: int) -> dict[Pair, ClassCounts]:

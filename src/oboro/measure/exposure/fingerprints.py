@@ -22,9 +22,12 @@ __all__ = ["fingerprints"]
 BLOCK = 1 << 16  # rows whose numbers are made together, in a cache
 
 
-def fingerprints(columns: Sequence[Column], rows: int) -> np.ndarray:
-    """A number for each record, equal for equal records. O(rows · columns), 8 bytes a row."""
-    out, draw = large_zeros(rows, np.uint64), np.random.default_rng()
+def fingerprints(columns: Sequence[Column], rows: int, before: np.ndarray | None = None) -> np.ndarray:
+    """A number for each record, equal for equal records. O(rows · columns), 8 bytes a row.
+
+    They are added to those that stand for other columns, if there were some `before`.
+    """
+    out, draw = large_zeros(rows, np.uint64) if before is None else before, np.random.default_rng()
     numbers = [draw.integers(0, 1 << 64, len(column.values), np.uint64) for column in columns]
     for begin in range(0, rows, BLOCK):
         here = slice(begin, begin + BLOCK)

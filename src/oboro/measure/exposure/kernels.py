@@ -13,6 +13,8 @@ __all__ = [
     "by_code",
     "classes_within",
     "count_people",
+    "keep_marked",
+    "mark_twice",
     "only_person",
     "people_within",
     "sum_up",
@@ -69,6 +71,28 @@ def sum_up(sizes: np.ndarray, out: np.ndarray) -> None:
             alone += size == 1
             least = min(least, size)
     out[0], out[1], out[2], out[3] = distinct, squares, alone, least if distinct else 0
+
+
+@kernel()
+def mark_twice(keys: np.ndarray, factor: np.ndarray, shift: int, marks: np.ndarray) -> None:
+    """Mark in two bits of `marks` whether no key, one or several fall into each slot: the upper bits of a product. O(n)."""
+    for i in range(keys.size):
+        slot = keys[i] * factor[0] >> np.uint64(shift)
+        byte, place = slot >> np.uint64(2), np.uint8(2) * np.uint8(slot & np.uint64(3))
+        mark = marks[byte] >> place & np.uint8(3)
+        marks[byte] |= (np.uint8(2) if mark else np.uint8(1)) << place
+
+
+@kernel()
+def keep_marked(keys: np.ndarray, factor: np.ndarray, shift: int, marks: np.ndarray) -> int:
+    """The keys that share a slot with another, to the front of the array; returns how many. O(n)."""
+    kept = 0
+    for i in range(keys.size):
+        slot = keys[i] * factor[0] >> np.uint64(shift)
+        mark = marks[slot >> np.uint64(2)] >> (np.uint8(2) * np.uint8(slot & np.uint64(3)))
+        keys[kept] = keys[i]
+        kept += np.int64(mark >> np.uint8(1) & np.uint8(1))
+    return kept
 
 
 @kernel(little=True)

@@ -85,8 +85,8 @@ class LookedAt:
     """Reads columns of the release, also those that stayed in the file."""
     file_names: tuple[str, ...] = ()
     """The columns that stayed in the file and for which `file_numbers` stand."""
-    file_numbers: np.ndarray | None = None
-    """One number for each record of the release."""
+    file_numbers: Callable[[], np.ndarray] | None = None
+    """Makes an array of one number for each record of the release."""
     person: Column | None = None
 
     @cached_property
@@ -153,12 +153,12 @@ class LookedAt:
     def _numbers(self, names: Sequence[str]) -> np.ndarray:
         """One number for each record, equal for records that agree on all these columns."""
         unread = self._unread(names)
-        numbers = fingerprints([clean(self.data[name]) for name in names if name not in set(unread)], self.data.rows)
+        held = [clean(self.data[name]) for name in names if name not in set(unread)]
         if self.file_numbers is not None and set(unread) == set(self.file_names):
-            numbers += self.file_numbers
-            return numbers
+            return fingerprints(held, self.data.rows, self.file_numbers())
+        numbers = fingerprints(held, self.data.rows)
         for _, column in self._columns(unread):
-            numbers += fingerprints([column], self.data.rows)
+            fingerprints([column], self.data.rows, numbers)
         return numbers
 
     def _table(self, data: Dataset, names: Sequence[str]) -> tuple[Dataset, Sequence[str], str | None]:

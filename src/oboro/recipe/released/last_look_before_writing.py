@@ -138,8 +138,7 @@ def _looked_at(data: Dataset, source: Source | None, person: Column | None) -> L
     read = partial(source.fill_columns, data)
     if known is None:
         return LookedAt(data, read, person=person)
-    numbers = known.numbers if data.origin is None else known.numbers[data.origin]
-    return LookedAt(data, read, known.names, numbers, person)
+    return LookedAt(data, read, known.names, partial(known.of_rows, data.origin), person)
 
 
 def _refusal(found: LastLook) -> Message:
