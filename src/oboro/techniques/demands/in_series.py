@@ -38,6 +38,8 @@ class InSeries(Technique):
     def _one_level_for_all(self) -> Self:
         if self.earlier and getattr(self, "recoding", "global") == "local":
             raise ValueError(Message("error_technique.local_earlier"))
+        if self.earlier and getattr(self, "blind", False):
+            raise ValueError(Message("error_technique.blind_earlier"))
         return self
 
     def run(self, work: Work) -> Outcome:
