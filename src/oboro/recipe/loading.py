@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,9 @@ from oboro.text.pydantic_words import placed_complaint
 
 __all__ = ["complaints", "content_of", "text_of"]
 
+MOST_NODES = (
+    5_000_000  # values in a recipe, with every alias written out: hierarchies have hundreds of thousands of rows
+)
 YAML_SAYS = {  # what is said most often; the rest stays as the reader of YAML says it
     "mapping values are not allowed here": Message("error_recipe.yaml.colon"),
     "could not find expected ':'": Message("error_recipe.yaml.no_colon"),
@@ -43,6 +47,10 @@ def content_of(text: str, name: str) -> dict[str, Any]:
         content = yaml.load(text, Loader=_StrictLoader)
     except yaml.YAMLError as error:
         raise RecipeError(_yaml_complaint(error, name)) from None
+    except RecursionError:
+        raise RecipeError(Message("error_recipe.not_yaml", name=name, why=Message("error_recipe.yaml.deep"))) from None
+    except ValueError:  # a day that no month has, a number of thousands of digits
+        raise RecipeError(Message("error_recipe.not_yaml", name=name, why=Message("error_recipe.yaml.value"))) from None
     if not isinstance(content, dict):
         raise RecipeError(Message("error_recipe.not_a_recipe", name=name, kind=type(content).__name__))
     return {str(key): value for key, value in content.items()}
@@ -65,8 +73,21 @@ class _KeyTwice(yaml.YAMLError):
         self.problem_mark = mark
 
 
+class _TooLarge(yaml.YAMLError):
+    """Aliases that stand for more than a recipe can hold."""
+
+    problem = Message("error_recipe.yaml.aliases", most=MOST_NODES)
+
+
 class _StrictLoader(yaml.SafeLoader):
     """Safe YAML in which naming the same key twice is an error: the second would silently win."""
+
+    def get_single_node(self) -> yaml.Node | None:
+        """All of the text, unless its aliases would make something huge of it."""
+        node = super().get_single_node()
+        if node is not None and _written_out(node, {}) > MOST_NODES:
+            raise _TooLarge
+        return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         seen: set[Any] = set()
@@ -77,6 +98,16 @@ class _StrictLoader(yaml.SafeLoader):
             if isinstance(key, Hashable):
                 seen.add(key)
         return super().construct_mapping(node, deep)
+
+
+def _written_out(node: yaml.Node, known: dict[int, float]) -> float:
+    """How many values a node is if every alias is written out; one that holds itself has no end."""
+    if id(node) not in known:
+        known[id(node)] = math.inf  # until it is known: whoever meets it again on the way down is inside of it
+        inner = node.value if isinstance(node, yaml.CollectionNode) else []
+        nodes = [one for part in inner for one in (part if isinstance(part, tuple) else (part,))]
+        known[id(node)] = 1 + sum(_written_out(one, known) for one in nodes)
+    return known[id(node)]
 
 
 def _yaml_complaint(error: yaml.YAMLError, name: str) -> Message:
