@@ -133,12 +133,31 @@ def masked_values(text: str, known: Sequence[str]) -> list[int]:
     places = range(*_starting(text.partition("*")[0], known))
     if len(places) > MOST_TRIED:
         return []
-    plain = re.escape(text)
-    for star in (lambda run: f".{{{len(run[0]) // 2}}}", ".*"):
-        form = re.compile(HIDDEN.sub(star, plain), re.DOTALL)
-        if found := [place for place in places if form.fullmatch(known[place])]:
-            return found
-    return []
+    as_long = re.compile(HIDDEN.sub(lambda run: f".{{{len(run[0]) // 2}}}", re.escape(text)), re.DOTALL)
+    if found := [place for place in places if as_long.fullmatch(known[place])]:
+        return found
+    shown = re.split(r"\*+", text)
+    return [place for place in places if len(shown) > 1 and _in_order(shown, known[place])]
+
+
+def _in_order(shown: Sequence[str], text: str) -> bool:
+    """Whether a text begins with the first part, ends with the last, and has the others between, in this order.
+
+    Each at the first place where it fits: no other could leave more room. A regular expression would try them all.
+
+    >>> _in_order(["1", "2", "3"], "10223"), _in_order(["1", "23", "3"], "1023")
+    (True, False)
+    """
+    first, *between, last = shown
+    at, end = len(first), len(text) - len(last)
+    if at > end or not (text.startswith(first) and text.endswith(last)):
+        return False
+    for part in between:
+        at = text.find(part, at, end)
+        if at < 0:
+            return False
+        at += len(part)
+    return True
 
 
 def beginning_with(text: str, known: Sequence[str]) -> range:
