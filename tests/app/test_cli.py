@@ -115,6 +115,18 @@ def test_an_output_that_cannot_be_written(folder: Path, output: str) -> None:
     assert sorted(p.name for p in folder.iterdir()) == ["people.csv", "recipe.yaml"]
 
 
+def test_a_reader_that_stops_reading_breaks_no_promise() -> None:
+    """`oboro schema | head` must not end as if a promise were broken."""
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    process = subprocess.run(
+        [sys.executable, "-m", "oboro.app.cli", "schema"], stdout=write_end, stderr=subprocess.PIPE, check=False
+    )
+    os.close(write_end)
+    assert process.returncode == 141
+    assert process.stderr == b""
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_in_the_middle_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     """The table is a pipe that never ends, so the process is surely in the middle of its work."""

@@ -268,7 +268,7 @@ def test_an_interrupt_keeps_the_best_so_far(monkeypatch, listed):
     monkeypatch.setattr(search, "LISTED", listed)
     before = signal.getsignal(signal.SIGINT)
     exact = search.search(case.problem(), minimal=False)
-    interrupting(monkeypatch, 3)
+    interrupting(monkeypatch, exact.evaluated // 2)
     found = search.search(case.problem(), minimal=False)
     assert (found.stopped, found.exact) == ("interrupt", False)
     assert found.best is not None
@@ -282,6 +282,17 @@ def test_an_interrupt_before_anything_was_found_is_an_interrupt(monkeypatch):
     interrupting(monkeypatch, 1)
     with pytest.raises(KeyboardInterrupt):
         search.search(case.problem())
+
+
+def test_an_interrupt_does_not_release_a_table_of_stars(monkeypatch):
+    """The first node that is looked at is the top: it can be released, and says nothing."""
+    case = larger_case("loss", rows=300, attributes=5)
+    assert all(len(hierarchy.levels[-1].labels) == 1 for hierarchy in case.problem().hierarchies)
+    monkeypatch.setattr(search, "LISTED", 1 << 20)
+    monkeypatch.setattr(search, "_settle", lambda *_: None)  # stopped before anything else was found
+    interrupting(monkeypatch, 1)
+    with pytest.raises(KeyboardInterrupt):
+        search.search(case.problem(), minimal=False)
 
 
 def test_a_second_interrupt_is_answered_as_before(monkeypatch):

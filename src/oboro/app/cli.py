@@ -1,6 +1,7 @@
 """The command line: it translates strings into a recipe and shows what came of it.
 
-Progress and messages go to stderr, data to stdout. Exit codes: 0 done, 1 a privacy promise does not hold, 2 bad usage or input.
+Progress and messages go to stderr, data to stdout. Exit codes: 0 done, 1 a privacy promise does not hold, 2 bad usage or input,
+141 whoever read the output stopped reading.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from oboro.text.os_reasons import os_reason
 
 __all__ = ["app", "main", "program"]
 
+READER_GONE = 128 + 13  # as a shell says it of a program that SIGPIPE ended
+
 app = typer.Typer(
     cls=SpeakingGroup,
     no_args_is_help=True,
@@ -57,6 +60,12 @@ def main() -> None:
         signal.signal(number, _interrupt)
     try:
         app()
+    except SystemExit as ended:
+        if isinstance(
+            ended.__context__, BrokenPipeError
+        ):  # typer ends with 1, which would say that a promise is broken
+            sys.exit(READER_GONE)
+        raise
     except Interrupted:
         _fail(Message("error_app.interrupted"))
     except Exception as error:

@@ -81,7 +81,7 @@ def search(
 ) -> SearchResult:
     """Find the best node that can be released, and if asked all minimal nodes.
 
-    When the time is up, or at the first Ctrl-C, the best node so far is the answer, if there is one; a second Ctrl-C is
+    When the time is up, or at the first Ctrl-C, the best node so far is the answer, if it says anything; a second Ctrl-C is
     answered as if there were no search. `tell` hears a few times a second how far the search is.
     """
     limits = SearchLimits(time_limit, tell=tell)
@@ -89,12 +89,20 @@ def search(
         checker = checker or checker_for(problem)
         huge = problem.lattice.size > LISTED
         found = _climb(problem, checker, limits) if huge else _list(problem, checker, strategy, minimal, limits)
-        if limits.stopped.is_set() and found.best is None:
+        if limits.stopped.is_set() and _says_nothing(problem, found.best):
             interrupt()
     if found.exact:
         return found
     stop: Stop = "interrupt" if limits.stopped.is_set() else "time" if limits.over() else "size"
     return replace(found, stopped=stop)
+
+
+def _says_nothing(problem: Problem, best: Node | None) -> bool:
+    """Whether nothing was found, or only that a table of stars can be released, which needs no search."""
+    if best is None or best.suppressed >= (problem.people if problem.whole_people else problem.rows):
+        return True
+    chosen = zip(problem.hierarchies, best.levels, strict=True)
+    return all(len(hierarchy.levels[level].labels) == 1 for hierarchy, level in chosen)
 
 
 def _list(
