@@ -82,8 +82,9 @@ def attack(
     found = singling_out(scenario, said, "quasi") if said else []
     if len(every) > len(said):
         found += singling_out(scenario, every, "any")
-    found += _by_what_is_known(scenario, quasi, sensitive) if quasi else []
-    return found + hashed + count_rows(before, after, scenario.owners, attempts, rng)
+    known = _Neighbours.of(scenario, list(quasi), scenario.classes) if quasi else None
+    found += [] if known is None else _by_what_is_known(scenario, known, quasi, sensitive)
+    return found + hashed + _by_place(scenario, known, before, after)
 
 
 def _others(before: Dataset, after: Dataset, quasi: Sequence[str], sensitive: Sequence[str]) -> list[str]:
@@ -95,10 +96,22 @@ def _others(before: Dataset, after: Dataset, quasi: Sequence[str], sensitive: Se
     return [*secret, *(name for name in rest if name in telling)]
 
 
-def _by_what_is_known(scenario: AttackScenario, quasi: Sequence[str], sensitive: Sequence[str]) -> list[Attack]:
+def _by_place(
+    scenario: AttackScenario, known: _Neighbours | None, original: Dataset, released: Dataset
+) -> list[Attack]:
+    """Counting rows: whoever knows the order of the original, and the quasi-identifiers, looks where a record must stand."""
+    if scenario.owners is None:
+        return []
+    people = scenario.owners[scenario.targets] if known is None else known.people
+    alike = None if known is None else (known.classes.groups.labels, known.found)
+    return count_rows(original, scenario.owners, people, alike, scenario.whose, scenario.rng)
+
+
+def _by_what_is_known(
+    scenario: AttackScenario, known: _Neighbours, quasi: Sequence[str], sensitive: Sequence[str]
+) -> list[Attack]:
     """Linkability, inference and record linkage: whoever knows the quasi-identifiers looks for the nearest record."""
     found = []
-    known = _Neighbours.of(scenario, list(quasi), scenario.classes)
     if len(quasi) > 1:
         found.append(_linkability(scenario, *_halves(scenario.view.original, quasi)))
     found += [_inference(scenario, known, name) for name in sensitive]

@@ -21,7 +21,7 @@ from oboro.verifier.verdict import Verdict
 
 __all__ = ["largest_share", "limited"]
 
-BY_IDENTITY = ("record_linkage", "linkability")
+BY_IDENTITY = ("record_linkage", "linkability", "row_order")
 CATEGORY = Message("attack.right.category")
 
 
