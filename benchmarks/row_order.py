@@ -2,8 +2,8 @@
 
     python benchmarks/row_order.py [--seeds 50] [--rows 2000000] [--folder DIR]
 
-The attack: 400 people sorted by age and sex, released 5-anonymous and 2-diverse, so many tables as there are seeds. An attacker who knows
-everybody's age and sex takes a row that fits, where the row must stand; people are narrowed who are left with fewer than 5 rows.
+The attack: 400 people sorted by age and sex, released 5-anonymous and 2-diverse, as many tables as there are seeds. An attacker who
+knows everybody's age and sex takes a row that fits, where the row must stand; people are narrowed who are left with fewer than 5 rows.
 The price: `oboro anonymize` in this process with `order: kept` and without it, in turns, from file to file. Writes
 `benchmarks/results/row_order.json`.
 """
@@ -21,7 +21,6 @@ import numpy as np
 
 import oboro
 from oboro.attacks.rates import Rate
-from oboro.papers.benchmark_rows import record
 
 RESULT = Path(__file__).parent / "results" / "row_order.json"
 TURNS = 5
@@ -138,7 +137,7 @@ def main() -> None:
     print(json.dumps(facts["attack"], indent=1), flush=True)
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
         facts["price"] = price(Path(folder), given.rows)
-    record(RESULT, [facts])
+    RESULT.write_text(json.dumps(facts, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -187,3 +188,18 @@ def test_a_sort_sorts_what_is_released() -> None:
     dropped = oboro.Recipe(attributes=roles, unnamed="other", steps=steps, seed=1)
     assert dropped.run(table).frame.data.origin_rows.tolist() != list(range(200))
     assert "random order" in dropped.explain()
+
+
+def test_categories_do_not_tell_in_which_order_rows_came() -> None:
+    """Arrow's dictionaries, and pandas' categories made from them, hold values as they first appeared in the original."""
+    names = [f"{n * 7919 % 100:02d}" for n in range(100)]
+    arrow = pa.table({"age": pa.array([n % 2 for n in range(100)]), "town": pa.array(names).dictionary_encode()})
+    recipe = oboro.Recipe(
+        attributes={"age": {"role": "quasi"}, "town": {"role": "other"}},
+        steps=[{"k_anonymize": {"k": 5}}],
+        accept={"unique_on": ["town"], "because": "made up"},
+    )
+    for table, kept in ((arrow, False), (arrow.to_pandas(), True)):
+        released = recipe.run(table).data
+        column = released["town"].cat.categories if kept else released["town"].chunk(0).dictionary.to_pylist()
+        assert list(column) == (released["town"].tolist() if kept else released["town"].to_pylist()) != names

@@ -7,7 +7,8 @@ came in. Nothing but released values comes back with it:
   recipe gives a role; `reset_index(drop=True)` leaves it out. Whole numbers without a name, such as those that a selection leaves,
   may be read (to measure something), but no frame is made from them again: they point at rows of the original. `attrs` goes.
 - pandas: periods and intervals are encoded as text and come back as they were, unless a step released other labels.
-- Categorical columns keep only the categories that rows still use, in their old order (sorted, where values are new).
+- Categorical columns keep only the categories that rows still use, in their old order where they are ordered or sorted (sorted too,
+  where values are new); others come in the order of the rows, because theirs may tell in which order the rows came.
 - pyarrow: schema metadata goes.
 - Not-a-number comes back as missing.
 
@@ -89,6 +90,17 @@ def _kept(before: Dataset, after: Dataset) -> dict[str, Column]:
     return {name: column for name, column in shared.items() if column.values.type == before[name].values.type}
 
 
+def _as_they_appear(column: Column) -> Column:
+    """The column with its distinct values in the order in which rows have them first, without others."""
+    column = column.tidy()
+    first = np.empty(len(column.values), dtype=np.int64)
+    first[column.codes[::-1]] = np.arange(len(column))[::-1]  # the last one written stays
+    order = np.argsort(first)
+    places = np.empty_like(order)
+    places[order] = np.arange(order.size)
+    return Column(column.values.take(pa.array(order)), places[column.codes].astype(column.codes.dtype))
+
+
 def _texts(labels: Iterable[Hashable]) -> list[str]:
     """Column names as text; 1 and "1" would be the same name."""
     names = [str(label) for label in labels]
@@ -135,7 +147,7 @@ def _arrow(column: Column, type_: pa.DataType | None) -> pa.Array:
         return column.decode()
     if not pa.types.is_dictionary(type_):
         return column.decode().cast(type_)
-    column = column.tidy()
+    column = column.tidy() if type_.ordered else _as_they_appear(column)
     present = column.values.is_valid().to_numpy(zero_copy_only=False)
     places = np.cumsum(present) - 1  # a missing value is missing in the rows, not an entry of the dictionary
     indices = pa.array(places[column.codes], mask=~present[column.codes])
@@ -212,10 +224,11 @@ def _to_pandas(before: Dataset, after: Dataset, dtypes: Mapping[str, Any], label
 def _pandas_categories(column: Column, dtype: Any) -> Any:
     import pandas as pd
 
-    column = column.tidy()
+    column = column.tidy() if dtype.ordered else _as_they_appear(column)
     used = column.values.drop_null().to_pandas()
     old = dtype.categories[dtype.categories.isin(used)]
     same = len(old) == len(used)
+    old = old if dtype.ordered or not same or old.is_monotonic_increasing else old[old.get_indexer(used)]
     categories = old if same else pd.Index(used.sort_values())
     places = np.full(len(column.values), -1)  # a missing value is no category
     places[column.values.is_valid().to_numpy(zero_copy_only=False)] = categories.get_indexer(used)
