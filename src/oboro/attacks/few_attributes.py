@@ -63,8 +63,8 @@ def special(
 ) -> UniqueByFew | None:
     """The smallest attribute sets that make records unique, before and after.
 
-    `sizes_before` and `sizes` are those of the classes: who is in one with somebody else is made unique by nothing. O(rows)
-    for each pair of columns; nothing where nobody stands alone.
+    `sizes_before` and `sizes` are the sizes of the classes. Only records that are alone in their class are searched: no set of
+    attributes makes another one unique. O(rows) for each pair of columns.
     """
     names = list(quasi)[:MOST_COLUMNS]
     if not names or sizes_before is None or sizes is None:

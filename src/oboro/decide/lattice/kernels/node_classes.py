@@ -76,18 +76,9 @@ def number_by_hash(keys: np.ndarray, slots: np.ndarray, out: np.ndarray) -> int:
 
 
 def _survey(
-    codes: np.ndarray,
-    weights: np.ndarray,
-    table: np.ndarray,
-    steps: np.ndarray,
-    k: int,
-    most: int,
-    hashed: bool,
-    held: np.ndarray,
-    places: np.ndarray,
-    tally: np.ndarray,
-    out: np.ndarray,
+    codes: np.ndarray, weights: np.ndarray, table: np.ndarray, steps: np.ndarray, k: int, most: int, *rest: np.ndarray
 ) -> None:
+    *_, tally, out = rest
     found, labels = np.unique(table[codes].sum(axis=1, dtype=np.uint64), return_inverse=True)
     sizes = np.zeros(found.size, np.int64)
     np.add.at(sizes, labels, weights)
@@ -202,7 +193,22 @@ def order_by_class(labels: np.ndarray, starts: np.ndarray, out: np.ndarray) -> N
         starts[label] += 1
 
 
-@kernel(little=True)
+def _judge(order: np.ndarray, starts: np.ndarray, secrets: np.ndarray, weights: np.ndarray, *rest: np.ndarray) -> None:
+    persons, kind, count, _, whole, _, out = rest
+    if kind != DISTINCT or persons.size:
+        judge.py_func(order, starts, secrets, weights, *rest)  # type: ignore[attr-defined]
+        return
+    labels = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    found, places = np.unique(labels * whole.size + secrets[order], return_inverse=True)
+    held, size, most = np.zeros(found.size, np.int64), *np.zeros((2, starts.size - 1), np.int64)
+    np.add.at(held, places, weights[order])
+    np.add.at(size, labels, weights[order])
+    np.maximum.at(most, found // whole.size, held)
+    distinct = np.bincount(found // whole.size, minlength=size.size)
+    out[(distinct < count) | ((count > 1) & (most >= size))] = 1
+
+
+@kernel(little=_judge)
 def judge(
     order: np.ndarray,
     starts: np.ndarray,
