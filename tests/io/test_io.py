@@ -179,6 +179,7 @@ def test_a_header_alone_is_a_table(tmp_path: Path) -> None:
         ("", "the file is empty"),
         ("\n\n", "the file is empty"),
         ("a,,c\n1,2,3\n", "column 2 has no name"),
+        ('"","age"\n"1",30\n', "the first column has no name.*row.names = FALSE"),
         ("a,b,a\n1,2,3\n", "several columns have the same name: 'a'"),
         ('"a,b\n1,2\n', "line 1: the first record cannot be read"),
         ("a\x00,b\n1,2\n", "NUL"),

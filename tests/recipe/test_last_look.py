@@ -245,3 +245,17 @@ def _unique(rows: list[dict[str, Any]], columns: str, person: str | None) -> set
         held = naive.people(members, person)
         found |= held if len(held) == 1 else {(row["a"], row["b"]) for row in members} if not held else set()
     return found
+
+
+@pytest.mark.parametrize(
+    ("accept", "said"),
+    [
+        ({"unique_on": ["diag"]}, ["accept.because: Field required"]),
+        ("diag", ["accept: Input should be a valid dictionary or instance of Accept (got 'diag')"]),
+        ([{"unique_on": ["diag"]}], ["accept.0.because: Field required"]),
+    ],
+)
+def test_a_wrong_acceptance_is_told_once(accept: Any, said: list[str]) -> None:
+    with pytest.raises(RecipeError) as error:
+        oboro.Recipe(attributes=ATTRIBUTES, steps=STEPS, accept=accept)
+    assert str(error.value).splitlines()[1:] == [f"  {one}" for one in said]

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from oboro.errors import FileError, RecipeError
 from oboro.text import Message
 from oboro.text.os_reasons import os_reason
-from oboro.text.pydantic_words import placed_complaint
+from oboro.text.pydantic_words import placed_complaint, said_of
 
 __all__ = ["complaints", "content_of", "text_of"]
 
@@ -59,7 +59,7 @@ def content_of(text: str, name: str) -> dict[str, Any]:
 def complaints(error: ValidationError, prefix: str = "") -> list[Message]:
     """Pydantic's findings as lines: where, what is wrong, what came."""
     return [
-        placed_complaint(".".join(str(part) for part in (prefix, *found["loc"]) if part != ""), found)
+        placed_complaint(".".join(part for part in map(str, (prefix, *found["loc"])) if said_of(part)), found)
         for found in error.errors(include_url=False)
     ]
 

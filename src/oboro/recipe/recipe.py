@@ -28,7 +28,7 @@ from pydantic import ValidationError as PydanticError
 from oboro.errors import RecipeError
 from oboro.recipe.loading import complaints, content_of, text_of
 from oboro.recipe.release import Release
-from oboro.recipe.released.last_look_before_writing import Accept
+from oboro.recipe.released.last_look_before_writing import Accept, OneOrMore
 from oboro.recipe.released.released_order import Order, plan_of_order
 from oboro.recipe.released.secret_seed import plan_of_seed
 from oboro.recipe.run import run
@@ -116,7 +116,7 @@ class Recipe(BaseModel):
         "`kept`: in the order in which they came, which may tell whose they are",
     )
 
-    accept: Accept | list[Accept] = Field(
+    accept: OneOrMore = Field(
         default_factory=list,
         description="columns that no promise covers and by which people may be unique in the release, and why",
     )

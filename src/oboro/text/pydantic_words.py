@@ -8,7 +8,14 @@ from typing import Any
 
 from oboro.text.message import Message, Words, known
 
-__all__ = ["complaint", "placed_complaint"]
+__all__ = ["UNSAID", "complaint", "placed_complaint", "said_of"]
+
+UNSAID = "\0"  # begins the names of choices that pydantic makes, which nobody wrote
+
+
+def said_of(part: str) -> bool:
+    """Whether a part of a place is one that somebody wrote."""
+    return part != "" and not part.startswith(UNSAID)
 
 
 def complaint(found: Mapping[str, Any]) -> Words:

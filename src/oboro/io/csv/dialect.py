@@ -117,7 +117,9 @@ def names_of(path: str, first: Sequence[str], dialect: Dialect) -> list[str]:
         return [f"column{place}" for place in range(1, len(first) + 1)]
     for place, name in enumerate(first, 1):
         if not name:
-            raise FileError(Message("error_io.no_name", path=path, place=place))
+            raise FileError(
+                Message("error_io.no_first_name" if place == 1 else "error_io.no_name", path=path, place=place)
+            )
     twice = sorted({name for name in first if first.count(name) > 1}) if len(set(first)) < len(first) else []
     if twice:
         places = [str(place) for place, name in enumerate(first, 1) if name in twice]

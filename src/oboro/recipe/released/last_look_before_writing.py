@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
 
 from oboro.errors import RecipeError, SingledOutError
 from oboro.io.files import Source
@@ -17,6 +17,7 @@ from oboro.table.named_columns import names_shown
 from oboro.table.parameters import Parameters
 from oboro.table.schema import Schema
 from oboro.text import Message
+from oboro.text.pydantic_words import UNSAID
 
 if TYPE_CHECKING:
     from oboro.recipe.release import StepRecord
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Accept",
+    "OneOrMore",
     "check_accept",
     "look_before_writing",
     "said_of_look",
@@ -50,6 +52,18 @@ class Accept(Parameters):
         if bool(self.unique_on) == self.series:
             raise ValueError(Message("error_exposure.accept_what"))
         return self
+
+
+def _how_many(value: object) -> str:
+    return SEVERAL if isinstance(value, list | tuple) else ONE
+
+
+ONE, SEVERAL = f"{UNSAID}one", f"{UNSAID}several"
+OneOrMore = Annotated[
+    Annotated[Accept, Tag(ONE)] | Annotated[list[Accept], Tag(SEVERAL)],
+    Discriminator(_how_many),
+]
+"""What is wrong with one acceptance is said of one, and of a list of the list."""
 
 
 def check_accept(accept: Sequence[Accept], data: Iterable[str]) -> None:
