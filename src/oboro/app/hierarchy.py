@@ -78,16 +78,17 @@ def _parsed(text: str) -> HierarchySpec:
 
     try:
         return HierarchySpec.model_validate(yaml.safe_load(text) or {})
-    except yaml.YAMLError:
-        raise UsageError(Message("error_app.spec_yaml", text=text)) from None
     except ValidationError as error:
         said = [complaint(found) for found in error.errors()]
         raise UsageError(Message("error_app.spec", said=said)) from None
+    except (yaml.YAMLError, ValueError, RecursionError):
+        raise UsageError(Message("error_app.spec_yaml", text=text)) from None
 
 
 def _show(found: ColumnHierarchy, terminal: Any) -> None:
     """A table with one line a level, and the line to put into a recipe."""
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, header_style="dim", pad_edge=False)
     for heading in ("level", "labels", "least", "median", "most"):
@@ -98,7 +99,7 @@ def _show(found: ColumnHierarchy, terminal: Any) -> None:
             f"{_said('missing') if label is None else label} ({count})" for label, count in level.examples
         )
         counts = (level.level, level.labels, level.smallest, f"{level.median:g}", level.largest)
-        table.add_row(*[str(count) for count in counts], examples)
+        table.add_row(*[str(count) for count in counts], Text(examples))  # labels may look like markup
     head = "proposed" if found.proposed else "given"
     terminal.print(_said(head, column=found.hierarchy.name, hierarchy=found.spec.plan()), markup=False)
     terminal.print(table)

@@ -145,7 +145,10 @@ class _Decoder:
 
     def peek(self, start: bytes) -> bytes:
         """What the first bytes say, before anything is read."""
-        return codecs.getincrementaldecoder(self.encoding)("ignore").decode(start).encode()
+        try:
+            return codecs.getincrementaldecoder(self.encoding)("ignore").decode(start).encode()
+        except UnicodeError:  # UTF-16 and UTF-32 ask for their mark
+            raise FileError(Message("error_io.no_mark", path=self.path, encoding=self.encoding)) from None
 
     def _decode(self, data: bytes, ended: bool) -> bytes:
         before = self.decoder.getstate()[0]  # the first half of a character that the last piece ended with
@@ -163,6 +166,8 @@ class _Decoder:
                     encoding=self.encoding,
                 )
             ) from None
+        except UnicodeError:
+            raise FileError(Message("error_io.no_mark", path=self.path, encoding=self.encoding)) from None
         self.lines += text.count("\n")
         return text.encode()
 
@@ -250,6 +255,8 @@ def _known(encoding: str) -> str:
 def encoding_of(path: str, start: bytes) -> str:
     """Which encoding a file has, guessed from its first bytes: a byte order mark, UTF-8, or a Japanese encoding.
 
+    Chinese and Korean text often reads as EUC-JP too: where it may be that, nothing is guessed.
+
     >>> encoding_of("people.csv", "氏名,年齢".encode("cp932"))
     'cp932'
     """
@@ -263,9 +270,27 @@ def encoding_of(path: str, start: bytes) -> str:
     texts = {name: _decodes(start, name, whole) for name in ("cp932", "euc_jp")}
     # Read as the other one, Japanese text turns into halfwidth katakana, which real text has little of.
     fits = {name: len(re.findall("[\uff61-\uff9f]", text)) for name, text in texts.items() if text is not None}
-    if fits and _many_together(start):
-        return min(fits, key=lambda name: fits[name])
-    raise FileError(Message("error_io.neither_encoding", path=path))
+    if not fits or not _many_together(start):
+        raise FileError(Message("error_io.neither_encoding", path=path))
+    found = min(fits, key=lambda name: fits[name])
+    if found == "euc_jp" and (other := _rather(texts[found] or "")) and _decodes(start, other, whole) is not None:
+        raise FileError(Message("error_io.several_encodings", path=path, encodings=[found, other]))
+    return found
+
+
+def _rather(text: str) -> str | None:
+    """Which other encoding it may be that was read as EUC-JP, by the first bytes of its characters.
+
+    Japanese text has kana, or kanji from the first of the standard's two lists, both halves of it. Korean syllables stand where
+    its first half does; a fifth of Chinese text stands where the second list does, which Japanese text hardly uses.
+    """
+    if re.search("[ぁ-んァ-ヶ]", text):
+        return None
+    letters = re.sub(r"[\x00-\x7f]", "", text)[:10_000]
+    leads = [lead for letter in letters if (lead := letter.encode("euc_jp")[0]) >= 0xB0]
+    if leads and max(leads) <= 0xC8:
+        return "euc_kr"
+    return "gb18030" if 10 * sum(lead >= 0xD0 for lead in leads) > len(leads) else None
 
 
 def _decodes(start: bytes, encoding: str, whole: bool) -> str | None:

@@ -67,6 +67,8 @@ def _objects(path: str, encoding: str | None) -> Iterator[tuple[int, dict[str, A
                 continue
             try:
                 row = decoder.decode(line.decode())
+                if b"\\u" in line:  # half of a pair of characters is valid JSON, and no text
+                    json.dumps(row, ensure_ascii=False).encode()
             except (ValueError, RecursionError) as problem:  # JSON and UTF-8 errors are such
                 _refuse(path, number, problem)
             if not isinstance(row, dict):
