@@ -30,14 +30,14 @@ def table(rows: int) -> Dataset:
     )
 
 
-def seconds(data: Dataset, **more: Any) -> float:
-    """Of a whole run: search, recoding, verification, last look."""
+def seconds(data: Dataset, **more: Any) -> tuple[float, float]:
+    """Of a whole run, on the clock and of the processor: search, recoding, verification, last look."""
     spec = {name: {"hierarchy": {"intervals": STEPS[name]}} if name in STEPS else {} for name in QUASI}
     attributes = {"who": {"role": "identifier"}} | {name: {"role": "quasi", **one} for name, one in spec.items()}
     steps = [{"drop_columns": {"attributes": ["who"]}}, {"k_anonymize": {"k": 5, "suppress": 0.01}}]
-    started = time.perf_counter()
+    clock, processor = time.perf_counter(), time.process_time()
     oboro.Recipe(attributes=attributes, steps=steps, **more).run(data)
-    return time.perf_counter() - started
+    return time.perf_counter() - clock, time.process_time() - processor
 
 
 def main() -> None:
@@ -50,7 +50,8 @@ def main() -> None:
     for more in ({}, {"person": "who"}):
         seconds(small, **more)  # kernels are compiled
     plain, people = seconds(data), seconds(data, person="who")
-    print(f"{rows} rows: rows {plain:.1f} s, people {people:.1f} s, ratio {people / plain:.2f}")
+    clock, processor = (one / other for one, other in zip(people, plain, strict=True))
+    print(f"{rows} rows: rows {plain[0]:.1f} s, people {people[0]:.1f} s, ratio {clock:.2f} (processor {processor:.2f})")
 
 
 if __name__ == "__main__":
