@@ -10,6 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from oboro.attacks.comparison.row_linking import link_rows
 from oboro.attacks.comparison.row_pairing import correspond
 from oboro.errors import UsageError
 from oboro.io.files import Source, read
@@ -18,6 +21,7 @@ from oboro.recipe.evaluation.concealment_attacks import attacks, owners
 from oboro.recipe.evaluation.named_promises import hidden_columns, named_promises
 from oboro.recipe.evaluation.series_of_releases import attack_series, diversity_of, earlier_of, tables_of
 from oboro.recipe.evidence import bound_hierarchies, files_evidence, hierarchy_files, measure
+from oboro.recipe.released.released_order import moves_rows
 from oboro.recipe.roles.guess_roles import guess_roles
 from oboro.recipe.roles.repeated_people import ask_for_person
 from oboro.recipe.stream_promise import stream_metrics, verified
@@ -116,6 +120,10 @@ def evaluate(
     after = after if known is None else replace(after, origin=owners(known, before, after))
     moments = stream_metrics(Path(stream)) if isinstance(stream, str | Path) else list(stream)
     paired = _paired(before, after, schema, plan, unpaired, moments)
+    rows = None if paired or unpaired or plan is None else _linked(before, after, schema, plan)
+    if rows is not None:
+        after, paired = replace(after, origin=rows), True
+        asked = [*asked, Message("report.warning.linked")]
     schema, understood = explained(before, after, schema, same_rows(before, after) if paired else None)
     models = {"k": k, "l": l, "kind": kind, "c": c, "t": t, "distance": distance, "alpha": alpha}
     whose = released_person(before, after, person, paired)
@@ -222,6 +230,17 @@ def _require(original: Dataset, released: Dataset, schema: Schema, target: str |
     schema.require(
         original, (name for name in schema.attributes if name in released), Message("error_recipe.original_table")
     )
+
+
+def _linked(original: Dataset, released: Dataset, schema: Schema, plan: Recipe) -> np.ndarray | None:
+    """Original rows that the released ones may have been made from, where the recipe moved whole rows and nothing else."""
+    apart = [  # columns change places by themselves: a step that moves whole records reads all of them
+        step for step in plan.steps if step.moves_records and (not step.reorders or step.reads(["any"]) != ["any"])
+    ]
+    if apart or not moves_rows(plan.order, plan.steps):
+        return None
+    names = [name for name in released if name in original]
+    return link_rows(original, released, names, bound_hierarchies(original, schema))
 
 
 def _paired(
