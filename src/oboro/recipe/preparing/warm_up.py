@@ -85,7 +85,16 @@ def _files(folder: Path) -> None:
         release = Recipe.load(folder / "recipe.yaml").run(folder / name)
         release.write(folder / f"again.{name}")
         read(folder / f"again.{name}")
+    _large_file(folder)
     evaluate(folder / "people.csv", done.release.data, folder / "recipe.yaml", attempts=50)
+
+
+def _large_file(folder: Path) -> None:
+    """A CSV file whose lines change places on their way: more than counts as small."""
+    lines = "".join(f"{20 + number % 50},{'-' * 240}\n" for number in range(MANY))
+    (folder / "large.csv").write_text(f"age,note\n{lines}", encoding="utf-8")
+    recipe = Recipe(attributes={"age": ROLES["age"], "note": {}}, steps=[{"k_anonymize": {"k": 2}}])
+    recipe.run(folder / "large.csv").write(folder / "again.large.csv")
 
 
 def _techniques(folder: Path) -> None:
