@@ -20,6 +20,7 @@ from oboro.table.dataset import Dataset
 from oboro.table.schema import Attribute, Schema
 from oboro.techniques.base import Work
 from oboro.verifier.promise_check import verify_promises
+from oboro.verifier.series.known_series import known_series
 
 ROLES = {
     "who": {"role": "identifier"},
@@ -189,6 +190,16 @@ def test_a_ledger_follows_people_over_the_whole_series(tmp_path: Path) -> None:
         recipe().run(first).write_ledger(tmp_path / "none.csv")
 
 
+def test_somebody_with_rows_in_several_classes_has_all_of_them_as_history() -> None:
+    before = Dataset.of({"who": list("aabcd"), "age": ["1–2", "3–4", "1–2", "3–4", "3–4"]})
+    now = Dataset.of({"who": list("abcde"), "age": [1, 1, 3, 3, 3]})
+    (found,) = known_series(now, [before], ["age"], hierarchies={}, person="who")
+    a, b, c, d, new = found.places.tolist()
+    assert new == -1
+    assert len({a, b, c}) == 3
+    assert c == d
+
+
 def test_again_names_the_release_that_was_written(tmp_path: Path) -> None:
     first, second, _ = months()
     release = recipe().run(first)
@@ -243,6 +254,7 @@ def test_what_a_series_tells_can_be_accepted_in_plain_words(tmp_path: Path) -> N
     assert done.code == 0
     assert out.exists()
     assert "April replaces March" in done.out
+    assert "earlier release march.csv" in done.out  # evidence of what was read
     with pytest.raises(RecipeError, match="either unique_on"):
         oboro.Recipe(attributes={}, steps=[], accept={"because": "nothing"})
 

@@ -223,7 +223,10 @@ class Release:
         given = [getattr(step, "population", None) for step in self.recipe.steps]
         named = dict.fromkeys(path for path in given if isinstance(path, str))
         table |= hierarchy_files(self.given)
-        return table | {Message("report.file.population", path=path): self.given.folder / path for path in named}
+        table |= {Message("report.file.population", path=path): self.given.folder / path for path in named}
+        before = [*self.recipe.earlier, *(one for step in self.recipe.steps for one in getattr(step, "earlier", ()))]
+        out = dict.fromkeys(path for path in before if isinstance(path, str))
+        return table | {Message("report.file.earlier", path=path): self.given.folder / path for path in out}
 
     def explain(self, lang: str = "en") -> str:
         """What was done, step by step, what it changed, and what was verified."""

@@ -62,7 +62,7 @@ def _of_people(
     said = np.full((len(everybody.dictionary), len(earlier)), -1)
     latest: dict[str, list[str | None]] = {name: [None] * len(said) for name in secrets}
     for number, (table, who) in enumerate(zip(earlier, ids, strict=True)):
-        said[who[::-1], number] = released_classes(table, quasi).labels[::-1]
+        said[:, number] = _classes_of(who, released_classes(table, quasi).labels, len(said))
         for name in (name for name in secrets if name in table):
             values = table[name].texts
             for one, code in zip(who.tolist(), table[name].codes.tolist(), strict=True):
@@ -74,6 +74,20 @@ def _of_people(
     told = tuple(name for name in secrets if name in data)
     by_row = _by_origin(data, place), _by_origin(data, who)
     return EarlierRelease(Dataset(found, len(said)), classes, by_row[0], tuple(quasi), told, who=by_row[1])
+
+
+def _classes_of(who: np.ndarray, labels: np.ndarray, people: int) -> np.ndarray:
+    """For each person a number for the class, or the set of classes, in which they stand; −1: in none."""
+    width = int(labels.max(initial=0)) + 1
+    pairs = np.unique(who.astype(np.int64) * width + labels)
+    owner, label = pairs // width, pairs % width
+    out = np.full(people, -1)
+    out[owner] = label
+    starts = np.searchsorted(owner, np.arange(people + 1))
+    sets: dict[bytes, int] = {}
+    for one in np.flatnonzero(np.diff(starts) > 1):
+        out[one] = width + sets.setdefault(label[starts[one] : starts[one + 1]].tobytes(), len(sets))
+    return out
 
 
 def _numbers(column: Column, known: pa.Array) -> np.ndarray:
