@@ -175,6 +175,8 @@ class Release:
     @property
     def _series_of_steps(self) -> SeriesRisk | None:
         """The attacks with the earlier releases that a step knows and keeps its promise with."""
+        if not any(getattr(step, "earlier", ()) for step in self.recipe.steps):
+            return None  # columns that stayed in the file are not read for it
         from oboro.recipe.released.series_before_writing import series_of_steps
 
         return series_of_steps(self.recipe, self.dataset, self.given, self.original)
