@@ -29,7 +29,7 @@ def test_a_technique_and_a_recipe_refuse_the_same_table() -> None:
 def test_they_accept_it_where_nothing_merges() -> None:
     other = {**TABLE, "disease": ["flu", None, "", "cold"]}
     assert STEP.apply(other, attributes=ATTRIBUTES, seed=1) == other
-    assert Recipe(attributes=ATTRIBUTES, steps=[STEP], seed=1).run(other).data == other
+    assert Recipe(attributes=ATTRIBUTES, steps=[STEP], seed=1, order="kept").run(other).data == other
 
 
 def test_later_steps_are_blamed() -> None:
