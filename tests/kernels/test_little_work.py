@@ -266,7 +266,7 @@ CASES: dict[Any, Callable[[Rng], tuple[Any, ...]]] = {
     exposing.sum_up: _sum_up,
     exposing.add_numbers: _add_numbers,
     exposing.only_person: _only_person,
-    exposing.by_code: _order,
+    grouping.by_code: _order,
     exposing.classes_within: _within,
     exposing.count_people: _counted,
     exposing.sum_up_people: _summed,

@@ -6,7 +6,7 @@ import numpy as np
 
 from oboro.kernels import kernel
 
-__all__ = ["combine", "look_up", "number_by_appearance", "number_whole", "occurrences"]
+__all__ = ["by_code", "combine", "look_up", "number_by_appearance", "number_whole", "occurrences"]
 
 
 def _combine(labels: np.ndarray, codes: np.ndarray, width: int, out: np.ndarray) -> None:
@@ -86,3 +86,12 @@ def occurrences(labels: np.ndarray, out: np.ndarray) -> None:
     """Add to `out` how often each label occurs. O(n)."""
     for i in range(labels.size):
         out[labels[i]] += 1
+
+
+@kernel(little=True)
+def by_code(codes: np.ndarray, cursor: np.ndarray, out: np.ndarray) -> None:
+    """Rows ordered by code, those of one code as they came. `cursor` holds where each code starts. O(n)."""
+    for i in range(codes.size):
+        code = codes[i]
+        out[cursor[code]] = i
+        cursor[code] += 1

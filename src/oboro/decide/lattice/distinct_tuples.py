@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from oboro.decide.lattice.kernels import node_classes as kernels
+from oboro.kernels import grouping
 from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.groups import Groups
 
@@ -81,7 +82,8 @@ class DistinctTuples:
         columns: Sequence[Column], secrets: tuple[np.ndarray, ...], rows: int, person: Column
     ) -> DistinctTuples:
         """The records in the order of their persons; what one person has twice is one tuple."""
-        order = np.argsort(person.codes, kind="stable")
+        order, starts = np.empty(rows, dtype=np.uint32), np.concatenate([[0], np.cumsum(person.counts)])
+        grouping.by_code(person.codes, starts[:-1], order)
         codes, persons = [column.codes[order] for column in columns], person.codes[order].astype(np.int32)
         secrets = tuple(secret[order] for secret in secrets)
         tuples = DistinctTuples(

@@ -223,7 +223,7 @@ class RowOrder:
         starts, fine, room = _starts(column.counts), *(large_zeros(len(column), np.uint32) for _ in range(2))
         steps = starts[:-1][:: 1 << shift]
         tallying.gather(coarse, column.codes, steps.copy(), room)
-        kernels.by_code(room, starts[:-1].copy(), fine)
+        grouping.by_code(room, starts[:-1].copy(), fine)
         return RowOrder(coarse, steps, fine, starts, room)
 
     def gather(self, codes: np.ndarray, room: np.ndarray | None = None) -> np.ndarray:

@@ -10,7 +10,6 @@ __all__ = [
     "NOBODY",
     "SEVERAL",
     "add_numbers",
-    "by_code",
     "classes_within",
     "count_people",
     "keep_marked",
@@ -93,15 +92,6 @@ def keep_marked(keys: np.ndarray, factor: np.ndarray, shift: int, marks: np.ndar
         keys[kept] = keys[i]
         kept += np.int64(mark >> np.uint8(1) & np.uint8(1))
     return kept
-
-
-@kernel(little=True)
-def by_code(codes: np.ndarray, cursor: np.ndarray, out: np.ndarray) -> None:
-    """Rows ordered by code, those of one code as they came. `cursor` holds where each code starts. O(n)."""
-    for i in range(codes.size):
-        code = codes[i]
-        out[cursor[code]] = i
-        cursor[code] += 1
 
 
 @kernel(little=True)

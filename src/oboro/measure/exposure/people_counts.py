@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from oboro.kernels import grouping
 from oboro.measure.exposure import kernels
 from oboro.measure.exposure.class_counts import (
     ClassCounts,
@@ -46,7 +47,7 @@ class PeopleCounts:
         """The rows in the order of people. O(rows), 4 bytes a row."""
         starts = np.concatenate([[0], np.cumsum(self._held.counts)])
         rows = large_zeros(len(self._held), np.uint32)
-        kernels.by_code(self._held.codes, starts[:-1], rows)
+        grouping.by_code(self._held.codes, starts[:-1], rows)
         return rows
 
     @cached_property
