@@ -19,6 +19,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import blake2b
 from types import FrameType
 from typing import Any
 
@@ -130,6 +131,23 @@ class StreamInput:
                 raise FileError(Message("error_stream.input_ended", place=self.place))
             count -= len(data)
 
+    def seen(self, count: int) -> str:
+        """A digest of the beginning of a file, and of what stands before its `count`-th byte."""
+        parts = (0, min(count, CHUNK)), (max(0, count - CHUNK), count)
+        found = (self._at(start, end - start) for start, end in parts)
+        return blake2b(b"".join(found), digest_size=16).hexdigest() if count else ""
+
+    def holds(self, place: int, data: bytes) -> bool:
+        """Whether a file says this there."""
+        return self._at(place, len(data)) == data
+
+    def _at(self, place: int, count: int) -> bytes:
+        before = os.lseek(self._file, 0, os.SEEK_CUR)  # Windows has no pread
+        os.lseek(self._file, self._start + place, os.SEEK_SET)
+        data = os.read(self._file, count)
+        os.lseek(self._file, before, os.SEEK_SET)
+        return data
+
     def read(self, most: int | None = None) -> bytes | None:
         """What there is, at once; empty at the end of one connection or of the input; None if it is time to stop."""
         if self.listens and self._connection is None and not self._accept():
@@ -229,6 +247,11 @@ class StreamOutput:
             self.written += count
             view = view[count:]
         return True
+
+    def sync(self) -> None:
+        """Wait until a file is on its disk."""
+        if self.is_file:
+            os.fsync(self._file)
 
     def close(self) -> None:
         """Let go of it."""

@@ -65,6 +65,9 @@ class _Position:
     lines: int = 0
     released: int = 0
     header: Sequence[str] | None = None
+    origin: int = 0  # what was taken before the first byte of this input, where one input followed another
+    seen: str = ""  # a digest of the input up to some place
+    seen_at: int = 0
     base: int = 0
     dead_base: int = 0
 
@@ -91,6 +94,7 @@ class Runner:
         self.at = _Position()
         self.dead_letters = 0
         self.in_doubt = 0
+        self._met: list[tuple[int, bytes]] = []  # places in the input, and what stood there
         self._make = make
         self._latency: deque[float] = deque(maxlen=4096)
         self._began = self._watched = time.perf_counter()
@@ -125,7 +129,21 @@ class Runner:
         self.source = self._keep(StreamInput(plan.source, self.stop))
         resume = plan.resume or ("continue" if self.source.is_socket else "replay")
         if resume == "replay" and self.at.taken:
-            self.source.skip(self.at.taken)
+            self._check_input()
+            self.source.skip(self.at.taken - self.at.origin)
+        elif self.at.taken:
+            self.at.origin = self.at.taken
+            self._snapshot()
+
+    def _check_input(self) -> None:
+        """Raise unless the file begins with what was taken from it."""
+        if not self.source.is_file:
+            return
+        at = self.at
+        known = not at.seen or self.source.seen(at.seen_at - at.origin) == at.seen
+        met = [(place - at.origin, line) for place, line in self._met if not line.startswith(HUGE)]
+        if not known or not all(self.source.holds(place, line) for place, line in met):
+            raise FileError(Message("error_stream.other_input", place=self.plan.source))
 
     def _start(self) -> None:
         """A stream without a past."""
@@ -152,17 +170,22 @@ class Runner:
         """Do again what the log says, and write what is missing of its output."""
         assert self.folder is not None
         out, dead = _Missing(self.target, self.at.base), _Missing(self.dead, self.at.dead_base)
+        written, refused = self.at.written, self.at.refused
         doubts: list[bytes] = []
         for entry in self.folder.entries():
             if not isinstance(entry, Batch):
                 doubts, self.in_doubt = [], 0  # everything before it is written
                 continue
+            if entry.lines:
+                self._met.append((self.at.taken, entry.lines[0]))
             work = self._work(entry.lines, entry.now, entry.last, entry.decisions)
             out.add(self.at.written, entry.written, work.out)
             dead.add(self.at.refused, entry.refused, work.dead)
             doubts += self._doubts(entry, work)
             self._move(entry, work.released)
         unsure = b"".join(doubts)
+        out.between(written, self.at.written)
+        dead.between(refused, self.at.refused + len(unsure))
         dead.add(self.at.refused, self.at.refused + len(unsure), unsure)
         self.at.refused += len(unsure)
         for missing in (out, dead):
@@ -196,8 +219,18 @@ class Runner:
 
     def _snapshot(self) -> None:
         if self.folder is not None:
+            self._remember_input()
+            if self.plan.fsync:
+                for place in (self.target, self.dead):
+                    place.sync()
             self.anonymizer.save(self.folder.next(), extra=vars(self.at))
             self.folder.advance()
+
+    def _remember_input(self) -> None:
+        """So that after a restart another file is not taken for this one."""
+        source = getattr(self, "source", None)
+        if source is not None and source.is_file:
+            self.at.seen, self.at.seen_at = source.seen(self.at.taken - self.at.origin), self.at.taken
 
     # The loop -----------------------------------------------------------------------------------------------------
 
@@ -334,6 +367,13 @@ class _Missing:
         self.have = target.start - base
         self.parts: list[bytes] = []
 
+    def between(self, least: int, most: int) -> None:
+        """Raise unless the file holds all that was there when the snapshot was made, and no more than the log knows."""
+        if self.target.is_file and self.have < least:
+            raise FileError(Message("error_stream.shorter_output", place=self.target.place))
+        if self.target.is_file and self.have > most:
+            raise FileError(Message("error_stream.longer_output", place=self.target.place))
+
     def add(self, start: int, end: int, data: bytes) -> None:
         """One batch: its output takes the bytes from `start` to `end`."""
         if not self.target.is_file:
@@ -345,8 +385,6 @@ class _Missing:
 
     def write(self) -> None:
         """Write what is missing."""
-        if self.target.is_file and self.have < 0:
-            raise FileError(Message("error_stream.shorter_output", place=self.target.place))
         for part in self.parts:
             self.target.write(part)
 

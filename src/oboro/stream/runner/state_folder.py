@@ -88,7 +88,8 @@ class StateFolder:
     def entries(self) -> Iterator[Batch | int]:
         """The log since the snapshot: batches, and positions up to which the output is known to be written.
 
-        Whatever follows the first damaged entry was never acted upon, and is cut off.
+        A last entry that was not written to its end was never acted upon, and is cut off. Any other damage is an error: what
+        the log says of records that were released would be forgotten, and they would be released again.
         """
         path = self.path / f"log.{self.number}"
         good = 0
@@ -97,6 +98,7 @@ class StateFolder:
                 while (entry := _read(file)) is not None:
                     yield entry
                     good = file.tell()
+                _check_torn(file, good)
         self._log = _opened(path, os.O_RDWR | os.O_CREAT)
         self._log.truncate(good)
         self._log.seek(good)
@@ -147,6 +149,23 @@ def _opened(path: Path, flags: int) -> FileIO:
     return FileIO(open_private(path, flags), "r+")
 
 
+def _check_torn(file: BinaryIO, good: int) -> None:
+    """Raise unless what follows the last good entry is the beginning of one, or what a file system puts there: zeros."""
+    file.seek(good)
+    rest = file.read()
+    if len(rest) < ENTRY.size or not rest.strip(b"\0"):
+        return
+    mark, length, *_ = ENTRY.unpack(rest[: ENTRY.size])
+    later = rest.find(MARK, 1)
+    while later > 0:
+        file.seek(good + later)
+        if _read(file) is not None:
+            break
+        later = rest.find(MARK, later + 1)
+    if mark != MARK or ENTRY.size + length <= len(rest) or later > 0:
+        raise FileError(Message("error_stream.damaged_log", path=file.name))
+
+
 def _read(file: BinaryIO) -> Batch | int | None:
     head = file.read(ENTRY.size)
     if len(head) < ENTRY.size:
@@ -165,5 +184,7 @@ def _read(file: BinaryIO) -> Batch | int | None:
         return None
     payload = file.read(length)
     if len(payload) < length or zlib.crc32(payload) != checksum:
+        return None
+    if kind not in (BATCH, DONE) or (kind == DONE) != (length == struct.calcsize("<Q")):
         return None
     return Batch.unpack(payload) if kind == BATCH else int(struct.unpack("<Q", payload)[0])
