@@ -6,7 +6,6 @@ letters with its place and the reason; it is never dropped silently, and never r
 
 from __future__ import annotations
 
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from oboro.stream.anonymizer import Anonymizer
 from oboro.stream.runner.codecs import BadRecord, Format, codec, encode_json
 from oboro.stream.runner.endpoints import StopRequest, StreamInput, StreamOutput
 from oboro.stream.runner.line_blocks import HUGE, LineBlocks
+from oboro.stream.runner.output_places import MissingOutput, check_apart
 from oboro.stream.runner.state_folder import Batch, StateFolder
 from oboro.text import Message
 
@@ -111,7 +111,7 @@ class Runner:
 
     def _open(self) -> None:
         plan = self.plan
-        _check_apart(plan)
+        check_apart(plan.source, plan.target, plan.dead)
         self.folder = self._keep(StateFolder(plan.state, plan.fsync)) if plan.state else None
         self.target = self._keep(StreamOutput(plan.target, self.stop))
         self.dead = self._keep(StreamOutput(plan.dead or "stderr", self.stop))
@@ -169,7 +169,7 @@ class Runner:
     def _replay(self) -> None:
         """Do again what the log says, and write what is missing of its output."""
         assert self.folder is not None
-        out, dead = _Missing(self.target, self.at.base), _Missing(self.dead, self.at.dead_base)
+        out, dead = MissingOutput(self.target, self.at.base), MissingOutput(self.dead, self.at.dead_base)
         written, refused = self.at.written, self.at.refused
         doubts: list[bytes] = []
         for entry in self.folder.entries():
@@ -356,54 +356,6 @@ class Runner:
         """Something that is closed at the end, however that comes."""
         self._opened.callback(thing.close)
         return thing
-
-
-class _Missing:
-    """The end of the output that the log knows and the file lacks."""
-
-    def __init__(self, target: StreamOutput, base: int) -> None:
-        self.target = target
-        self.base = base
-        self.have = target.start - base
-        self.parts: list[bytes] = []
-
-    def between(self, least: int, most: int) -> None:
-        """Raise unless the file holds all that was there when the snapshot was made, and no more than the log knows."""
-        if self.target.is_file and self.have < least:
-            raise FileError(Message("error_stream.shorter_output", place=self.target.place))
-        if self.target.is_file and self.have > most:
-            raise FileError(Message("error_stream.longer_output", place=self.target.place))
-
-    def add(self, start: int, end: int, data: bytes) -> None:
-        """One batch: its output takes the bytes from `start` to `end`."""
-        if not self.target.is_file:
-            return
-        if end - start != len(data):
-            raise FileError(Message("error_stream.not_repeatable", place=self.target.place))
-        if end > self.have:
-            self.parts.append(data[max(0, self.have - start) :])
-
-    def write(self) -> None:
-        """Write what is missing."""
-        for part in self.parts:
-            self.target.write(part)
-
-
-def _check_apart(plan: StreamPlan) -> None:
-    """Raise where the same file would be read and written, or hold released records and raw lines."""
-    taken: dict[str, str] = {}
-    for option, place in (("--from", plan.source), ("--to", plan.target), ("--dead-letters", plan.dead)):
-        if place in (None, "-", "stderr") or "://" in str(place):
-            continue
-        path = os.path.realpath(str(place))
-        if path in taken and not _is_special(path):
-            raise UsageError(Message("error_stream.same_place", one=taken[path], other=option, place=place))
-        taken[path] = option
-
-
-def _is_special(path: str) -> bool:
-    """A terminal or /dev/null: what is written there mixes with nothing."""
-    return os.path.exists(path) and not os.path.isfile(path)
 
 
 def _form_of(place: str, otherwise: Format = "ndjson") -> Format:
