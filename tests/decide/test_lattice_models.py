@@ -230,14 +230,14 @@ def test_a_recipe_reads_the_population_beside_it(tmp_path):
     recipe = oboro.Recipe.load(tmp_path / "recipe.yaml")
     assert "2 people of the population" in recipe.explain()
     release = recipe.run(patients())
-    assert release.data == {"age": ["30–39", "40–49"], "sex": ["F", "M"]}
+    assert sorted(zip(release.data["age"], release.data["sex"], strict=True)) == [("30–39", "F"), ("40–49", "M")]
     assert "2-map holds" in release.explain()
     assert oboro.Recipe.parse(recipe.to_yaml()).to_yaml() == recipe.to_yaml()
 
 
 def test_a_population_given_as_a_frame_does_not_stand_in_the_recipe():
     recipe = oboro.Recipe(attributes=ROLES, steps=[{"k_anonymize": {"k": 1, "k_map": 2, "population": PEOPLE}}])
-    assert recipe.run(patients()).data["age"] == ["30–39", "40–49"]
+    assert sorted(recipe.run(patients()).data["age"]) == ["30–39", "40–49"]
     assert "(a table of 8 people)" in recipe.to_yaml()
     assert "31" not in recipe.to_yaml()
 
