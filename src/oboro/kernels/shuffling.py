@@ -1,7 +1,7 @@
 """A uniformly random order that is drawn and applied bucket by bucket, so that each bucket stays in the cache.
 
 Rows are dealt to buckets at random, and each bucket is shuffled by itself: the result is a uniformly random order (Rao 1961,
-Sandelius 1962). Looking rows up all over a large table instead, as a single random order does, took five times as long.
+Sandelius 1962). Buckets are also what a table larger than memory needs to be written in a random order.
 """
 
 from __future__ import annotations
