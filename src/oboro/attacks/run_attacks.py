@@ -133,7 +133,9 @@ def _require(original: Dataset, released: Dataset, names: Sequence[str], attempt
 def _whose(original: Dataset, person: str) -> np.ndarray:
     """A number for each original row, equal for rows of one person; a row without a person is somebody's own."""
     if person not in original:
-        raise ColumnError(Message("error_attack.no_column.original", unknown=[person], columns=list(original)))
+        raise ColumnError(
+            Message("error_attack.no_column.original", unknown=[person], columns=names_shown(original, [person]))
+        )
     held = clean(original[person])
     return np.where(held.codes == held.missing, -1 - np.arange(original.rows), held.codes.astype(np.int64))
 
