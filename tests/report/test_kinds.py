@@ -43,7 +43,7 @@ ROLES: dict[str, Any] = {
 
 
 def made(table: Table, roles: dict[str, Any], *steps: dict[str, Any]) -> Report:
-    accept = {"unique_on": list(table), "because": "made up"}
+    accept = {"unique_on": list(table), "because": "架空"}
     return oboro.Recipe(attributes=roles, steps=list(steps), seed=1, accept=accept).run(table).report
 
 
