@@ -6,7 +6,7 @@ import datetime as dt
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oboro
@@ -33,6 +33,7 @@ WRITERS = {
 
 
 @pytest.mark.parametrize("written", WRITERS)
+@settings(max_examples=30)
 @given(days=st.lists(DAY, min_size=2, max_size=8, unique=True), data=st.data())
 def test_a_range_of_dates_is_read_as_the_days_between(written: str, days: list[dt.date], data: st.DataObject) -> None:
     texts = [WRITERS[written](day) for day in days]
@@ -55,6 +56,7 @@ def test_a_range_of_dates_is_read_as_the_days_between(written: str, days: list[d
 AMOUNTS = st.integers(1, 9999)
 
 
+@settings(max_examples=30)
 @given(
     values=st.lists(AMOUNTS, min_size=2, max_size=6, unique=True), unit=st.sampled_from(["万円", "千円", "円", "歳"])
 )

@@ -256,8 +256,8 @@ def test_explain_says_what_is_demanded_without_data():
         "at least 5 records",
         "at most 0.02",
         "2 different values",
-        "up to 0.2",
-        "more than 0.5",
+        "by at most 0.2",
+        "a share above 0.5",
         "(loss)",
     ):
         assert part in words

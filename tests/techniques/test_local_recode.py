@@ -387,5 +387,5 @@ def test_the_plan_says_what_is_asked():
         l_diversity={"disease": {"l": 2, "kind": "recursive", "c": 3}},
         t_closeness={"income": {"t": 0.2, "distance": "ordered"}},
     ).explain(SCHEMA)
-    for part in ("3 or more", "'age', 'zip' and 'sex'", "Xu", "(3, 2)-diverse", "up to 0.2 (ordered distance)"):
+    for part in ("3 or more", "'age', 'zip' and 'sex'", "Xu", "(3, 2)-diverse", "by at most 0.2 (ordered distance)"):
         assert part in words

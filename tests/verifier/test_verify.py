@@ -618,4 +618,4 @@ def test_nothing_promised_is_nothing_broken() -> None:
 def test_models_have_a_json_schema() -> None:
     properties = TCloseness.model_json_schema()["properties"]
     assert properties["t"]["description"] == "the greatest distance allowed"
-    assert {"t", "distance", "hierarchy", "order", "sensitive"} == set(properties)
+    assert {"t", "distance", "fold", "hierarchy", "order", "sensitive"} == set(properties)

@@ -35,8 +35,8 @@ def names_shown(names: Iterable[str], asked: Iterable[str]) -> list[str] | list[
     The first line of a file without a header is somebody's record. It is known to be a header where it has a name that was asked
     for, or one nearly so written; else its cells are values of the data.
 
-    >>> names_shown(["age", "sex"], ["Age"]), names_shown(["Ann", "31"], ["age"])
-    (['age', 'sex'], [Raw(text, 3), Raw(number, 2)])
+    >>> names_shown(["age", "sex"], ["Age"]), [one.kind for one in names_shown(["Ann", "31"], ["age"])]
+    (['age', 'sex'], ['text', 'number'])
     """
     from difflib import get_close_matches
 

@@ -27,8 +27,8 @@ DATE = r"[0-9]{2,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([T ].*)?"
 class Raw:
     """A value of the data among the values of a message; `row` (from 1) says where it stands, where that is known.
 
-    >>> Raw("Ann")
-    Raw(text, 3)
+    >>> Raw("Ann").kind, Raw("Ann").letters
+    ('text', 3)
     """
 
     __slots__ = ("row", "value")
