@@ -8,7 +8,7 @@ SOURCES := src tests
 # Tests run in several processes: what one has compiled, Python and kernels, the next one finds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint types layers unit browser bench picture lock clean
+.PHONY: help demo test lint types layers unit thorough browser bench picture lock clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 16
@@ -37,6 +37,9 @@ browser:  # the report is looked at in a real browser; without one those tests a
 
 unit: $(VENV)/.dev browser  ## tests, property tests and the examples in the documentation
 	$(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup --no-loadscope-reorder
+
+thorough: $(VENV)/.dev browser  ## the tests, with many more examples of each property that does not say how many
+	OBORO_EXAMPLES=thorough $(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup --no-loadscope-reorder
 
 bench: $(VENV)/.dev  ## reading and encoding a wide CSV, next to polars in the same run
 	$(BIN)/python benchmarks/read_csv.py

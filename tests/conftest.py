@@ -18,8 +18,10 @@ from oboro.kernels import always_compiled
 pytest.register_assert_rewrite("tests.decide.lattice_cases", "tests.report.report_cases", "tests.stream.stream_cases")
 
 # The first call of a kernel compiles it, and the machines are noisy: a deadline per example would say nothing.
-settings.register_profile("oboro", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("oboro")
+# Examples are drawn anew in every run; `make thorough` draws many more of them.
+settings.register_profile("oboro", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+settings.register_profile("thorough", settings.get_profile("oboro"), max_examples=1000)
+settings.load_profile(os.environ.get("OBORO_EXAMPLES", "oboro"))
 
 ROOT = Path(__file__).parent.parent
 

@@ -18,15 +18,12 @@ from oboro.report.checklists.asked_laws import LAWS
 from oboro.text.message import catalogue
 
 ERRORS = {"ColumnError", "FileError", "HierarchyError", "InputError", "PromiseError", "RecipeError", "UsageError"}
-ENGLISH_ONLY = {"papers", "samples", "report"}  # rooms whose few errors are still sentences
 
 
 def sentences() -> list[str]:
     """Where an error is made of a text that stands in the code."""
     found = []
     for path in sorted(SOURCE.rglob("*.py")):
-        if path.relative_to(SOURCE).parts[0] in ENGLISH_ONLY:
-            continue
         for node in nodes(path):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ERRORS and node.args:
                 plain = isinstance(node.args[0], ast.JoinedStr | ast.BinOp) or (

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from oboro.errors import UsageError, listing
+from oboro.errors import UsageError
 from oboro.papers.benchmark_rows import BenchRow, printed, record
 from oboro.papers.plots.pictures import check_altair
 from oboro.system.atomic_file import atomic
+from oboro.text import Message
 
 __all__ = ["BENCHES", "Bench", "BenchRow", "run"]
 
@@ -55,10 +56,10 @@ def run(
     """
     name = name.replace("-", "_")
     if name not in BENCHES:
-        raise UsageError(f"there is no benchmark {name!r}; there are {listing(BENCHES)}")
+        raise UsageError(Message("error_bench.unknown", name=name, known=list(BENCHES)))
     module = importlib.import_module(BENCHES[name].module)
     if full and (quick or not getattr(module, "FULL", ())):
-        raise UsageError(f"--full: {'cannot be combined with --quick' if quick else f'{name} has no larger part'}")
+        raise UsageError(Message("error_bench.full_and_quick") if quick else Message("error_bench.no_more", name=name))
     if output is not None and hasattr(module, "pictures"):
         check_altair()
     more = {"full": True} if full else {}

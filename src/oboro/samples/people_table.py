@@ -114,7 +114,7 @@ def people(rows: int = 10_000, seed: int = 0) -> Dataset:
     ['customer_id', 'name', 'phone', 'birthdate', 'sex', 'postal_code']
     """
     if rows < 1:
-        raise UsageError(f"rows: must be at least 1, but is {rows}")
+        raise UsageError(Message("error_samples.rows", rows=rows))
     rng = np.random.default_rng(seed)
     age, birth = _ages(rng, rows)
     female = rng.random(rows) < 0.48 + 0.001 * age

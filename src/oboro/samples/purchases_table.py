@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from oboro.errors import UsageError
 from oboro.samples.japan_names import FEMALE_NAMES, MALE_NAMES, PREFECTURES, SURNAMES, TOWNS
 from oboro.samples.people_table import commented
+from oboro.text import Message
 
 __all__ = ["BLOCK", "purchases", "purchases_hierarchies", "purchases_recipe"]
 
@@ -38,10 +39,10 @@ def purchases(rows: int, seed: int = 0, columns: int = 100) -> Iterator[pa.Table
     [262144, 37856]
     """
     if rows < 1:
-        raise UsageError(f"rows: must be at least 1, but is {rows}")
+        raise UsageError(Message("error_samples.rows", rows=rows))
     names = list(islice(_column_names(), columns))
     if columns < len(QUASI):
-        raise UsageError(f"columns: must be at least 4 ({', '.join(QUASI)}), but is {columns}")
+        raise UsageError(Message("error_samples.columns", least=list(QUASI), columns=columns))
     return (
         _block(np.random.default_rng([seed, number]), min(BLOCK, rows - start), names)
         for number, start in enumerate(range(0, rows, BLOCK))

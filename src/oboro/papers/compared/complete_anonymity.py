@@ -10,6 +10,7 @@ import numpy as np
 from oboro.decide.concealment.design import Design
 from oboro.decide.concealment.kernels import tours
 from oboro.errors import UsageError
+from oboro.text import Message
 
 __all__ = ["greedy_groups", "group_design", "optimal_pairs"]
 
@@ -112,7 +113,5 @@ def group_design(groups: list[np.ndarray]) -> Design:
 
 def _divisible(people: int, k: int) -> int:
     if people % k:
-        raise UsageError(
-            f"{people} people cannot stand in groups of exactly {k}; complete k-anonymity needs a multiple"
-        )
+        raise UsageError(Message("error_bench.no_multiple", people=people, k=k))
     return people

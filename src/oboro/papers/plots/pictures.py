@@ -9,6 +9,7 @@ from typing import Any
 
 from oboro.errors import UsageError
 from oboro.system.atomic_file import atomic
+from oboro.text import Message
 
 __all__ = ["check_altair", "save"]
 
@@ -16,7 +17,7 @@ __all__ = ["check_altair", "save"]
 def check_altair() -> None:
     """Before any work: raise if no pictures can be drawn here."""
     if find_spec("altair") is None:
-        raise UsageError("--output: the pictures need altair, which is not installed; pip install 'oboro[bench]'")
+        raise UsageError(Message("error_bench.altair"))
 
 
 def save(folder: Path, charts: Mapping[str, Any], page: Any, name: str) -> list[Path]:
