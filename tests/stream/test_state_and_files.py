@@ -124,3 +124,18 @@ def test_any_flipped_bit_in_the_middle_is_noticed_and_a_torn_end_is_not_one(tmp_
         broken[place] ^= 1
         with pytest.raises(FileError, match="damaged|another version"):
             entries(bytes(broken))
+
+
+def test_a_torn_entry_full_of_marks_is_read_in_little_time(tmp_path: Path) -> None:
+    """A record may hold whatever a stranger likes, also what entries of the log begin with."""
+    from oboro.stream.runner.state_folder import MARK, Batch, StateFolder
+
+    path = logged(tmp_path)
+    state = StateFolder(tmp_path / "state")
+    list(state.entries())
+    state.log(Batch([MARK * 200_000], [], 0.0, 9, 9, 0))
+    state.close()
+    path.write_bytes(path.read_bytes()[:-5])
+    state = StateFolder(tmp_path / "state")
+    assert len(list(state.entries())) == 3
+    state.close()

@@ -34,14 +34,16 @@ class FileLock:
 def hold_output(descriptor: int) -> bool:
     """Hold an open file that others may read, until it is closed; false if another process holds it.
 
-    Where a lock would keep readers away (Windows), nothing is held.
+    Where a lock would keep readers away (Windows), or the file system has none, nothing is held.
     """
     if os.name == "nt":
         return True
     try:
         _take(descriptor)
-    except OSError:
+    except BlockingIOError:
         return False
+    except OSError:
+        return True
     return True
 
 

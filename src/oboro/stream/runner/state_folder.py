@@ -30,6 +30,7 @@ ENTRY = struct.Struct("<4sIIc")  # mark, length, checksum, kind
 HEAD = struct.Struct("<dQQQ?I")
 MARK = b"obr2"  # the digit is the version of the format; 1 had no `last`
 BATCH, DONE = b"B", b"D"
+MARKS_TRIED = 100  # after a torn entry: its records may hold marks too
 
 
 @dataclass(frozen=True)
@@ -156,14 +157,24 @@ def _check_torn(file: BinaryIO, good: int) -> None:
     if len(rest) < ENTRY.size or not rest.strip(b"\0"):
         return
     mark, length, *_ = ENTRY.unpack(rest[: ENTRY.size])
-    later = rest.find(MARK, 1)
-    while later > 0:
-        file.seek(good + later)
-        if _read(file) is not None:
-            break
-        later = rest.find(MARK, later + 1)
-    if mark != MARK or ENTRY.size + length <= len(rest) or later > 0:
+    if mark != MARK or ENTRY.size + length <= len(rest) or _entry_within(file, good, rest):
         raise FileError(Message("error_stream.damaged_log", path=file.name))
+
+
+def _entry_within(file: BinaryIO, start: int, rest: bytes) -> bool:
+    """Whether a whole entry follows, so that not the end is torn but a length is wrong.
+
+    Records may hold any number of marks, so only some of them are tried.
+    """
+    place = 0
+    for _ in range(MARKS_TRIED):
+        place = rest.find(MARK, place + 1)
+        if place < 0:
+            return False
+        file.seek(start + place)
+        if _read(file) is not None:
+            return True
+    return False
 
 
 def _read(file: BinaryIO) -> Batch | int | None:
