@@ -8,7 +8,7 @@ SOURCES := src tests
 # Tests run in several processes: what one has compiled, Python and kernels, the next one finds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint types layers unit thorough browser bench picture lock clean
+.PHONY: help demo test lint types layers unit thorough browser faults fuzz audit bench picture lock clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 16
@@ -40,6 +40,16 @@ unit: $(VENV)/.dev browser  ## tests, property tests and the examples in the doc
 
 thorough: $(VENV)/.dev browser  ## the tests, with many more examples of each property that does not say how many
 	OBORO_EXAMPLES=thorough $(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup --no-loadscope-reorder
+
+faults: $(VENV)/.dev  ## kill tables and streams KILLS times (2000), by chance from SEED, and count what is wrong afterwards
+	PYTHONPATH=$(CURDIR) $(BIN)/python -m tests.faults.killer --kills $(or $(KILLS),2000) --seed $(or $(SEED),1)
+
+fuzz: $(VENV)/.dev  ## made-up input on every reader, recipe, state and command: CASES=n or BUDGET=seconds, SEED=n
+	$(BIN)/python -m tests.fuzz.run $(if $(CASES),--cases $(CASES)) $(if $(BUDGET),--budget $(BUDGET)) \
+	  $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(if $(REPEAT),--repeat $(REPEAT))
+
+audit: $(VENV)/.dev  ## ask the advisory database about the pinned versions (needs the network)
+	$(BIN)/uv tool run pip-audit --strict --require-hashes --disable-pip -r requirements.lock
 
 bench: $(VENV)/.dev  ## reading and encoding a wide CSV, next to polars in the same run
 	$(BIN)/python benchmarks/read_csv.py

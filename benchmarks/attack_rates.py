@@ -31,6 +31,8 @@ CLASSES: dict[str, Any] = {
     "k_anonymize, l = 2": {"k": K, "suppress": 0.05, "l_diversity": {"disease": 2}},
     "k_anonymize, t = 0.3": {"k": K, "suppress": 0.05, "t_closeness": {"disease": 0.3}},
     "k_anonymize, alpha = 0.5": {"k": K, "suppress": 0.05, "alpha": {"disease": 0.5}},
+    "k_anonymize, delta = 1.5": {"k": K, "suppress": 0.05, "delta_disclosure": {"disease": 1.5}},
+    "k_anonymize, beta = 0.5": {"k": K, "suppress": 0.05, "beta_likeness": {"disease": 0.5}},
 }
 OTHERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "microaggregate": (NUMBERS, {"microaggregate": {"attributes": ["age", "income"], "k": K}}),

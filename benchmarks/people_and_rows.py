@@ -51,7 +51,9 @@ def main() -> None:
         seconds(small, **more)  # kernels are compiled
     plain, people = seconds(data), seconds(data, person="who")
     clock, processor = (one / other for one, other in zip(people, plain, strict=True))
-    print(f"{rows} rows: rows {plain[0]:.1f} s, people {people[0]:.1f} s, ratio {clock:.2f} (processor {processor:.2f})")
+    print(
+        f"{rows} rows: rows {plain[0]:.1f} s, people {people[0]:.1f} s, ratio {clock:.2f} (processor {processor:.2f})"
+    )
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ COLOURS = (("make", "makes a release"), ("judge", "judges a release"), ("data", 
 ROOMS = {  # its colour and what it holds
     "app": ("skin", "the command line: one thin file a command"),
     "papers": ("skin", "oboro bench: what only reproduces papers"),
+    "explorer": ("plan", "a session on one table: what each promise costs"),
     "recipe": ("plan", "the plan and its verbs: run, stream, evaluate"),
     "techniques": ("make", "what each group may say: one file a step"),
     "stream": ("make", "record by record: at once, or in a window"),
@@ -82,6 +83,7 @@ def read_house() -> House:
     """The layers and rules of pyproject.toml, and the imports that there are."""
     contracts = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     layers = next(one for one in contracts if one["type"] == "layers")["layers"]
+    layers = [layer for layer in layers if layer != "__main__"]  # a door, no room
     closed = {
         (judge.removeprefix("oboro."), maker.removeprefix("oboro."))
         for one in contracts
@@ -96,7 +98,7 @@ def count_imports() -> dict[tuple[str, str], int]:
     graph = grimp.build_graph("oboro", cache_dir=None)
     pairs = [(module, other) for module in graph.modules for other in graph.find_modules_directly_imported_by(module)]
     rooms = [(module.split(".")[1], other.split(".")[1]) for module, other in pairs if "." in module and "." in other]
-    return dict(sorted(Counter(pair for pair in rooms if pair[0] != pair[1]).items()))
+    return dict(sorted(Counter(pair for pair in rooms if pair[0] not in (pair[1], "__main__")).items()))
 
 
 def draw(house: House) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from collections.abc import Iterator
@@ -27,6 +28,9 @@ ROOT = Path(__file__).parent.parent
 
 # Tests read errors as a person at a terminal does; tests/app/test_quiet_errors.py reads them as a log does.
 os.environ["OBORO_SHOW_VALUES"] = "1"
+
+# Threads that wait for work sleep. By default they keep their core busy for a while, which the other process of tests needs.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # Nearly all tables of tests are so small that Python would do the work of kernels, which nobody would test then. What Python does
 # is compared with it in tests/kernels/test_little_work.py; processes that tests start do as they do for everybody.
@@ -119,6 +123,13 @@ def _group(path: Path) -> tuple[int, str]:
         if inside.startswith(tuple(f"tests/{start}" for start in starts)):
             return place, name
     return len(GROUPS), "examples" if inside.startswith("src/") else inside
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded now stays. To look through it again and again for garbage took a tenth of the time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 10, 20)
 
 
 @pytest.hookimpl(tryfirst=True)

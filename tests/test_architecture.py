@@ -129,6 +129,18 @@ def test_every_kernel_lives_in_a_kernel_module():
     assert not found
 
 
+def test_a_private_kernel_has_no_door_to_python():
+    """Only kernels call it. To compile a door, and to optimize once more what lies behind it, takes a third of the time."""
+    private = [
+        (f"{name_of(file)}.{node.name}", {word.arg for mark in node.decorator_list for word in mark.keywords})
+        for file in KERNEL_MODULES
+        for node in nodes(file)
+        if isinstance(node, ast.FunctionDef) and is_kernel(node) and node.name.startswith("_")
+    ]
+    assert len(private) > 100
+    assert [name for name, how in private if not how & {"inner", "little"}] == []
+
+
 def test_only_the_decorator_calls_numba():
     found = [
         name_of(file)

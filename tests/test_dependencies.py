@@ -12,6 +12,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+import yaml
 from tests.source_code import nodes as nodes_of
 
 from oboro import papers
@@ -92,3 +93,24 @@ def test_benchmarks_without_altair_say_so_before_any_work(monkeypatch: pytest.Mo
     with pytest.raises(UsageError, match=r"altair.*oboro\[bench\]"):
         papers.run("histogram", quick=True, output=tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_the_version_is_the_same_wherever_it_stands() -> None:
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == PROJECT["version"]
+
+
+def test_workflows_call_what_the_makefile_has() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    weekly = yaml.safe_load((ROOT / ".github/workflows/thorough.yml").read_text())
+    assert set(weekly["jobs"]["thorough"]["strategy"]["matrix"]["target"]) <= targets
+    places = re.findall(r"tests/\w+", (ROOT / ".github/workflows/tests.yml").read_text())
+    assert [place for place in places if not (ROOT / place).is_dir()] == []
+
+
+def test_issues_must_say_that_no_data_is_real() -> None:
+    for form in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"):
+        if form.name != "config.yml":
+            boxes = [one for one in yaml.safe_load(form.read_text())["body"] if one["type"] == "checkboxes"]
+            assert any(
+                "real person" in option["label"] and option["required"] for option in boxes[0]["attributes"]["options"]
+            )

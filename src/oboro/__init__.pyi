@@ -6,6 +6,8 @@ from oboro import stream as stream
 from oboro.attacks import attack as attack
 from oboro.decide.outliers import Outliers as Outliers
 from oboro.decide.outliers import special_uniques as special_uniques
+from oboro.explorer.session import Session as Session
+from oboro.explorer.session import explore as explore
 from oboro.io.files import read as read
 from oboro.measure.reconstruction import reconstruct as reconstruct
 from oboro.measure.retention_replacement import pk_evidence as pk_evidence

@@ -224,6 +224,7 @@ def test_bench_lists_the_benchmarks() -> None:
         "histogram",
         "lattice",
         "local",
+        "soak",
         "window",
     ]
     done = call("bench")
@@ -266,3 +267,8 @@ def test_demo_leaves_everything_where_it_says(tmp_path: Path) -> None:
     released = pd.read_csv(tmp_path / "here" / "released.csv", dtype=str, keep_default_na=False)
     assert released.groupby(["birthdate", "sex", "address", "job"]).size().min() >= 5
     assert "name" not in released
+
+
+def test_the_package_runs_as_a_module() -> None:
+    done = subprocess.run([sys.executable, "-m", "oboro", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("oboro ")

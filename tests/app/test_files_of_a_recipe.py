@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from oboro.app.cli import app
+from oboro.errors import InputError, UsageError
 from oboro.recipe.recipe import Recipe
 
 RECIPE = """
@@ -58,3 +59,59 @@ def test_nor_by_an_evaluation(job: Path, name: str) -> None:
     assert "--report: " in str(clash.exception)
     assert "already the name of another file of this job" in str(clash.exception)
     assert (job / name).read_text() == "mine"
+
+
+@pytest.mark.parametrize("link", ["symlink", "hard link"])
+@pytest.mark.parametrize("name", ["people.csv", "recipe.yaml", "levels/sex.csv"])
+def test_no_link_leads_there_either(job: Path, name: str, link: str) -> None:
+    other = job / "other.csv"
+    other.symlink_to(job / name) if link == "symlink" else other.hardlink_to(job / name)
+    before = (job / name).read_bytes()
+    given = ["--recipe", str(job / "recipe.yaml"), "--output", str(other), "--force"]
+    clash = CliRunner().invoke(app, ["anonymize", str(job / "people.csv"), *given])
+    assert "already the name of another file of this job" in str(clash.exception)
+    assert (job / name).read_bytes() == before
+
+
+@pytest.mark.parametrize("option", ["--to", "--dead-letters"])
+@pytest.mark.parametrize("name", ["recipe.yaml", "levels.csv", "in.ndjson", "state/other.ndjson"])
+def test_nor_does_a_stream(tmp_path: Path, option: str, name: str) -> None:
+    (tmp_path / "levels.csv").write_text("F;*\nM;*\n")
+    (tmp_path / "state").mkdir()
+    recipe = "attributes: {sex: {role: quasi, hierarchy: {csv: levels.csv}}}\nsteps: [{k_anonymize: {k: 2}}]\n"
+    (tmp_path / "recipe.yaml").write_text(recipe)
+    (tmp_path / "in.ndjson").write_text('{"sex": "F"}\n')
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    words = {"--recipe": "recipe.yaml", "--from": "in.ndjson", "--to": "out.ndjson", "--state": "state", option: name}
+    given = [word for key, value in words.items() for word in (key, str(tmp_path / value))]
+    clash = CliRunner().invoke(app, ["stream", *given])
+    assert "are both" in str(clash.exception)
+    assert {path: path.read_bytes() for path in before} == before
+
+
+@pytest.mark.parametrize(
+    "address", ["tcp://localhost:99999", "tcp-listen://localhost:99999", "tcp://a\0b:1", "tcp://x:²"]
+)
+def test_an_address_that_is_none(tmp_path: Path, address: str) -> None:
+    (tmp_path / "recipe.yaml").write_text("attributes: {sex: {role: quasi}}\nsteps: [{k_anonymize: {k: 2}}]\n")
+    given = ["--recipe", str(tmp_path / "recipe.yaml"), "--from", address, "--to", str(tmp_path / "out.ndjson")]
+    given += ["--dead-letters", str(tmp_path / "dead.ndjson")]
+    assert isinstance(CliRunner().invoke(app, ["stream", *given]).exception, UsageError)
+
+
+def test_reach_bounds_the_search_of_a_stream(tmp_path: Path) -> None:
+    (tmp_path / "recipe.yaml").write_text("attributes: {sex: {role: quasi}}\nsteps: [{k_anonymize: {k: 2}}]\n")
+    (tmp_path / "in.ndjson").write_text('{"sex": "F"}\n{"sex": "M"}\n{"sex": "F"}\n')
+    given = ["--recipe", str(tmp_path / "recipe.yaml"), "--from", str(tmp_path / "in.ndjson")]
+    given += ["--dead-letters", str(tmp_path / "dead.ndjson")]
+    for reach, code in (("1", 0), ("0", 1)):
+        done = CliRunner().invoke(app, ["stream", *given, "--to", str(tmp_path / f"{reach}.ndjson"), "--reach", reach])
+        assert done.exit_code == code, done.exception
+
+
+@pytest.mark.parametrize(("original", "released"), [("empty", "some"), ("some", "empty"), ("empty", "empty")])
+def test_an_evaluation_needs_records(tmp_path: Path, original: str, released: str) -> None:
+    (tmp_path / "empty").write_text("age,sex\n")
+    (tmp_path / "some").write_text("age,sex\n" + "31,F\n" * 4)
+    done = CliRunner().invoke(app, ["evaluate", str(tmp_path / original), str(tmp_path / released), "--quasi", "age"])
+    assert isinstance(done.exception, InputError)

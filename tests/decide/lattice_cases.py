@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from hypothesis import reject
 from hypothesis import strategies as st
-from tests.naive.lattice import Naive
+from tests.naive.lattice import Naive, TooMany
 
-from oboro.decide.class_rules import alpha_rule, closeness_rule, diversity_rule
+from oboro.decide.class_rules import alpha_rule, closeness_rule, disclosure_rule, diversity_rule, likeness_rule
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.objective import loss_of
 from oboro.decide.lattice.population_limits import Population
@@ -35,6 +36,7 @@ class Case:
     others: list | None = None  # columns of the people who are in the population and not in the table
     crowd: tuple = (1, 0.0, 1.0)  # k-map, least and greatest presence
     most: int | None = None
+    risk: float | None = None
 
     def problem(self, order=None):
         order = range(len(self.secret)) if order is None else order
@@ -48,7 +50,7 @@ class Case:
         secret = Column.of([self.secret[i] for i in order])
         rules = tuple(rule_of(secret, demand) for demand in self.demands)
         loss = loss_of(self.loss, columns, hierarchies, self.weights, self.k)
-        return Problem(columns, hierarchies, self.k, self.limit, rules, loss, population, self.most)
+        return Problem(columns, hierarchies, self.k, self.limit, rules, loss, population, self.most, self.risk)
 
     def naive(self):
         problem = self.problem()
@@ -71,7 +73,8 @@ class Case:
                 shares.append([[level.share[level.table[c]] for c in column.codes] for level in hierarchy.levels])
         demands = [(self.secret, demand) for demand in self.demands]
         crowd = (people, *self.crowd) if people else None
-        return Naive(labels, shares, self.k, self.limit, demands, self.loss, self.weights, crowd, self.most)
+        risks = (self.most, self.risk)
+        return Naive(labels, shares, self.k, self.limit, demands, self.loss, self.weights, crowd, *risks)
 
 
 def _leaves(rows, level, label):
@@ -88,6 +91,10 @@ def rule_of(column, demand):
         return diversity_rule("s", column, c=rest[0], l=rest[1], kind=kind)
     if kind == "alpha":
         return alpha_rule("s", column, alpha=rest[0], value=rest[1])
+    if kind in ("disclosure", "held"):
+        return disclosure_rule("s", column, delta=rest[0], held=kind == "held")
+    if kind in ("basic", "enhanced"):
+        return likeness_rule("s", column, beta=rest[0], enhanced=kind == "enhanced")
     return closeness_rule("s", column, t=rest[0], distance=kind)
 
 
@@ -98,6 +105,8 @@ DEMANDS = st.one_of(
     st.tuples(st.just("alpha"), st.sampled_from([0.3, 0.5, 0.6, 0.75]), st.sampled_from([None, "a", "z"])),
     st.tuples(st.just("equal"), st.sampled_from([0.1, 0.25, 0.5])),
     st.tuples(st.just("ordered"), st.sampled_from([0.1, 0.2, 0.4])),
+    st.tuples(st.sampled_from(["disclosure", "held"]), st.sampled_from([0.5, 1.0, 1.5, 2.0, 3.0])),
+    st.tuples(st.sampled_from(["basic", "enhanced"]), st.sampled_from([0.25, 0.5, 1.0, 2.0])),
 )
 
 
@@ -137,10 +146,27 @@ def cases(draw):
     )
 
 
+def solved(naive):
+    """Brute force over levels and joined classes; a case with too many of these is left out."""
+    try:
+        return naive.solve()
+    except TooMany:
+        reject()
+
+
+def checked(naive, levels):
+    """One node as plain loops see it; a case with too many sets of classes is left out."""
+    try:
+        return naive.check(levels)
+    except TooMany:
+        reject()
+
+
 def assert_equals_brute_force(case, **options):
-    minimal, best, seen = case.naive().solve()
+    minimal, best, seen = solved(case.naive())
     problem = case.problem()
     found = search(problem, **options)
+    assert found.exact
     if found.minimal is not None:
         assert found.minimal == minimal
     if best is None:
@@ -150,7 +176,7 @@ def assert_equals_brute_force(case, **options):
         assert found.best.levels == best[1]
         suppressed, extra, _, _ = seen[best[1]]
         assert (found.best.suppressed, found.best.extra) == (suppressed, extra)
-        assert NodeChecker.of(problem).suppressed_rows(best[1]).sum() == suppressed + extra
+        assert NodeChecker.of(problem).suppressed_rows(found.best).sum() == suppressed + extra
     assert found.evaluated + found.tagged + found.skipped == found.size == len(seen)
 
 

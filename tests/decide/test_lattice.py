@@ -7,9 +7,19 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tests.decide.lattice_cases import DEMANDS, LOSSES, Case, assert_equals_brute_force, cases, larger_case, rule_of
+from tests.decide.lattice_cases import (
+    DEMANDS,
+    LOSSES,
+    Case,
+    assert_equals_brute_force,
+    cases,
+    checked,
+    larger_case,
+    rule_of,
+    solved,
+)
 from tests.naive.lattice import breaks
 
 from oboro.decide.class_rules import diversity_rule
@@ -19,6 +29,7 @@ from oboro.decide.lattice.nodes import Lattice
 from oboro.decide.lattice.objective import CellLoss, loss_of
 from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.search import search
+from oboro.decide.lattice.suppression import rule_verdicts
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import HierarchySpec
 
@@ -41,7 +52,7 @@ def test_weak_rules_are_not_taken_for_monotone():
         case = Case(
             columns, [ladder, ladder], rng.choice(list("ab"), n).tolist(), 2, n * 4 // 5, [demand], "loss", [1, 1]
         )
-        _, _, seen = case.naive().solve()
+        _, _, seen = solved(case.naive())
         good = {node for node, result in seen.items() if result[2]}
         against += any(p not in good for node in good for p in case.problem().lattice.parents(node))
         assert_equals_brute_force(case, minimal=True)
@@ -68,7 +79,7 @@ def test_every_node_is_seen_as_by_plain_loops(case):
     checker = NodeChecker.of(problem)
     for levels in naive.nodes():
         node = checker.check(levels)
-        suppressed, extra, satisfying, loss = naive.check(levels)
+        suppressed, extra, satisfying, loss = checked(naive, levels)
         assert (node.suppressed, node.satisfying, node.feasible) == (suppressed, satisfying, loss is not None) or (
             not satisfying
             and node.suppressed > problem.limit  # weak rules are not asked once strong ones suppress too many
@@ -76,6 +87,24 @@ def test_every_node_is_seen_as_by_plain_loops(case):
         if loss is not None:
             assert node.extra == extra
             assert node.loss == pytest.approx(loss, abs=1e-9)
+
+
+@pytest.mark.parametrize("many", [0, 1 << 30], ids=["counted", "ordered"])
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@given(case=cases())
+def test_rules_are_asked_alike_by_counters_and_class_by_class(monkeypatch, many, case):
+    """Whatever breaks a rule goes; where that is too much, the rest need not be asked."""
+    monkeypatch.setattr(rule_verdicts, "MANY", many)
+    problem, naive = case.problem(), case.naive()
+    checker = NodeChecker.of(problem)
+    for levels in naive.nodes():
+        suppressed, _, satisfying, loss = checked(naive, levels)
+        node = checker.check(levels)
+        assert (node.satisfying, node.feasible) == (satisfying, loss is not None)
+        assert node.suppressed == suppressed or (not satisfying and node.suppressed > problem.limit)
+        whole = checker.judge(checker.classes(levels))
+        assert whole.suppressed == suppressed or whole.surely > problem.limit
+        assert loss is None or node.loss == pytest.approx(loss, abs=1e-9)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -88,7 +117,7 @@ def test_larger_tables_are_seen_as_by_plain_loops(loss):
     picks = [tuple(int(rng.integers(0, height + 1)) for height in problem.lattice.heights) for _ in range(12)]
     for levels in [problem.lattice.bottom, problem.lattice.top, *picks]:
         node = checker.check(levels)
-        suppressed, extra, satisfying, cost = naive.check(levels)
+        suppressed, extra, satisfying, cost = checked(naive, levels)
         assert (node.suppressed, node.extra, node.satisfying) == (suppressed, extra, satisfying)
         assert (node.loss == np.inf) if cost is None else node.loss == pytest.approx(cost, rel=1e-9)
         coarser = checker.rebased(levels)
@@ -113,8 +142,8 @@ def test_the_order_of_rows_does_not_matter(case, random):
     one, other = search(case.problem()), search(case.problem(order))
     assert one == other
     if one.best is not None:
-        first = NodeChecker.of(case.problem()).suppressed_rows(one.best.levels)
-        assert (first[order] == NodeChecker.of(case.problem(order)).suppressed_rows(one.best.levels)).all()
+        first = NodeChecker.of(case.problem()).suppressed_rows(one.best)
+        assert (first[order] == NodeChecker.of(case.problem(order)).suppressed_rows(other.best)).all()
 
 
 @settings(max_examples=300)
@@ -127,7 +156,7 @@ def test_joining_classes_keeps_rules(demand, data):
     good = not rule.breaks(_fold(rule, one))
     if rule.strong and good:
         assert not rule.breaks(_fold(rule, one + other))
-    if good and not rule.breaks(_fold(rule, other)):
+    if rule.joinable and good and not rule.breaks(_fold(rule, other)):
         assert not rule.breaks(_fold(rule, one + other))
 
 
@@ -227,7 +256,7 @@ def test_many_attributes_are_keyed_in_blocks():
     assert len(checker.tuples.blocks) == 2
     node = checker.check(problem.lattice.bottom)
     assert (node.suppressed, node.extra) == (4, 0)
-    assert checker.suppressed_rows(problem.lattice.bottom).tolist() == [False] * 30 + [True] * 4
+    assert checker.suppressed_rows(node).tolist() == [False] * 30 + [True] * 4
 
 
 def test_slices_of_the_lattice_are_what_is_above_and_below():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow.csv
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tests.decide.lattice_cases import LOSSES, Case, assert_equals_brute_force, cases, larger_case
+from tests.decide.lattice_cases import LOSSES, Case, assert_equals_brute_force, cases, larger_case, solved
 
 from oboro.decide.lattice import hill_climb, levels_by_class, search, search_limits, sliced_check
 from oboro.decide.lattice.kernels import node_marks
@@ -49,7 +50,7 @@ def test_slices_see_what_a_lens_sees(tiny_slices, case):
         if expected.satisfying:
             assert node == expected
         if expected.feasible:
-            assert (sliced.suppressed_rows(levels) == checker.suppressed_rows(levels)).all()
+            assert (sliced.suppressed_rows(node) == checker.suppressed_rows(expected)).all()
 
 
 @pytest.mark.usefixtures("tiny_slices")
@@ -88,7 +89,7 @@ def _level(table):
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_a_climb_finds_a_feasible_node_and_an_honest_bound(climbing, case):
-    _, best, _ = case.naive().solve()
+    _, best, _ = solved(case.naive())
     found = search.search(case.problem())
     assert (found.best is None) == (best is None)
     if best is not None:
@@ -102,6 +103,23 @@ def test_a_climb_finds_a_feasible_node_and_an_honest_bound(climbing, case):
 def climbing(monkeypatch):
     monkeypatch.setattr(search, "LISTED", 0)
     monkeypatch.setattr(hill_climb, "BLOCK_NODES", 6)
+
+
+def test_a_climb_tries_single_coarser_steps_and_uses_its_time(climbing):
+    """Fourteen columns: never worse than without kicks, and where time is given more nodes are looked at."""
+    case = larger_case("loss", rows=400, attributes=14)
+    problem = case.problem()
+    plain = hill_climb.HillClimb(problem, NodeChecker.of(problem), search_limits.SearchLimits())
+    with ThreadPoolExecutor(2) as plain.pool:
+        plain._start()
+        plain._improve()
+    whole = hill_climb.HillClimb(problem, NodeChecker.of(problem), search_limits.SearchLimits())
+    whole.run()
+    assert whole.best.loss <= plain.best.loss
+    assert len(whole.nodes) > len(plain.nodes)
+    parents = {node for node in problem.lattice.parents(whole.best.levels) if not whole._hopeless(node)}
+    assert parents <= set(whole.nodes)  # every single coarser step from the answer was tried
+    assert problem.loss.value(whole.best.levels, None) <= whole.best.loss
 
 
 def test_the_bound_of_a_block_does_not_ask_its_suppressed_to_be_safe(monkeypatch):

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.decide.lattice_cases import LOSSES, assert_equals_brute_force, cases
+from tests.decide.lattice_cases import LOSSES, assert_equals_brute_force, cases, checked
 from typer.testing import CliRunner
 
 import oboro
@@ -28,7 +28,9 @@ def crowded(draw):
     case = draw(cases())
     what = draw(st.sampled_from(["k_map", "presence", "presence", "classes", "all"]))
     if what in ("classes", "all"):
-        case = replace(case, most=draw(st.integers(1, max(1, len(case.secret) // 2))))
+        most = draw(st.integers(1, max(1, len(case.secret) // 2)))
+        risk = draw(st.sampled_from([None, most / len(case.secret), 0.3, 0.5]))
+        case = replace(case, most=draw(st.sampled_from([most, most, None])), risk=risk)
     if what == "classes":
         return case
     more = draw(st.integers(0, 20))
@@ -60,7 +62,7 @@ def test_every_node_is_seen_as_by_plain_loops(loss, case):
     problem, naive = case.problem(), case.naive()
     checker = NodeChecker.of(problem)
     for levels in naive.nodes():
-        suppressed, extra, satisfying, cost = naive.check(levels)
+        suppressed, extra, satisfying, cost = checked(naive, levels)
         for view in (checker, checker.rebased(levels)):
             node = view.check(levels)
             assert (node.satisfying, node.feasible) == (satisfying, cost is not None)
@@ -74,6 +76,13 @@ def test_every_node_is_seen_as_by_plain_loops(loss, case):
 def test_what_is_released_is_what_the_verifier_accepts(case, suppress, data):
     """The technique and the verifier, which reads labels only, must agree: a release that the search calls safe is."""
     names = [f"a{a}" for a in range(len(case.columns))]
+    if data.draw(st.booleans()):  # one text on several levels, with other values under it
+        said = {"0": "x", "1": "*", "2": "y"} if data.draw(st.booleans()) else {}
+        rows = [
+            [[cell if cell[0] != "L" else said.get(cell[2:], cell[2:]) for cell in row] for row in one]
+            for one in case.rows
+        ]
+        case = replace(case, rows=rows)
     table = {name: pa.array(column, pa.string()) for name, column in zip(names, case.columns, strict=True)}
     table["secret"] = pa.array(case.secret)
     roles = {name: {"role": "quasi", "hierarchy": {"rows": rows}} for name, rows in zip(names, case.rows, strict=True)}
@@ -95,6 +104,8 @@ def test_what_is_released_is_what_the_verifier_accepts(case, suppress, data):
     sizes = pa.TableGroupBy(released, names).aggregate([([], "count_all")])["count_all"].to_pylist()
     assert max(1 / size for size in sizes) <= limits["maximum_risk"]
     assert len(sizes) / len(case.secret) <= limits.get("average_risk", 1.0)
+    kept = [row for row in zip(*(released[name].to_pylist() for name in names), strict=True) if set(row) != {"*"}]
+    assert not kept or len(set(kept)) / len(kept) <= limits.get("average_risk", 1.0)
 
 
 PEOPLE = {"age": ["31", "32", "38", "45", "46", "47", "31", "39"], "sex": ["F", "M", "F", "M", "M", "F", "F", "M"]}
@@ -161,6 +172,60 @@ def test_a_label_on_two_levels_with_other_values_under_it_is_open():
     assert check({"age": ["31"], "sex": ["F"]}, {"age": {"rows": rows}}, k_map=1).achieved == 2  # not 31 and 32
 
 
+JOBS = [["clerk", "*", "*"], ["nurse", "health", "*"], ["doctor", "health", "*"], ["pilot", "air", "*"]]
+CROWD = {"job": ["clerk"] * 25 + ["nurse"] * 12 + ["doctor"] * 13, "sex": ["F", "M"] * 25}
+WORK = {"job": {"role": "quasi", "hierarchy": {"rows": JOBS}}, "sex": {"role": "quasi"}}
+
+
+def test_a_label_means_the_values_under_it_at_its_level():
+    """`*` is a clerk where a nurse is `health`, and anybody on the level above."""
+    table = {"job": ["clerk", "clerk", "nurse", "doctor"], "sex": ["F", "M", "F", "M"]}
+    limits = {"k": 1, "k_map": 12, "population": CROWD}
+    released = KAnonymize(**limits).apply(table, attributes=WORK)
+    assert released == {"job": ["*", "*", "health", "health"], "sex": ["F", "M", "F", "M"]}
+    found = verify(released, quasi=["job", "sex"], population=CROWD, hierarchies={"job": {"rows": JOBS}}, k_map=1)
+    assert found.verdicts[0].achieved == 12  # 13 women and 12 men are clerks; 12 and 13 work in health
+    presence = KAnonymize(k=1, presence={"max": 0.1}, population=CROWD).apply(table, attributes=WORK)
+    assert presence == released
+    with pytest.raises(PromiseError):
+        KAnonymize(k=1, k_map=51, population=CROWD).apply(table, attributes=WORK)
+
+
+def test_marital_status_as_arx_has_it():
+    """`spouse present` stands on two levels, with other values under it."""
+    rows = [
+        ["Married-civ-spouse", "spouse present", "spouse present", "*"],
+        ["Married-AF-spouse", "spouse present", "spouse present", "*"],
+        ["Widowed", "alone", "spouse present", "*"],
+        ["Divorced", "Divorced", "not present", "*"],
+        ["Never-married", "not present", "not present", "*"],
+    ]
+    everybody = {"state": [row[0] for row in rows for _ in range(20)]}
+    roles = {"state": {"role": "quasi", "hierarchy": {"rows": rows}}}
+    table = {"state": ["Married-civ-spouse", "Married-AF-spouse", "Divorced", "Widowed"]}
+    released = KAnonymize(k=1, k_map=20, population=everybody).apply(table, attributes=roles)
+    assert released == table
+    # Level 2 would have 60 and 40 people, but its labels are also those of level 1, where `not present` is 20 people.
+    released = KAnonymize(k=1, k_map=21, population=everybody).apply(table, attributes=roles)
+    assert released["state"] == ["*"] * 4
+    with pytest.raises(PromiseError):
+        KAnonymize(k=1, k_map=101, population=everybody).apply(table, attributes=roles)
+
+
+def test_where_a_reader_cannot_tell_the_level_the_smaller_promise_counts():
+    """Only `*` is shown in the column: a clerk, or anybody. For certain it is only a clerk."""
+    released = {"job": ["*", "*"], "sex": ["F", "M"]}
+    options = {"quasi": ["job", "sex"], "population": CROWD, "hierarchies": {"job": {"rows": JOBS}}}
+    found = verify(released, **options, k_map=13).verdicts[0]
+    assert (found.holds, found.achieved) == (False, 12)
+    assert found.note.values["column"] == "job"
+    assert "'*'" in found.sentence()
+    assert verify(released, **options, k_map=12).holds
+    assert verify(released, **options, presence=(0.0, 0.1)).holds  # one of 12
+    assert not verify(released, **options, presence=(0.0, 0.08)).holds
+    assert not verify(released, **options, presence=(0.01, 0.1)).holds  # nurses may be known to be absent
+
+
 def test_risks_by_hand():
     table = {"sex": ["F", "F", "F", "M", "M"]}
     found = verify(table, quasi=["sex"], maximum_risk=0.5, average_risk=0.4)
@@ -169,6 +234,18 @@ def test_risks_by_hand():
     assert not verify(table, quasi=["sex"], maximum_risk=0.49).holds
     assert not verify(table, quasi=["sex"], average_risk=0.39).holds
     assert verify({"sex": []}, quasi=["sex"], average_risk=0.1).holds
+
+
+def test_the_mean_risk_over_the_kept_records_must_hold_too():
+    """Two classes of 2 kept and 6 suppressed: 3 / 10 over all records, 2 / 4 over the kept ones."""
+    table = {"sex": [*"FFMM", *"******"]}
+    assert not verify(table, quasi=["sex"], average_risk=0.4).holds
+    found = verify(table, quasi=["sex"], average_risk=0.5).verdicts[0]
+    assert (found.holds, found.achieved) == (True, 0.5)
+    assert dict(found.note.values) == {"all": 0.3, "kept": 0.5, "required": 0.5}
+    assert "0.3 over all records and 0.5" in found.sentence()
+    # Everybody suppressed: nobody is kept.
+    assert verify({"sex": ["*"] * 5}, quasi=["sex"], average_risk=0.2).holds
 
 
 @pytest.mark.parametrize("risk", [1.0, 0.5, 1 / 3, 0.3, 0.2, 0.1, 1 / 49, 0.02, 1e-6])
@@ -189,11 +266,13 @@ def test_risk_limits_decide_the_release():
 
 
 def test_small_classes_go_first_where_there_are_too_many():
-    """Four classes of 1, 2, 3 and 4 records; two may be: the two smallest and, as one class, …: 3 records go."""
+    """Four classes of 1, 2, 3 and 4 records; three may be, the suppressed being one, and 2 / 7 of the kept: 3 records go."""
     table = {"town": list("abbcccdddd")}
     roles = {"town": {"role": "quasi", "hierarchy": {"rows": [[t, "x", "*"] for t in "abcd"]}}}
     released = KAnonymize(k=1, average_risk=0.3, suppress=0.3).apply(table, attributes=roles)
     assert released["town"] == list("***cccdddd")
+    # 2 / 7 is more than 0.28: over the kept records that is too much, and everybody gets the next level.
+    assert KAnonymize(k=1, average_risk=0.28, suppress=0.3).apply(table, attributes=roles)["town"] == ["x"] * 10
 
 
 def test_wrong_questions_teach():

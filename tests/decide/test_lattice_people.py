@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.decide.lattice_cases import Case, assert_equals_brute_force, cases, larger_case
+from tests.decide.lattice_cases import Case, assert_equals_brute_force, cases, checked, larger_case, solved
 from tests.naive.people import NaivePeople
 
 from oboro.decide.lattice.levels_by_class import recode
@@ -59,7 +59,7 @@ def test_the_optimum_alone_and_depth_first_equal_brute_force(case):
 @settings(max_examples=120)
 @given(shared(whole=True))
 def test_whole_people_equal_brute_force(case):
-    minimal, best, seen = case.naive().solve()
+    minimal, best, seen = solved(case.naive())
     found = search(case.problem())
     assert found.minimal == minimal
     assert (found.best is None) == (best is None)
@@ -76,7 +76,7 @@ def test_every_node_is_seen_as_by_plain_loops(case, random):
     random.shuffle(order)
     checker = NodeChecker.of(case.problem(order))
     for levels in naive.nodes():
-        suppressed, extra, satisfying, cost = naive.check(levels)
+        suppressed, extra, satisfying, cost = checked(naive, levels)
         for view in (checker, checker.rebased(levels)):
             node = view.check(levels)
             assert (node.satisfying, node.feasible) == (satisfying, cost is not None)

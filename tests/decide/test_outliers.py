@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from oboro.decide.outliers import Outliers
 from oboro.decide.outliers.combinations import highest
@@ -369,11 +368,11 @@ def test_the_plan_says_what_will_be_looked_for(parameters: dict[str, object], wo
         ({"threshold": 0}, "greater than 0"),
         ({"method": "rare", "share": 1}, "less than 1"),
         ({"attributes": []}, "at least 1"),
-        ({"colour": 1}, "Extra inputs"),
+        ({"colour": 1}, "Extra inputs|there is no"),
     ],
 )
 def test_wrong_parameters_are_refused_at_the_door(parameters: dict[str, object], message: str) -> None:
-    with pytest.raises(ValidationError, match=message):
+    with pytest.raises(ValueError, match=message):
         Outliers.model_validate(parameters)
 
 

@@ -75,6 +75,13 @@ def test_text_stays_text_and_is_never_a_formula(tmp_path):
     assert {cell.data_type for (cell,) in sheet.iter_rows(min_row=2)} <= {"s", "inlineStr"}
 
 
+def test_every_digit_and_every_space_is_written(tmp_path):
+    columns = {"x": [0.23542363924064968, 0.1, 1e15], "t": ["  ", "\n", "a "]}
+    write(table(**columns), tmp_path / "o.xlsx")
+    assert decoded(tmp_path / "o.xlsx") == columns
+    assert [row[0] for row in cells(tmp_path / "o.xlsx")[1:]] == columns["x"]
+
+
 def test_what_a_cell_cannot_hold_is_text(tmp_path):
     columns = {
         "large": [2**53 + 1, 1],

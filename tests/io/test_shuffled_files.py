@@ -16,11 +16,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oboro.io import files, untouched_columns
-from oboro.io.csv import record_blocks
+from oboro.io import files, held_limit, untouched_columns
+from oboro.io.csv import parse, record_blocks
 from oboro.io.files import read
 from oboro.io.shuffled import dealt_runs, shuffled_batches, shuffled_lines
 from oboro.recipe.recipe import Recipe
+from oboro.system import process
 from oboro.table.rows import row_shuffle
 from oboro.table.rows.row_shuffle import RowShuffle
 
@@ -28,14 +29,17 @@ ACCEPT = {"unique_on": ["id", "note"], "because": "made up"}
 
 
 @contextmanager
-def large(held: int = 1 << 29, bucket: int = 4) -> Iterator[None]:
-    """Every table counts as large, and buckets hold about so many rows."""
+def large(held: int = 1 << 29, bucket: int = 4, codes: int = 0) -> Iterator[None]:
+    """Every table counts as large, and buckets hold about so many rows; columns that no step needs may take `codes` bytes."""
     with (
         patch.object(files, "is_small", lambda data: False),
         patch.object(untouched_columns, "SMALL", 0),
         patch.object(row_shuffle, "SMALL", 0),
+        patch.object(process, "SMALL", 0),
         patch.object(row_shuffle, "BUCKET", bucket),
         patch.object(dealt_runs, "HELD", held),
+        patch.object(held_limit, "HELD_TOO", codes),
+        patch.object(parse, "SELDOM", 0),
         patch.object(shuffled_lines, "GROUP", 64),
         patch.object(shuffled_lines, "CHUNK", 1),
         patch.object(shuffled_batches, "GROUP", 8),
@@ -69,13 +73,14 @@ def table(path: Path, rows: int, notes: list[str] | None = None) -> Path:
     st.sampled_from([[], [{"sample": {"fraction": 0.5}}], [{"drop_records": {"where": {"age": {"equals": "25"}}}}]]),
     st.sampled_from(["csv", "tsv", "csv.zst", "parquet", "arrow"]),
     st.sampled_from([0, 300, 1 << 29]),
+    st.sampled_from([0, 5000, 1 << 28]),
     st.lists(st.text(st.sampled_from('ab,"\n\r é日'), max_size=9), min_size=1, max_size=5),
 )
 def test_the_same_bytes_as_if_all_were_shuffled_in_memory(
-    tmp_path: Path, rows: int, steps: list[Any], ending: str, held: int, notes: list[str]
+    tmp_path: Path, rows: int, steps: list[Any], ending: str, held: int, codes: int, notes: list[str]
 ) -> None:
     source, plan = table(tmp_path / "in.csv", rows, notes), recipe(steps, order="shuffled")
-    with large(held):
+    with large(held, codes=codes):
         plan.run(read(source)).write(tmp_path / f"held.{ending}", force=True)
         release = plan.run(source)
         release.write(tmp_path / f"passed.{ending}", force=True)

@@ -23,7 +23,8 @@ from hypothesis import strategies as st
 
 from oboro.errors import FileError, OboroError, SingledOutError
 from oboro.io import files as files_module
-from oboro.io.csv import record_blocks
+from oboro.io import held_limit
+from oboro.io.csv import parse, record_blocks, small_tables
 from oboro.io.csv.copy_through import CopyThrough
 from oboro.io.csv.kernels import copying
 from oboro.io.files import column_names, read
@@ -59,7 +60,7 @@ words = st.text(st.sampled_from("ab1,;|\"'\n\r\t é日"), max_size=5)
 @pytest.fixture(autouse=True)
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every column of a Parquet file is so large that it stays there."""
-    monkeypatch.setattr(files_module, "HELD_TOO", -1)
+    monkeypatch.setattr(held_limit, "HELD_TOO", -1)
 
 
 def recipe(*steps: dict[str, Any]) -> Recipe:
@@ -114,7 +115,7 @@ def csv_files(draw: st.DrawFn) -> tuple[bytes, str]:
     return (mark + (body if draw(st.booleans()) else body.rstrip("\r\n"))).encode(), delimiter
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     csv_files(),
     st.lists(st.sampled_from(STEPS), max_size=3, unique_by=lambda step: next(iter(step))),
@@ -202,12 +203,13 @@ def test_parquet_passes_too(tmp_path: Path, steps: list[dict[str, Any]], output:
     assert held == passed
 
 
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_small_columns_that_the_last_look_sees_are_held_and_read_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = tmp_path / "in.parquet"
+    source = tmp_path / f"in.{ending}"
     files_module.write(Dataset.from_arrow(people(50)), source)
-    monkeypatch.setattr(files_module, "HELD_TOO", 1 << 20)
+    monkeypatch.setattr(held_limit, "HELD_TOO", 1 << 20)
     release = accepting(recipe({"drop_columns": {"attributes": ["name"]}}), people(1).column_names).run(source)
     assert unread_columns(release.original) == ["name"]
     content = source.read_bytes()
@@ -215,6 +217,23 @@ def test_small_columns_that_the_last_look_sees_are_held_and_read_once(
     release.write(tmp_path / "out.parquet")
     source.write_bytes(content)
     assert pq.read_table(tmp_path / "out.parquet") == release.data
+
+
+def test_columns_whose_values_nearly_all_differ_stay_in_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Held as codes and values they would take more than their text, and longer."""
+    source = tmp_path / "in.csv"
+    lines = [f"{20 + n % 3},F,id{n},{n}" for n in range(3000)]
+    source.write_text("\n".join(["age,sex,id,number", *lines]) + "\n")
+    monkeypatch.setattr(held_limit, "HELD_TOO", 1 << 28)
+    monkeypatch.setattr(small_tables, "MOST", 0)
+    for anyway, stays in ((10_000, []), (0, ["id", "number"])):
+        monkeypatch.setattr(parse, "ANYWAY", anyway)
+        release = accepting(recipe(), ["id", "number"]).run(source)
+        assert unread_columns(release.original) == stays
+        release.write(tmp_path / "out.csv", force=True)
+        assert (tmp_path / "out.csv").read_text() == source.read_text()
 
 
 def test_parquet_is_read_batch_by_batch(tmp_path: Path) -> None:

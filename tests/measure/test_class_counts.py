@@ -15,6 +15,7 @@ from oboro import kernels
 from oboro.measure.exposure import class_counts as room
 from oboro.measure.exposure.class_counts import ClassCounts, class_counts, key_counts, pair_counts
 from oboro.measure.exposure.people_counts import PeopleCounts
+from oboro.system import process
 from oboro.table import numbered_keys
 from oboro.table.dataset import Dataset
 from oboro.table.groups import Groups
@@ -47,7 +48,7 @@ def expected(rows: list[dict[str, Any]], columns: Any, person: str | None) -> Cl
 @pytest.fixture(params=WAYS)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in WAYS[request.param].items():
-        monkeypatch.setattr(room, name, value)
+        monkeypatch.setattr(process if name == "SMALL" else room, name, value)
     monkeypatch.setattr(kernels, "_compile_all", request.param != "where there is little work")
     monkeypatch.setattr(numbered_keys, "FEW", 2)
     monkeypatch.setattr(numbered_keys, "IN_PART", 4)

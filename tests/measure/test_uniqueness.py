@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oboro.errors import UsageError
-from oboro.measure.population_uniqueness import likelihood, pitman, uniqueness, zayatz
+from oboro.verifier.models.uniqueness_estimates import likelihood, pitman, uniqueness, zayatz
 
 
 def by_hand(sizes: list[int], fraction: float) -> float:

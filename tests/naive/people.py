@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import inf, log
 
-from tests.naive.lattice import Naive, _text, breaks
+from tests.naive.lattice import Naive, _text, breaks, compared
 
 Row = tuple[object, ...]
 
@@ -108,6 +108,8 @@ class NaivePeople(Naive):
         kind, *rest = demand
         if kind == "alpha":
             return share(pairs, rest[1]) > rest[0]
+        if kind in ("disclosure", "held", "basic", "enhanced"):
+            return compared(values(pairs), persons(pairs), values(all_pairs), persons(all_pairs), demand)
         least = {"distinct": rest[0], "entropy": rest[0], "recursive": rest[-1]}.get(kind, 1)
         if least > 1 and certain(pairs):
             return True

@@ -40,7 +40,7 @@ SETTINGS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {  # what each ste
     "round": ({"attribute": "height", "base": 0.731}, ("0.731",)),
     "swap": ({"attributes": ["income"], "fraction": 0.3719}, ("0.3719", "37.2", "37.19")),
     "noise": ({"attribute": "income", "scale": 4321.5}, ("4321.5", "4,321", "4322")),
-    "k_anonymize": ({"k": 5, "suppress": 0.1937}, ("0.1937", "19.4", "19.37")),
+    "k_anonymize": ({"k": 5, "suppress": 0.1937}, ("0.1937", "19.4 %", "19.37")),
     "local_recode": ({"k": 5}, ()),
     "k_conceal": ({"k": 3}, ()),
     "pk_anonymize": ({"k": 2.718}, ()),

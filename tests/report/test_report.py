@@ -213,7 +213,7 @@ def test_the_summary_is_short_and_plain(report: Report) -> None:
     assert any(line.startswith("Risk     highest 50 % → 16.7 %") for line in lines)
     assert any(line.startswith("Loss     NCP") for line in lines)
     assert any(line.startswith("Attacks  ") for line in lines)
-    assert len(lines) <= 11
+    assert len(lines) <= 13
     assert max(map(len, lines[:6])) < 120
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,9 @@ def _verdict(model: str, **values: Any) -> Verdict:
         (_verdict("entropy_l_diversity", l=3.0, sensitive="s"), 1 / 3),
         (_verdict("distinct_l_diversity", l=3, sensitive="s"), None),
         (_verdict("alpha_k_anonymity", alpha=0.4, sensitive="other"), None),
+        (_verdict("delta_disclosure", delta=1.0, sensitive="s"), 0.6),
+        (_verdict("basic_likeness", beta=1.5, sensitive="s"), 0.75),
+        (_verdict("enhanced_likeness", beta=2.0, sensitive="s"), 0.3 * (1 - log(0.3))),
     ],
 )
 def test_what_a_model_allows_to_infer(verdict: Verdict, limit: float | None) -> None:

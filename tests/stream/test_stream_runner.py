@@ -93,6 +93,24 @@ def test_what_is_no_record_is_a_dead_letter(tmp_path: Path) -> None:
     assert letters[0]["record"] == '{"sex": "F"'
 
 
+def test_dead_letters_keep_the_language_they_began_in(tmp_path: Path) -> None:
+    lay_out(tmp_path, [])
+    good = json.dumps({"sex": "F", "age": 30, "note": 1}) + "\n"
+    (tmp_path / "in.ndjson").write_text(good + "[1]\n" + "{\n")
+    given = {"dead_letters": str(tmp_path / "dead.ndjson"), "state": tmp_path / "state"}
+    go(tmp_path, lang="ja", **given)
+    with (tmp_path / "in.ndjson").open("a") as file:
+        file.write(good + "[1]\n" + '{"sex": "F", "age": NaN, "note": 2}\n')
+    go(tmp_path, lang="en", **given)  # what was written stays what the state says was written
+    reasons = [letter["reason"] for letter in lines(tmp_path / "dead.ndjson")]
+    assert reasons == [
+        "JSON のオブジェクトではありません",
+        "JSON が不正です(2 文字目)",
+        "JSON のオブジェクトではありません",
+        "JSON が不正です:NaN は JSON の数値ではありません",
+    ]
+
+
 @pytest.mark.parametrize(("how", "mode"), [("file", "swap"), ("pipe", "swap"), ("file", "paper")])
 def test_killed_at_any_moment(how: str, mode: str, tmp_path: Path) -> None:
     """Nothing lost, nothing doubled, and the promise holds over the whole output.

@@ -86,3 +86,10 @@ def test_a_place_is_checked_before_any_work(tmp_path: Path) -> None:
     check_place(tmp_path / "out.csv")
     with pytest.raises(FileError, match="no such folder"):
         check_place(tmp_path / "missing" / "out.csv")
+
+
+def test_a_name_as_long_as_the_system_takes(tmp_path: Path) -> None:
+    path = tmp_path / ("朧" * 83 + ".csv")  # 253 bytes
+    with atomic(path) as file:
+        file.write(b"x")
+    assert path.read_bytes() == b"x"

@@ -54,7 +54,7 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     msvcrt = ModuleType("msvcrt")
     msvcrt.__dict__.update(LK_NBLCK=2, locking=locking)
     monkeypatch.setitem(sys.modules, "msvcrt", msvcrt)
-    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.setattr("oboro.system.private_file.LOCKS_LET_READ", False)
     return locked
 
 

@@ -134,7 +134,7 @@ def test_conditions_refuse_to_compare_different_kinds(column: list[Any], conditi
         ({"equals": None}, "missing: true"),
         ({"matches": "("}, "not a regular expression"),
         ({"in": []}, "at least 1"),
-        ({"like": "a"}, "Extra inputs"),
+        ({"like": "a"}, "Extra inputs|there is no"),
     ],
 )
 def test_conditions_that_say_nothing_are_refused(bad: dict[str, Any], message: str) -> None:

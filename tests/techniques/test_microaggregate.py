@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 from tests.naive.microaggregation import NAN, as_sets, naive_aggregate, naive_distance, naive_mdav, spaces
 
 from oboro.decide.microaggregation.fixed_size import fixed
@@ -306,7 +305,7 @@ def test_plan_in_words():
     ],
 )
 def test_wrong_parameters(wrong, message):
-    with pytest.raises(ValidationError, match=message):
+    with pytest.raises(ValueError, match=message):
         Microaggregate(**wrong)
 
 

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
 from scipy.optimize import minimize
 
 from oboro.errors import ColumnError, UsageError
@@ -165,11 +164,11 @@ def test_attributes_name_what_is_randomized() -> None:
         ({"k": 5, "domain": {"sex": []}}, "is empty"),
         ({"k": 5, "attributes": ["sex", "sex"]}, "named twice"),
         ({"k": 5, "attributes": []}, "at least 1"),
-        ({"k": 5, "colour": "red"}, "Extra inputs"),
+        ({"k": 5, "colour": "red"}, "Extra inputs|there is no"),
     ],
 )
 def test_wrong_parameters_are_refused_at_the_door(parameters: dict[str, object], message: str) -> None:
-    with pytest.raises(ValidationError, match=message):
+    with pytest.raises(ValueError, match=message):
         PkAnonymize.model_validate(parameters)
 
 

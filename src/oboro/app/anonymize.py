@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -19,6 +19,7 @@ from oboro.app.options import (
     Data,
     Delimiter,
     Encoding,
+    ExcelSafe,
     Force,
     Header,
     HeaderRow,
@@ -90,6 +91,7 @@ def anonymize(
     sheet: Sheet = None,
     header_row: HeaderRow = None,
     output_encoding: OutputEncoding = None,
+    excel_safe: ExcelSafe = False,
     as_json: AsJson = False,
 ) -> None:
     """Apply a recipe to a table, verify every promise on the result, and only then write it.
@@ -106,15 +108,15 @@ def anonymize(
         return
     if output is None:
         raise UsageError(Message("error_app.no_output"))
-    check_files({"--output": output}, recipe, *plan.files, force=force)
-    check_output(output, output_encoding)
+    check_files({"--output": output}, data, recipe, *plan.files, force=force)
+    check_output(output, output_encoding, excel_safe)
     pages = Pages(report, public_report, law, made_by, made_for, purpose)
     check_files({"--truth": truth, "--ledger": ledger, **pages.files}, data, recipe, output, *plan.files, force=force)
     warn_if_cold()
     options = {"encoding": encoding, "delimiter": delimiter, "header": header, "sheet": sheet, "header_row": header_row}
     with stages() as stage, _report_loaded(pages.any, stage) as progress:
         release = plan.run(data, progress=progress, reading=options)
-        _write(release, output, pages, stage, output_encoding)
+        _write(release, output, pages, stage, {"encoding": output_encoding, "excel_safe": excel_safe})
         if truth is not None:
             release.write_truth(truth, force=True)
         if ledger is not None:
@@ -136,13 +138,14 @@ def _report_loaded(asked: bool, stage: Any) -> Iterator[Any]:
     """The same progress; while the table is read, what a report needs is imported, which takes two seconds.
 
     The first step waits for it: it may load parts of scipy that need each other, which two threads must not do at once.
+    scikit-learn would import pandas, where it is installed, to look whether tables are frames of it.
     """
     if not asked:
         yield stage
         return
     import scipy.linalg  # noqa: F401  (numba loads it with its first kernel)
 
-    with ThreadPoolExecutor(1) as pool:
+    with without_pandas() if options.OWN_PROCESS else nullcontext(), ThreadPoolExecutor(1) as pool:
         loading = pool.submit(_load_report)
 
         def progress(what: Words, *counts: Any) -> None:
@@ -157,18 +160,17 @@ def _load_report() -> None:
     import oboro.report  # noqa: F401
     from oboro.measure.statistics.learning import load
 
-    with without_pandas() if options.OWN_PROCESS else nullcontext():
-        load()
+    load()
 
 
-def _write(release: Release, output: Path, pages: Pages, stage: Any, encoding: str | None) -> None:
+def _write(release: Release, output: Path, pages: Pages, stage: Any, how: Mapping[str, Any]) -> None:
     if pages.any:
         from oboro.report.page.charts import warm_up
 
         stage(Message("progress.measuring_release"))
         release.report  # noqa: B018  (measured before anything is written, so that a failure leaves nothing)
     stage(WRITING)
-    release.write(output, force=True, encoding=encoding, progress=partial(stage, WRITING))  # `check_files` asked
+    release.write(output, force=True, progress=partial(stage, WRITING), **how)  # `check_files` asked
     if pages.any:
         stage(Message("progress.making_report"))
         with ThreadPoolExecutor(1) as pool:  # hashes files while the pictures are made ready

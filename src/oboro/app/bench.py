@@ -20,6 +20,9 @@ def bench(
     full: Annotated[
         bool, typer.Option("--full", help="Also run the parts that need gigabytes of memory (lattice: 100M rows).")
     ] = False,
+    seconds: Annotated[
+        float | None, typer.Option(min=1, help="How long it lasts, in seconds (soak; for each mode).")
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="A folder for the figures (JSON) and the pictures.")
     ] = None,
@@ -40,4 +43,4 @@ def bench(
     if name is None:
         raise UsageError(Message("error_app.no_bench"))
     with stages() as stage:
-        run(name, quick=quick, full=full, as_json=as_json, output=output, progress=stage)
+        run(name, quick=quick, full=full, as_json=as_json, seconds=seconds, output=output, progress=stage)

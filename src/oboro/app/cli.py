@@ -29,6 +29,7 @@ from oboro.app.stream import stream
 from oboro.app.verify import verify
 from oboro.app.warm_up import warm_up
 from oboro.errors import Sayable
+from oboro.system.drafts import tell_when_swept
 from oboro.system.process import print_utf8
 from oboro.text import Message
 from oboro.text.os_reasons import os_reason
@@ -51,7 +52,13 @@ def program() -> None:
     """Run the command line as a program of its own."""
     options.OWN_PROCESS = True
     _leave_out_others()
-    main()
+    try:
+        main()
+    except Interrupted:  # it came while the end was being said
+        sys.exit(2)
+    finally:  # what comes now finds everything done and said
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
 
 
 def _leave_out_others() -> None:
@@ -66,6 +73,8 @@ def main() -> None:
     print_utf8()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _interrupt)
+    tell_when_swept(_tell)
+    sys.unraisablehook = _send_again
     try:
         app()
     except SystemExit as ended:
@@ -94,9 +103,24 @@ def _interrupt(signal_number: int, frame: object) -> None:
     raise Interrupted
 
 
+def _send_again(unheard: sys.UnraisableHookArgs) -> None:
+    """An interrupt that came while a library called us back: Python drops it there, so it is sent once more."""
+    if unheard.exc_type is not Interrupted:
+        sys.__unraisablehook__(unheard)
+        return
+    import threading
+
+    later = threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGTERM))
+    later.daemon = True
+    later.start()
+
+
+def _tell(said: Sayable) -> None:
+    print(Message("command.failed", what=said.say(spoken())).say(spoken()), file=sys.stderr)
+
+
 def _fail(what: Sayable, code: int = 2) -> None:
-    lang = spoken()
-    print(Message("error_app.failed", what=what.say(lang)).say(lang), file=sys.stderr)
+    _tell(what)
     sys.exit(code)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from oboro.text import Words
 
 __all__ = [
-    "AsJson", "Data", "Delimiter", "Earlier", "Encoding", "Force", "Fraction", "Header", "HeaderRow", "Law", "MadeBy", "MadeFor",
-    "OutputEncoding", "Pages", "PublicReport", "Purpose", "RecipeFile",
+    "AsJson", "Data", "Delimiter", "Earlier", "Encoding", "ExcelSafe", "Force", "Fraction", "Header", "HeaderRow", "Law", "MadeBy",
+    "MadeFor", "OutputEncoding", "Pages", "PublicReport", "Purpose", "RecipeFile",
     "ReportFile", "Sheet", "check_files", "console", "names", "print_json", "read_table", "say_notes", "stages",
     "warn_if_cold",
 ]  # fmt: skip
@@ -72,6 +71,13 @@ HeaderRow = Annotated[
 OutputEncoding = Annotated[
     str | None,
     typer.Option(help="The encoding of CSV output (utf-8, utf-8-sig, cp932, euc_jp …). Default: as the input."),
+]
+ExcelSafe = Annotated[
+    bool,
+    typer.Option(
+        "--excel-safe",
+        help="Put an apostrophe before CSV cells that a spreadsheet would run as a formula (= + - @ …); numbers stay.",
+    ),
 ]
 Earlier = Annotated[
     list[Path] | None,
@@ -175,16 +181,25 @@ def check_files(written: Mapping[str, Path | None], *others: Path | None, force:
     """
     from oboro.errors import UsageError
     from oboro.system.atomic_file import check_free, check_place
+    from oboro.system.named_files import NamedFiles
 
-    taken = {os.path.realpath(one) for one in others if one is not None}
+    taken = NamedFiles()
+    for one in others:
+        if one is not None and str(one) != "-":
+            taken.add(one)
     for option, path in written.items():
-        if path is None:
+        if path is None or _may_be_named_twice(path):
             continue
-        if os.path.realpath(path) in taken:
+        if taken.found(path) is not None:
             raise UsageError(Message("error_app.same_file", option=option, path=path))
         check_place(path)
         check_free(path, force)
-        taken.add(os.path.realpath(path))
+        taken.add(path)
+
+
+def _may_be_named_twice(path: Path) -> bool:
+    """Whether it is standard output, a terminal, /dev/null or the like."""
+    return str(path) == "-" or (path.exists() and not path.is_file() and not path.is_dir())
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from oboro.app.language import spoken
-from oboro.app.options import names
+from oboro.app.options import ExcelSafe, names
 from oboro.text import Message
 
 __all__ = ["stream"]
@@ -64,6 +64,12 @@ def stream(
     horizon_seconds: Annotated[
         float | None, typer.Option(help="Only the latest records count towards k: those of how many seconds.")
     ] = None,
+    reach: Annotated[
+        int | None,
+        typer.Option(
+            help="Modes swap and count: how many distinct earlier records one search compares at most (65,536 if not given)."
+        ),
+    ] = None,
     form: Annotated[
         str | None, typer.Option("--format", help="The input format: ndjson or csv. Default: by the name of the file.")
     ] = None,
@@ -75,6 +81,7 @@ def stream(
         typer.Option(help="After a restart: replay (the input is sent again from its start) or continue (it is not)."),
     ] = None,
     longest_line: Annotated[int, typer.Option(min=1, help="Reject lines longer than this many bytes.")] = 1 << 20,
+    excel_safe: ExcelSafe = False,
     fsync: Annotated[
         bool,
         typer.Option(
@@ -99,6 +106,7 @@ def stream(
         person=person,
         horizon=horizon,
         horizon_seconds=horizon_seconds,
+        reach=reach,
         window=window,
         max_delay=max_delay,
         categories=names(categories) or None,
@@ -117,7 +125,9 @@ def stream(
         output_form=output_form,  # type: ignore[arg-type]
         resume=resume,  # type: ignore[arg-type]
         longest_line=longest_line,
+        excel_safe=excel_safe,
         fsync=fsync,
+        lang=spoken(),
         watch=_watch() if sys.stderr.isatty() else _print if as_json else None,
     )
     if sys.stderr.isatty():

@@ -21,7 +21,9 @@ def verify(
     k: Annotated[
         int | None, typer.Option(help="k-anonymity: each equivalence class must hold at least k records.")
     ] = None,
-    sensitive: Annotated[str | None, typer.Option(help="The sensitive column, for --l, --t and --alpha.")] = None,
+    sensitive: Annotated[
+        str | None, typer.Option(help="The sensitive column, for --l, --t, --alpha, --delta and --beta.")
+    ] = None,
     l: Annotated[  # noqa: E741
         float | None,
         typer.Option("--l", help="l-diversity: each class must hold at least l well-represented sensitive values."),
@@ -42,6 +44,22 @@ def verify(
     alpha: Annotated[
         float | None, typer.Option(help="(α,k)-anonymity: no sensitive value may have a share above α in a class.")
     ] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(
+            help="δ-disclosure: a value's frequency in a class and in the table must differ by less than 2^δ."
+        ),
+    ] = None,
+    disclosed: Annotated[
+        str, typer.Option(help="δ-disclosure: all (a value that a class lacks breaks it) or held (it is not asked).")
+    ] = "all",
+    beta: Annotated[
+        float | None,
+        typer.Option(help="β-likeness: the share of a value may grow in a class by at most β times itself."),
+    ] = None,
+    likeness: Annotated[
+        str, typer.Option(help="The kind of β-likeness: enhanced (a share p grows by min(β, −ln p) at most) or basic.")
+    ] = "enhanced",
     maximum_risk: Annotated[
         float | None,
         typer.Option(help="The highest re-identification risk allowed for any record (1 / size of its class)."),
@@ -49,6 +67,33 @@ def verify(
     average_risk: Annotated[
         float | None, typer.Option(help="The highest average re-identification risk allowed (classes / records).")
     ] = None,
+    records_at_risk: Annotated[
+        str | None,
+        typer.Option(help="A risk and the highest share of the records that may be above it, such as 0.2,0.05."),
+    ] = None,
+    sample_uniqueness: Annotated[
+        float | None, typer.Option(help="The highest share of the records that may stand alone in their class.")
+    ] = None,
+    population_uniqueness: Annotated[
+        float | None,
+        typer.Option(help="The highest share of the population that may be unique, as estimated (with --fraction)."),
+    ] = None,
+    estimated_k_map: Annotated[
+        int | None,
+        typer.Option(help="k-map as estimated: how many people each class must match (with --fraction)."),
+    ] = None,
+    fraction: Annotated[
+        float | None, typer.Option(help="Which part of the population the table is, such as 0.1.")
+    ] = None,
+    estimator: Annotated[
+        str | None,
+        typer.Option(
+            help="dankar, zayatz, pitman or snb for --population-uniqueness; poisson or zero_truncated for --estimated-k-map."
+        ),
+    ] = None,
+    significance: Annotated[
+        float, typer.Option(help="How likely --estimated-k-map may take a class for larger than it is.")
+    ] = 0.05,
     population: Annotated[
         Path | None,
         typer.Option(help="The population that the table was drawn from, not generalized (for --k-map, --presence)."),
@@ -108,11 +153,22 @@ def verify(
         distance=distance,
         hierarchy=HierarchySpec(csv=str(hierarchy)) if hierarchy else None,
         alpha=alpha,
+        delta=delta,
+        disclosed=disclosed,
+        beta=beta,
+        likeness=likeness,
         maximum_risk=maximum_risk,
         average_risk=average_risk,
+        records_at_risk=_pair(records_at_risk, "--records-at-risk", "0.2,0.05"),
+        sample_uniqueness=sample_uniqueness,
+        population_uniqueness=population_uniqueness,
+        estimated_k_map=estimated_k_map,
+        fraction=fraction,
+        estimator=estimator,
+        significance=significance,
         population=everybody,
         k_map=k_map,
-        presence=_presence(presence),
+        presence=_pair(presence, "--presence", "0.1,0.6"),
         person=person,
         fold=[one.strip() for one in fold.split(",")] if fold else (),
         hierarchies=_hierarchies(recipe, everybody, table.data, names(quasi)),
@@ -126,7 +182,7 @@ def verify(
     raise typer.Exit(0 if result.holds else 1)
 
 
-def _presence(text: str | None) -> tuple[float, float] | None:
+def _pair(text: str | None, option: str, example: str) -> tuple[float, float] | None:
     from oboro.errors import UsageError
 
     if text is None:
@@ -134,7 +190,7 @@ def _presence(text: str | None) -> tuple[float, float] | None:
     try:
         low, high = (float(part) for part in text.split(","))
     except ValueError:
-        raise UsageError(Message("error_app.presence", text=text)) from None
+        raise UsageError(Message("error_app.pair", option=option, example=example, text=text)) from None
     return low, high
 
 

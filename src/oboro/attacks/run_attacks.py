@@ -27,6 +27,7 @@ from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.named_columns import Names, named_columns, names_shown
+from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.value_counts import clean
 from oboro.text import Message
 
@@ -36,6 +37,7 @@ CHANCE = Message("attack.control.random_record")
 USUAL = Message("attack.control.usual_value")
 
 
+@at_the_door
 def attack(
     original: Any,
     released: Any,

@@ -4,9 +4,10 @@ Two kinds of monotonicity decide what a search may conclude without looking:
 
 - *strong*: a class that keeps the rule keeps it after being joined with any other (size ≥ k, distinct l-diversity);
 - *weak*: two classes that both keep the rule keep it when they are joined (entropy and recursive l-diversity,
-t-closeness, (α,k)).
+t-closeness, (α,k), δ-disclosure, β-likeness: the share of a value in the joined class lies between its shares in the two).
 
-Where people are counted, distinct people are strong; rules about sensitive values are neither (`Rule.of_people`).
+Neither holds for rules about sensitive values where people are counted (`Rule.of_people`), nor for δ-disclosure of the values
+that a class holds: a value that only one of two classes holds may become too rare in both together.
 
 With a weak rule, joining a good class with a bad one may give a bad one, so a coarser node may suppress more than a
 finer one.
@@ -20,6 +21,7 @@ from typing import Literal
 
 import numpy as np
 
+from oboro.decide import half_spaces
 from oboro.decide.lattice.kernels import node_classes as kernels
 from oboro.errors import UsageError
 from oboro.table.dataset import Column
@@ -30,7 +32,7 @@ from oboro.table.spelling.named_values import Value, equal_values
 from oboro.table.values import STAR, numbers_of
 from oboro.text import Message
 
-__all__ = ["Distance", "Rule", "alpha_rule", "closeness_rule", "diversity_rule"]
+__all__ = ["Distance", "Rule", "alpha_rule", "closeness_rule", "disclosure_rule", "diversity_rule", "likeness_rule"]
 
 Distance = Literal["equal", "ordered", "hierarchical"]
 
@@ -58,19 +60,32 @@ class Rule:
         """Whether joining with any class keeps the rule."""
         return self.kind == kernels.DISTINCT and not self.of_people
 
+    @property
+    def joinable(self) -> bool:
+        """Whether two classes that keep the rule keep it when they are joined."""
+        return not self.of_people and self.kind != kernels.DISCLOSURE_OF_HELD
+
     def breaks(self, held: np.ndarray, size: int | None = None) -> bool:
         """Whether one class with this histogram of sensitive values, of so many records or people, breaks the rule."""
         size = int(held.sum()) if size is None else size
         verdict = kernels.breaks(held, size, self.kind, self.count, self.level, self.whole, self.tree)
         return verdict == 1 or (verdict == 2 and not _entropy_at_least(held, self.level))
 
+    def lacking(self, held: np.ndarray, each: np.ndarray) -> tuple[float, np.ndarray]:
+        """How much a class that breaks the rule lacks, and at most how much each of some others adds if it joins.
+
+        Joined classes that keep the rule together add at least as much as is lacking (`oboro.decide.half_spaces`).
+        """
+        return half_spaces.lacking(self.kind, self.count, self.level, self.whole, self.tree, held, each)
+
     def counting(self, person: Column) -> Rule:
         """The same rule of people: `person` says whose each record is."""
         everybody = Groups.of([], self.codes.size)
         width = self.whole.size
-        return replace(
-            self, whole=tally_people(everybody, person, self.codes, np.arange(width), width).whole, of_people=True
-        )
+        whole = tally_people(everybody, person, self.codes, np.arange(width), width).whole
+        people = int(np.count_nonzero(person.counts))
+        count = people if self.kind in kernels.COMPARED_WITH_WHOLE else self.count
+        return replace(self, whole=whole, count=count, of_people=True)
 
 
 def diversity_rule(secret: str, column: Column, *, l: float, kind: str = "distinct", c: float = 1.0) -> Rule:  # noqa: E741
@@ -107,6 +122,21 @@ def alpha_rule(secret: str, column: Column, *, alpha: float, value: Value | None
     watched = equal_values(tidy, secret, [value]).astype(np.uint8)  # 1: the value, 0: any other
     held = np.bincount(watched, weights=tidy.counts, minlength=2).astype(np.int64)
     return Rule(secret, watched[tidy.codes], held, _flat(2), kernels.ALPHA, count=1, level=alpha)
+
+
+def disclosure_rule(secret: str, column: Column, *, delta: float, held: bool = False) -> Rule:
+    """δ-disclosure: each value is less than 2^δ times as frequent in a class as in the whole table, and the other way round.
+
+    `held`: only values that the class holds are asked; otherwise one that it lacks breaks the rule.
+    """
+    kind = kernels.DISCLOSURE_OF_HELD if held else kernels.DISCLOSURE
+    return _rule(secret, column, kind, count=len(column), level=2.0**delta)
+
+
+def likeness_rule(secret: str, column: Column, *, beta: float, enhanced: bool = True) -> Rule:
+    """β-likeness: the share p of a value in the whole table grows in a class by β·p at most; enhanced: by min(β, −ln p)·p."""
+    kind = kernels.ENHANCED_LIKENESS if enhanced else kernels.BASIC_LIKENESS
+    return _rule(secret, column, kind, count=len(column), level=float(beta))
 
 
 def _rule(secret: str, column: Column, kind: int, *, count: int = 0, level: float = 0.0) -> Rule:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.feather
@@ -14,12 +16,22 @@ from oboro.errors import ColumnError, FileError
 from oboro.io.byte_streams import head_of, readable
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
+from oboro.table.frames.came_as import Types, lost_types
 from oboro.table.named_columns import names_shown
+from oboro.table.unencoded_columns import NestedColumn
 from oboro.text import Message
 
 __all__ = ["EXCEL", "binary_reader", "is_json_lines", "read_excel", "read_parquet", "read_sheet"]
 
-Reader = Callable[[str, Sequence[str] | None, str | None], Dataset]
+
+class TypedTable(NamedTuple):
+    """A table that was read, and the types of columns that it does not tell any more."""
+
+    data: Dataset
+    types: Types = MappingProxyType({})
+
+
+Reader = Callable[[str, Sequence[str] | None, str | None], TypedTable]
 
 JSON_LINES = (".ndjson", ".jsonl")
 PACKED = (".gz", ".zst")
@@ -54,21 +66,23 @@ def binary_reader(path: str | Path) -> Reader | None:
     return None
 
 
-def read_parquet(path: str, columns: Sequence[str] | None, sheet: str | None) -> Dataset:
+def read_parquet(path: str, columns: Sequence[str] | None, sheet: str | None) -> TypedTable:
     """All columns of a Parquet file, or the given ones in their order."""
-    from oboro.io.parquet.encode import encode, schema_of
+    from oboro.io.parquet.encode import encode, schema_of, unusable
 
     with readable(path):
         schema = schema_of(path)
         _require(path, schema.names, columns)
-        data = encode(path, list(schema.names if columns is None else columns))
-    return data.with_columns(
-        {
-            name: replace(column, finer=partial(_with_nan, path, name))
-            for name, column in data.columns.items()
-            if column.missing >= 0 and pa.types.is_floating(schema.field(name).type)
-        }
-    )
+        nested = unusable(path, schema) if columns is None else {}
+        names = list(schema.names if columns is None else columns)
+        data = encode(path, [name for name in names if name not in nested])
+    floats = {
+        name: replace(column, finer=partial(_with_nan, path, name))
+        for name, column in data.columns.items()
+        if column.missing >= 0 and pa.types.is_floating(schema.field(name).type)
+    }
+    left = {name: NestedColumn(data.rows, why) for name, why in nested.items()}
+    return TypedTable(data.with_columns({**floats, **left}).select(names), lost_types(schema))
 
 
 def _with_nan(path: str, name: str) -> Column:
@@ -79,21 +93,21 @@ def _with_nan(path: str, name: str) -> Column:
         return Column.encode(pq.read_table(path, columns=[name]).column(0)).finest()
 
 
-def _feather(path: str, columns: Sequence[str] | None, sheet: str | None) -> Dataset:
+def _feather(path: str, columns: Sequence[str] | None, sheet: str | None) -> TypedTable:
     with readable(path):
         with pa.memory_map(path) as file:
             table = pa.ipc.open_file(file).read_all()
         return _chosen(path, table, columns)
 
 
-def _arrow_stream(path: str, columns: Sequence[str] | None, sheet: str | None) -> Dataset:
+def _arrow_stream(path: str, columns: Sequence[str] | None, sheet: str | None) -> TypedTable:
     with readable(path), pa.OSFile(path) as file:
         return _chosen(path, pa.ipc.open_stream(file).read_all(), columns)
 
 
-def read_excel(path: str, columns: Sequence[str] | None, sheet: str | None) -> Dataset:
+def read_excel(path: str, columns: Sequence[str] | None, sheet: str | None) -> TypedTable:
     """The named sheet of an Excel file, or the first one."""
-    return read_sheet(path, columns, sheet)[0]
+    return TypedTable(read_sheet(path, columns, sheet)[0])
 
 
 def read_sheet(
@@ -103,14 +117,15 @@ def read_sheet(
     from oboro.io.excel.sheet_in import sheet_table
 
     table, notes = sheet_table(path, sheet, header_row)
-    return _chosen(path, table, columns), notes
+    return _chosen(path, table, columns).data, notes
 
 
-def _chosen(path: str, table: pa.Table, columns: Sequence[str] | None) -> Dataset:
+def _chosen(path: str, table: pa.Table, columns: Sequence[str] | None) -> TypedTable:
     """The wanted columns. Arrow believes what a file says of offsets and codes, and kernels believe Arrow: it is checked here."""
     _require(path, table.column_names, columns)
     table.validate(full=True)
-    return _encode(path, table if columns is None else table.select(list(columns)))
+    data = _encode(path, table if columns is None else table.select(list(columns)))
+    return TypedTable(data, lost_types(table.schema))
 
 
 def _encode(path: str, table: pa.Table) -> Dataset:
@@ -121,7 +136,8 @@ def _encode(path: str, table: pa.Table) -> Dataset:
 
 
 def _require(path: str, names: Sequence[str], columns: Sequence[str] | None) -> None:
-    unknown = [name for name in columns or () if name not in names]
+    known = set(names)
+    unknown = [name for name in columns or () if name not in known]
     if unknown:
         raise ColumnError(
             Message("error_io.no_column", path=path, unknown=unknown, names=names_shown(names, columns or ()))

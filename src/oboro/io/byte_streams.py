@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from oboro.errors import FileError
+from oboro.errors import FileError, OboroError
 from oboro.io.big_endian import BIG_ENDIAN
 from oboro.text import Message, Words
 from oboro.text.os_reasons import os_reason
@@ -29,6 +29,7 @@ __all__ = ["STDIN", "ByteStream", "compression_of", "encoding_of", "head_of", "o
 
 STDIN = "-"
 SAMPLE = 1 << 18  # bytes that the guesses about a file are made from
+LONGEST_HEADER = 1 << 24  # bytes
 PIECE = 1 << 20
 COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 UNREADABLE = {
@@ -47,7 +48,11 @@ def readable(path: str | Path) -> Iterator[None]:
         yield
     except FileError:
         raise
-    except (OSError, pa.ArrowException, EOFError) as problem:
+    except UnicodeEncodeError:  # of its name
+        raise FileError(Message("error_io.cannot_be_read", path=str(path), why=Message("error_os.name"))) from None
+    except (OSError, pa.ArrowException, EOFError, ValueError) as problem:  # names of columns may be no text
+        if isinstance(problem, OboroError) or (type(problem) is ValueError and "null byte" not in str(problem)):
+            raise
         known = UNREADABLE.get(getattr(problem, "errno", None) or 0)
         raise FileError(Message("error_io.cannot_be_read", path=path, why=known or _reason(problem))) from None
 
@@ -80,10 +85,21 @@ class ByteStream:
         except UnicodeDecodeError:
             return None
 
+    def more(self) -> bool:
+        """Make the sample larger, since its first line does not end in it; False where that is not so, or it is large already."""
+        if self._complete or len(self._start) >= LONGEST_HEADER or self.sample().lstrip("\r\n").count("\n"):
+            return False
+        wanted = min(2 * len(self._start), LONGEST_HEADER)
+        self._start += _read(self._source, wanted - len(self._start))
+        self._complete = len(self._start) < wanted
+        return True
+
     def sample(self) -> str:
-        """The beginning of the text, to guess from; it stays to be read."""
+        """The beginning of the text, to guess from; it stays to be read. A byte that is no text is half a surrogate pair."""
         piece = self._decoder.peek(self._start) if self._decoder else self._start
-        return piece.decode("utf-8", "ignore")  # the last character may be cut in two, and a bad one is reported later
+        return piece.decode(
+            "utf-8", "surrogateescape"
+        )  # the last character may be cut in two, and a bad one is reported later
 
     def readinto(self, buffer: memoryview) -> int:
         """Fill the buffer from its beginning; returns the number of bytes, 0 at the end. Never short but at the end."""

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from oboro.errors import ColumnError, UsageError
+from oboro.io import held_limit
 from oboro.io.binary_formats import binary_reader, is_json_lines, read_excel, read_parquet, read_sheet
 from oboro.io.byte_streams import STDIN, ByteStream, open_stream, readable
 from oboro.io.csv.dialect import Dialect, dialect_of, first_record, names_of
 from oboro.io.csv.encoded_text import NotEncodable, NotUnicode, in_encoding
 from oboro.io.csv.small_tables import hold_columns, is_small, read_columns, text_before_rows
 from oboro.io.file_progress import ByteProgress, RowProgress
-from oboro.io.output import destination, dialect_asked, dialect_for, encoded, is_csv, write, write_blocks
+from oboro.io.held_limit import HeldTooMuch
+from oboro.io.output import (
+    destination,
+    dialect_asked,
+    dialect_for,
+    encoded,
+    is_csv,
+    one_dictionary,
+    write,
+    write_blocks,
+)
 from oboro.io.untouched_columns import (
     FileState,
     UntouchedColumns,
@@ -25,17 +39,19 @@ from oboro.io.untouched_columns import (
     merged_blocks,
     with_untouched,
 )
+from oboro.system.named_files import require_file
 from oboro.table.dataset import Dataset
+from oboro.table.frames.came_as import Types, lost_types
 from oboro.table.named_columns import names_shown
-from oboro.table.unencoded_columns import UnreadColumn, unread_columns
-from oboro.text import Message
+from oboro.table.parameters.at_the_door import at_the_door
+from oboro.table.unencoded_columns import NestedColumn, UnreadColumn, unread_columns
+from oboro.text import Message, Raw
 
 if TYPE_CHECKING:
+    from oboro.io.csv.formula_guard import FormulaGuard
     from oboro.table.rows.row_shuffle import RowShuffle
 
 __all__ = ["Source", "column_names", "read", "read_data"]
-
-HELD_TOO = 1 << 28  # bytes of a Parquet file's columns, unpacked
 
 
 @dataclass(frozen=True)
@@ -47,6 +63,7 @@ class Source:
     dialect: Dialect | None = None
     untouched: UntouchedColumns | None = None  # the columns that stayed in the file
     notes: tuple[Message, ...] = ()  # what was found out and should be said
+    types: Types = field(default_factory=dict)  # those of columns in the file that the table does not tell any more
 
     @property
     def dataset(self) -> Dataset:
@@ -67,7 +84,8 @@ class Source:
         if self.dialect is None:
             from oboro.io.parquet.encode import encode
 
-            return encode(self.path, names)
+            with readable(self.path):
+                return encode(self.path, names)
         with open_stream(self.path, self.dialect.encoding) as stream:
             assert self.untouched is not None
             return read_columns(stream, self.dialect, self.untouched.names, names)
@@ -79,26 +97,32 @@ class Source:
         done: RowProgress | None = None,
         encoding: str | None = None,
         shuffle: RowShuffle | None = None,
+        guard: FormulaGuard | None = None,
     ) -> None:
         """Write what became of the table, in the order of `shuffle`; columns that stayed in the file go from there to the output.
 
         That needs memory for a few blocks only, as long as rows and columns of `data` stand in the order of the file; else all is
         read. Rows that change their order wait in a file beside the output where they are many. CSV is written in the encoding that
-        came in, or in `encoding`.
+        came in, or in `encoding`; with `guard` its cells are none that a spreadsheet would run.
         """
         dialect = dialect_asked(path, self.dialect, encoding)
         untouched = self.untouched
         streamed = untouched is not None and unread_columns(data) and in_file_order(data, untouched.names)
+        streamed = streamed and not (one_dictionary(path) and self._dictionaries(data))
         if untouched is None or not streamed or is_small(data) or (shuffle is not None and untouched.small):
-            write(self.fill(_moved(data, shuffle)), path, dialect)
+            write(_moved(self.fill(data), shuffle), path, dialect, guard, self.types)
             return
         try:
             held = in_encoding_held(data, dialect) if is_csv(path) else data
-            self._copy(held, untouched, path, dialect, done, shuffle)
+            self._copy(held, untouched, path, dialect, done, shuffle, guard)
         except (
             NotEncodable
         ):  # a value that no step touched: all values of its column must be seen to replace its characters
-            write(self.fill(_moved(data, shuffle)), path, dialect)
+            write(_moved(self.fill(data), shuffle), path, dialect, guard, self.types)
+
+    def _dictionaries(self, data: Dataset) -> list[str]:
+        """The columns in the file that are written as dictionaries."""
+        return [name for name in unread_columns(data) if pa.types.is_dictionary(self.types.get(name, pa.null()))]
 
     def _copy(
         self,
@@ -108,9 +132,11 @@ class Source:
         asked: Dialect | None,
         done: RowProgress | None,
         shuffle: RowShuffle | None,
+        guard: FormulaGuard | None,
     ) -> None:
-        if not isinstance(untouched, UntouchedCsvColumns) or not is_csv(path):
-            write_blocks(_blocks(data, untouched, path, done, shuffle), path, asked)
+        if guard is not None or not isinstance(untouched, UntouchedCsvColumns) or not is_csv(path):
+            blocks = _blocks(data, untouched, path, done, shuffle)
+            write_blocks(blocks, path, asked, guard=guard, types=self.types)
             return
         dialect = dialect_for(path, asked)
         parts = _lines(data, untouched, path, dialect, done, shuffle)
@@ -122,7 +148,7 @@ class Source:
 
 
 def _moved(data: Dataset, shuffle: RowShuffle | None) -> Dataset:
-    return data if shuffle is None else shuffle.shuffled(data)
+    return data if shuffle is None else shuffle.columns_shuffled(data)
 
 
 def _blocks(
@@ -165,6 +191,7 @@ def in_encoding_held(data: Dataset, dialect: Dialect | None) -> Dataset:
     return data.with_columns(dict(fitting.columns))
 
 
+@at_the_door
 def read(
     path: str | Path,
     *,
@@ -183,8 +210,8 @@ def read(
 
     What is not given is found out: CSV's `delimiter`, `quote` and `encoding`. `columns` reads only these. With `held`,
     only these are held in memory: of CSV and Parquet files the others are checked but stay in the file, to be read when the
-    table is written, and `progress` is told rows instead of bytes. Of those in a CSV file that are `fingerprinted`, one number a
-    record is kept; of a Parquet file they are held too, unless they are large. `header=False` says that the first line is data
+    table is written, and `progress` is told rows instead of bytes. Those that are `fingerprinted` are held too, unless they are
+    large; of those in a CSV file one number a record is then kept. `header=False` says that the first line is data
     already (columns are then named `column1` …), `None` guesses. `sheet` and `header_row` (from 1) are for Excel.
     """
     if is_json_lines(path):
@@ -199,9 +226,13 @@ def read(
             data, notes = read_sheet(str(path), columns, sheet, header_row)
             return Source(data, str(path), notes=notes)
         _refuse_header_row(path, header_row)
-        return Source(reader(str(path), columns, sheet), str(path))
+        data, types = reader(str(path), columns, sheet)
+        return Source(data, str(path), types=types)
     _refuse_header_row(path, header_row)
     options = {"delimiter": delimiter, "quote": quote, "header": header}
+    if held is not None and fingerprinted:
+        with suppress(HeldTooMuch, NotUnicode), open_stream(path, encoding) as stream:
+            return _csv(stream, options, columns, ({*held, *fingerprinted}, fingerprinted), progress)
     with open_stream(path, encoding) as stream:
         try:
             return _csv(stream, options, columns, (held, fingerprinted), progress)
@@ -219,7 +250,9 @@ def _refuse_header_row(path: str | Path, header_row: int | None) -> None:
 
 
 def read_data(path: str | Path) -> Dataset:
-    """The table in a file, without how it was written."""
+    """The table in a file that a recipe names, without how it was written; a pipe or a device is refused."""
+    with readable(path):
+        require_file(path)
     return read(path).data
 
 
@@ -259,14 +292,18 @@ def _csv(
     progress: ByteProgress | None,
 ) -> Source:
     dialect, names = _headed(stream, options)
-    held, fingerprinted = holding
+    held, looked_at = holding[0], set(holding[1])
     if held is not None:
+        held = set(held)
         file_state, kept = FileState.of(stream.path), [name for name in names if name in held]
-        marked = [name for name in names if name in fingerprinted and name not in held]
-        data, untouched = hold_columns(stream, dialect, names, kept, file_state, progress, marked)
+        looked = set(looked_at)
+        marked = [name for name in names if name in looked and name not in held]
+        limited = [name for name in kept if name in looked]
+        data, untouched = hold_columns(stream, dialect, names, kept, file_state, progress, marked, limited)
         return Source(data, stream.path, dialect, untouched if len(kept) < len(names) else None)
     wanted = list(names if columns is None else columns)
-    unknown = [name for name in wanted if name not in names]
+    known = set(names)
+    unknown = [name for name in wanted if name not in known]
     if unknown:
         raise ColumnError(
             Message("error_io.no_column", path=stream.path, unknown=unknown, names=names_shown(names, wanted))
@@ -281,23 +318,42 @@ def _csv(
 
 def _headed(stream: ByteStream, options: dict[str, Any]) -> tuple[Dialect, list[str]]:
     """How a CSV file is written, and the names of its columns."""
+    while stream.more():
+        pass
     sample = stream.sample()
     dialect = replace(dialect_of(sample, **options), encoding=stream.encoding)
-    return dialect, names_of(stream.path, first_record(stream.path, sample, dialect), dialect)
+    first = first_record(stream.path, sample, dialect)
+    if dialect.header:
+        _require_text(stream.path, first)
+    return dialect, names_of(stream.path, first, dialect)
+
+
+def _require_text(path: str, names: Sequence[str]) -> None:
+    for name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            culprit = Raw(name.encode(errors="surrogateescape")[:40])
+            raise NotUnicode(Message("error_io.not_utf8_somewhere", path=path, value=culprit)) from None
 
 
 def _parquet(path: str, held: Collection[str], fingerprinted: Collection[str], progress: ByteProgress | None) -> Source:
     """The held columns, and those that somebody looks at if they are small: holding their codes is faster than reading twice."""
-    from oboro.io.parquet.encode import encode, schema_of, size_of
+    from oboro.io.parquet.encode import are_small, encode, schema_of, unusable
 
+    held, fingerprinted = set(held), set(fingerprinted)
     with readable(path):
         file_state = FileState.of(path)
-        names = schema_of(path).names
-        small = size_of(path, fingerprinted) <= HELD_TOO
+        schema = schema_of(path)
+        names, nested = schema.names, unusable(path, schema)
+        small = are_small(path, fingerprinted, held_limit.HELD_TOO)
         kept = [name for name in names if name in held or (small and name in fingerprinted)]
         data = encode(path, kept, progress)
-    columns = {name: data[name] if name in data else UnreadColumn(data.rows) for name in names}
+    left = {
+        name: NestedColumn(data.rows, nested[name]) if name in nested else UnreadColumn(data.rows) for name in names
+    }
+    columns = {name: data[name] if name in data else left[name] for name in names}
     untouched = (
         UntouchedParquetColumns(path, tuple(names), data.rows, file_state, None) if len(kept) < len(names) else None
     )
-    return Source(replace(data, columns=columns), path, untouched=untouched)
+    return Source(replace(data, columns=columns), path, untouched=untouched, types=lost_types(schema))

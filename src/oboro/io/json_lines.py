@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -134,7 +134,10 @@ def _array(path: str, name: str, rows: Sequence[tuple[int, dict[str, Any]]]) -> 
 
 def _fits(value: int | Literal) -> bool:
     """Whether a 64-bit number says exactly what was written (0.1 is the number that is written 0.1)."""
-    return Decimal(str(value)) == Decimal(repr(float(value)))
+    try:
+        return Decimal(str(value)) == Decimal(repr(float(value)))
+    except (InvalidOperation, OverflowError):  # a power of ten, or a whole number, beyond all bounds
+        return False
 
 
 def _texts(path: str, name: str, rows: Sequence[tuple[int, dict[str, Any]]], values: Sequence[Any]) -> pa.Array:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -19,31 +20,66 @@ from oboro.io.csv.encoded_text import EncodedFile, encoding_named, in_encoding, 
 from oboro.io.csv.small_tables import is_small, text_before_rows, text_of_rows
 from oboro.system.atomic_file import STDOUT, atomic, check_place
 from oboro.table.dataset import Column, Dataset
+from oboro.table.frames.came_as import Types, as_it_came, dictionary_array, restorable, type_again
 from oboro.table.unencoded_columns import UnencodedColumn
 from oboro.text import Message
 
-__all__ = ["check_output", "destination", "dialect_asked", "dialect_for", "encoded", "is_csv", "write", "write_blocks"]
+if TYPE_CHECKING:
+    from oboro.io.csv.formula_guard import FormulaGuard
 
+__all__ = [
+    "check_output",
+    "destination",
+    "dialect_asked",
+    "dialect_for",
+    "encoded",
+    "formula_guard",
+    "is_csv",
+    "one_dictionary",
+    "write",
+    "write_blocks",
+]
+
+NO_TYPES: Types = MappingProxyType({})
 # Rows in a row group, and values in one of a wide table.
 FEWEST, MOST, CELLS = 1 << 16, 1 << 20, 1 << 24
 
 
-def check_output(path: str | Path, encoding: str | None = None) -> None:
-    """Before any work: raise if no table could be written under this name, in this encoding."""
+def check_output(path: str | Path, encoding: str | None = None, excel_safe: bool = False) -> None:
+    """Before any work: raise if no table could be written under this name, in this encoding, safe for spreadsheets."""
     _format_of(path)
     dialect_asked(path, None, encoding)
+    formula_guard(path, excel_safe)
     check_place(path)
 
 
-def write(data: Dataset, path: str | Path, dialect: Dialect | None = None) -> None:
+def formula_guard(path: str | Path, asked: bool) -> FormulaGuard | None:
+    """What keeps a spreadsheet from running cells, where that is asked for. A sheet of Excel needs none: its text is text."""
+    if not asked:
+        return None
+    if not is_csv(path) and WRITERS[_format_of(path)[0]] is not _excel:
+        raise UsageError(Message("error_io.excel_safe_not_csv", path=str(path)))
+    from oboro.io.csv.formula_guard import FormulaGuard
+
+    return FormulaGuard()
+
+
+def write(
+    data: Dataset,
+    path: str | Path,
+    dialect: Dialect | None = None,
+    guard: FormulaGuard | None = None,
+    types: Types = NO_TYPES,
+) -> None:
     """Write a table; the name's ending chooses the format, `-` is CSV on standard output.
 
-    CSV has the delimiter, the header, the encoding and the byte order mark of `dialect` (how the input was written). The output
-    may have the name of the input: that was read before, and is replaced in one step.
+    CSV has the delimiter, the header, the encoding and the byte order mark of `dialect` (how the input was written), and is
+    guarded where `guard` is given. Parquet and Arrow have the `types` of the input. The output may have the name of the input:
+    that was read before, and is replaced in one step.
     """
     if is_csv(path) and dialect is not None:
         data = in_encoding(data, dialect.encoding)
-    write_blocks(_slices(data), path, dialect, large=not is_small(data))
+    write_blocks(_slices(restorable(data, types)), path, dialect, not is_small(data), guard, types)
 
 
 def _slices(data: Dataset) -> Iterator[Dataset]:
@@ -61,17 +97,25 @@ def _group(columns: int) -> int:
 
 
 def write_blocks(
-    blocks: Iterable[Dataset | pa.Table], path: str | Path, dialect: Dialect | None = None, large: bool = True
+    blocks: Iterable[Dataset | pa.Table],
+    path: str | Path,
+    dialect: Dialect | None = None,
+    large: bool = True,
+    guard: FormulaGuard | None = None,
+    types: Types = NO_TYPES,
 ) -> None:
     """Write tables that together are one, without ever holding more than a few of them."""
     writer = WRITERS[_format_of(path)[0]]
-    datasets = (block if isinstance(block, Dataset) else _unencoded(block) for block in blocks)
+    datasets: Iterator[Dataset] = (block if isinstance(block, Dataset) else _unencoded(block) for block in blocks)
+    if guard is not None and writer is _csv:
+        guard.begin()
+        datasets = map(guard.guarded, datasets)
     chosen = dialect_for(path, dialect)
     with destination(path, large) as file:
         if writer is _excel:
             _excel(file, datasets, chosen, from_text=dialect is not None)
         else:
-            writer(encoded(file, chosen) if writer is _csv else file, datasets, chosen)
+            writer(encoded(file, chosen) if writer is _csv else file, datasets, chosen, types)
 
 
 def encoded(file: Any, dialect: Dialect) -> Any:
@@ -106,6 +150,11 @@ def is_csv(path: str | Path) -> bool:
     return WRITERS[_format_of(path)[0]] is _csv
 
 
+def one_dictionary(path: str | Path) -> bool:
+    """Whether a file of this name has one dictionary for a column, which must be known before its first row is written."""
+    return WRITERS[_format_of(path)[0]] is _feather
+
+
 @contextmanager
 def destination(path: str | Path, large: bool = True) -> Iterator[Any]:
     """`atomic`, and what is written is packed if the name says so. `large`: not through the system's cache."""
@@ -134,7 +183,7 @@ def _errors_of_the_system() -> Iterator[None]:
         raise OSError(int(found[1]) if found else 0, type(problem).__name__) from None
 
 
-Writer = Callable[[Any, Iterator[Dataset], Dialect], None]
+Writer = Callable[[Any, Iterator[Dataset], Dialect, Types], None]
 
 
 def _format_of(path: str | Path) -> tuple[str, str | None]:
@@ -152,7 +201,7 @@ def _format_of(path: str | Path) -> tuple[str, str | None]:
     return ending, compression
 
 
-def _csv(file: Any, blocks: Iterator[Dataset], dialect: Dialect) -> None:
+def _csv(file: Any, blocks: Iterator[Dataset], dialect: Dialect, types: Types) -> None:
     before = None
     for number, data in enumerate(blocks):
         if number == 0:
@@ -165,9 +214,18 @@ def _csv(file: Any, blocks: Iterator[Dataset], dialect: Dialect) -> None:
             before = write_rows(file, data, dialect, before)
 
 
-def _plain(data: Dataset) -> pa.Table:
-    """One value per row."""
-    return pa.table({name: column.decode() for name, column in data.columns.items()})
+def _typed(data: Dataset, types: Types) -> pa.Table:
+    """One value per row, in the types that came in."""
+
+    def one(name: str, column: Column) -> pa.Array:
+        type_ = type_again(name, column.values.type, types) if name in types else None
+        if type_ is None or not pa.types.is_dictionary(type_):
+            return as_it_came(column, type_)
+        return dictionary_array(
+            column, type_
+        )  # all blocks have the same values: a file has one dictionary for a column
+
+    return pa.table({name: one(name, column) for name, column in data.columns.items()})
 
 
 def _regrouped(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
@@ -185,33 +243,35 @@ def _regrouped(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting).combine_chunks()
 
 
-def _parquet(file: Any, blocks: Iterator[Dataset], dialect: Dialect) -> None:
+def _parquet(file: Any, blocks: Iterator[Dataset], dialect: Dialect, types: Types) -> None:
     from oboro.io.ordered_threads import ahead
     from oboro.io.parquet.row_groups import as_dictionaries, only_used, parquet_writer
 
     writer = None
     try:
         for group in ahead(map(only_used, _regrouped(map(as_dictionaries, blocks)))):
-            writer = writer or parquet_writer(file, group.schema)
+            writer = writer or parquet_writer(file, group.schema, types)
             writer.write_table(group)
     finally:
         if writer is not None:
             writer.close()
 
 
-def _feather(file: Any, blocks: Iterator[Dataset], dialect: Dialect) -> None:
+def _feather(file: Any, blocks: Iterator[Dataset], dialect: Dialect, types: Types) -> None:
     from oboro.io.ordered_threads import ahead
 
     writer = None
     options = pa.ipc.IpcWriteOptions(compression="lz4")
-    for table in ahead(_regrouped(map(_plain, blocks))):
+    for table in ahead(_regrouped(_typed(block, types) for block in blocks)):
         writer = writer or pa.ipc.new_file(file, table.schema, options=options)
         writer.write_table(table)
     if writer is not None:
         writer.close()
 
 
-def _excel(file: Any, blocks: Iterator[Dataset], dialect: Dialect, from_text: bool = False) -> None:
+def _excel(
+    file: Any, blocks: Iterator[Dataset], dialect: Dialect, types: Types = NO_TYPES, from_text: bool = False
+) -> None:
     from oboro.io.excel.sheet_out import sheet_bytes
 
     file.write(sheet_bytes(list(blocks), from_text=from_text))

@@ -20,7 +20,7 @@ from oboro.io.csv.dialect import Dialect
 from oboro.io.file_progress import RowProgress
 from oboro.table.dataset import Column, Dataset
 from oboro.table.large_arrays import large_zeros
-from oboro.table.unencoded_columns import UnencodedColumn, UnreadColumn, unread_columns
+from oboro.table.unencoded_columns import NestedColumn, UnencodedColumn, UnreadColumn, unread_columns
 from oboro.text import Message
 
 __all__ = [
@@ -61,7 +61,8 @@ class FileState:
 
 def can_be_read_twice(path: str | Path) -> bool:
     """Whether a file can be read twice (standard input and pipes cannot)."""
-    return str(path) != "-" and Path(path).is_file()
+    with readable(path):
+        return str(path) != "-" and Path(path).is_file()
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +155,7 @@ class UntouchedCsvColumns(UntouchedColumns):
             file = io.BytesIO(text[:size].tobytes())
             stream = ByteStream(self.path, file, size, "utf-8", False, file, b"", None)
             yield parse(stream, dialect, self.names, wanted)
-            dialect = replace(dialect, header=False)
+            dialect = replace(dialect, header=False, blank=0)
 
 
 @dataclass(frozen=True)
@@ -221,7 +222,7 @@ def _taken(column: Column, rows: np.ndarray) -> Column:
 def with_untouched(data: Dataset, untouched: UntouchedColumns, read: Callable[[Sequence[str]], Dataset]) -> Dataset:
     """The table with all its columns in memory; `read` reads those that stayed in the file."""
     untouched.check()
-    found = read(unread_columns(data))
+    found = read([name for name in unread_columns(data) if not isinstance(data[name], NestedColumn)])
     untouched.check(found.rows)
     if data.origin is not None:
         found = found.take(data.origin)

@@ -9,7 +9,7 @@ from oboro.kernels import kernel
 __all__ = ["coin"]
 
 
-@kernel()
+@kernel(inner=True)
 def coin(state: np.ndarray) -> int:
     """The next 64 random bits (splitmix64, Steele et al. 2014)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)

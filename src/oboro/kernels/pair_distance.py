@@ -9,7 +9,7 @@ from oboro.kernels import kernel
 __all__ = ["between"]
 
 
-@kernel()
+@kernel(inner=True)
 def between(places: np.ndarray, caps: np.ndarray, one: int, other: int) -> float:
     """The distance of two people; `places` is attributes × people."""
     total = 0.0

@@ -10,7 +10,7 @@ import numpy as np
 
 from oboro.kernels import kernel
 
-__all__ = ["deal", "rearrange", "shuffle_within"]
+__all__ = ["deal", "rearrange", "row_of_place", "shuffle_within"]
 
 U = np.uint64
 LOW = 44  # bits for places in a bucket: of at most 2^20 rows, a place is off its chance by 2^-24 of it at most
@@ -41,6 +41,28 @@ def shuffle_within(draws: np.ndarray, starts: np.ndarray, within: np.ndarray) ->
 
 
 @kernel()
+def row_of_place(
+    bucket: np.ndarray, starts: np.ndarray, within: np.ndarray, dealt: np.ndarray, out: np.ndarray
+) -> None:
+    """For each place which row stands there. `dealt` is memory like `out`. O(n)."""
+    cursor = starts[:-1].copy()
+    for i in range(bucket.size):
+        b = bucket[i]
+        dealt[cursor[b]] = i
+        cursor[b] += 1
+    place_all(starts, within, dealt, out)
+
+
+@kernel(inner=True)
+def place_all(starts: np.ndarray, within: np.ndarray, dealt: np.ndarray, out: np.ndarray) -> None:
+    """Put what was dealt to each bucket in its places. O(n)."""
+    for b in range(starts.size - 1):
+        start = starts[b]
+        for place in range(start, starts[b + 1]):
+            out[place] = dealt[start + within[place]]
+
+
+@kernel()
 def rearrange(
     values: np.ndarray,
     bucket: np.ndarray,
@@ -55,7 +77,4 @@ def rearrange(
         b = bucket[i]
         dealt[cursor[b]] = values[i]
         cursor[b] += 1
-    for b in range(starts.size - 1):
-        start = starts[b]
-        for place in range(start, starts[b + 1]):
-            out[place] = dealt[start + within[place]]
+    place_all(starts, within, dealt, out)

@@ -9,19 +9,21 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from oboro.measure.identifier_forms import NAMES, RESTRICTED_ZIPS, matches, words_of
+from oboro.system.process import on_cores
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.labels.label_ends import end_number
 from oboro.table.labels.notation import label_range
-from oboro.table.labels.starred_values import is_star, plain_numbers, without_star
+from oboro.table.labels.starred_values import is_star, plain_kind, plain_numbers
 from oboro.table.unencoded_columns import UnreadColumn
-from oboro.table.values import Kind, kind_of
+from oboro.table.values import Kind
 from oboro.text import Message
 
 __all__ = ["MOST_VALUES", "WARNED", "Finding", "scan", "unseen"]
@@ -77,13 +79,16 @@ def scan(released: Dataset, original: Dataset | None = None) -> list[Finding]:
     """Which columns hold what: forms of identifiers, dates finer than a year, ages above 89, codes that are the original's
     (`code`), values far from all others (`extreme`), categories of few records (`rare`). O(dictionaries · kinds)."""
     known = original.columns if original is not None else {}
-    found = []
-    for name, column in released.columns.items():
-        kinds = {**_forms(name, column), **_codes(column, name, known), **_unusual(name, column)}
-        found += [Finding(kind, name, count) for kind, count in kinds.items() if count]
-        said = [kind for kind in _named(name) if kind not in kinds and kind not in ("zip", "age", "birth")]
-        if said and _kept(column, known.get(name)):
-            found += [Finding(kind, name, len(column), named=True) for kind in said]
+    each = on_cores(partial(_scan_column, known), released.columns, released.columns.values(), rows=released.rows)
+    return [one for found in each for one in found]
+
+
+def _scan_column(known: Mapping[str, Column], name: str, column: Column) -> list[Finding]:
+    kinds = {**_forms(name, column), **_codes(column, name, known), **_unusual(name, column)}
+    found = [Finding(kind, name, count) for kind, count in kinds.items() if count]
+    said = [kind for kind in _named(name) if kind not in kinds and kind not in ("zip", "age", "birth")]
+    if said and _kept(column, known.get(name)):
+        found += [Finding(kind, name, len(column), named=True) for kind in said]
     return found
 
 
@@ -172,7 +177,7 @@ def _each_its_own(column: Column) -> bool:
 
 def _counts(column: Column) -> bool:
     """Whether a column holds numbers (and no dates), perhaps with `*` among them."""
-    return kind_of(without_star(column.values)) in (Kind.INTEGER, Kind.NUMBER)
+    return plain_kind(column) in (Kind.INTEGER, Kind.NUMBER)
 
 
 def _kept(column: Column, original: Column | None) -> bool:

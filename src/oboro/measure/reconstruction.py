@@ -19,6 +19,7 @@ from oboro.measure.retention_replacement import Domain, Value, gather, rates, sp
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.named_columns import Names, named_columns
+from oboro.table.parameters.at_the_door import at_the_door
 from oboro.text import Message
 
 __all__ = ["Reconstruction", "reconstruct"]
@@ -61,6 +62,7 @@ class Reconstruction:
         return {key[0] if single else key: float(n) for key, n in zip(keys, self.counts.ravel(), strict=True)}
 
 
+@at_the_door
 def reconstruct(
     frame: Any,
     *,

@@ -19,6 +19,7 @@ from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.named_columns import Names, named_columns
+from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.spelling.named_values import matched
 from oboro.table.values import texts_of
 from oboro.text import Message, Raw
@@ -130,6 +131,7 @@ class Evidence:
         )
 
 
+@at_the_door
 def pk_evidence(
     original: Any,
     released: Any,

@@ -26,6 +26,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.groups import Groups
 from oboro.table.named_columns import Names, named_columns
+from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.values import texts_of
 from oboro.text import Message
 from oboro.verifier.classes import Classes, class_sizes
@@ -91,6 +92,7 @@ MEASURES = (
 )
 
 
+@at_the_door
 def risk(
     frame: Any,
     *,

@@ -22,7 +22,7 @@ class Bench:
     """A benchmark: its module, and what it shows.
 
     The module has `rows(quick, progress)` → a list of `BenchRow`, and may have `pictures(rows, folder)` → the files written, and
-    `FULL`, what it does in addition with `rows(…, full=True)`.
+    `FULL`, what it does in addition with `rows(…, full=True)`, and `SECONDS`, how long it lasts without `rows(…, seconds=…)`.
     """
 
     module: str
@@ -35,6 +35,7 @@ BENCHES = {
     "histogram": Bench("oboro.papers.histogram_bench", "histograms: tables 1 to 3, figures 2 and 3"),
     "lattice": Bench("oboro.papers.lattice_bench", "optimal generalization: purchase histories, Adult, many columns"),
     "local": Bench("oboro.papers.local_bench", "local recoding on Adult, beside public packages"),
+    "soak": Bench("oboro.papers.soak_bench", "a stream at full rate for some time: memory, latency and state"),
     "window": Bench("oboro.papers.window_bench", "windowed microaggregation of a stream: tables 1 to 5"),
 }
 
@@ -45,6 +46,7 @@ def run(
     quick: bool = False,
     full: bool = False,
     as_json: bool = False,
+    seconds: float | None = None,
     output: Path | None = None,
     progress: Any = None,
 ) -> None:
@@ -52,7 +54,7 @@ def run(
 
     With `output` (a folder) the rows are also written there as JSON, with the machine, the versions and the command, and
     the pictures as PNG and in one HTML file. Real data is read from the folder in OBORO_DATA; without it that part is
-    left out, and said so on stderr.
+    left out, and said so on stderr. `seconds`: how long a benchmark lasts that may last as long as one likes (soak).
     """
     name = name.replace("-", "_")
     if name not in BENCHES:
@@ -62,11 +64,13 @@ def run(
         raise UsageError(Message("error_bench.full_and_quick") if quick else Message("error_bench.no_more", name=name))
     if output is not None and hasattr(module, "pictures"):
         check_altair()
-    more = {"full": True} if full else {}
+    if seconds is not None and not hasattr(module, "SECONDS"):
+        raise UsageError(Message("error_bench.no_seconds", name=name))
+    more: dict[str, Any] = {"full": True} if full else {} if seconds is None else {"seconds": seconds}
     rows: list[BenchRow] = module.rows(quick=quick, progress=progress or (lambda stage: None), **more)
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
-        content = json.dumps(record(name, rows, quick=quick, full=full), ensure_ascii=False, indent=1)
+        content = json.dumps(record(name, rows, quick=quick, full=full, seconds=seconds), ensure_ascii=False, indent=1)
         with atomic(output / f"{name}.json") as file:
             file.write(f"{content}\n".encode())
         if hasattr(module, "pictures"):

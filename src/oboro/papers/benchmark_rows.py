@@ -47,11 +47,14 @@ def data_folder(name: str) -> Path | None:
     return folder
 
 
-def record(name: str, rows: Sequence[BenchRow], *, quick: bool, full: bool = False) -> dict[str, Any]:
+def record(
+    name: str, rows: Sequence[BenchRow], *, quick: bool, full: bool = False, seconds: float | None = None
+) -> dict[str, Any]:
     """Everything that a reader needs to judge the figures."""
+    lasting = "" if seconds is None else f" --seconds {seconds:g}"
     return {
         "bench": name,
-        "command": f"oboro bench {name}{' --quick' if quick else ' --full' if full else ''}",
+        "command": f"oboro bench {name}{' --quick' if quick else ' --full' if full else ''}{lasting}",
         "date": datetime.now(UTC).date().isoformat(),
         "machine": {"cores": os.cpu_count(), "processor": _processor(), "system": platform.system()},
         "versions": {"python": platform.python_version(), **{package: version(package) for package in PACKAGES}},

@@ -14,7 +14,7 @@ import numpy as np
 
 from oboro.attacks.comparison.row_linking import link_rows
 from oboro.attacks.comparison.row_pairing import correspond
-from oboro.errors import UsageError
+from oboro.errors import InputError, UsageError
 from oboro.io.files import Source, read
 from oboro.recipe.comparable import comparable, explained
 from oboro.recipe.evaluation.concealment_attacks import attacks, owners
@@ -28,6 +28,7 @@ from oboro.recipe.stream_promise import stream_metrics, verified
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.named_columns import Names, named_columns, names_shown
+from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.rows.row_origins import released_person, same_rows
 from oboro.table.schema import Attribute, Role, Schema
 from oboro.text import Message
@@ -42,6 +43,10 @@ __all__ = ["evaluate"]
 Moments = Sequence[Mapping[str, Any]]
 
 
+NEEDED = ("input", "output")
+
+
+@at_the_door
 def evaluate(
     original: Any,
     released: Any,
@@ -102,8 +107,14 @@ def evaluate(
     from oboro.report import Provenance, Scope
 
     plan = Recipe.load(recipe) if isinstance(recipe, str | Path) else recipe
+    if plan is not None and not isinstance(plan, Recipe):
+        raise UsageError(Message("error_recipe.not_a_recipe", name="recipe", kind=type(plan).__name__))
     given = {"input": original, "output": released, "control_group": control, "truth": truth}
-    tables = {role: _Table.of(table, reading or {}) for role, table in given.items() if table is not None}
+    tables = {
+        role: _Table.of(table, reading or {})
+        for role, table in given.items()
+        if table is not None or role in ("input", "output")
+    }
     before, after, assumed = comparable(tables["input"].data, tables["output"].data, rename or {})
     roles = {
         Role.QUASI: named_columns(quasi, "quasi"),
@@ -224,6 +235,9 @@ def _of_person(schema: Schema, original: Dataset, person: str) -> Schema:
 
 
 def _require(original: Dataset, released: Dataset, schema: Schema, target: str | None) -> None:
+    for what, table in (("original", original), ("release", released)):
+        if not table.rows:
+            raise InputError(Message(f"error_recipe.empty.{what}"))
     if target is not None and (target not in original or target not in released):
         both = [name for name in released if name in original]
         raise UsageError(Message("error_recipe.target", column=target, both=both))
@@ -235,7 +249,9 @@ def _require(original: Dataset, released: Dataset, schema: Schema, target: str |
 def _linked(original: Dataset, released: Dataset, schema: Schema, plan: Recipe) -> np.ndarray | None:
     """Original rows that the released ones may have been made from, where the recipe moved whole rows and nothing else."""
     apart = [  # columns change places by themselves: a step that moves whole records reads all of them
-        step for step in plan.steps if step.moves_records and (not step.reorders or step.reads(["any"]) != ["any"])
+        step
+        for step in plan.steps
+        if step.traits.moves_records and (not step.reorders or step.reads(["any"]) != ["any"])
     ]
     if apart or not moves_rows(plan.order, plan.steps):
         return None
@@ -249,7 +265,7 @@ def _paired(
     """Whether it is known which original row each released one was made from."""
     if released.origin is not None:
         return True
-    if unpaired or (plan is not None and any(step.moves_records for step in plan.steps)):
+    if unpaired or (plan is not None and any(step.traits.moves_records for step in plan.steps)):
         return False
     if moments and moments[-1].get("order") == "exchanged" and any(name not in schema.quasi for name in released):
         return False  # a window leaves other fields at the place of another record

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
 
 from oboro.errors import FileError, RecipeError
+from oboro.table.parameters.yaml_nodes import MOST_NODES, written_out
 from oboro.text import Message
 from oboro.text.os_reasons import os_reason
-from oboro.text.pydantic_words import placed_complaint, said_of
 
-__all__ = ["complaints", "content_of", "text_of"]
+__all__ = ["content_of", "text_of"]
 
-MOST_NODES = (
-    5_000_000  # values in a recipe, with every alias written out: hierarchies have hundreds of thousands of rows
-)
 YAML_SAYS = {  # what is said most often; the rest stays as the reader of YAML says it
     "mapping values are not allowed here": Message("error_recipe.yaml.colon"),
     "could not find expected ':'": Message("error_recipe.yaml.no_colon"),
@@ -36,13 +31,16 @@ def text_of(path: Path) -> str:
     """The text of a recipe's file."""
     try:
         return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        why = os_reason(error) if isinstance(error, OSError) else Message("error_recipe.not_utf8")
+    except (OSError, ValueError) as error:
+        other = Message("error_recipe.not_utf8" if isinstance(error, UnicodeDecodeError) else "error_os.name")
+        why = os_reason(error) if isinstance(error, OSError) else other
         raise FileError(Message("error_recipe.unreadable", path=path, why=why)) from None
 
 
 def content_of(text: str, name: str) -> dict[str, Any]:
     """What the text says, not yet checked; `name` is for messages."""
+    if not isinstance(text, str):
+        raise RecipeError(Message("error_recipe.not_text", kind=type(text).__name__))
     try:
         content = yaml.load(text, Loader=_StrictLoader)
     except yaml.YAMLError as error:
@@ -54,14 +52,6 @@ def content_of(text: str, name: str) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise RecipeError(Message("error_recipe.not_a_recipe", name=name, kind=type(content).__name__))
     return {str(key): value for key, value in content.items()}
-
-
-def complaints(error: ValidationError, prefix: str = "") -> list[Message]:
-    """Pydantic's findings as lines: where, what is wrong, what came."""
-    return [
-        placed_complaint(".".join(part for part in map(str, (prefix, *found["loc"])) if said_of(part)), found)
-        for found in error.errors(include_url=False)
-    ]
 
 
 class _KeyTwice(yaml.YAMLError):
@@ -85,7 +75,7 @@ class _StrictLoader(yaml.SafeLoader):
     def get_single_node(self) -> yaml.Node | None:
         """All of the text, unless its aliases would make something huge of it."""
         node = super().get_single_node()
-        if node is not None and _written_out(node, {}) > MOST_NODES:
+        if node is not None and written_out(node) > MOST_NODES:
             raise _TooLarge
         return node
 
@@ -98,16 +88,6 @@ class _StrictLoader(yaml.SafeLoader):
             if isinstance(key, Hashable):
                 seen.add(key)
         return super().construct_mapping(node, deep)
-
-
-def _written_out(node: yaml.Node, known: dict[int, float]) -> float:
-    """How many values a node is if every alias is written out; one that holds itself has no end."""
-    if id(node) not in known:
-        known[id(node)] = math.inf  # until it is known: whoever meets it again on the way down is inside of it
-        inner = node.value if isinstance(node, yaml.CollectionNode) else []
-        nodes = [one for part in inner for one in (part if isinstance(part, tuple) else (part,))]
-        known[id(node)] = 1 + sum(_written_out(one, known) for one in nodes)
-    return known[id(node)]
 
 
 def _yaml_complaint(error: yaml.YAMLError, name: str) -> Message:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -26,18 +27,20 @@ from pydantic import (
 from pydantic import ValidationError as PydanticError
 
 from oboro.errors import RecipeError
-from oboro.recipe.loading import complaints, content_of, text_of
+from oboro.recipe.loading import content_of, text_of
 from oboro.recipe.release import Release
 from oboro.recipe.released.last_look_before_writing import Accept, OneOrMore
 from oboro.recipe.released.released_order import Order, plan_of_order
 from oboro.recipe.released.secret_seed import plan_of_seed
 from oboro.recipe.run import run
 from oboro.system.secret_key import is_variable_name
+from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.schema import Attribute, Role, Schema
 from oboro.techniques import TECHNIQUES
 from oboro.techniques.base import Technique
 from oboro.text import Message
 from oboro.text.progress import Progress
+from oboro.text.pydantic_words import complaints
 
 if TYPE_CHECKING:
     from oboro.recipe.stream import RecipeStream
@@ -62,7 +65,7 @@ def _step(value: Any) -> Technique:
     try:
         return TECHNIQUES[name].model_validate(parameters or {})
     except PydanticError as error:
-        raise ValueError(Message("text.remarks", said=complaints(error, str(name)))) from None
+        raise ValueError(Message("text.remarks", said=complaints(error, TECHNIQUES[name], str(name)))) from None
 
 
 def _plain(technique: Technique) -> dict[str, Any]:
@@ -157,12 +160,23 @@ class Recipe(BaseModel):
         try:
             super().__init__(**data)
         except PydanticError as error:
-            found = [Message("error_recipe.line", complaint=one) for one in complaints(error)]
+            found = [Message("error_recipe.line", complaint=one) for one in complaints(error, type(self))]
             raise RecipeError(Message("error_recipe.wrong", lines=found)) from None
+
+    @classmethod
+    def model_validate(cls, obj: Any, **options: Any) -> Self:
+        """A recipe from plain data, or from itself."""
+        if isinstance(obj, cls):
+            return obj
+        if not isinstance(obj, Mapping):
+            raise RecipeError(Message("error_recipe.not_a_recipe", name="recipe", kind=type(obj).__name__))
+        return cls(**{str(key): value for key, value in obj.items()})
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a recipe; hierarchy files named in it are looked for beside it."""
+        if not isinstance(path, str | PathLike):
+            raise RecipeError(Message("error_recipe.not_a_path", kind=type(path).__name__))
         path = Path(path)
         recipe = cls.parse(text_of(path), folder=path.parent, name=str(path))
         recipe._path = path
@@ -235,6 +249,7 @@ class Recipe(BaseModel):
         named = self.person is None or self.person in self.attributes
         return self.attributes if named else {self.person or "": Attribute(role=Role.IDENTIFIER), **self.attributes}
 
+    @at_the_door
     def explain(self, lang: str = "en") -> str:
         """What each step will do, in plain words, before any row is touched."""
         return self.plan().say(lang)
@@ -275,6 +290,7 @@ class Recipe(BaseModel):
             return []
         return [Message("recipe.together" if self.together else "recipe.apart", columns=columns)]
 
+    @at_the_door
     def run(
         self, source: Any, *, progress: Progress | None = None, reading: Mapping[str, Any] | None = None
     ) -> Release:
@@ -287,6 +303,7 @@ class Recipe(BaseModel):
         """
         return run(self, source, progress=progress, reading=reading)
 
+    @at_the_door
     def stream(
         self,
         *,
@@ -294,6 +311,7 @@ class Recipe(BaseModel):
         person: str | None = None,
         horizon: int | None = None,
         horizon_seconds: float | None = None,
+        reach: int | None = None,
         background: bool | None = None,
         window: int | None = None,
         max_delay: float | None = None,
@@ -321,6 +339,7 @@ class Recipe(BaseModel):
             person=self.person if person is None else person,
             horizon=horizon,
             horizon_seconds=horizon_seconds,
+            reach=reach,
             background=background,
             window=window,
             max_delay=max_delay,

@@ -16,7 +16,7 @@ from pyarrow import csv
 from oboro.errors import UsageError
 from oboro.io.file_progress import RowProgress
 from oboro.io.files import Source
-from oboro.io.output import dialect_asked, write
+from oboro.io.output import dialect_asked, formula_guard, write
 from oboro.measure.exposure.last_look import LastLook
 from oboro.recipe.evidence import files_evidence, hierarchy_files, measure
 from oboro.recipe.released.last_look_before_writing import said_of_look, unique_by_all, warnings_of_look
@@ -26,6 +26,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.distinct_people import person_of_rows
 from oboro.table.frames import Frame
 from oboro.table.frames.exchanged_columns import exchange_columns
+from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.rows.row_shuffle import RowShuffle
 from oboro.table.schema import Schema
 from oboro.table.traits import Traits
@@ -105,6 +106,7 @@ class Release:
     last_look: LastLook | None = None  # who is unique by columns that no promise covers
     series: SeriesRisk | None = None  # whom it tells together with the releases before it
     written: dict[str, str] = field(default_factory=dict, repr=False)  # where it was written, and its ledger
+    changed_in_writing: dict[str, Message] = field(default_factory=dict, repr=False)  # by what was asked for
 
     def __repr__(self) -> str:
         held = self.worked.data
@@ -212,7 +214,9 @@ class Release:
 
     def with_files(self, output: str | Path) -> Report:
         """The report with evidence of the files: their names, sizes and SHA-256, so that a signature speaks of exactly these."""
-        return self.report.model_copy(update={"files": {**self._inputs, **files_evidence({"output": Path(output)})}})
+        files = {**self._inputs, **files_evidence({"output": Path(output)})}
+        warnings = [*self.report.warnings, *self.changed_in_writing.values()]
+        return self.report.model_copy(update={"files": files, "warnings": warnings})
 
     @cached_property
     def _inputs(self) -> dict[str, dict[str, Any]]:
@@ -257,6 +261,7 @@ class Release:
         text = yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=120)
         return text if before is not None else f"# {Message('recipe.again_alone')}\n{text}"
 
+    @at_the_door
     def summary(self, *, lang: str = "en", figures: bool = False) -> str:
         """What was released and verified, in a few lines.
 
@@ -264,18 +269,22 @@ class Release:
         """
         return run_summary(self, lang=lang, figures=figures)
 
+    @at_the_door
     def write(
         self,
         path: str | Path,
         *,
         force: bool = False,
         encoding: str | None = None,
+        excel_safe: bool = False,
         progress: RowProgress | None = None,
     ) -> None:
         """Write the released table; the name's ending chooses the format. All of it appears at once, or nothing does.
 
         Only with `force` it replaces a file that is there. CSV is written in the encoding that came in (UTF-8 for a frame), or
-        in `encoding`. `progress` is told how many rows of the input are done, where columns come from there.
+        in `encoding`; `excel_safe` puts an apostrophe before every cell that a spreadsheet would run as a formula, which changes
+        no promise: different values stay different. `progress` is told how many rows of the input are done, where columns come
+        from there.
         """
         check_free(path, force)
         if str(path) != "-":
@@ -283,11 +292,15 @@ class Release:
         replaced = os.path.exists(path) and os.path.realpath(path)
         if replaced and any(os.path.realpath(one) == replaced for one in self._read_from.values()):
             self._inputs  # noqa: B018  (what is about to be replaced is evidence too)
+        guard = formula_guard(path, excel_safe)
         if self.source is None:
-            write(self.frame.data, path, dialect_asked(path, None, encoding))
+            write(self.frame.data, path, dialect_asked(path, None, encoding), guard)
         else:
-            self.source.write(self.worked.data, path, progress, encoding, self.shuffle)
+            self.source.write(self.worked.data, path, progress, encoding, self.shuffle, guard)
+        if guard is not None:
+            self.changed_in_writing["excel_safe"] = guard.said
 
+    @at_the_door
     def write_ledger(self, path: str | Path, *, force: bool = False) -> None:
         """Write the released table with the person of each row, for `earlier` of the next release (`person:` in the recipe).
 
@@ -309,6 +322,7 @@ class Release:
             csv.write_csv(pa.table(texts), file)
         self.written["ledger"] = os.path.abspath(path)
 
+    @at_the_door
     def write_truth(self, path: str | Path, *, force: bool = False) -> None:
         """Write which original row (from 1) each released record is, for attacks on a release whose rows were moved.
 

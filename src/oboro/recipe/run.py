@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from oboro.attacks.series.series_attack import SeriesRisk
     from oboro.recipe.recipe import Recipe
 
-__all__ = ["run"]
+__all__ = ["before_step", "run"]
 
 
 def run(
@@ -60,6 +60,7 @@ def run(
     leaking = [name for name in table.schema.named(Role.IDENTIFIER) if name in table.data]
     if leaking:
         raise RecipeError(_leak(leaking))
+    order = _order_coming(recipe, table, last)
     say(Message("progress.verifying"))
     names = [record.name for record in table.records]
     verification = verify_promises(table.data, table.promises, names, table.person)
@@ -74,7 +75,7 @@ def run(
     table.warn_of_linked_rows(recipe.person)
     return Release(
         worked=replace(frame, data=table.data),
-        shuffle=_order(recipe, table, last),
+        shuffle=order.result(),
         cautions=(*warning_of_order(recipe.order, recipe.steps), *warning_of_seed(recipe), *verification.warnings),
         original=frame.data,
         schema=table.schema,
@@ -86,6 +87,17 @@ def run(
         last_look=look,
         series=series,
     )
+
+
+def before_step(recipe: Recipe, data: Dataset, number: int, say: Progress = silent) -> Work:
+    """What a recipe gives to one of its steps: a table as the steps before it leave it. Nothing is released by that."""
+    admitted, given = _admitted(recipe, data)
+    _check_person(recipe)
+    table = _Table(admitted, given, whose=person_of_rows(data, recipe.person, fold=given.fold(recipe.person)))
+    seeds = _seeds(recipe)
+    for step, seed in zip(recipe.steps[:number], seeds, strict=False):
+        table.take(step, seed, say)
+    return Work(table.data, table.schema, np.random.default_rng(seeds[number]), table.person, read_data, say)
 
 
 def _series(
@@ -151,10 +163,17 @@ def _seeds(recipe: Recipe) -> list[np.random.SeedSequence]:
     return np.random.SeedSequence(entropy_of(recipe)).spawn(len(recipe.steps) + 1)
 
 
-def _order(recipe: Recipe, table: _Table, seed: np.random.SeedSequence) -> RowShuffle | None:
-    """The order in which the rows are released, where it is another than that in which they stand."""
-    moved = moves_rows(recipe.order, recipe.steps) or (recipe.order is None and table.promises)
-    return released_order(recipe.steps, table.data, np.random.default_rng(seed)) if moved else None
+def _order_coming(recipe: Recipe, table: _Table, seed: np.random.SeedSequence) -> Future[RowShuffle | None]:
+    """The order in which the rows are released, where it is another than that in which they stand.
+
+    It depends on nothing that is still to be checked: another thread draws it meanwhile.
+    """
+    moved = moves_rows(recipe.order, recipe.steps) or bool(recipe.order is None and table.promises)
+    pool = ThreadPoolExecutor(1)
+    data, rng = table.data, np.random.default_rng(seed)
+    coming = pool.submit(lambda: released_order(recipe.steps, data, rng).looked_up() if moved else None)
+    pool.shutdown(wait=False)
+    return coming
 
 
 # The table as it comes ------------------------------------------------------------------------------------------------

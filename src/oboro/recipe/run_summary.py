@@ -12,6 +12,7 @@ from oboro.measure.key_figures import KeyFigures, key_figures
 from oboro.measure.utility import suppressed_records
 from oboro.recipe.evidence import bound_hierarchies
 from oboro.text import Message
+from oboro.text.chosen_levels_said import chosen_levels_said
 from oboro.text.lines import labelled
 from oboro.verifier.verdict import Verdict
 
@@ -30,6 +31,7 @@ def run_summary(release: Release, *, lang: str = "en", figures: bool = False) ->
     ]
     lines += [labelled(_said(label), said, lang) for label, said in _table(release)]
     lines += [labelled(_said("caution"), said, lang) for said in release.cautions]
+    lines += [labelled(_said("written"), said, lang) for said in release.changed_in_writing.values()]
     lines += [labelled(_said("look"), said, lang) for said in release.looked(figures=figures)]
     if figures:
         lines += [labelled(_said(label), said, lang) for label, said in _figures(release)]
@@ -61,6 +63,8 @@ def _table(release: Release) -> Iterator[tuple[str, Message]]:
     dropped = [name for name in before if name not in after]
     counts = {"before": len(before.columns), "after": len(after.columns)}
     yield "columns", _said("columns_dropped" if dropped else "columns_said", **counts, dropped=dropped)
+    for step in release.steps:
+        yield from chosen_levels_said(step.facts)
 
 
 def _quasi(release: Release) -> list[str]:

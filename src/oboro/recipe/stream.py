@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -56,7 +55,7 @@ class RecipeStream:
 
     def flush(self, *, now: float | None = None) -> list[dict[str, Any]]:
         """Release all that wait, with the promise kept: no more records will come for now."""
-        return self._anonymizer.flush(time.time() if now is None else now)
+        return self._anonymizer.flush(now)
 
     def withheld(self) -> list[dict[str, Any]]:
         """Records that waited and can never be released with the promise kept, since this was last asked."""
@@ -103,13 +102,16 @@ def run_stream(
     output_form: Literal["ndjson", "csv"] | None = None,
     resume: Literal["replay", "continue"] | None = None,
     longest_line: int = 1 << 20,
+    excel_safe: bool = False,
     fsync: bool = False,
+    lang: str = "en",
     watch: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
     """Anonymize what comes from `source` and write it to `target` until the input ends or somebody asks to stop; its metrics.
 
     Both are `-` (standard input and output), a file, `tcp://HOST:PORT`, `unix:///PATH` or `tcp-listen://…`. A `state` folder
-    survives `kill -9`; `watch` is told the metrics now and then.
+    survives `kill -9`; dead letters give their reasons in `lang`, also after a restart in another;
+    `watch` is told the metrics now and then.
     """
     _one_of("format", form, ("ndjson", "csv"))
     _one_of("output-format", output_form, ("ndjson", "csv"))
@@ -123,8 +125,11 @@ def run_stream(
         output_form=output_form,
         resume=resume,
         most=longest_line,
+        excel_safe=excel_safe,
         fsync=fsync,
+        lang=lang,
         change=pseudonyms(recipe),
+        others={"--recipe": [] if recipe.path is None else [recipe.path], "the recipe's files": recipe.files},
     )
     return Runner(lambda: anonymizer(recipe, options or StreamOptions()), plan, watch).run()
 

@@ -35,6 +35,8 @@ class StreamOptions:
     """How many of the last records protect a new one."""
     horizon_seconds: float | None = None
     """For how many seconds a record protects later ones."""
+    reach: int | None = None
+    """Modes swap and count: how many distinct earlier records one search compares at most."""
     background: bool | None = None
     """Mode paper: whether functions are made in a thread of their own."""
     window: int | None = None

@@ -75,12 +75,15 @@ def stream_metrics(path: Path) -> list[dict[str, Any]]:
     """The metrics that `oboro stream --json` printed, one JSON object a line, in the order of time."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise FileError(Message("error_recipe.metrics_unreadable", path=path, why=os_reason(error))) from None
+    except (OSError, ValueError) as error:
+        other = Message("error_recipe.not_utf8" if isinstance(error, UnicodeDecodeError) else "error_os.name")
+        why = os_reason(error) if isinstance(error, OSError) else other
+        raise FileError(Message("error_recipe.metrics_unreadable", path=path, why=why)) from None
     try:
         found = [json.loads(line) for line in lines if line.strip()]
-    except json.JSONDecodeError as error:
-        raise InputError(Message("error_recipe.metrics_json", path=path, why=error.msg)) from None
+    except (ValueError, RecursionError) as error:
+        why = error.msg if isinstance(error, json.JSONDecodeError) else Message("error_recipe.yaml.deep")
+        raise InputError(Message("error_recipe.metrics_json", path=path, why=why)) from None
     if not all(isinstance(one, dict) for one in found):
         raise InputError(Message("error_recipe.metrics_objects", path=path))
     return found

@@ -3,7 +3,8 @@
 - k-anonymity: a person is linked to a record with a probability of at most 1/k (Sweeney 2002). Two halves of what is known lead
   to the same record with at most that probability too: each leads to a class of k or more.
 - A sensitive value is guessed with at most the share that it has in its class: α of (α, k)-anonymity; c / (1 + c) of recursive
-  (c, l)-diversity; the share of the most frequent value in the table plus t, of t-closeness with equal distances; of entropy
+  (c, l)-diversity; the share of the most frequent value in the table plus t, of t-closeness with equal distances; 2^δ times that
+  share of δ-disclosure; 1 + β times it of β-likeness (enhanced: 1 + min(β, −ln p), and p · (1 − ln p) grows with p); of entropy
   l-diversity the largest share that an entropy of log l leaves. Distinct l-diversity sets no such bound: a value may have all but
   l − 1 records of a class. Then the control is all there is.
 """
@@ -75,8 +76,15 @@ def _bound(verdict: Verdict, everywhere: float | None, values: int) -> float | N
         return float(told["c"] / (1 + told["c"]))
     if verdict.id == "model.entropy_l_diversity":
         return largest_share(float(told["l"]), values)
-    if verdict.id == "model.t_closeness" and told["distance"] == "equal" and everywhere is not None:
+    if everywhere is None:
+        return None
+    if verdict.id == "model.t_closeness" and told["distance"] == "equal":
         return min(1.0, everywhere + float(told["t"]))
+    if verdict.id in ("model.delta_disclosure", "model.delta_disclosure_of_held"):
+        return min(1.0, everywhere * float(2.0 ** told["delta"]))
+    if verdict.id in ("model.basic_likeness", "model.enhanced_likeness"):
+        gain = float(told["beta"])
+        return min(1.0, everywhere * (1 + (gain if "basic" in verdict.id else min(gain, -log(everywhere)))))
     return None
 
 

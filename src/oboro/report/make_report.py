@@ -11,7 +11,6 @@ import yaml
 
 from oboro.measure.identifiers import unseen
 from oboro.measure.metrics import Measure
-from oboro.measure.population_uniqueness import Uniqueness, uniqueness
 from oboro.measure.risk import Risk, risk_of
 from oboro.measure.statistics.associations import Pairs
 from oboro.report.checklists.checklists import KnownRelease, checklists
@@ -22,6 +21,7 @@ from oboro.report.report import Report
 from oboro.report.report_warnings import report_warnings
 from oboro.report.table_facts import table_facts
 from oboro.text import Message
+from oboro.verifier.models.uniqueness_estimates import Uniqueness, uniqueness
 
 __all__ = ["make_report"]
 

@@ -16,7 +16,6 @@ from oboro.attacks.few_attributes import UniqueByFew
 from oboro.attacks.series.series_attack import SeriesRisk
 from oboro.errors import UsageError
 from oboro.measure.exposure.last_look import LastLook
-from oboro.measure.population_uniqueness import Uniqueness
 from oboro.report.exposed_people import ExposedPeople
 from oboro.report.facts import (
     AttackFacts,
@@ -31,8 +30,10 @@ from oboro.report.facts import (
     VerificationFacts,
 )
 from oboro.system.atomic_file import atomic, check_free
+from oboro.table.parameters.at_the_door import at_the_door
 from oboro.text import LANGUAGES, Message
 from oboro.text.raw_values import values_shown
+from oboro.verifier.models.uniqueness_estimates import Uniqueness
 from oboro.verifier.verdict import Verdict
 
 __all__ = ["Report"]
@@ -175,6 +176,7 @@ class Report(Facts):
         said = Signature(made_on=day, made_by=made_by, made_for=made_for, purpose=purpose)
         return self.model_copy(update={"signature": said})
 
+    @at_the_door
     def to_html(self, path: str | Path | None = None, *, lang: str | None = None, force: bool = False) -> str:
         """The report as one self-contained page, in its own language or another; written to `path` if one is given.
 

@@ -11,6 +11,7 @@ from oboro.report.sections.attacks_section import beaten, too_few
 from oboro.report.sections.exposure_section import secrets_said, standing_alone
 from oboro.report.sections.overview.banner import headline
 from oboro.text import Message
+from oboro.text.chosen_levels_said import chosen_levels_said
 from oboro.text.lines import labelled
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def _table(report: Report) -> Iterator[tuple[str, Message]]:
     yield "rows", _m("rows_said", **rows)
     columns = {"before": table.columns_before, "after": table.columns_after}
     yield "columns", _m("columns_dropped" if table.dropped else "columns_said", **columns, dropped=table.dropped)
+    for step in report.steps:
+        yield from chosen_levels_said(step["facts"])
 
 
 def _risk(report: Report) -> Iterator[tuple[str, Message]]:

@@ -314,13 +314,11 @@ COMMENTS = (
     "job",
     "postal_code",
     "sensitive",
-    "other",
     "pseudonymize",
+    "drop_records",
     "top_code",
-    "incomes",
+    "round",
     "noise",
-    "amounts",
-    "days",
     "k_anonymize",
     "shuffle",
     "seed",
@@ -356,26 +354,24 @@ attributes:
   sex:           {role: quasi}                                        # @sex
   address:       {role: quasi, hierarchy: {csv: FOLDER/address.csv}}  # @address
   job:           {role: quasi, hierarchy: {csv: FOLDER/job.csv}}      # @job
+  last_purchase: {role: quasi, hierarchy: {dates: [day, month, quarter, year]}}
   postal_code:   {role: quasi}                                        # @postal_code
 
   # @sensitive
   diagnosis:     {role: sensitive}
-
-  # @other
-  income:        {role: other}
-  last_purchase: {role: other}
-  category:      {role: other}
-  amount:        {role: other}
+  income:        {role: sensitive}
+  category:      {role: sensitive}
+  amount:        {role: sensitive}
 
 steps:
   - pseudonymize: {attribute: customer_id, method: random}            # @pseudonymize
   - drop_columns: {attributes: [name, phone, postal_code]}
+  - drop_records: {where: {last_purchase: {missing: true}}}           # @drop_records
   - top_code: {attribute: income, percentile: 99}                     # @top_code
-  - microaggregate: {attribute: income, k: 5, method: fixed}          # @incomes
+  - round: {attribute: income, base: 100000}                          # @round
   - noise: {attribute: amount, relative: 0.1, multiplicative: true}   # @noise
-  - microaggregate: {attribute: amount, k: 5, method: fixed}          # @amounts
-  - microaggregate: {attribute: last_purchase, k: 5, method: fixed}   # @days
-  - k_anonymize: {k: 5, suppress: 0.05, l_diversity: {diagnosis: 2}}  # @k_anonymize
+  # @k_anonymize
+  - k_anonymize: {k: 5, suppress: 0.05, l_diversity: {diagnosis: 2, category: 2}}
   - shuffle: {}                                                       # @shuffle
 
 seed: 42  # @seed

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
+from oboro.errors import InputError
+
 __all__ = ["Anonymizer", "BlockResult", "Record"]
 
 Record = Mapping[str, Any]
@@ -25,7 +27,7 @@ class BlockResult:
     """Released now: of these records or of earlier ones that had to wait."""
     decisions: list[int] = field(default_factory=list)
     """What cannot be found again by repeating the block (empty where repeating is enough); handed over in a replay."""
-    refused: dict[int, str] = field(default_factory=dict)
+    refused: dict[int, InputError] = field(default_factory=dict)
     """The places in the block of records that were not taken, and why, without any value."""
 
 
@@ -57,7 +59,7 @@ class Anonymizer(Protocol):
         """Take a block, possibly empty; `decisions` are those of the first time, if it is repeated."""
         ...
 
-    def flush(self, now: float) -> list[dict[str, Any]]:
+    def flush(self, now: float | None = None) -> list[dict[str, Any]]:
         """The input has ended: release all that waits, with the promise kept."""
         ...
 

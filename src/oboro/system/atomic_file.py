@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from oboro.errors import FileError
-from oboro.system.private_file import open_private
-from oboro.text import Message
+from oboro.system.drafts import Draft, sweep
+from oboro.system.private_file import LOCKS_LET_READ
+from oboro.text import Message, Words
 from oboro.text.os_reasons import os_reason
 
-__all__ = ["STDOUT", "atomic", "check_free", "check_place"]
+__all__ = ["STDOUT", "atomic", "check_free", "check_place", "why_unwritable"]
 
 STDOUT = "-"
 UNWRITABLE = {
@@ -36,8 +36,9 @@ def atomic(
 ) -> Iterator[BinaryIO]:
     """A binary file that appears under `path` only when the block ends well; `-` is standard output.
 
-    Meanwhile it is a private file beside it (mode 0600), which is removed if anything goes wrong, an interrupt included. A file
-    that was there before stays until then. A link is followed; a device or a pipe is written to directly.
+    Meanwhile it is a private file beside it (mode 0600), which is removed if anything goes wrong, an interrupt included. After
+    `kill -9` whoever writes there next removes it. A file that was there before stays until then. A link is followed; a device or a
+    pipe is written to directly.
 
     `large`: not through the system's cache. `private`: nobody else may read it afterwards either. `lasting`: the name too is
     on the disk before this returns, so that the file is there after the machine fails (its bytes always are).
@@ -46,13 +47,15 @@ def atomic(
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    target = Path(os.path.realpath(path))
+    with _writable(path):
+        target = Path(os.path.realpath(path))
     with _writable(path):
         if _is_special(target):
             with open(target, "wb") as file:
                 yield file
             return
-        with _draft(target, private) as draft, _opened(draft, large) as file:
+        sweep(target.parent)
+        with _draft(target, private) as descriptor, _opened(descriptor, large) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -61,22 +64,23 @@ def atomic(
 
 
 @contextmanager
-def _draft(target: Path, private: bool) -> Iterator[Path]:
-    """A name beside the target. What is there at the end takes the target's place; after an exception it is removed."""
-    draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
+def _draft(target: Path, private: bool) -> Iterator[int]:
+    """A file beside the target. What is there at the end takes the target's place; after an exception it is removed."""
+    draft, held = Draft(target), None
     try:
-        yield draft
-        if not private:
-            draft.chmod(0o666 & ~_umask())
-        os.replace(draft, target)
+        descriptor = draft.create()
+        held = os.dup(descriptor) if LOCKS_LET_READ else None  # so that nobody sweeps it before it has its new name
+        yield descriptor
+        draft.finish(private)
     except BaseException:
-        with suppress(OSError):
-            draft.unlink()
+        draft.remove()
         raise
+    finally:
+        if held is not None:
+            os.close(held)
 
 
-def _opened(draft: Path, large: bool) -> BinaryIO:
-    descriptor = open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+def _opened(descriptor: int, large: bool) -> BinaryIO:
     if not large:
         return open(descriptor, "wb")
     from oboro.system.direct_io import Uncached
@@ -109,20 +113,25 @@ def _writable(path: str | Path) -> Iterator[None]:
         yield
     except BrokenPipeError:
         raise
+    except UnicodeEncodeError:  # of its name
+        why = Message("error_os.name")
+        raise FileError(Message("error_system.cannot_be_written", path=str(path), why=why)) from None
     except OSError as problem:
-        why = UNWRITABLE.get(problem.errno or 0) or os_reason(problem)
-        raise FileError(Message("error_system.cannot_be_written", path=path, why=why)) from None
+        raise FileError(Message("error_system.cannot_be_written", path=path, why=why_unwritable(problem))) from None
 
 
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+def why_unwritable(problem: OSError) -> Words:
+    """Why the system does not write a file."""
+    return UNWRITABLE.get(problem.errno or 0) or os_reason(problem)
 
 
 def check_free(path: str | Path, force: bool) -> None:
     """Raise if a file of this name is there and may not be replaced; devices and pipes are not replaced, but written to."""
-    if not force and str(path) != STDOUT and Path(path).is_file():
+    if "\0" in str(path):
+        raise FileError(Message("error_system.cannot_be_written", path=str(path), why=Message("error_os.name")))
+    with _writable(path):
+        taken = not force and str(path) != STDOUT and Path(path).is_file()
+    if taken:
         raise FileError(Message("error_system.exists", path=str(path)))
 
 

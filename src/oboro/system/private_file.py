@@ -5,7 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["FileLock", "hold_output", "open_private"]
+try:
+    import fcntl
+except ImportError:  # Windows
+    LOCKS_LET_READ = False
+else:
+    LOCKS_LET_READ = True  # whether others may read a file that is held
+
+__all__ = ["LOCKS_LET_READ", "FileLock", "hold_output", "open_private", "take"]
 
 BINARY: int = getattr(os, "O_BINARY", 0)  # Windows would turn line ends into its own
 
@@ -21,7 +28,7 @@ class FileLock:
     def __init__(self, path: Path) -> None:
         self._descriptor = open_private(path, os.O_RDWR | os.O_CREAT)
         try:
-            _take(self._descriptor)
+            take(self._descriptor)
         except OSError:
             os.close(self._descriptor)
             raise BlockingIOError(f"{path} is held by another process") from None
@@ -36,10 +43,10 @@ def hold_output(descriptor: int) -> bool:
 
     Where a lock would keep readers away (Windows), or the file system has none, nothing is held.
     """
-    if os.name == "nt":
+    if not LOCKS_LET_READ:
         return True
     try:
-        _take(descriptor)
+        take(descriptor)
     except BlockingIOError:
         return False
     except OSError:
@@ -47,13 +54,11 @@ def hold_output(descriptor: int) -> bool:
     return True
 
 
-def _take(descriptor: int) -> None:
+def take(descriptor: int) -> None:
     """Lock an open file, or raise `OSError` at once."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
+    if LOCKS_LET_READ:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    else:
         import msvcrt
 
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-    else:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

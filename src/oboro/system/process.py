@@ -3,18 +3,42 @@
 from __future__ import annotations
 
 import io
+import mmap
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
+from typing import Any, TypeVar
 
-__all__ = ["arrow_without_pandas", "cores", "in_every_child", "peak_megabytes", "print_utf8", "without_pandas"]
+__all__ = [
+    "arrow_without_pandas",
+    "cores",
+    "in_every_child",
+    "megabytes_now",
+    "on_cores",
+    "peak_megabytes",
+    "print_utf8",
+    "without_pandas",
+]
+
+T = TypeVar("T")
+SMALL = 1 << 16  # rows that are done before a thread has started
 
 
 def cores() -> int:
     """How many cores this process may use; where the system does not say, those of the machine."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def on_cores(act: Callable[..., T], *things: Iterable[Any], rows: int, most: int | None = None) -> list[T]:
+    """What an act makes of each, in order; of many rows on all cores (kernels and Arrow do not hold Python's lock)."""
+    if rows <= SMALL:
+        return list(map(act, *things))
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(cores(), most or cores())) as pool:
+        return list(pool.map(act, *things))
 
 
 def in_every_child(act: Callable[[], object]) -> None:
@@ -62,6 +86,15 @@ def peak_megabytes() -> float | None:
         return None
     unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def megabytes_now() -> float | None:
+    """The memory that this process has now; where the system does not say, the most that it has had."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * mmap.PAGESIZE / (1 << 20)
+    except OSError:
+        return peak_megabytes()
 
 
 def print_utf8() -> None:

@@ -7,10 +7,11 @@ import re
 from pathlib import Path
 
 from oboro.errors import FileError, UsageError
+from oboro.system.named_files import bytes_of
 from oboro.text import Message
 from oboro.text.os_reasons import os_reason
 
-__all__ = ["is_variable_name", "secret_key"]
+__all__ = ["is_variable_name", "secret_key", "variable_shown"]
 
 KEY_BYTES = (16, 1 << 16)  # a shorter key can be guessed; a longer file is not a key
 MAKE_A_KEY = Message("error_technique.make_a_key")
@@ -27,7 +28,7 @@ def secret_key(asker: str, variable: str | None, file: str | None, folder: Path)
     Every message says where it was looked for and never what was found.
     """
     if variable is not None:
-        where, found = Message("error_technique.key_env", name=variable), os.environ.get(variable)
+        where, found = Message("error_technique.key_env", name=variable_shown(variable)), os.environ.get(variable)
         if found is None:
             raise UsageError(Message("error_technique.key_not_set", step=asker, where=where, make=MAKE_A_KEY))
         key = found.encode("utf-8", "surrogateescape")
@@ -44,10 +45,19 @@ def secret_key(asker: str, variable: str | None, file: str | None, folder: Path)
     return key
 
 
+def variable_shown(name: str) -> str:
+    """The name of an environment variable for a message; what may be a key that stands there by mistake is not repeated.
+
+    >>> variable_shown("OBORO_KEY"), variable_shown("d3b07384d113edec49eaa6238ad5ff00")
+    ('OBORO_KEY', '…')
+    """
+    usual = len(name) < KEY_BYTES[0] or re.fullmatch(r"[A-Z][A-Z0-9]*(_[A-Z0-9]{1,15})+", name)
+    return name if usual else "…"
+
+
 def _read(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            return file.read(KEY_BYTES[1] + 3)  # enough to see that it is too long, whatever the line end
-    except OSError as error:
-        why = os_reason(error)
+        return bytes_of(path, KEY_BYTES[1] + 3)  # enough to see that it is too long, whatever the line end
+    except (OSError, ValueError) as error:
+        why = os_reason(error) if isinstance(error, OSError) else Message("error_os.name")
         raise FileError(Message("error_technique.unreadable_key", path=path, why=why, make=MAKE_A_KEY)) from None

@@ -7,6 +7,7 @@ act returns new ones that share what stayed the same.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -18,8 +19,10 @@ import pyarrow.compute as pc
 
 from oboro.errors import ColumnError, InputError
 from oboro.kernels import grouping
+from oboro.system.process import on_cores
 from oboro.table.large_arrays import large_zeros
 from oboro.table.named_columns import names_shown
+from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.values import Kind, from_numbers, kind_of, numbers_of, texts_of
 from oboro.text import Message
 
@@ -48,10 +51,14 @@ class Column:
     @staticmethod
     def encode(array: pa.Array | pa.ChunkedArray) -> Column:
         """Encode one Arrow column. Not-a-number counts as missing. O(n) hashing in Arrow."""
+        if isinstance(array, pa.ChunkedArray) and array.num_chunks == 0 and pa.types.is_dictionary(array.type):
+            array = pa.array([], array.type.value_type)  # Arrow combines no chunks of a dictionary of dates to none
         if isinstance(array, pa.ChunkedArray):
             array = array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
         if isinstance(array, pa.ChunkedArray):  # combine_chunks keeps very long text in several chunks
             array = pa.concat_arrays([chunk.cast(_wide(array.type)) for chunk in array.chunks])
+        if pa.types.is_run_end_encoded(array.type):
+            array = pc.run_end_decode(array)
         if pa.types.is_dictionary(array.type):
             return _from_dictionary(array)
         encoded = plain(missing_for_nan(array)).dictionary_encode(null_encoding="encode")
@@ -96,7 +103,7 @@ class Column:
     def numbers(self, name: str = "column") -> np.ndarray:
         """The dictionary's places on the line, NaN where missing; `name` is for the error when a value is no number."""
         with self.placing():
-            return numbers_of(self.values, name)
+            return numbers_of(self.values, name, self.kind)
 
     @contextmanager
     def placing(self) -> Iterator[None]:
@@ -235,8 +242,10 @@ def missing_for_nan(array: pa.Array) -> pa.Array:
 
 
 def plain(array: pa.Array) -> pa.Array:
-    """Arrow has several types for text; one is enough, and a dictionary never needs the wide offsets."""
+    """Arrow has several types for text and for decimals; one is enough, and a dictionary never needs the wide offsets."""
     type_ = array.type
+    if pa.types.is_decimal32(type_) or pa.types.is_decimal64(type_):  # Arrow itself can do little with them
+        return array.cast(pa.decimal128(type_.precision, type_.scale))
     if pa.types.is_binary_view(type_):
         return array.cast(pa.binary())
     if pa.types.is_large_string(type_) or pa.types.is_string_view(type_):
@@ -266,16 +275,14 @@ class Dataset:
     @staticmethod
     def from_arrow(table: pa.Table) -> Dataset:
         """Encode every column once; both cores, since Arrow releases the GIL."""
-        from concurrent.futures import ThreadPoolExecutor
-
-        duplicates = [name for name in set(table.column_names) if table.column_names.count(name) > 1]
+        duplicates = [name for name, count in Counter(table.column_names).items() if count > 1]
         if duplicates:
             raise ColumnError(Message("error_table.same_name", names=sorted(duplicates)))
-        with ThreadPoolExecutor() as pool:
-            columns = list(pool.map(Column.encode, table.columns))
+        columns = on_cores(Column.encode, table.columns, rows=table.num_rows)
         return Dataset(dict(zip(table.column_names, columns, strict=True)), table.num_rows)
 
     @staticmethod
+    @at_the_door
     def of(columns: Mapping[str, Sequence[object]]) -> Dataset:
         """A dataset from plain Python lists, for examples and tests."""
         encoded = {name: Column.of(values) for name, values in columns.items()}
@@ -292,11 +299,13 @@ class Dataset:
         return iter(self.columns)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.columns
+        return isinstance(name, str) and name in self.columns
 
     def __getitem__(self, name: str) -> Column:
-        if name not in self.columns:
-            raise ColumnError(Message("error_table.no_column", name=name, columns=names_shown(self.columns, [name])))
+        if name not in self:
+            raise ColumnError(
+                Message("error_table.no_column", name=name, columns=names_shown(self.columns, [str(name)]))
+            )
         return self.columns[name]
 
     def replace(self, **columns: Column) -> Dataset:

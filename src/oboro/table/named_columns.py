@@ -40,7 +40,7 @@ def names_shown(names: Iterable[str], asked: Iterable[str]) -> list[str] | list[
     """
     from difflib import get_close_matches
 
-    names, asked = list(names), list(asked)
+    names, asked = list(names), list(map(str, asked))
     folded = [name.casefold() for name in names]
     header = any(name in names or get_close_matches(name.casefold(), folded, n=1, cutoff=0.75) for name in asked)
     return names if header else [Raw(name) for name in names]

@@ -35,7 +35,9 @@ class Attribute(Parameters):
 
     role: Role = Field(Role.OTHER, description="identifier, quasi, sensitive or other")
     hierarchy: HierarchySpec | None = Field(None, description="how values become coarser; without one: the value, or *")
-    weight: float = Field(1.0, gt=0, description="how much losing detail here counts when solutions are compared")
+    weight: float = Field(
+        1.0, ge=0, allow_inf_nan=False, description="how much losing detail here counts when solutions are compared"
+    )
     fold: tuple[Fold, ...] = Field(
         (),
         description="which differences of writing do not make another secret or person: space, case, unicode (forms of a letter, "

@@ -20,6 +20,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.groups import Groups
 from oboro.table.named_columns import Names, named_columns, names_shown
+from oboro.table.parameters.at_the_door import at_the_door
 from oboro.text import Message
 
 __all__ = ["SpecialUniques", "special_uniques"]
@@ -58,6 +59,7 @@ class SpecialUniques:
         return prod(count - i for i in range(len(names), min(self.max_size, count - 1) + 1))
 
 
+@at_the_door
 def special_uniques(frame: Any, attributes: Names = None, max_size: int = 2) -> SpecialUniques:
     """Every minimal unique set of at most `max_size` attributes, for every record of a frame or a `Dataset`.
 

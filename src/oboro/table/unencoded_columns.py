@@ -12,9 +12,11 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from oboro.errors import ColumnError
 from oboro.table.dataset import Column, Dataset, missing_for_nan, plain
+from oboro.text import Message
 
-__all__ = ["UnencodedColumn", "UnreadColumn", "unread_columns"]
+__all__ = ["NestedColumn", "UnencodedColumn", "UnreadColumn", "unread_columns", "why_unusable"]
 
 
 class UnreadColumn(Column):
@@ -59,6 +61,30 @@ class UnreadColumn(Column):
         return 0
 
 
+class NestedColumn(UnreadColumn):
+    """A column of lists, structures or somebody's own type: it can only be left out. Whoever uses it gets the reason."""
+
+    def __init__(self, rows: int, why: Message) -> None:
+        super().__init__(rows)
+        object.__setattr__(self, "why", why)
+
+    why: Message
+
+    @property
+    def values(self) -> pa.Array:
+        """There are none."""
+        raise ColumnError(self.why)
+
+    @property
+    def codes(self) -> np.ndarray:
+        """There are none."""
+        raise ColumnError(self.why)
+
+    def take(self, rows: np.ndarray) -> NestedColumn:
+        """So many rows."""
+        return NestedColumn(len(super().take(rows)), self.why)
+
+
 class UnencodedColumn(Column):
     """A column that is one value per row, as it came from a file; it is encoded only if somebody asks for codes."""
 
@@ -101,6 +127,19 @@ def _single(array: pa.Array | pa.ChunkedArray) -> pa.Array:
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     return plain(missing_for_nan(array))
+
+
+def why_unusable(name: str, type_: pa.DataType) -> Message | None:
+    """Why a column of this type can only be left out: it does not hold single values, or times of a zone that nobody knows."""
+    inner = type_.value_type if pa.types.is_dictionary(type_) or pa.types.is_run_end_encoded(type_) else type_
+    if pa.types.is_nested(inner) or isinstance(inner, pa.BaseExtensionType):
+        return Message("error_table.not_single", name=name, type=str(type_))
+    if pa.types.is_timestamp(inner) and inner.tz:
+        try:
+            pa.array([0], inner).cast(pa.string())
+        except pa.ArrowInvalid:
+            return Message("error_table.no_zone", name=name, zone=inner.tz)
+    return None
 
 
 def unread_columns(data: Dataset | Mapping[str, Column]) -> list[str]:

@@ -15,9 +15,10 @@ import pyarrow.compute as pc
 
 from oboro.errors import ColumnError
 from oboro.table.japanese.written_values import read_written, why_unread
+from oboro.table.spelling.value_texts import texts_of
 from oboro.text import Message, Raw, Words
 
-__all__ = ["STAR", "Kind", "durations", "from_numbers", "kind_of", "numbers_of", "texts_of"]
+__all__ = ["STAR", "Kind", "from_numbers", "kind_of", "numbers_of", "texts_of"]
 
 STAR = "*"  # what suppression writes
 
@@ -118,59 +119,22 @@ def _parse_plain(texts: pa.Array, kind: Kind) -> pa.Array:
     return pc.cast(pc.utf8_rtrim(texts, "Z"), pa.timestamp("us"))
 
 
-def typed(values: pa.Array) -> pa.Array:
+def typed(values: pa.Array, kind: Kind | None = None) -> pa.Array:
     """The dictionary with the type of its kind: text that looks like numbers or dates is parsed, everything else is kept."""
-    kind = kind_of(values)
+    kind = kind_of(values) if kind is None else kind
     is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
     return _parse(values, kind) if is_text and kind is not Kind.TEXT else values
 
 
-def texts_of(values: pa.Array) -> list[str | None]:
-    """Each value as text, `None` where it is missing; what hierarchies and conditions are matched by.
-
-    >>> texts_of(pa.array([39.0, 1.5, None]))
-    ['39', '1.5', None]
-    """
-    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-        return list(values.to_pylist())
-    if pa.types.is_duration(values.type):
-        return durations(values)
-    try:
-        return list(pc.cast(values, pa.string()).to_pylist())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return [None if value is None else str(value) for value in values.to_pylist()]
-
-
-def durations(values: pa.Array) -> list[str | None]:
-    """Durations as hours, minutes and seconds.
-
-    >>> durations(pa.array([108_300_000, 1_500, -60_000, None], pa.duration("ms")))
-    ['30:05:00', '0:00:01.5', '-0:01:00', None]
-    """
-    parts = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[values.type.unit]
-    return [None if one is None else _duration(one, parts) for one in pc.cast(values, pa.int64()).to_pylist()]
-
-
-def _duration(ticks: int, parts: int) -> str:
-    seconds, rest = divmod(abs(ticks), parts)
-    tail = f".{rest:0{len(str(parts)) - 1}d}".rstrip("0") if rest else ""
-    sign = "-" if ticks < 0 else ""
-    return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}{tail}"
-
-
-def numbers_of(values: pa.Array, name: str = "column") -> np.ndarray:
+def numbers_of(values: pa.Array, name: str = "column", kind: Kind | None = None) -> np.ndarray:
     """Each value's place on the line as float64, NaN where missing: dates count days, date-times microseconds, since 1970.
 
-    Raises `ColumnError` naming the column and one value that is no number.
+    `kind` is what `kind_of` says, if it was asked already. Raises `ColumnError` naming the column and one value that is no number.
     """
-    kind = kind_of(values)
-    parsed = typed(values)
-    if kind is Kind.DATE:
-        parsed = pc.cast(pc.cast(parsed, pa.date32()), pa.int32())
-    elif kind is Kind.DATETIME:
-        # Microseconds since 1970 stay exact in a float64 until the year 2255.
-        unit = pa.timestamp("us", tz=parsed.type.tz)
-        parsed = pc.cast(pc.cast(parsed, unit, safe=False), pa.int64())
+    kind = kind_of(values) if kind is None else kind
+    parsed = typed(values, kind)
+    if kind is Kind.DATE or kind is Kind.DATETIME:
+        parsed = _counted(parsed)
     elif not kind.numeric and not pa.types.is_null(values.type) and len(values.drop_null()):
         culprit = _not_a_number(values)
         because = because_unread(values)
@@ -179,6 +143,20 @@ def numbers_of(values: pa.Array, name: str = "column") -> np.ndarray:
         return np.full(len(values), np.nan)
     floats = pc.cast(parsed, pa.float64(), safe=False)
     return np.asarray(floats.fill_null(np.nan).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _counted(moments: pa.Array) -> pa.Array:
+    """Dates as days and date-times as microseconds, which stay exact in a float64 until the year 2255; no type is too narrow."""
+    type_ = moments.type
+    if pa.types.is_date32(type_):
+        return pc.cast(moments, pa.int32())
+    ticks = pc.cast(moments, pa.int64())
+    if pa.types.is_date64(type_):
+        return pc.floor(pc.divide(pc.cast(ticks, pa.float64(), safe=False), 86_400_000))
+    if type_.unit == "ns":
+        return pc.divide(ticks, 1000)
+    more = {"s": 10**6, "ms": 10**3, "us": 1}[type_.unit]
+    return ticks if more == 1 else pc.multiply(pc.cast(ticks, pa.float64(), safe=False), more)
 
 
 def because_unread(values: pa.Array) -> Words:

@@ -8,16 +8,19 @@ from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+from pydantic import ValidationError
 
 from oboro.errors import UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.distinct_people import person_of_rows
 from oboro.table.frames import Frame
 from oboro.table.parameters import Parameters
+from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.schema import Attribute, Schema
 from oboro.table.traits import Opinion, Traits
 from oboro.text import Message, Words, say
 from oboro.text.progress import silent
+from oboro.text.pydantic_words import complaints
 from oboro.verifier.promise_check import verify_promises
 from oboro.verifier.table_check import Promise
 
@@ -151,6 +154,7 @@ class Technique(Parameters):
         """Say in one or two plain sentences what will be done, in one language."""
         return str(say(self.plan(schema), lang))
 
+    @at_the_door
     def apply(
         self,
         frame: T,
@@ -170,7 +174,7 @@ class Technique(Parameters):
         source = Frame.read(frame)
         source.require_whole()
         self.require_people(person)
-        given = {name: Attribute.model_validate(value) for name, value in (attributes or {}).items()}
+        given = {name: _attribute(name, value) for name, value in (attributes or {}).items()}
         schema = Schema({name: given.get(name, Attribute()) for name in source.data}, person=person)
         whose = person_of_rows(source.data, person, fold=schema.fold(person))
         schema.require(source.data, given, "attributes")
@@ -186,6 +190,14 @@ class Technique(Parameters):
         """Raise a `UsageError` where people are to be counted and the step cannot."""
         if person is not None and (why := self.cannot_count_people()) is not None:
             raise UsageError(Message("error_technique.no_people", step=self.step, person=person, why=why))
+
+
+def _attribute(name: str, given: Any) -> Attribute:
+    try:
+        return Attribute.model_validate(given)
+    except ValidationError as error:
+        said = complaints(error, Attribute, f"attributes.{name}")
+        raise UsageError(Message("text.remarks", said=said)) from None
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -13,38 +11,40 @@ from pydantic import Field, model_validator
 
 from oboro.decide.class_rules import Rule
 from oboro.decide.lattice.node_check import NodeChecker
-from oboro.decide.lattice.objective import LossName, loss_of
+from oboro.decide.lattice.objective import Aggregate, LossName, loss_of
 from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.search import SearchResult, Strategy, checker_for, search
 from oboro.errors import PromiseError, UsageError
-from oboro.table.dataset import Column, Dataset
+from oboro.system.process import on_cores
+from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.schema import Schema
-from oboro.table.traits import Opinion
+from oboro.table.traits import Opinion, Traits
 from oboro.table.values import STAR
 from oboro.techniques.base import Outcome, Work
+from oboro.techniques.demands.allowed_levels import AllowedLevels, AskedOfLevels, LevelLimits
 from oboro.techniques.demands.blind_choice import keeps_or_not, told_of_secrets
 from oboro.techniques.demands.chosen_levels import local_facts, mixed, progress, runner_up, warning
-from oboro.techniques.demands.in_series import InSeries
-from oboro.techniques.demands.models_asked import Alpha, Closeness, Demand, Diversity, Presence
-from oboro.techniques.demands.population_table import PopulationCodes, PopulationTable
-from oboro.techniques.demands.risk_sizes import least_size, most_classes
+from oboro.techniques.demands.class_demands import ClassDemands
+from oboro.techniques.demands.models_asked import Alpha, Closeness, Disclosure, Diversity, Likeness, Presence
+from oboro.techniques.demands.population_table import PopulationCodes
+from oboro.techniques.demands.risk_sizes import most_classes
+from oboro.techniques.demands.suppressed_records import person_left, treated
 from oboro.text import Message, Words
-from oboro.verifier.models.class_models import KAnonymity, Model
+from oboro.verifier.models.class_models import KAnonymity
 from oboro.verifier.table_check import Promise
 
 if TYPE_CHECKING:
     from oboro.decide.lattice.population_limits import Population
     from oboro.decide.lattice.sliced_check import SlicedChecker
 
-__all__ = ["Alpha", "Closeness", "Diversity", "KAnonymize", "Presence"]
+__all__ = ["Alpha", "Closeness", "Disclosure", "Diversity", "KAnonymize", "LevelLimits", "Likeness", "Presence"]
 
+Suppressed = Literal["class", "drop", "exempt"]
 SMALL_LATTICE = 2000  # up to here all minimal nodes are listed without being asked for
 
-Share = Annotated[float, Field(gt=0, le=1)]
 
-
-class KAnonymize(InSeries):
+class KAnonymize(ClassDemands):
     """Generalize the quasi-identifiers, each to one level for all, so that every record looks like at least k − 1
     others.
 
@@ -88,28 +88,19 @@ class KAnonymize(InSeries):
     """At most this share of the records may be suppressed; with `suppress_people`, of the people."""
     suppress_people: bool = False
     """Where the recipe says whose a row is: whether everybody is suppressed with all their records or not at all."""
-    l_diversity: dict[str, Annotated[float, Field(ge=1)] | Diversity] = Field(default_factory=dict)
-    """For each sensitive column: how many different values every class must have. Or l with a kind, and c."""
-    t_closeness: dict[str, Annotated[float, Field(ge=0, le=1)] | Closeness] = Field(default_factory=dict)
-    """For each sensitive column: how far its distribution in a class may be from that in the whole table. Or t with a distance."""
-    alpha: Share | dict[str, Share | Alpha] = Field(default_factory=dict)
-    """The greatest share that one sensitive value may have in a class: for all sensitive columns, or for each."""
-    maximum_risk: Share | None = None
-    """The greatest re-identification risk allowed for any record (prosecutor risk): 1 / the size of its class."""
-    average_risk: Share | None = None
-    """The greatest re-identification risk allowed on average over all records: number of classes / number of records."""
-    population: PopulationTable | None = None
-    """The population that this table was drawn from: a table with the same columns, not generalized. A file, looked for
-    beside the recipe; in Python also a frame.
+    suppressed: Suppressed = "class"
+    """What becomes of suppressed records. class: they are released with `*` and must keep every demand as a class of their own;
+    drop: they are left out of the release; exempt: they are released with `*`, and nothing is promised of them (as ARX does).
     """
-    k_map: int | None = Field(None, ge=1)
-    """Every class must match at least this many people in the population (k-map)."""
-    presence: Presence | None = None
-    """Which share of the matching people in the population may be in the table, at least and at most (δ-presence)."""
     loss: LossName = "loss"
     """Which information loss is minimized: loss (normalized certainty penalty, NCP), precision, entropy, discernibility,
-    average_class_size, or arx (as the ARX tool computes it).
+    average_class_size, height, arx and arx_entropy (as the ARX tool computes its Loss and its non-uniform entropy).
     """
+    aggregate: Aggregate | None = None
+    """How what the columns lose is put together: mean, geometric, sum or max. Without it geometric for arx, sum for height,
+    else mean."""
+    gen_factor: float = Field(0.5, ge=0, le=1)
+    """Generalization against suppression, as in ARX: below 0.5 suppression costs less, above 0.5 generalization does."""
     search: Strategy = "auto"
     """auto: the fastest search; depth_first: bottom-up, depth first. Both find the same optimum."""
     recoding: Literal["global", "local"] = "global"
@@ -118,8 +109,8 @@ class KAnonymize(InSeries):
     """Levels to apply as they are, for example those found for an earlier delivery. Nothing is searched; everything is
     still verified.
     """
-    quasi: list[str] | None = Field(None, min_length=1)
-    """The columns to generalize. Without it: all quasi-identifiers."""
+    limits: dict[str, LevelLimits] = Field(default_factory=dict)
+    """For some columns which levels may be chosen: least and greatest, forbidden labels, required values."""
     blind: bool = False
     """Whether levels and suppression are chosen by the sizes of classes alone, never by the secrets in them: then nobody learns
     more from the choice than the table shows. Where the other demands do not hold on it, nothing is released."""
@@ -136,28 +127,50 @@ class KAnonymize(InSeries):
             raise ValueError(Message("error_technique.local_people"))
         if self.levels is not None and self.recoding == "local":
             raise ValueError(Message("error_technique.local_levels"))
-        if (self.population is None) != (self.k_map is None and self.presence is None):
-            raise ValueError(Message("error_technique.population_with"))
         if self.recoding == "local" and (self.population is not None or self.average_risk is not None):
             raise ValueError(Message("error_technique.local_population"))
+        if self.recoding == "local" and (self.gen_factor != 0.5 or self.loss in ("arx_entropy", "height")):
+            raise ValueError(Message("error_technique.local_loss"))
+        if self.of_sizes and (self.recoding == "local" or self.suppress_people):
+            raise ValueError(Message("error_technique.sizes_global"))
+        if self.suppressed != "class" and (self.earlier or self.of_sizes):
+            raise ValueError(Message("error_technique.suppressed_earlier"))
+        if self.suppressed == "drop" and (self.t_closeness or self.delta_disclosure or self.beta_likeness):
+            raise ValueError(Message("error_technique.drop_compared"))
         return self
+
+    @property
+    def traits(self) -> Traits:
+        """As the class says; where records are left out, the n-th may be another person's."""
+        return replace(super().traits, moves_records=self.suppressed == "drop")
 
     def promised_over(self, schema: Schema) -> list[Sequence[str]]:
         """The quasi-identifiers, all together."""
         return [schema.chosen(self.quasi, self.step)]
 
-    def files(self) -> tuple[str, ...]:
-        """The files of the population and of earlier releases, if they were given as such."""
-        return tuple(one for one in (self.population, *super().files()) if isinstance(one, str))
-
     def cannot_count_people(self) -> Message | None:
         """A population has one row a person, and an average over classes changes with who is in several."""
         if self.population is not None:
             return Message("technique.k_anonymize.population_not_people")
-        return None if self.average_risk is None else Message("technique.k_anonymize.average_not_people")
+        return (
+            None
+            if self.average_risk is None and not self.of_sizes
+            else Message("technique.k_anonymize.average_not_people")
+        )
 
     def once(self, work: Work) -> Outcome:
         """Search, generalize, suppress."""
+        asked = self.pose(work)
+        if asked.problem is None:
+            return Outcome(work.data, work.schema, {"k": self.k, "records": 0}, (asked.promise,))
+        run = self._run_local if self.recoding == "local" else self._run_global
+        outcome = replace(run(work, asked.problem, asked.hierarchies, asked.allowed), promises=(asked.promise,))
+        if not self.blind:
+            return outcome
+        return keeps_or_not(outcome, asked.promise, person_left(work.person, work.data, outcome.data), self.k)
+
+    def pose(self, work: Work) -> AskedOfLevels:
+        """What is to be decided, before anything is."""
         data, schema = work.data, work.schema
         if self.suppress_people and work.person is None:
             raise UsageError(Message("error_technique.whole_people_of_whom", step=self.step))
@@ -173,28 +186,36 @@ class KAnonymize(InSeries):
             for name, demand in demands
         ]
         models += self.risk_limits()
+        models += self.sample_limits(data.rows if work.person is None else int(np.count_nonzero(work.person.counts)))
         models += [] if population is None else self.population_limits(population.table, hierarchies)
-        promise = Promise(self.step, tuple(names), (KAnonymity(k=self.k), *models))
+        promise = Promise(self.step, tuple(names), (KAnonymity(k=self.k), *models), self.suppressed == "exempt")
         if data.rows == 0:
-            return Outcome(data, schema, {"k": self.k, "records": 0}, (promise,))
+            return AskedOfLevels(promise, hierarchies, AllowedLevels(()), None)
         rules = tuple(demand.rule(name, secrets[name], trees.get(name)) for name, demand in demands)
         if work.person is not None:
             rules = tuple(rule.counting(work.person) for rule in rules)
         seen = () if self.blind else rules
-        problem = self._problem(columns, schema, hierarchies, seen, population, work.person)
-        run = self._run_local if self.recoding == "local" else self._run_global
-        outcome = replace(run(work, problem, hierarchies), promises=(promise,))
-        return keeps_or_not(outcome, promise, work.person, self.k) if self.blind else outcome
+        allowed = AllowedLevels.of(hierarchies, self.limits, self.step)
+        problem = self._problem(columns, schema, hierarchies, seen, work.person)
+        problem = replace(
+            problem,
+            hierarchies=tuple(allowed.restrict(hierarchies).values()),
+            loss=allowed.restrict_loss(problem.loss),
+            population=None if population is None else self._population(population, hierarchies, allowed),
+        )
+        return AskedOfLevels(promise, hierarchies, allowed, problem)
 
     def plan(self, schema: Schema) -> Words:
         """What is demanded, of which columns, at what price."""
         demands = [Message("technique.demand.alike" if schema.person is None else "technique.demand.people", k=self.k)]
         demands += [demand.plan(name) for name, demand in self.demands(schema)]
-        demands += self._limits_told()
+        demands += self.limits_told()
         limit = Message("technique.k_anonymize.no_suppression")
         if self.suppress:
             people = "_people" if self.suppress_people else ""
             limit = Message(f"technique.k_anonymize.suppress{people}", share=self.suppress)
+        if self.suppress and self.suppressed != "class":
+            limit = Message("text.sentences", said=[limit, Message(f"technique.k_anonymize.{self.suppressed}")])
         how, best = self._search_told()
         columns = schema.chosen(self.quasi, self.step)
         plan = Message("technique.k_anonymize.plan", columns=columns, how=how, demands=demands, limit=limit, best=best)
@@ -209,54 +230,9 @@ class KAnonymize(InSeries):
         if self.levels is not None:
             return Message("technique.k_anonymize.given_levels"), Message("technique.k_anonymize.no_search")
         best = Message("technique.k_anonymize.least_loss", loss=self.loss)
+        if self.limits:
+            best = Message("technique.k_anonymize.least_loss_allowed", loss=self.loss, columns=list(self.limits))
         return Message("technique.k_anonymize.one_level"), best
-
-    def demands(self, schema: Schema) -> list[tuple[str, Demand]]:
-        """Every demand beyond k with its sensitive column."""
-        alpha: Mapping[str, float | Alpha]
-        alpha = self.alpha if isinstance(self.alpha, dict) else dict.fromkeys(schema.sensitive, self.alpha)
-        if not alpha and self.alpha:
-            raise UsageError(Message("error_technique.alpha_sensitive", step=self.step))
-        demands: list[tuple[str, Demand]] = []
-        demands += [(name, d if isinstance(d, Diversity) else Diversity(l=d)) for name, d in self.l_diversity.items()]
-        demands += [(name, d if isinstance(d, Closeness) else Closeness(t=d)) for name, d in self.t_closeness.items()]
-        demands += [(name, d if isinstance(d, Alpha) else Alpha(alpha=d)) for name, d in alpha.items()]
-        both = [name for name, _ in demands if name in schema.chosen(self.quasi, self.step)]
-        if both:
-            raise UsageError(Message("error_technique.quasi_or_sensitive", step=self.step, both=both))
-        return demands
-
-    def risk_limits(self) -> list[Model]:
-        """What the verifier is to check of the risk."""
-        if self.maximum_risk is None and self.average_risk is None:
-            return []
-        from oboro.verifier.models.risk_limits import AverageRisk, MaximumRisk
-
-        models: list[Model] = [] if self.maximum_risk is None else [MaximumRisk(risk=self.maximum_risk)]
-        return models + ([] if self.average_risk is None else [AverageRisk(risk=self.average_risk)])
-
-    def population_limits(self, population: Dataset, hierarchies: Mapping[str, Hierarchy]) -> list[Model]:
-        """What the verifier is to check against the population."""
-        from oboro.verifier.models.population_models import DeltaPresence, KMap
-
-        everybody: dict[str, Any] = {"population": population, "hierarchies": hierarchies}
-        models: list[Model] = [] if self.k_map is None else [KMap(k=self.k_map, **everybody)]
-        if self.presence is not None:
-            models.append(DeltaPresence(low=self.presence.min, high=self.presence.max, **everybody))
-        return models
-
-    def _limits_told(self) -> list[Message]:
-        told = self.series_told()
-        limits = {"maximum_risk": self.maximum_risk, "average_risk": self.average_risk}
-        told += [Message(f"technique.demand.{name}", risk=risk) for name, risk in limits.items() if risk is not None]
-        return told + self.population_told()
-
-    def population_told(self) -> list[Message]:
-        """What is demanded of the people in the population that match a class."""
-        told = [] if self.k_map is None else [Message("technique.demand.k_map", k=self.k_map)]
-        if self.presence is not None:
-            told.append(Message("technique.demand.presence", low=self.presence.min, high=self.presence.max))
-        return told
 
     def _problem(
         self,
@@ -264,7 +240,6 @@ class KAnonymize(InSeries):
         schema: Schema,
         hierarchies: Mapping[str, Hierarchy],
         rules: tuple[Rule, ...],
-        population: PopulationCodes | None,
         person: Column | None,
     ) -> Problem:
         held, steps = tuple(columns.values()), tuple(hierarchies.values())
@@ -274,52 +249,70 @@ class KAnonymize(InSeries):
         return Problem(
             columns=held,
             hierarchies=steps,
-            k=max(self.k, 1 if self.maximum_risk is None else least_size(self.maximum_risk)),
+            k=self.least_class(rows if person is None else int(np.count_nonzero(person.counts))),
             limit=int(np.floor(self.suppress * whole + 1e-9)),
             rules=rules,
-            loss=loss_of(self.loss, held, steps, weights, self.k),
-            population=None if population is None else self._population(population),
-            most_classes=None if self.average_risk is None else most_classes(self.average_risk, rows, self.step),
+            loss=loss_of(self.loss, held, steps, weights, self.k, self.aggregate, self.gen_factor),
+            most_classes=self._most_classes(rows),
+            kept_risk=self.average_risk,
+            class_sizes=self.size_limits(rows),
             person=person,
             whole_people=self.suppress_people,
+            relaxed=self.suppressed != "class",
         )
 
-    def _population(self, population: PopulationCodes) -> Population:
-        from oboro.decide.lattice.population_limits import Population
+    def _most_classes(self, rows: int) -> int | None:
+        if self.average_risk is None or self.suppressed != "class":
+            return None
+        return most_classes(self.average_risk, rows, self.step)
 
-        presence = self.presence or Presence()
-        return Population(population.codes, self.k_map or 1, presence.min, presence.max)
+    def _population(
+        self, population: PopulationCodes, hierarchies: Mapping[str, Hierarchy], allowed: AllowedLevels
+    ) -> Population:
+        from oboro.decide.lattice.population_limits import Population, unclear_values
 
-    def _run_global(self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy]) -> Outcome:
+        presence, unclear = self.presence or Presence(), unclear_values(tuple(hierarchies.values()), allowed.levels)
+        return Population(population.codes, self.k_map or 1, presence.min, presence.max, unclear)
+
+    def _run_global(
+        self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy], allowed: AllowedLevels
+    ) -> Outcome:
         data, schema, checker = work.data, work.schema, checker_for(problem)
-        found = self._search(problem, checker, list(hierarchies), work.say)
+        found = self._search(problem, checker, list(hierarchies), allowed, work.say)
         if found.best is None and found.stopped == "time":
             raise PromiseError(Message("error_technique.time_limit", step=self.step))
         if found.best is None:
-            raise PromiseError(self._why_not(problem, found.top.suppressed, found.top.satisfying, list(hierarchies)))
-        rows = checker.suppressed_rows(found.best.levels)
+            raise PromiseError(self.why_not(problem, found.top.suppressed, found.top.satisfying, list(hierarchies)))
+        rows = checker.suppressed_rows(found.best)
         some = bool(rows.any())
 
         def release(held: Column, hierarchy: Hierarchy, level: int) -> Column:
             column = hierarchy.generalize(held, level)
             return column.where(rows, STAR) if some else column
 
+        found = allowed.found(found)
+        assert found.best is not None
         levels = found.best.levels
         held = [
             problem.columns[a] if level else data[name]
             for a, (name, level) in enumerate(zip(hierarchies, levels, strict=True))
         ]
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            columns = dict(zip(hierarchies, pool.map(release, held, hierarchies.values(), levels), strict=True))
+        coarser = on_cores(release, held, hierarchies.values(), levels, rows=data.rows)
+        columns = dict(zip(hierarchies, coarser, strict=True))
         for (name, hierarchy), level in zip(hierarchies.items(), levels, strict=True):
             if level > 0:
                 schema = schema.with_remaining(name, hierarchy.above(level))
-        facts = self._facts(problem, found, list(hierarchies), int(rows.sum()))
+        facts = self._facts(problem, found, hierarchies, int(rows.sum()))
         told = () if found.stopped is None else (warning(found),)
-        return Outcome(data.with_columns(columns), schema, facts, warnings=told)
+        return treated(Outcome(data.with_columns(columns), schema, facts, warnings=told), self.suppressed, rows)
 
     def _search(
-        self, problem: Problem, checker: NodeChecker | SlicedChecker, names: list[str], say: Callable[[Words], None]
+        self,
+        problem: Problem,
+        checker: NodeChecker | SlicedChecker,
+        names: list[str],
+        allowed: AllowedLevels,
+        say: Callable[[Words], None],
     ) -> SearchResult:
         if self.levels is None:
             minimal = problem.lattice.size <= SMALL_LATTICE if self.minimal is None else self.minimal
@@ -328,39 +321,38 @@ class KAnonymize(InSeries):
             if found.stopped == "interrupt":
                 say(Message("progress.search_interrupted", step=self.step))
             return found
-        node = checker.check(self._fixed(problem, names))
+        node = checker.check(allowed.relative(self._fixed(names), names, self.step))
         best = node if node.feasible else None
         return SearchResult(best, None, [], problem.lattice.size, 1, 0, problem.lattice.size - 1, node, exact=False)
 
-    def _fixed(self, problem: Problem, names: list[str]) -> tuple[int, ...]:
+    def _fixed(self, names: list[str]) -> tuple[int, ...]:
         """The levels that were given."""
         assert self.levels is not None
         if set(self.levels) != set(names):
             raise UsageError(Message("error_technique.levels_of", step=self.step, names=names))
-        levels = tuple(self.levels[name] for name in names)
-        high = [n for n, level, top in zip(names, levels, problem.lattice.heights, strict=True) if level > top]
-        if high:
-            raise UsageError(Message("error_technique.level_too_high", step=self.step, high=high))
-        return levels
+        return tuple(self.levels[name] for name in names)
 
-    def _run_local(self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy]) -> Outcome:
+    def _run_local(
+        self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy], allowed: AllowedLevels
+    ) -> Outcome:
         data, schema = work.data, work.schema
         from oboro.decide.lattice.levels_by_class import recode
 
         recoded = recode(problem) if problem.k <= problem.people else None
         if recoded is None:
-            raise PromiseError(self._why_not(problem, problem.rows, True, list(hierarchies)))
-        columns = {}
+            raise PromiseError(self.why_not(problem, problem.rows, True, list(hierarchies)))
+        recoded, columns = allowed.recoded(recoded), {}
         for a, (name, hierarchy) in enumerate(hierarchies.items()):
             columns[name] = mixed(data[name], hierarchy, recoded, a)
             schema = schema.with_remaining(name, HierarchySpec().build(name, columns[name]))
-        return Outcome(
+        outcome = Outcome(
             data.with_columns(columns),
             schema,
-            local_facts(problem, recoded, list(hierarchies), loss=self.loss, k=self.k),
+            local_facts(problem, recoded, hierarchies, loss=self.loss, k=self.k),
         )
+        return treated(outcome, self.suppressed, recoded.rows < 0)
 
-    def _why_not(self, problem: Problem, suppressed: int, satisfying: bool, names: list[str]) -> Message:
+    def why_not(self, problem: Problem, suppressed: int, satisfying: bool, names: list[str]) -> Message:
         """No node can be released: say how far away the coarsest one is, and the ways out."""
         where = Message("error_technique.on_coarsest" if self.levels is None else "error_technique.on_given")
         whom, of = ("_people", problem.people) if problem.whole_people else ("", problem.rows)
@@ -375,10 +367,13 @@ class KAnonymize(InSeries):
         coarser = Message("error_technique.coarser", columns=open_) if open_ else ""
         return Message("error_technique.no_levels", step=self.step, need=need, limit=problem.limit, coarser=coarser)
 
-    def _facts(self, problem: Problem, found: SearchResult, names: list[str], gone: int) -> dict[str, Any]:
+    def _facts(
+        self, problem: Problem, found: SearchResult, hierarchies: Mapping[str, Hierarchy], gone: int
+    ) -> dict[str, Any]:
         best = found.best
         assert best is not None
-        chosen = list(zip(names, best.levels, problem.lattice.heights, strict=True))
+        pairs = zip(hierarchies.items(), best.levels, strict=True)
+        chosen = [(name, level, hierarchy.height) for (name, hierarchy), level in pairs]
         suppressed = {"records": gone, "of": problem.rows}
         if problem.whole_people:
             suppressed |= {"people": best.suppressed + best.extra, "of_people": problem.people}

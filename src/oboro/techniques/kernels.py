@@ -41,7 +41,7 @@ def pair(free: np.ndarray, window: int, draws: np.ndarray, out: np.ndarray) -> N
         out[j] = i
 
 
-@kernel()
+@kernel(inner=True)
 def _add(tree: np.ndarray, position: int, amount: int) -> None:
     i = position + 1
     while i < tree.size:
@@ -49,7 +49,7 @@ def _add(tree: np.ndarray, position: int, amount: int) -> None:
         i += i & -i
 
 
-@kernel()
+@kernel(inner=True)
 def _upto(tree: np.ndarray, position: int) -> int:
     total = 0
     i = position + 1
@@ -59,7 +59,7 @@ def _upto(tree: np.ndarray, position: int) -> int:
     return total
 
 
-@kernel()
+@kernel(inner=True)
 def _select(tree: np.ndarray, top: int, rank: int) -> int:
     """The position of the entry with `rank` entries before it."""
     position = 0

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from oboro.errors import UsageError
-from oboro.system.secret_key import is_variable_name, secret_key
+from oboro.system.secret_key import is_variable_name, secret_key, variable_shown
 from oboro.table.dataset import Column
 from oboro.table.schema import Role, Schema
 from oboro.table.traits import Opinion
@@ -238,7 +238,7 @@ class Pseudonymize(Technique):
         if self.domain is not None:
             salt = Message("technique.pseudonymize.salt_domain", domain=self.domain)
         if self.key_env is not None:
-            where = Message("technique.pseudonymize.key_env", name=self.key_env)
+            where = Message("technique.pseudonymize.key_env", name=variable_shown(self.key_env))
         return Message("technique.pseudonymize.keyed_letters", salt=salt, where=where, **letters)
 
 

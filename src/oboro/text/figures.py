@@ -67,6 +67,8 @@ def quoted(names: Sequence[str], lang: str = "en", last: str = "and") -> str:
     """
     if lang == "ja":
         return "".join(f"「{name}」" for name in names)
+    if not names:
+        return ""
     first, end = list(names[:-1]), repr(names[-1])
     return f"{', '.join(map(repr, first))} {last} {end}" if first else end
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import re
 import string
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from importlib.resources import files
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from oboro.errors import UsageError
@@ -57,7 +60,8 @@ class Message:
     def say(self, lang: str = "en") -> str:
         """The words, in one language."""
         template = _template(lang, self.id)
-        return _FORMATTERS[lang].vformat(template, (), self.values)
+        values = _presentable(self.values) if self.id.startswith("error_") else self.values
+        return _FORMATTERS[lang].vformat(template, (), values)
 
     def show(self, lang: str = "en") -> str:
         """The words with the values of the data in them; only for whoever may see these."""
@@ -223,6 +227,28 @@ class _Formatter(string.Formatter):
             inner = "" if spec in JOINTS[self.lang] else spec
             return JOINTS[self.lang].get(spec, JOINTS[self.lang][""]).join(self._written(one, inner) for one in value)
         return format(value, spec)
+
+
+LONGEST = 300  # characters of a text that came from outside, in an error
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def _presentable(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Values for an error, which ends on a terminal or in a log: no text is too long, and none has control characters."""
+    return {name: _cut(value) for name, value in values.items()}
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, Raw):
+        return Raw(_cut(value.value), value.row) if shows_values() else value
+    if isinstance(value, PurePath):
+        return _cut(str(value))
+    if isinstance(value, str):
+        short = value if len(value) <= LONGEST else f"{value[: LONGEST // 2]} … {value[-LONGEST // 2 :]}"
+        return CONTROL.sub(lambda found: ascii(found[0])[1:-1], short)
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**LONGEST:
+        return f"{'-' if value < 0 else ''}1e{int(math.log10(abs(value)))}"
+    return type(value)(map(_cut, value)) if type(value) in (list, tuple) else value
 
 
 class _Hidden(NamedTuple):

@@ -15,5 +15,7 @@ def os_reason(error: OSError) -> Words:
     >>> os_reason(FileNotFoundError(2, "No such file or directory")).say("ja")
     'ファイル又はフォルダがありません'
     """
+    if isinstance(words := getattr(error, "words", None), Message):
+        return words
     id = f"error_os.{errno.errorcode.get(error.errno or 0, '').lower()}"
     return Message(id) if known(id) else error.strerror or str(error) or type(error).__name__

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any, get_args
 
 from oboro.text.message import Message, Words, known
 
-__all__ = ["UNSAID", "complaint", "placed_complaint", "said_of"]
+__all__ = ["UNSAID", "complaint", "complaints", "placed_complaint", "said_of"]
+
+SECRET = ("key_env", "key_file", "seed_env", "seed_file")  # where a key may stand by mistake: it is not repeated
 
 UNSAID = "\0"  # begins the names of choices that pydantic makes, which nobody wrote
 
@@ -43,6 +46,48 @@ def placed_complaint(where: str, found: Mapping[str, Any]) -> Message:
     """
     what = complaint(found)
     plain = isinstance(found["input"], str | int | float | bool | None.__class__)
-    if plain and found["type"] not in ("missing", "value_error"):
+    secret = where.rpartition(".")[2] in SECRET
+    if plain and not secret and found["type"] not in ("missing", "value_error", "extra_forbidden"):
         return Message("error_value.at_got", where=where, what=what, got=found["input"])
     return Message("error_value.at", where=where, what=what)
+
+
+def complaints(error: Any, model: Any = None, prefix: str = "") -> list[Message]:
+    """All that pydantic found wrong, as lines; a name that the `model` does not have gets those that it has, or the nearest."""
+    return [
+        placed_complaint(_place((prefix, *found["loc"])), found)
+        if found["type"] != "extra_forbidden" or model is None
+        else _no_such_key(_place((prefix, *found["loc"][:-1])), str(found["loc"][-1]), _keys(model, found["loc"][:-1]))
+        for found in error.errors(include_url=False)
+    ]
+
+
+def _place(parts: Sequence[Any]) -> str:
+    return ".".join(part for part in map(str, parts) if said_of(part))
+
+
+def _no_such_key(where: str, key: str, there: Sequence[str]) -> Message:
+    near = get_close_matches(key, there, n=1)
+    if near:
+        what = Message("error_value.near_key", key=key, near=near[0])
+    else:
+        what = Message("error_value.no_key" if there else "error_value.key", key=key, known=list(there))
+    return Message("error_value.at", where=where, what=what) if where else what
+
+
+def _keys(model: Any, place: Sequence[Any]) -> list[str]:
+    """The names that may stand at a place in a model."""
+    for part in place:
+        field = model.model_fields.get(part) if isinstance(part, str) else None
+        if field is not None:
+            model = next(_models(field.annotation), None)
+        if model is None:
+            return []
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _models(annotation: Any) -> Any:
+    if hasattr(annotation, "model_fields"):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _models(inner)

@@ -36,9 +36,18 @@ class Classes:
     groups: Groups
     quasi: tuple[str, ...] = ()
     person: Column | None = None
+    exempt: bool = False
+    """Whether the suppressed records are asked for nothing: what other tools do, and what must be said wherever it is done."""
 
     @staticmethod
-    def of(data: Dataset, quasi: Sequence[str], person: str | Column | None = None, *, finest: bool = False) -> Classes:
+    def of(
+        data: Dataset,
+        quasi: Sequence[str],
+        person: str | Column | None = None,
+        *,
+        finest: bool = False,
+        exempt: bool = False,
+    ) -> Classes:
         """Regroup the table as it is; no column: everybody is in one class. O(rows · columns).
 
         `finest`: by everything that some tool tells apart in what came (`Column.finer`), not only by its values.
@@ -51,7 +60,7 @@ class Classes:
             raise ColumnError(Message("error_verifier.no_column", unknown=unknown, columns=names_shown(data, named)))
         columns = [data[name].finest() if finest else data[name] for name in quasi]
         groups = Groups.of([clean(column) for column in columns], data.rows)
-        return Classes(data, groups, tuple(quasi), data[person] if isinstance(person, str) else person)
+        return Classes(data, groups, tuple(quasi), data[person] if isinstance(person, str) else person, exempt)
 
     @property
     def records(self) -> np.ndarray:
@@ -62,6 +71,18 @@ class Classes:
     def sizes(self) -> np.ndarray:
         """How many records each class holds or, where it is known whose they are, how many different people."""
         return self.records if self.person is None else people_per_group(self.groups, self.person)
+
+    @cached_property
+    def suppressed(self) -> np.ndarray:
+        """Which class has `*` in every column: at most one."""
+        from oboro.verifier.series.old_places import suppressed_classes
+
+        return suppressed_classes(self.data, self.quasi, self.groups)
+
+    @cached_property
+    def asked(self) -> np.ndarray:
+        """Which classes must keep what is promised: all, or all but the suppressed."""
+        return ~self.suppressed if self.exempt else np.ones(len(self.groups), dtype=bool)
 
     @property
     def most_people(self) -> np.ndarray:

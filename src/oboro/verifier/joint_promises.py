@@ -39,7 +39,8 @@ def joint_promise(data: Dataset, promises: Sequence[Promise]) -> Promise | None:
     whole = [one for one in promises if set(together) <= set(one.quasi)]
     said = {_subject(model) for promise in whole for model in promise.models}
     left = [model for promise in promises for model in promise.models if _subject(model) not in said]
-    return Promise("together", together, tuple(_strictest(left))) if left else None
+    exempt = any(one.exempt for one in promises)
+    return Promise("together", together, tuple(_strictest(left)), exempt) if left else None
 
 
 def joint_verdicts(data: Dataset, promises: Sequence[Promise], person: Column | None = None) -> tuple[Verdict, ...]:
@@ -47,7 +48,7 @@ def joint_verdicts(data: Dataset, promises: Sequence[Promise], person: Column | 
     promise = joint_promise(data, promises)
     if promise is None:
         return ()
-    classes = Classes.of(data, promise.quasi, person)
+    classes = Classes.of(data, promise.quasi, person, exempt=promise.exempt)
     conceals = any(model.message in COUNTS_CANDIDATES for one in promises for model in one.models)
     return tuple(_judged(model, classes, conceals).jointly(promise.quasi) for model in promise.models)
 

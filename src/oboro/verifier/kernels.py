@@ -90,7 +90,7 @@ def ordered_distance(
         out[group] = total
 
 
-@kernel()
+@kernel(inner=True)
 def _fits(ranks: np.ndarray, low: np.ndarray, high: np.ndarray, row: np.ndarray, bits: np.ndarray) -> bool:
     """Whether every attribute lies between its ends and, where only some of what lies between is meant, is one of those.
 

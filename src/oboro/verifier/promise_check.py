@@ -25,14 +25,16 @@ def verify_promises(
     """
     several = len({frozenset(promise.quasi) for promise in promises}) > 1
     verdicts: list[Verdict] = []
+    exempt: list[Message] = []
     for promise in promises:
         found = _kept(data, promise, steps, person)
         over = [name for name in promise.quasi if name in data] if several else []
         verdicts += [one.naming(over) for one in found.verdicts]
+        exempt += found.warnings
     quasi = dict.fromkeys(name for promise in promises for name in promise.quasi if name in data)
     found = Verification.of(verdicts, list(quasi), judge_together(data, promises, person) if several else ())
     said = spelling_warnings(data, [model for promise in promises for model in promise.models], person)
-    return replace(found, warnings=tuple(said))
+    return replace(found, warnings=(*exempt, *said))
 
 
 def judge_together(data: Dataset, promises: Sequence[Promise], person: Column | None = None) -> tuple[Verdict, ...]:

@@ -6,7 +6,8 @@ coarser ones, since joining two classes that keep it gives one that keeps it. So
 
 Sensitive values are fewest for a reader who merges the most: then not-a-number, empty text and missing are one. That is the
 strictest way for l-diversity and alpha: merging makes the most frequent value more frequent and the others fewer. A distance
-between distributions only shrinks by merging, so t-closeness is judged both ways, and the worse verdict counts.
+between distributions only shrinks by merging, so t-closeness, δ-disclosure and β-likeness are judged both ways, and the worse
+verdict counts. A model that may break by joining classes is judged on the coarser classes too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from oboro.table.dataset import Column
 from oboro.text import Message
 from oboro.verifier.classes import Classes
 from oboro.verifier.models.class_models import Model, SensitiveModel, TCloseness
+from oboro.verifier.models.shares_compared import BetaLikeness, DeltaDisclosure
 from oboro.verifier.verdict import Verdict
 
 __all__ = ["judge_strictly", "told_apart"]
@@ -25,16 +27,22 @@ def judge_strictly(model: Model, classes: Classes) -> Verdict:
     if not isinstance(model, SensitiveModel):
         return model.judge(classes)
     column = classes.data[model.sensitive]
-    merged = model.judge(_with(classes, model.sensitive, _merged(column)))
-    if not isinstance(model, TCloseness) or model.distance == "hierarchical":
-        return merged
-    apart = model.judge(_with(classes, model.sensitive, column.finest()))
-    return apart if (apart.achieved or 0) > (merged.achieved or 0) else merged
+    views = [classes] if model.joinable else [classes, Classes.of(classes.data, classes.quasi, classes.person)]
+    readings = [_merged(column), column.finest()] if _both_ways(model) else [_merged(column)]
+    found = [model.judge(_with(view, model.sensitive, reading)) for view in views for reading in readings]
+    return max(found, key=lambda verdict: (not verdict.holds, verdict.achieved or 0)) if len(found) > 1 else found[0]
+
+
+def _both_ways(model: SensitiveModel) -> bool:
+    """Whether a reader who tells more values apart may see it broken where one who merges them does not."""
+    if isinstance(model, TCloseness):
+        return model.distance != "hierarchical"
+    return isinstance(model, BetaLikeness | DeltaDisclosure)
 
 
 def _with(classes: Classes, name: str, column: Column) -> Classes:
     data = classes.data.with_columns({name: column})
-    return Classes(data, classes.groups, classes.quasi, classes.person)
+    return Classes(data, classes.groups, classes.quasi, classes.person, classes.exempt)
 
 
 def _merged(column: Column) -> Column:

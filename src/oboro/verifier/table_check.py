@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from pydantic import ValidationError
 
 from oboro.errors import ColumnError, UsageError
@@ -13,6 +14,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.named_columns import Names, named_columns
+from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.spelling.folding import FOLDS, Fold, folded
 from oboro.table.spelling.named_values import Value, absent, near_values, shown
 from oboro.text import Message
@@ -29,6 +31,7 @@ from oboro.verifier.models.class_models import (
     SensitiveModel,
     TCloseness,
 )
+from oboro.verifier.models.shares_compared import BetaLikeness, DeltaDisclosure
 from oboro.verifier.spelling_warnings import spelling_warnings
 from oboro.verifier.strict_reading import judge_strictly, told_apart
 from oboro.verifier.verdict import Verdict, Verification
@@ -36,7 +39,11 @@ from oboro.verifier.verdict import Verdict, Verification
 __all__ = ["Promise", "Verdict", "Verification", "verify"]
 
 KINDS = ("distinct", "entropy", "recursive")
-PARTNERS = (("kind", "l"), ("distance", "t"), ("hierarchy", "t"), ("order", "t"), ("value", "alpha"))
+PARTNERS = (
+    *(("kind", "l"), ("distance", "t"), ("hierarchy", "t"), ("order", "t"), ("value", "alpha")),
+    *(("disclosed", "delta"), ("likeness", "beta")),
+)
+USUAL = {"kind": "distinct", "distance": "equal", "disclosed": "all", "likeness": "enhanced"}
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,10 @@ class Promise:
     step: str
     quasi: tuple[str, ...]
     models: tuple[Model, ...]
+    exempt: bool = False
+    """Whether the suppressed records (`*` in every column) are asked for nothing; the verification then says so."""
 
+    @at_the_door
     def verify(self, data: Dataset, person: Column | None = None, *, strict: bool = False) -> Verification:
         """Judge the released table as it is now; people are counted where it is known whose each row is (`person`).
 
@@ -57,8 +67,15 @@ class Promise:
         so.
         """
         quasi = [name for name in self.quasi if name in data]
-        classes = Classes.of(data, quasi, person, finest=strict)
-        return Verification.of([_judge(model, classes, strict) for model in self.models], quasi)
+        classes = Classes.of(data, quasi, person, finest=strict, exempt=self.exempt)
+        found = Verification.of([_judge(model, classes, strict) for model in self.models], quasi)
+        return replace(found, warnings=tuple(self._exempted(classes)))
+
+    def _exempted(self, classes: Classes) -> Iterator[Message]:
+        """How many records nothing is promised of."""
+        gone = classes.suppressed if self.exempt else np.zeros(len(classes.groups), dtype=bool)
+        if gone.any():
+            yield Message("verdict.exempt", step=self.step, records=int(classes.records[gone].sum()))
 
 
 def _judge(model: Model, classes: Classes, strict: bool) -> Verdict:
@@ -82,8 +99,19 @@ def verify(
     order: Sequence[str] | None = None,
     alpha: float | None = None,
     value: Value | None = None,
+    delta: float | None = None,
+    disclosed: str = "all",
+    beta: float | None = None,
+    likeness: str = "enhanced",
     maximum_risk: float | None = None,
     average_risk: float | None = None,
+    records_at_risk: tuple[float, float] | None = None,
+    sample_uniqueness: float | None = None,
+    population_uniqueness: float | None = None,
+    estimated_k_map: int | None = None,
+    fraction: float | None = None,
+    estimator: str | None = None,
+    significance: float = 0.05,
     population: Any = None,
     k_map: int | None = None,
     presence: tuple[float, float] | None = None,
@@ -106,7 +134,16 @@ def verify(
       and `order` are for the distances of these names.
     - `alpha`: no sensitive value (or only not `value`) has more than this share of a class. `value` is compared by what it means in
       the column (1, "1" and 1.0 are one number); one that no record has is an error, because a typing error would hold.
+    - `delta`: every sensitive value is less than 2^delta times as frequent in a class as in the table, and the other way round; a
+      value that a class lacks breaks it, or is not asked (`disclosed="held"`).
+    - `beta` with `likeness`: the share p of a value grows in a class by at most min(beta, −ln p) times itself (enhanced) or by beta
+      times itself (basic).
     - `maximum_risk`, `average_risk`: the re-identification risk of any record, or on average, is at most this.
+    - `records_at_risk`: a risk, and the greatest share of the records that may be above it; `sample_uniqueness`: the greatest share
+      that may stand alone.
+    - with `fraction`, the part of the population that the table is: `population_uniqueness`: the greatest share of the population
+      that may be unique, by `estimator` (dankar, zayatz, pitman, snb); `estimated_k_map`: every class is so large that one which
+      matches only that many people would be with probability `significance` at most (`estimator`: poisson, zero_truncated).
     - with `population`, the table of everybody (the same columns, not generalized; `hierarchies` say what labels stand for):
       `k_map`: every class matches at least this many people; `presence`: which share of them is in the table, at least and
       at most.
@@ -120,12 +157,19 @@ def verify(
     """
     names, columns = named_columns(sensitive, "sensitive"), named_columns(quasi, "quasi")
     options = {"l": l, "kind": kind, "c": c, "t": t, "distance": distance, "hierarchy": hierarchy, "order": order}
+    options |= {"delta": delta, "disclosed": disclosed, "beta": beta, "likeness": likeness}
     limits = {"maximum_risk": maximum_risk, "average_risk": average_risk, "k_map": k_map, "presence": presence}
     _require(columns, names, k=k, alpha=alpha, value=value, **options, **limits)
     _require_person(person, columns, names)
     _require_population(population, k_map=k_map, presence=presence, hierarchies=hierarchies)
     models: list[Model] = [] if k is None else [_build(KAnonymity, k=k)]
     models += _of_risk(maximum_risk, average_risk)
+    models += _of_sample(
+        {"records_at_risk": records_at_risk, "sample_uniqueness": sample_uniqueness},
+        {"population_uniqueness": population_uniqueness, "estimated_k_map": estimated_k_map},
+        {"fraction": fraction, "estimator": estimator},
+        significance,
+    )
     models += _of_population(population, hierarchies or {}, k_map, presence)
     for name in names:
         if l is not None:
@@ -134,6 +178,10 @@ def verify(
             models.append(_build(TCloseness, sensitive=name, t=t, distance=distance, hierarchy=hierarchy, order=order))
         if alpha is not None:
             models.append(_build(AlphaK, sensitive=name, alpha=alpha, value=value))
+        if delta is not None:
+            models.append(_build(DeltaDisclosure, sensitive=name, delta=delta, values=disclosed))
+        if beta is not None:
+            models.append(_build(BetaLikeness, sensitive=name, beta=beta, kind=likeness))
     data = Frame.read(frame).data
     data.select(names)  # a misspelt sensitive column must not pass for a checked one
     _require_value(data, names, value)
@@ -148,6 +196,8 @@ def verify(
 
 
 def _folds(given: Sequence[str]) -> list[Fold]:
+    if not isinstance(given, Sequence):
+        raise UsageError(Message("error_verifier.fold", known=list(FOLDS), got=given))
     if odd := [one for one in given if one not in FOLDS]:
         raise UsageError(Message("error_verifier.fold", known=list(FOLDS), got=odd[0]))
     return [one for one in FOLDS if one in given]
@@ -168,6 +218,35 @@ def _of_risk(maximum_risk: float | None, average_risk: float | None) -> list[Mod
 
     limits = ((MaximumRisk, maximum_risk), (AverageRisk, average_risk))
     return [_build(model, risk=limit) for model, limit in limits if limit is not None]
+
+
+def _of_sample(
+    here: Mapping[str, Any], estimated: Mapping[str, Any], options: Mapping[str, Any], significance: float
+) -> list[Model]:
+    asked = [name for name, limit in estimated.items() if limit is not None]
+    if asked and options["fraction"] is None:
+        raise UsageError(Message("error_verifier.needs_fraction", asked=asked))
+    idle = [name for name, given in options.items() if given is not None]
+    if idle and not asked:
+        raise UsageError(Message("error_verifier.fraction_idle", idle=idle))
+    if not asked and all(limit is None for limit in here.values()):
+        return []
+    from oboro.verifier.models.sample_risk import EstimatedKMap, PopulationUniqueness, RecordsAtRisk, SampleUniqueness
+
+    given = {name: one for name, one in options.items() if one is not None}
+    models = []
+    if here["records_at_risk"] is not None:
+        if not isinstance(here["records_at_risk"], tuple | list) or len(here["records_at_risk"]) != 2:
+            raise UsageError(Message("error_verifier.records_at_risk"))
+        risk, share = here["records_at_risk"]
+        models.append(_build(RecordsAtRisk, risk=risk, share=share))
+    if here["sample_uniqueness"] is not None:
+        models.append(_build(SampleUniqueness, share=here["sample_uniqueness"]))
+    if estimated["population_uniqueness"] is not None:
+        models.append(_build(PopulationUniqueness, share=estimated["population_uniqueness"], **given))
+    if estimated["estimated_k_map"] is not None:
+        models.append(_build(EstimatedKMap, k=estimated["estimated_k_map"], significance=significance, **given))
+    return models
 
 
 def _of_population(
@@ -223,7 +302,7 @@ def _require(quasi: list[str], sensitive: list[str], **given: Any) -> None:
     """Raise a `UsageError` for questions that make no sense."""
     if not quasi:
         raise UsageError(Message("error_verifier.no_quasi"))
-    if not sensitive and (needs := [name for name in ("l", "t", "alpha") if given[name] is not None]):
+    if not sensitive and (needs := [name for name in ("l", "t", "alpha", "delta", "beta") if given[name] is not None]):
         raise UsageError(Message("error_verifier.needs_sensitive", needs=needs))
     if both := [name for name in sensitive if name in quasi]:
         raise UsageError(Message("error_verifier.quasi_and_sensitive", both=both))
@@ -231,7 +310,6 @@ def _require(quasi: list[str], sensitive: list[str], **given: Any) -> None:
         raise UsageError(Message("error_verifier.kind", kinds=list(KINDS), got=given["kind"]))
     if (given["kind"] == "recursive") != (given["c"] is not None):
         raise UsageError(Message("error_verifier.recursive_c"))
-    idle = {"kind": given["kind"] == "distinct", "distance": given["distance"] == "equal"}
     for name, partner in PARTNERS:
-        if given[partner] is None and not idle.get(name, given[name] is None):
+        if given[partner] is None and given[name] != USUAL.get(name):
             raise UsageError(Message("error_verifier.partner", name=name, partner=partner))

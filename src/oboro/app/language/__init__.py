@@ -178,8 +178,8 @@ def _complain(error: Any, lang: str) -> None:
         return
     if context is not None:
         usage = context.get_usage()
-        print(Message("error_app.usage", usage=usage, command=context.command_path).say(lang), file=sys.stderr)
-    print(Message("error_app.wrong_usage", what=_said(error)).say(lang), file=sys.stderr)
+        print(Message("command.usage", usage=usage, command=context.command_path).say(lang), file=sys.stderr)
+    print(Message("command.wrong_usage", what=_said(error)).say(lang), file=sys.stderr)
 
 
 def _said(error: Any) -> Message | str:

@@ -20,7 +20,7 @@ PARTS = 16  # of the people, for as many threads as there are
 TIE = 1e-9  # sums of the same costs in another order differ by less
 
 
-@kernel()
+@kernel(inner=True)
 def _cost(kind: int, place: float, low: float, high: float) -> float:
     """Expected distance between a place and a uniform draw from a range, at most 1; 1 − 1/size for a set that fits."""
     if kind == NUMBER:
@@ -140,7 +140,7 @@ def nearest(
     return looked
 
 
-@kernel()
+@kernel(inner=True)
 def _fit(place: float, low: float, high: float) -> bool:
     """Whether a place lies in a range; a missing one only in the range of the missing, and in that of anything at all."""
     if low == -np.inf and high == np.inf:

@@ -98,7 +98,7 @@ def squared_monotone(
             previous[e] = start
 
 
-@kernel()
+@kernel(inner=True)
 def _with_last(
     start: int, e: int, records: np.ndarray, first: np.ndarray, second: np.ndarray, best: np.ndarray
 ) -> float:
@@ -108,7 +108,7 @@ def _with_last(
     return best[start] + max(spread, 0.0)  # type: ignore[no-any-return]
 
 
-@kernel()
+@kernel(inner=True)
 def _enqueue(
     new: int,
     e: int,
@@ -201,7 +201,7 @@ def histogram(
     return most
 
 
-@kernel()
+@kernel(inner=True)
 def _steepest(edges: np.ndarray, records: np.ndarray) -> float:
     """The logarithm of a density that no interval exceeds: that of the densest single value."""
     densest = 0.0
@@ -210,13 +210,13 @@ def _steepest(edges: np.ndarray, records: np.ndarray) -> float:
     return np.log(densest) + 1e-9  # type: ignore[no-any-return]
 
 
-@kernel()
+@kernel(inner=True)
 def _lead(log_theta: float, old: int, new: int, edges: np.ndarray, records: np.ndarray, offset: float) -> float:
     """How much worse the old start is than the new one at θ."""
     return offset + np.exp(log_theta) * (edges[new] - edges[old]) - (records[new] - records[old]) * log_theta  # type: ignore[no-any-return]
 
 
-@kernel()
+@kernel(inner=True)
 def _crossing(
     inside: float, outside: float, old: int, new: int, edges: np.ndarray, records: np.ndarray, offset: float
 ) -> float:
@@ -242,7 +242,7 @@ def _crossing(
     return place
 
 
-@kernel()
+@kernel(inner=True)
 def _envelope(
     new: int,
     top: float,
@@ -290,7 +290,7 @@ def _envelope(
     return made
 
 
-@kernel()
+@kernel(inner=True)
 def _append(start: int, low: float, made: int, starts: np.ndarray, lows: np.ndarray) -> int:
     """One piece more, unless it only continues the last one."""
     if made and starts[made - 1] == start:

@@ -17,7 +17,7 @@ from oboro.table.groups import Groups
 if TYPE_CHECKING:
     from oboro.decide.lattice.population_limits import Population
 
-__all__ = ["DistinctTuples"]
+__all__ = ["DistinctTuples", "number_alike"]
 
 KEY_SPACE = 1 << 62  # keys up to here are summed without overflow; more attributes are keyed in blocks
 SAMPLE = 20_000  # rows looked at to guess whether many records share their tuple
@@ -191,3 +191,12 @@ def _side_by_side(codes: Sequence[np.ndarray], offsets: np.ndarray, dtype: type[
     for a, part in enumerate(codes):
         np.add(part, dtype(offsets[a]), out=out[:, a], casting="unsafe", dtype=dtype)
     return out
+
+
+def number_alike(keys: np.ndarray, space: int) -> tuple[np.ndarray, int]:
+    """Number equal keys alike: a counter per possible key where these are few, a hash table otherwise."""
+    labels = np.empty(keys.size, dtype=np.uint32)
+    if space <= 4 * keys.size + 1024:
+        return labels, grouping.number_by_appearance(keys, np.zeros(space, dtype=np.uint32), labels)
+    slots = np.full(1 << max(4, (2 * keys.size - 1).bit_length()), -1, dtype=np.int32)
+    return labels, kernels.number_by_hash(keys, slots, labels)

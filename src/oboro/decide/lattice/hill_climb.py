@@ -2,7 +2,9 @@
 best can be.
 
 *Descent*: from the top, step by step to the finer neighbour that loses least, then by exchanges (one attribute
-coarser, another finer) until none helps. *Bound*: whatever the best node is, on any few of its attributes it must
+coarser, alone or with another one finer) until none helps. *Kicks*: from the best node some attributes are made coarser by
+chance, and the descent begins there again, as long as there is time, or without a time limit as long as that helps now and
+then. The chance is the same on every machine. *Bound*: whatever the best node is, on any few of its attributes it must
 suppress no more than the limit either, because classes over fewer attributes are unions. So the attributes are dealt
 into blocks, each block's lattice is settled exactly, and the least losses of the blocks add up to a bound for the
 whole.
@@ -13,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from math import prod
+from math import inf, prod
 
 import numpy as np
 
@@ -28,6 +30,8 @@ __all__ = ["HillClimb", "block_bound"]
 
 WORK = 3_000_000_000  # cells read before the exchanges stop by themselves: about ten seconds
 BLOCK_NODES = 50_000
+KICKS = 40  # so many in a row that lead nowhere, and the climb ends; with a time limit, a hundred times as many
+SAME = 1e-12  # losses closer than this are equal
 
 
 @dataclass(eq=False)
@@ -48,12 +52,37 @@ class HillClimb:
         """Descend, then exchange, until nothing helps or the time is over."""
         with ThreadPoolExecutor(2) as self.pool:
             self._start()
-            while self.best is not None and not self.over():
-                before = self.best
-                self._descend()
-                self._exchange()
-                if self.best is before:
-                    return
+            self._improve()
+            self._kick()
+
+    def _improve(self) -> None:
+        """Descend and exchange from the best node until neither helps."""
+        while self.best is not None and not self.over():
+            before = self.best
+            self._descend(self.best)
+            self._exchange()
+            if self.best is before:
+                return
+
+    def _kick(self) -> None:
+        """Begin again near the best node, where chance leads; until time is over or it no longer helps."""
+        chance, fruitless = np.random.default_rng(0), 0
+        while self.best is not None and not self.over() and fruitless < self._patience:
+            before, known = self.best, len(self.nodes)
+            levels, tops = np.array(before.levels), np.array(self.problem.lattice.heights)
+            some = chance.choice(levels.size, size=min(levels.size, int(chance.integers(2, 5))), replace=False)
+            levels[some] = np.minimum(levels[some] + chance.integers(1, 3, some.size), tops[some])
+            for node in self.check([tuple(levels.tolist())]):
+                self._descend(node)
+            if self.best is not before:
+                self._improve()
+                fruitless = 0
+            else:
+                fruitless += 1 if len(self.nodes) > known else 5
+
+    @property
+    def _patience(self) -> int:
+        return KICKS if self.limits.seconds is None else KICKS * 100
 
     def _start(self) -> None:
         """The coarsest node that can be released; below the top only where the top leaves too few suppressed."""
@@ -64,13 +93,14 @@ class HillClimb:
 
     def over(self) -> bool:
         """Whether time or work is used up."""
-        return self.limits.over() or self.work > WORK
+        return self.limits.over() or (self.limits.seconds is None and self.work > WORK)
 
     def check(self, wanted: Sequence[Levels]) -> list[Node]:
         """Check nodes, on both threads; those that must fail are left out."""
         new = [levels for levels in dict.fromkeys(wanted) if levels not in self.nodes and not self._hopeless(levels)]
         check = map if isinstance(self.checker, SlicedChecker) else self.pool.map  # slices use both threads themselves
-        for node in check(self.checker.check, new):
+        hurdle = inf if self.best is None else self.best.loss + SAME
+        for node in check(lambda levels: self.checker.check(levels, hurdle), new):
             self.nodes[node.levels] = node
             self.work += self.checker.weight * len(node.levels)
             if node.surely > self.problem.limit:
@@ -88,8 +118,8 @@ class HillClimb:
     def _hopeless(self, levels: Levels) -> bool:
         return bool((self.failed >= np.array(levels)).all(axis=1).any())
 
-    def _descend(self) -> None:
-        here = self.best
+    def _descend(self, start: Node) -> None:
+        here: Node | None = start
         while here is not None and not self.over():
             finer = [node for node in self.check(list(self.problem.lattice.children(here.levels))) if node.feasible]
             best = min(finer, key=lambda node: node.rank, default=None)
@@ -100,7 +130,7 @@ class HillClimb:
         lattice = self.problem.lattice
         here = self.best
         assert here is not None
-        steps: set[Levels] = set()
+        steps: set[Levels] = set(lattice.parents(here.levels))
         for coarser in lattice.parents(here.levels):
             for once in lattice.children(coarser):
                 steps.update([once, *lattice.children(once)])
@@ -133,14 +163,15 @@ def block_bound(problem: Problem, optimum: Callable[[Problem], float | None]) ->
             rules=(),
             population=None,
             most_classes=None,
+            class_sizes=(),
             loss=replace(loss, weights=loss.weights[block], costs=tuple(loss.costs[a] for a in block)),
             relaxed=True,
         )
         least = optimum(part)
         if least is None:
             return None
-        total += loss.fold(least)
-    return float(np.expm1(total)) if loss.geometric else total
+        total = max(total, least) if loss.largest else total + loss.fold(least)
+    return total if loss.largest else loss.unfold(total)
 
 
 def _blocks(problem: Problem) -> list[list[int]]:

@@ -65,9 +65,12 @@ def recode(problem: Problem) -> Recoding | None:
         left = left[~kept]
         checker = replace(checker, tuples=checker.tuples.taken(~kept))
     starred = all(len(hierarchy.levels[-1].labels) == 1 for hierarchy in problem.hierarchies)
-    if left.size and not _join(problem, whole, at, number, left, starred):
+    if problem.relaxed:
+        if int(weights[left].sum()) > problem.limit:
+            return None
+    elif left.size and not _join(problem, whole, at, number, left, starred):
         return None
-    if starred:
+    if starred and not problem.relaxed:
         at[at < 0] = len(nodes) - 1  # the top says no more than a suppressed record does
     used = np.unique(at[at >= 0])
     place = np.full(len(nodes) + 1, -1)

@@ -14,16 +14,16 @@ from threading import local
 import numpy as np
 
 from oboro.decide.lattice import whole_people
-from oboro.decide.lattice.distinct_tuples import DistinctTuples
+from oboro.decide.lattice.distinct_tuples import DistinctTuples, number_alike
 from oboro.decide.lattice.kernels import node_classes as kernels
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Node, Problem
+from oboro.decide.lattice.suppression.rule_verdicts import ALL, ask_rule
+from oboro.decide.lattice.suppression.suppressed_group import STEPS, complete, joining
 from oboro.kernels import grouping
 
 __all__ = ["NodeChecker", "NodeClasses"]
-
-NOBODY = np.empty(0, dtype=np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +39,10 @@ class NodeClasses:
     levels: Levels
     people: np.ndarray | None = None
     """How many of the population look like each class; a class may have people and no record."""
+    if_suppressed: np.ndarray | None = None
+    """How many of them are among the suppressed for certain if the class is."""
+    open_people: int = 0
+    """Of how many people a reader cannot tell which class they look like."""
     surely: int = 0
     persons: np.ndarray | None = None
     """How many different people each class holds, where these are counted."""
@@ -46,11 +50,13 @@ class NodeClasses:
     """Which tuples go, where people go with all their records."""
     people_gone: int = 0
     """How many people these are."""
+    thinned: int = 0
+    """How many more records must go at least, for there are too many classes."""
 
     @property
     def suppressed(self) -> int:
         """How much goes, as the limit counts it: records, or people where these go with all their records."""
-        return int(self.sizes[self.gone].sum()) if self.leaving is None else self.people_gone
+        return int(self.sizes[self.gone].sum()) + self.thinned if self.leaving is None else self.people_gone
 
     @property
     def out(self) -> np.ndarray:
@@ -87,42 +93,58 @@ class NodeChecker:
         """Whether the node of these levels and everything coarser can be checked."""
         return all(low <= level for low, level in zip(self.base, levels, strict=True))
 
+    def at_once(self, levels: Levels) -> bool:
+        """Whether a node is known without reading anything; here: never."""
+        return False
+
     @property
     def weight(self) -> int:
         """How many tuples or rows a check has to read."""
         return len(self.tuples)
 
-    def check(self, levels: Levels, hurdle: float = inf) -> Node:
-        """Check one node; its loss is always computed, whatever the `hurdle`. O(tuples · attributes)."""
+    def check(self, levels: Levels, hurdle: float = inf, steps: int = STEPS) -> Node:
+        """Check one node. O(tuples · attributes).
+
+        Which classes join the suppressed is only asked where the node can lose less than `hurdle`.
+        """
         if self.problem.only_k and len(self.tuples.blocks) == 1:
             node = self._check_sizes(levels)
             if node is not None:
                 return node
-        classes = self.judge(self.classes(levels))
+        classes = self.judge(self.classes(levels), self.problem.limit)
         suppressed, floor = classes.suppressed, self._floor(classes)
         if suppressed > self.problem.limit:
             return Node(levels, suppressed, classes.surely, 0, False, inf, floor)
-        whole = self.complete(classes)
-        if whole is None:
-            return Node(levels, suppressed, classes.surely, 0, True, inf, floor)
-        extra = whole.suppressed - suppressed
-        return Node(levels, suppressed, classes.surely, extra, True, self._loss(levels, whole), floor)
+        whole = complete(self, classes, hurdle, steps)
+        if whole.classes is None:
+            return Node(levels, suppressed, classes.surely, 0, True, inf, floor, least=whole.least)
+        extra = whole.classes.suppressed - suppressed
+        node = Node(levels, suppressed, classes.surely, extra, True, whole.loss, floor)
+        return replace(node, least=whole.least, joined=whole.joined)
 
-    def suppressed_tuples(self, levels: Levels) -> np.ndarray:
+    def suppressed_tuples(self, node: Node) -> np.ndarray:
         """One boolean per tuple: whether the node suppresses it. The node must be feasible."""
-        whole = self.complete(self.judge(self.classes(levels)))
-        assert whole is not None, "only feasible nodes are released"
-        return whole.out
+        classes = self.judge(self.classes(node.levels))
+        if not node.joined:
+            whole = complete(self, classes).classes
+            assert whole is not None, "only feasible nodes are released"
+            return whole.out
+        stay = np.flatnonzero(~classes.gone)
+        labels, numbers = self.labels_of(classes, stay), np.array(node.joined)
+        chosen = [stay[(labels == number).all(axis=1)] for number in numbers]
+        return joining(classes, np.concatenate(chosen)).out
 
-    def suppressed_rows(self, levels: Levels) -> np.ndarray:
+    def suppressed_rows(self, node: Node) -> np.ndarray:
         """One boolean per record: whether the node suppresses it. The node must be feasible."""
-        gone = self.suppressed_tuples(levels)
+        gone = self.suppressed_tuples(node)
         return gone[: self.problem.rows] if self.tuples.rows is None else np.asarray(gone[self.tuples.rows])
 
     def rebased(self, levels: Levels) -> NodeChecker:
         """A checker of nodes that are nowhere finer than these levels: tuples that agree there are one. The same one if
         that saves little.
         """
+        if self.problem.population is not None and self.problem.population.unclear is not None:
+            return self  # values under one label are not alike to a reader
         labels = self.classes(levels).labels
         merged = self.tuples.merged(labels)
         return self if len(merged) > 0.8 * len(self.tuples) else replace(self, tuples=merged, base=levels)
@@ -136,7 +158,7 @@ class NodeChecker:
         floor = -inf if isinstance(loss, CellLoss) else loss.floor(classes, squares)
         if suppressed > problem.limit:
             return Node(levels, suppressed, suppressed, 0, False, inf, floor)
-        if problem.most_classes is not None and kept + (suppressed > 0) > problem.most_classes:
+        if problem.too_many(kept, suppressed):
             return None
         if 0 < suppressed < problem.k and not problem.relaxed:
             lost = kept == 0 or suppressed + smallest > problem.limit
@@ -194,16 +216,16 @@ class NodeChecker:
             table, space = self._table(levels, block)
             kernels.keys(codes, table, keys)
             if len(self.tuples.blocks) > 1:
-                part, parts = _number(keys, space)
+                part, parts = number_alike(keys, space)
                 grouping.combine(labels, part, parts, keys)
                 space = found * parts
-            labels, found = _number(keys, space)
-        sizes, people = np.zeros(found, dtype=np.int64), None
+            labels, found = number_alike(keys, space)
+        sizes = np.zeros(found, dtype=np.int64)
         kernels.sizes(labels, self.tuples.weights, sizes)
-        if self.tuples.people is not None:
-            people = np.zeros(found, dtype=np.int64)
-            kernels.sizes(labels, self.tuples.people, people)
-        held = NodeClasses(labels, sizes, np.zeros(found, dtype=bool), levels, people)
+        held = NodeClasses(labels, sizes, np.zeros(found, dtype=bool), levels)
+        if self.problem.population is not None:
+            people, gone, open_ = self.problem.population.counted(self.tuples, labels, found, levels)
+            held = replace(held, people=people, if_suppressed=gone, open_people=open_)
         return held if self.tuples.persons is None else replace(held, persons=self.heads(held))
 
     def heads(self, classes: NodeClasses) -> np.ndarray:
@@ -234,49 +256,55 @@ class NodeChecker:
                 steps[part] = self.problem.loss.costs[a][level].step
         return steps
 
-    def judge(self, classes: NodeClasses) -> NodeClasses:
-        """Say which classes break a rule. Weak rules are not asked once strong ones suppress too many."""
+    def judge(self, classes: NodeClasses, most: int = ALL) -> NodeClasses:
+        """Say which classes break a rule. Weak rules are not asked once strong ones suppress too many.
+
+        Nor is the rest once classes that break one have more than `most` records.
+        """
         if self.problem.whole_people:
             return whole_people.judge(self, classes)
         rules, population = self.problem.rules, self.problem.population
         counted = classes.sizes if classes.persons is None else classes.persons
         verdicts = (counted < self.problem.k).astype(np.uint8)
-        if population is not None and classes.people is not None:
+        if population is not None and classes.people is not None and population.unclear is None:
             verdicts[population.breaks_k_map(classes.people)] = 1
-        self.ask([i for i, rule in enumerate(rules) if rule.strong], classes, verdicts)
+        self.ask([i for i, rule in enumerate(rules) if rule.strong], classes, verdicts, most)
         surely = self._thinned(classes, verdicts == 1)
         if surely.suppressed > self.problem.limit:
             return replace(surely, surely=surely.suppressed)
         if population is not None and classes.people is not None:
-            verdicts[population.breaks_presence(classes.sizes, classes.people)] = 1
-        self.ask([i for i, rule in enumerate(rules) if not rule.strong], classes, verdicts)
+            verdicts[population.breaks_k_map(classes.people)] = 1
+            verdicts[population.breaks_presence(classes.sizes, classes.people, classes.open_people)] = 1
+        self.ask([i for i, rule in enumerate(rules) if not rule.strong], classes, verdicts, most)
         return replace(self._thinned(classes, verdicts == 1), surely=surely.suppressed)
 
     def _thinned(self, classes: NodeClasses, gone: np.ndarray) -> NodeClasses:
-        """Without classes that break a rule, and where there are still too many of them, without the smallest.
+        """Without classes that break a rule; where there are still too many, at least as many records go as the smallest have.
 
-        The suppressed are one class, so one more goes than there are too many. No other choice suppresses fewer records.
+        For any number of classes that go, the smallest have fewest records and leave the most to share the rest.
         """
-        most, kept = self.problem.most_classes, int((~gone).sum())
         judged = replace(classes, gone=gone)
-        if most is None or kept + (judged.suppressed > 0) <= most:
+        if (limits := self.problem.class_sizes) and not self.problem.relaxed:
+            left, rows = classes.sizes[~gone], self.problem.rows
+            judged = replace(judged, thinned=max(limit.excess_of(left, rows) for limit in limits))
+        if self.problem.most_classes is None and self.problem.kept_risk is None:
             return judged
-        smallest = self.smallest_first(judged, judged.sizes.max())[: kept + 1 - most]
-        gone = gone.copy()
-        gone[smallest] = True
-        return replace(classes, gone=gone)
+        sizes = np.sort(classes.sizes[~gone])
+        suppressed, more = judged.suppressed - judged.thinned, 0
+        for i in range(sizes.size + 1):
+            if not self.problem.too_many(sizes.size - i, suppressed + more):
+                break
+            more += int(sizes[i])
+        return replace(judged, thinned=max(more, judged.thinned))
 
-    def ask(self, which: Sequence[int], classes: NodeClasses, verdicts: np.ndarray) -> None:
-        """Raise the verdicts of classes that break some of the rules to 1."""
-        persons = NOBODY if self.tuples.persons is None else self.tuples.persons
+    def ask(self, which: Sequence[int], classes: NodeClasses, verdicts: np.ndarray, most: int = ALL) -> None:
+        """Raise the verdicts of classes that break some of the rules to 1; until these have more than `most` records."""
         for i in which:
-            rule, secrets, weights = self.problem.rules[i], self.tuples.secrets[i], self.tuples.weights
-            order, starts = classes.members
-            how = (rule.kind, rule.count, rule.level, rule.whole, rule.tree)
-            kernels.judge(order, starts, secrets, weights, persons, *how, verdicts)
+            ask_rule(self, i, classes, verdicts, most)
             for c in np.flatnonzero(verdicts == 2):
+                order, starts = classes.members
                 size, held = self._as_class(order[starts[c] : starts[c + 1]])
-                verdicts[c] = rule.breaks(held[i], size)
+                verdicts[c] = self.problem.rules[i].breaks(held[i], size)
 
     def _as_class(self, tuples: np.ndarray) -> tuple[int, list[np.ndarray]]:
         """How many records or people some tuples are together, and how many of them have each value, rule by rule."""
@@ -296,43 +324,22 @@ class NodeChecker:
         np.add.at(held, self.tuples.secrets[rule][tuples], weights)
         return held
 
-    def complete(self, classes: NodeClasses) -> NodeClasses | None:
-        """Suppress whole classes in addition, smallest first, until the suppressed records are a safe class too.
-
-        Whoever fits no released class must be among the suppressed, so these are a class that must be safe itself.
-        Returns None where the limit does not allow that. Among equal sizes the class whose labels come first as text
-        goes first.
-        """
-        suppressed = classes.suppressed
-        if suppressed > self.problem.limit:
-            return None
+    def keeps(self, classes: NodeClasses) -> bool:
+        """Whether the suppressed, if there are any, are a class that keeps every rule (or need not be one)."""
+        people = 0 if classes.if_suppressed is None else int(classes.if_suppressed[classes.gone].sum())
+        sizes, gone, relaxed = classes.sizes, classes.gone, self.problem.relaxed
+        if any(limit.broken_by(sizes, gone, relaxed) for limit in self.problem.class_sizes):
+            return False
+        if self.problem.relaxed:  # there is no such class; nobody who fits none may be known to be absent
+            population = self.problem.population
+            return population is None or population.safe(0, people, classes.open_people)
         size, held = self._as_class(np.flatnonzero(classes.out))
-        people = 0 if classes.people is None else int(classes.people[classes.gone].sum())
-        if self.problem.relaxed or self._safe(size, people, held):
-            return classes
-        if self.problem.whole_people:
-            return whole_people.complete(self, classes)
-        gone = classes.gone.copy()
-        order, starts = classes.members
-        for c in self.smallest_first(classes, self.problem.limit - suppressed):
-            suppressed += int(classes.sizes[c])
-            if suppressed > self.problem.limit:
-                return None
-            gone[c] = True
-            people += 0 if classes.people is None else int(classes.people[c])
-            if self.tuples.persons is None:
-                more, added = self._as_class(order[starts[c] : starts[c + 1]])
-                size, held = size + more, [part + new for part, new in zip(held, added, strict=True)]
-            else:  # somebody may be in both
-                size, held = self._as_class(np.flatnonzero(gone[classes.labels]))
-            if self._safe(size, people, held):
-                return replace(classes, gone=gone)
-        return None
+        return self._safe(size, people, held, classes.open_people)
 
-    def _safe(self, size: int, people: int, held: Sequence[np.ndarray]) -> bool:
+    def _safe(self, size: int, people: int, held: Sequence[np.ndarray], more: int = 0) -> bool:
         """Whether the suppressed, if there are any, are a class that keeps every rule."""
         rules, population = self.problem.rules, self.problem.population
-        if population is not None and not population.safe(size, people):
+        if population is not None and not population.safe(size, people, more):
             return False
         if size == 0:
             return True
@@ -343,42 +350,50 @@ class NodeChecker:
     def smallest_first(self, classes: NodeClasses, most: int) -> np.ndarray:
         """The classes that stay and have at most so many records, by size, then by the text of their labels."""
         stay = np.flatnonzero(~classes.gone & (classes.sizes <= most))
-        order, starts = classes.members
-        some = order[starts[stay]]  # any member tells the labels
-        ranks = []
-        for codes, block in zip(self.tuples.codes, self.tuples.blocks, strict=True):
-            for j, a in enumerate(block):
-                rank = self.problem.text_ranks(a, classes.levels[a])
-                ranks.append(rank[codes[some, j] - self.tuples.offsets[a]])
+        labels = self.labels_of(classes, stay)
+        ranks = [self.problem.label_ranks(a, level)[labels[:, a]] for a, level in enumerate(classes.levels)]
         return np.asarray(stay[np.lexsort([*reversed(ranks), classes.sizes[stay]])])
 
-    def _loss(self, levels: Levels, classes: NodeClasses) -> float:
-        loss, suppressed = self.problem.loss, classes.suppressed
-        if not isinstance(loss, CellLoss):
-            kept = whole_people.kept_sizes(self, classes)
-            return loss.value(kept.size, int(np.dot(kept, kept)), self.problem.rows - int(kept.sum()))
-        if not suppressed:
-            return loss.value(levels, None)
-        steps = self.steps(levels)
+    def labels_of(self, classes: NodeClasses, which: np.ndarray) -> np.ndarray:
+        """For some classes and each attribute, the number of the class's label on its level."""
+        order, starts = classes.members
+        some = order[starts[which]]  # any member tells the labels
+        parts = [
+            self.problem.hierarchies[a].levels[classes.levels[a]].table[codes[some, j] - self.tuples.offsets[a]]
+            for codes, block in zip(self.tuples.codes, self.tuples.blocks, strict=True)
+            for j, a in enumerate(block)
+        ]
+        return np.stack(parts, axis=1).astype(np.int64)
+
+    def steps_of(self, classes: NodeClasses, which: np.ndarray) -> np.ndarray:
+        """For some classes and each attribute, by which of few amounts the suppression of a record is charged."""
+        order, starts = classes.members
+        some, steps = order[starts[which]], self.steps(classes.levels)
+        parts = [steps[codes[some]] for codes in self.tuples.codes]
+        return np.concatenate(parts, axis=1).astype(np.int64)
+
+    def tallied(self, classes: NodeClasses) -> np.ndarray:
+        """The suppressed records by attribute and by what they cost."""
+        loss, steps = self.problem.loss, self.steps(classes.levels)
+        assert isinstance(loss, CellLoss)
         tallies = [np.zeros((len(block), loss.width), dtype=np.int64) for block in self.tuples.blocks]
         labels, gone = classes.labels, classes.gone
         if classes.leaving is not None:
             labels, gone = classes.leaving.astype(np.uint32), np.array([False, True])
         for codes, out in zip(self.tuples.codes, tallies, strict=True):
             kernels.tally(codes, labels, gone, self.tuples.weights, steps, out)
-        return loss.value(levels, np.concatenate(tallies))
+        return np.concatenate(tallies)
+
+    def loss(self, classes: NodeClasses) -> float:
+        """What is lost with those suppressed who are."""
+        loss = self.problem.loss
+        if isinstance(loss, CellLoss):
+            return loss.value(classes.levels, self.tallied(classes) if classes.suppressed else None)
+        kept = whole_people.kept_sizes(self, classes)
+        return loss.value(kept.size, int(np.dot(kept, kept)), self.problem.rows - int(kept.sum()))
 
     def _floor(self, classes: NodeClasses) -> float:
         if isinstance(self.problem.loss, CellLoss):
             return -inf
         filled = classes.sizes[classes.sizes > 0]
         return self.problem.loss.floor(filled.size, int(np.dot(filled, filled)))
-
-
-def _number(keys: np.ndarray, space: int) -> tuple[np.ndarray, int]:
-    """Number equal keys alike: a counter per possible key where these are few, a hash table otherwise."""
-    labels = np.empty(keys.size, dtype=np.uint32)
-    if space <= 4 * keys.size + 1024:
-        return labels, grouping.number_by_appearance(keys, np.zeros(space, dtype=np.uint32), labels)
-    slots = np.full(1 << max(4, (2 * keys.size - 1).bit_length()), -1, dtype=np.int32)
-    return labels, kernels.number_by_hash(keys, slots, labels)

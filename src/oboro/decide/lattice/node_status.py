@@ -81,6 +81,19 @@ class NodeStatus:
             self.best = node
         self.failure_curve.learn(node.levels, not node.satisfying)
 
+    def remember(self, known: dict[Levels, int]) -> None:
+        """Note what is known of nodes from other searches: how many records each surely suppresses, and every finer one too."""
+        if not known:
+            return
+        flat = np.ravel_multi_index(tuple(np.array(list(known)).T), self.lattice.shape)
+        small = np.array(list(known.values()))
+        surely = np.zeros(self.lattice.size)
+        surely[flat] = small
+        surely = self.lattice.greatest_above(surely.reshape(self.lattice.shape))
+        self.fails |= surely > self.problem.limit
+        np.maximum(self.surely, np.minimum(surely, self.problem.limit), out=self.surely)
+        self.failure_curve.learn_all(flat, small > self.problem.limit)
+
     def progress(self) -> SearchProgress:
         """How far the search is."""
         settled = int((self.seen | self.satisfies | self.fails).sum())
@@ -95,13 +108,19 @@ class NodeStatus:
         """Nodes that might still be better than the best, or as good and lexicographically smaller."""
         low, high, before = inf, inf, 0
         if self.best is not None:
-            fold = self.problem.loss.fold if isinstance(self.problem.loss, CellLoss) else float
+            fold = self.problem.loss.fold
             low, high = fold(self.best.loss - SAME), fold(self.best.loss + SAME)
             before = int(np.ravel_multi_index(self.best.levels, self.lattice.shape))
         out = np.empty(self.lattice.size, dtype=bool)
         fails, seen, surely = self.fails.ravel(), self.seen.ravel(), self.surely.ravel()
         kernels.promising(fails, seen, self.base.ravel(), self.slope.ravel(), surely, low, high, before, out)
         return out
+
+    def unsure(self) -> list[Node]:
+        """Checked nodes that might be better than the best with other classes joined to the suppressed; the best first."""
+        high = inf if self.best is None else self.best.loss - SAME
+        found = [node for node in self.nodes.values() if -inf < node.least < high]
+        return sorted(found, key=lambda node: (round(node.least, 12), node.levels))
 
     def choose(self, open_: np.ndarray, most: int) -> list[Levels]:
         """Waiting nodes whose results are expected to settle most others; of two comparable ones only the better."""
@@ -139,12 +158,13 @@ class NodeStatus:
 
     def bound(self) -> float:
         """No node that can be released loses less than this."""
-        loss, best = self.problem.loss, inf if self.best is None else self.best.loss
+        best = inf if self.best is None else self.best.loss
+        best = min([best, *(node.least for node in self.unsure())])
         waiting = self.promising()
         if not waiting.any():
             return best
         least = float((self.base + self.slope * self.surely).ravel()[waiting].min())
-        return min(best, float(np.expm1(least)) if isinstance(loss, CellLoss) and loss.geometric else max(least, 0.0))
+        return min(best, max(self.problem.loss.unfold(least), 0.0))
 
 
 class FailureCurve:
@@ -162,6 +182,12 @@ class FailureCurve:
     def learn(self, levels: Levels, failed: bool) -> None:
         """Add a node's result."""
         self.note(float(self.entropy[np.ravel_multi_index(levels, self.shape)]), failed)
+
+    def learn_all(self, nodes: np.ndarray, failed: np.ndarray) -> None:
+        """Add the results of many nodes, named by their places."""
+        places = np.clip(self.entropy[nodes] / self.step, 0, BINS - 1).astype(np.int64)
+        self.failed += np.bincount(places[failed], minlength=BINS)
+        self.passed += np.bincount(places[~failed], minlength=BINS)
 
     def note(self, entropy: float, failed: bool) -> None:
         """Add a result at some entropy."""

@@ -90,6 +90,14 @@ class Lattice:
         flip = (slice(None, None, -1),) * marked.ndim
         return self.count_below(marked[flip])[flip]
 
+    def greatest_above(self, numbers: np.ndarray) -> np.ndarray:
+        """For each node the greatest number of those that are coarser or itself."""
+        flip = (slice(None, None, -1),) * numbers.ndim
+        out = numbers[flip]
+        for a in range(out.ndim):
+            out = np.maximum.accumulate(out, axis=a)
+        return np.ascontiguousarray(out[flip])
+
     def minimal(self, marked: np.ndarray) -> list[Levels]:
         """The marked nodes without a marked node below them, in lexicographic order."""
         alone = marked & (self.count_below(marked) == 1)

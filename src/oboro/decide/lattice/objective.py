@@ -6,33 +6,42 @@ checked.
 | `loss` | mean over cells of the share of the domain that the label covers (NCP); suppressed: all | 0 … 1 |
 | `precision` | mean over cells of level / height; a suppressed cell counts as the top | 0 … 1 |
 | `entropy` | non-uniform entropy: bits lost, log₂(records of the label / of the value), as a share of all | 0 … 1 |
+| `arx_entropy` | as ARX counts non-uniform entropy: generalization of all records, and the entropy of the suppressed labels | ≥ 0 |
+| `height` | sum of the levels; suppression costs nothing | ≥ 0 |
 | `arx` | ARX's Loss: share of leaves beyond the first, geometric mean over attributes of 1 + it, minus 1 | 0 … 1 |
 | `discernibility` | each record pays its class's size, a suppressed one the table's size | records … records² |
 | `average_class_size` | records / classes / k; the suppressed records are one class | ≥ 1 / k |
 
-The first four look at cells (attribute weights count), the last two at classes.
+All but the last two look at cells (attribute weights count), the last two at classes. What the attributes lose is put together by
+an *aggregate*: mean, sum, max or geometric. Weights add up to 1 in a mean of `loss`, `precision` and `entropy`; those named after
+ARX, and `height`, take them as ARX does: over the greatest, and the geometric mean is that of (1 + part) · weight, minus 1 (so
+there they change the value, not which levels are the best). A *factor* of 0 … 1 weighs generalization against suppression as ARX's
+does: below 0.5 suppression costs less, above 0.5 generalization does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, fsum, log
+from math import exp, fsum, log, log2
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from oboro.system.process import on_cores
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, Level
 from oboro.table.values import texts_of
 
 __all__ = ["CellLoss", "ClassLoss", "Loss", "LossName", "loss_of"]
 
-LossName = Literal["loss", "precision", "discernibility", "average_class_size", "entropy", "arx"]
+LossName = Literal[
+    "loss", "precision", "discernibility", "average_class_size", "entropy", "arx", "arx_entropy", "height"
+]
+Aggregate = Literal["mean", "geometric", "sum", "max"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,16 +56,28 @@ class LevelCost:
     base: float
     step: np.ndarray
     extra: np.ndarray
+    bits: float = 0.0
+    """Not 0: suppressed records pay the entropy of their labels on this level, times this; then a step is a label."""
 
     @staticmethod
-    def of(level: Level, counts: np.ndarray, cost: np.ndarray, rows: int) -> LevelCost:
+    def of(level: Level, counts: np.ndarray, cost: np.ndarray, rows: int, factor: float = 0.5) -> LevelCost:
         """From what a record pays for each label: its part of what a suppressed one pays. Equal costs are added as counts
         (whole numbers), so that the order of the labels, which is that of the rows, changes nothing.
         """
         amounts, step = _distinct(cost)
-        paid = fsum(amounts * np.bincount(step, weights=counts, minlength=amounts.size))
+        kept = amounts if factor <= 0.5 else amounts * (1 - 2 * (factor - 0.5))
+        gone = 1.0 - kept if factor >= 0.5 else 2 * factor * (1.0 - amounts)
+        paid = fsum(kept * np.bincount(step, weights=counts, minlength=amounts.size))
         whole = max(rows, 1)
-        return LevelCost(paid / whole, step[level.table], (1.0 - amounts) / whole)
+        return LevelCost(paid / whole, step[level.table], gone / whole)
+
+    def of_suppressed(self, counts: np.ndarray) -> float:
+        """What so many suppressed records of each step add."""
+        if not self.bits:
+            return fsum(counts[: self.extra.size] * self.extra)
+        some = np.sort(counts[counts > 0]).astype(np.float64)
+        total = float(some.sum())
+        return 0.0 if total == 0 else max(0.0, self.bits * (total * log2(total) - fsum(some * np.log2(some))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +88,10 @@ class CellLoss:
     weights: np.ndarray
     costs: tuple[tuple[LevelCost, ...], ...]
     geometric: bool = False
+    scale: float = 1.0
+    """What the geometric mean is multiplied by."""
+    largest: bool = False
+    """Whether the attribute that loses most decides alone."""
 
     by_cells = True
 
@@ -75,17 +100,23 @@ class CellLoss:
 
         Exact sums (fsum) of order-free integers: the last bit does not depend on the order of the rows.
         """
+        return self.mean(self.parts(levels, suppressed))
+
+    def parts(self, levels: Sequence[int], suppressed: np.ndarray | None) -> list[float]:
+        """What each attribute loses."""
         parts = []
         for a, level in enumerate(levels):
             one = self.costs[a][level]
-            gone = 0.0 if suppressed is None else fsum(suppressed[a, : one.extra.size] * one.extra)
+            gone = 0.0 if suppressed is None else one.of_suppressed(suppressed[a])
             parts.append(one.base + gone)
-        return self.mean(parts)
+        return parts
 
     def mean(self, parts: Sequence[float]) -> float:
         """The loss of a table from what each attribute loses."""
         if self.geometric:
-            return exp(fsum(w * log(1 + part) for w, part in zip(self.weights, parts, strict=True))) - 1
+            return self.scale * exp(fsum(w * log(1 + part) for w, part in zip(self.weights, parts, strict=True))) - 1
+        if self.largest:
+            return float(max(w * part for w, part in zip(self.weights, parts, strict=True)))
         return fsum(w * part for w, part in zip(self.weights, parts, strict=True))
 
     def bounds(self, limit: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
@@ -96,6 +127,7 @@ class CellLoss:
         s, so its chord from 0 to the limit lies below it.
         """
         bases, slopes = [], []
+        parts = len(self.costs) if self.largest else 1  # the greatest of some numbers is at least their mean
         for weight, costs in zip(self.weights, self.costs, strict=True):
             base = np.array([one.base for one in costs])
             least = np.array([one.extra.min(initial=np.inf) for one in costs])
@@ -104,13 +136,33 @@ class CellLoss:
                 top = max(limit, 1)
                 least = (np.log1p(base + least * top) - np.log1p(base)) / top
                 base = np.log1p(base)
-            bases.append(weight * base)
-            slopes.append(weight * least)
+            bases.append(weight * base / parts)
+            slopes.append(weight * least / parts)
         return bases, slopes
 
     def fold(self, loss: float) -> float:
         """From a loss to where it stands among the bounds."""
-        return log(max(1 + loss, 1e-300)) if self.geometric else loss
+        if not self.geometric:
+            return loss
+        return log(max(1 + loss, 1e-300) / self.scale) if self.scale > 0 else 0.0
+
+    def unfold(self, folded: float) -> float:
+        """The loss that stands there among the bounds."""
+        return self.scale * exp(folded) - 1 if self.geometric else folded
+
+    def slopes(self, levels: Sequence[int], suppressed: np.ndarray, more: int) -> np.ndarray:
+        """Per attribute at least how much the loss grows, as `fold` counts, by what further suppressed records add to it.
+
+        For the geometric mean, log(1 + part) is concave, so its chord to the greatest part that `more` records can make lies
+        below it.
+        """
+        if not self.geometric:
+            return np.zeros(len(levels)) if self.largest else self.weights
+        out = np.empty(len(levels))
+        for a, part in enumerate(self.parts(levels, suppressed)):
+            reach = more * float(self.costs[a][levels[a]].extra.max(initial=0.0))
+            out[a] = self.weights[a] * (log((1 + part + reach) / (1 + part)) / reach if reach > 0 else 1 / (1 + part))
+        return out
 
     @cached_property
     def width(self) -> int:
@@ -134,6 +186,24 @@ class ClassLoss:
             return float(squares + self.rows * suppressed)
         return self.rows / max(classes + (suppressed > 0), 1) / self.k
 
+    def fold(self, loss: float) -> float:
+        """From a loss to where it stands among the bounds: there."""
+        return loss
+
+    def unfold(self, folded: float) -> float:
+        """The loss that stands there among the bounds."""
+        return folded
+
+    def added(self, sizes: np.ndarray, classes: int) -> np.ndarray:
+        """At least how much it adds to suppress further classes of these sizes, where so many are left and somebody is suppressed.
+
+        The mean size is convex in how many classes go, so each adds at least as much as the first.
+        """
+        if self.name == "discernibility":
+            return np.asarray(self.rows * sizes - sizes * sizes, dtype=np.float64)
+        first = self.value(classes - 1, 0, 1) - self.value(classes, 0, 1)
+        return np.full(sizes.size, first)
+
     def floor(self, classes: int, squares: int) -> float:
         """A lower bound for a node with these classes and for every coarser one: the loss if nothing were suppressed.
 
@@ -146,21 +216,42 @@ Loss = CellLoss | ClassLoss
 
 
 def loss_of(
-    name: LossName, columns: Sequence[Column], hierarchies: Sequence[Hierarchy], weights: Sequence[float], k: int
+    name: LossName,
+    columns: Sequence[Column],
+    hierarchies: Sequence[Hierarchy],
+    weights: Sequence[float],
+    k: int,
+    aggregate: Aggregate | None = None,
+    factor: float = 0.5,
 ) -> Loss:
-    """The loss of that name for these columns."""
+    """The loss of that name for these columns; `factor` weighs generalization against suppression."""
     rows = len(columns[0]) if columns else 0
     if name in ("discernibility", "average_class_size"):
         return ClassLoss(name, rows, k)
-    pay = {"loss": _pay_share, "arx": _pay_leaves, "precision": _pay_level, "entropy": _pay_bits}[name]
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda column: column.counts, columns))  # counted once, on all cores
+    pay = PAYMENTS[name]
+    on_cores(lambda column: column.counts, columns, rows=rows)  # each counts once
     costs = []
     for column, hierarchy in zip(columns, hierarchies, strict=True):
         counts = [_label_counts(level, column) for level in hierarchy.levels]
-        costs.append(tuple(pay(hierarchy, i, counts, rows) for i in range(len(hierarchy.levels))))
-    shares = np.array(weights, dtype=np.float64)
-    return CellLoss(name, shares / shares.sum(), tuple(costs), geometric=name == "arx")
+        costs.append(tuple(pay(hierarchy, i, counts, rows, factor) for i in range(len(hierarchy.levels))))
+    usual: dict[str, Aggregate] = {"arx": "geometric", "height": "sum"}
+    return _put_together(name, tuple(costs), np.array(weights, dtype=np.float64), aggregate or usual.get(name, "mean"))
+
+
+def _put_together(
+    name: str, costs: tuple[tuple[LevelCost, ...], ...], weights: np.ndarray, aggregate: Aggregate
+) -> CellLoss:
+    """What each attribute counts for."""
+    count, arx = max(weights.size, 1), name in ("arx", "arx_entropy", "height")
+    most = float(weights.max(initial=0.0) if arx else weights.sum() / count)
+    shares = weights / most if most > 0 else np.ones(weights.size)  # all 0: all alike
+    if aggregate in ("sum", "max"):
+        return CellLoss(name, shares, costs, largest=aggregate == "max")
+    if not arx or aggregate == "mean":
+        return CellLoss(name, shares / count, costs, geometric=aggregate == "geometric")
+    scale = float(np.prod(shares ** (1 / count)))
+    exponents = np.full(weights.size, 1 / count if scale > 0 else 0.0)
+    return CellLoss(name, exponents, costs, geometric=True, scale=scale)
 
 
 def _label_counts(level: Level, column: Column) -> np.ndarray:
@@ -175,12 +266,12 @@ def _distinct(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return amounts.astype(np.float64), step.ravel()
 
 
-def _pay_share(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int) -> LevelCost:
+def _pay_share(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int, factor: float) -> LevelCost:
     level = hierarchy.levels[i]
-    return LevelCost.of(level, counts[i], level.share, rows)
+    return LevelCost.of(level, counts[i], level.share, rows, factor)
 
 
-def _pay_leaves(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int) -> LevelCost:
+def _pay_leaves(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int, factor: float) -> LevelCost:
     """A label of m leaves pays (m − 1) / (leaves of the domain − 1), values that the table lacks included."""
     level, whole = hierarchy.levels[i], hierarchy.whole or hierarchy
     known = whole.levels[i]
@@ -189,19 +280,19 @@ def _pay_leaves(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: in
         pc.index_in(_texts(level.labels), value_set=_texts(known.labels)).fill_null(-1).to_numpy(zero_copy_only=False)
     )
     cost = np.where(place >= 0, (leaves[place] - 1) / max(known.table.size - 1, 1), level.share)
-    return LevelCost.of(level, counts[i], cost, rows)
+    return LevelCost.of(level, counts[i], cost, rows, factor)
 
 
 def _texts(labels: pa.Array) -> pa.Array:
     return pa.array(texts_of(labels), pa.string())
 
 
-def _pay_level(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int) -> LevelCost:
+def _pay_level(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int, factor: float) -> LevelCost:
     level, cost = hierarchy.levels[i], np.full(counts[i].size, i / max(hierarchy.height, 1))
-    return LevelCost.of(level, counts[i], cost, rows)
+    return LevelCost.of(level, counts[i], cost, rows, factor)
 
 
-def _pay_bits(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int) -> LevelCost:
+def _pay_bits(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int, factor: float) -> LevelCost:
     """Bits: a record with value v under label g loses log₂(|g| / |v|), a suppressed one log₂(n / |v|)."""
     level = hierarchy.levels[i]
     known = np.log2(np.maximum(counts[i], 1))
@@ -211,4 +302,34 @@ def _pay_bits(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int)
     whole = rows * float(np.log2(max(rows, 1))) - fsum(value_bits * counts[0])
     amounts, step = np.unique(extra, return_inverse=True)
     base = max(spent, 0.0) / whole if whole > 0 else 0.0
-    return LevelCost(base, step.ravel()[level.table], amounts / whole if whole > 0 else 0.0 * amounts)
+    kept = 1.0 if factor <= 0.5 else 1 - 2 * (factor - 0.5)
+    gone = 2 * factor if factor < 0.5 else 1.0
+    shares = amounts / whole if whole > 0 else 0.0 * amounts
+    if kept < 1.0:  # what was lost by generalization alone counts less, and all of it again once a record is suppressed
+        return LevelCost(kept * base, step.ravel()[level.table], shares)
+    return LevelCost(base, step.ravel()[level.table], gone * shares)
+
+
+def _pay_arx_bits(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int, factor: float) -> LevelCost:
+    """Bits as ARX counts them: all records pay their generalization, the suppressed ones the entropy of their labels too."""
+    level, one = hierarchy.levels[i], _pay_bits(hierarchy, i, counts, rows, 0.5)
+    value_bits = np.log2(np.maximum(counts[0], 1))
+    whole = rows * float(np.log2(max(rows, 1))) - fsum(value_bits * counts[0])
+    kept, gone = 1.0 if factor <= 0.5 else 1 - 2 * (factor - 0.5), 2 * factor if factor < 0.5 else 1.0
+    none = np.zeros(len(level.labels))
+    return LevelCost(kept * one.base, level.table.astype(np.int64), none, gone / whole if whole > 0 else 0.0)
+
+
+def _pay_steps(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int, factor: float) -> LevelCost:
+    """The level itself; suppression costs nothing."""
+    return LevelCost(float(i), np.zeros(hierarchy.levels[i].table.size, dtype=np.int64), np.zeros(1))
+
+
+PAYMENTS = {
+    "loss": _pay_share,
+    "arx": _pay_leaves,
+    "precision": _pay_level,
+    "entropy": _pay_bits,
+    "arx_entropy": _pay_arx_bits,
+    "height": _pay_steps,
+}

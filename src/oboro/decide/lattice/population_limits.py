@@ -11,11 +11,21 @@ so the people who look like the suppressed are all who fit no released class.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-__all__ = ["Population"]
+from oboro.table.hierarchy import Hierarchy
+from oboro.table.values import texts_of
+
+if TYPE_CHECKING:
+    from oboro.decide.lattice.distinct_tuples import DistinctTuples
+
+__all__ = ["Population", "Unclear", "unclear_values"]
+
+Unclear = tuple[tuple[tuple[np.ndarray, np.ndarray], ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +39,8 @@ class Population:
     low: float = 0.0
     high: float = 1.0
     """δ-presence: the part of them that is in the table."""
+    unclear: Unclear | None = None
+    """By attribute and level the values of which a reader cannot tell whether a label covers them (None: there are none)."""
 
     def __len__(self) -> int:
         return int(self.codes[0].size)
@@ -36,24 +48,77 @@ class Population:
     @property
     def strong(self) -> bool:
         """Whether joining with any class keeps the limits."""
-        return self.low <= 0 and self.high >= 1
+        return self.low <= 0 and self.high >= 1 and self.unclear is None
 
     @property
     def joinable(self) -> bool:
         """Whether two classes that keep the limits keep them when they are joined, whoever else joins them."""
-        return self.low <= 0
+        return self.low <= 0 and self.unclear is None
 
     def breaks_k_map(self, people: np.ndarray) -> np.ndarray:
         """Which classes break k-map."""
         return np.asarray(people < self.least)
 
-    def breaks_presence(self, sizes: np.ndarray, people: np.ndarray) -> np.ndarray:
-        """Which classes break δ-presence. One division each, so that a limit of 0.3 and 3 of 10 round alike."""
-        part = sizes / np.maximum(people, 1)
-        return np.asarray((part < self.low) | (part > self.high))
+    def breaks_presence(self, sizes: np.ndarray, people: np.ndarray, more: int = 0) -> np.ndarray:
+        """Which classes break δ-presence; so many `more` people may belong to any.
 
-    def safe(self, size: int, people: int) -> bool:
+        One division each, so that a limit of 0.3 and 3 of 10 round alike.
+        """
+        low, high = sizes / np.maximum(people + more, 1), sizes / np.maximum(people, 1)
+        return np.asarray((low < self.low) | (high > self.high) | ((people == 0) & (sizes > 0) & (self.high < 1)))
+
+    def safe(self, size: int, people: int, more: int = 0) -> bool:
         """Whether the suppressed records keep the limits, with the people who fit no other class."""
         if size == 0:
-            return people == 0 or self.low <= 0  # otherwise these people are known to be absent
-        return people >= self.least and not bool(self.breaks_presence(np.array([size]), np.array([people]))[0])
+            return people + more == 0 or self.low <= 0  # otherwise these people are known to be absent
+        return people >= self.least and not bool(self.breaks_presence(np.array([size]), np.array([people]), more)[0])
+
+    def counted(
+        self, tuples: DistinctTuples, labels: np.ndarray, found: int, levels: Sequence[int]
+    ) -> tuple[np.ndarray, np.ndarray, int]:
+        """How many people each class covers for certain, how many for certain if it is suppressed, and of how many it is open."""
+        assert tuples.people is not None
+        every = _sums(labels, tuples.people, found)
+        if self.unclear is None:
+            return every, every, 0
+        own, any_ = np.zeros((2, len(tuples)), dtype=bool)
+        for codes, block in zip(tuples.codes, tuples.blocks, strict=True):
+            for j, a in enumerate(block):
+                value = codes[:, j] - tuples.offsets[a]
+                own |= self.unclear[a][levels[a]][0][value]
+                any_ |= self.unclear[a][levels[a]][1][value]
+        sure, surest = np.where(own, 0, tuples.people), np.where(any_, 0, tuples.people)
+        return _sums(labels, sure, found), _sums(labels, surest, found), int(tuples.people[any_].sum())
+
+
+def _sums(labels: np.ndarray, numbers: np.ndarray, found: int) -> np.ndarray:
+    return np.bincount(labels, weights=numbers, minlength=found).astype(np.int64)
+
+
+def unclear_values(hierarchies: Sequence[Hierarchy], chosen: Sequence[Sequence[int]]) -> Unclear | None:
+    """For each attribute and chosen level: the values that another level with the same label puts under another one; and also
+    those that another level puts under some label of this one. None where no text stands on two levels with other values.
+
+    A reader sees texts and no levels. Whoever such a label covers on one level only is not covered for certain.
+    """
+    masks = [_unclear(hierarchy) for hierarchy in hierarchies]
+    if not any(own.any() for levels in masks for own, _ in levels):
+        return None
+    return tuple(tuple(levels[i] for i in picked) for levels, picked in zip(masks, chosen, strict=True))
+
+
+def _unclear(hierarchy: Hierarchy) -> list[tuple[np.ndarray, np.ndarray]]:
+    numbers: dict[str | None, int] = {}
+    texts = [
+        np.array([numbers.setdefault(text, len(numbers)) for text in texts_of(level.labels)])[level.table]
+        for level in hierarchy.levels
+    ]
+    found = []
+    for here in texts:
+        own, any_ = np.zeros((2, here.size), dtype=bool)
+        for there in texts:
+            other = here != there
+            own |= np.isin(here, there) & other
+            any_ |= np.isin(there, here) & other
+        found.append((own, own | any_))
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import fsum, inf
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from oboro.table.values import texts_of
 
 if TYPE_CHECKING:
     from oboro.decide.lattice.population_limits import Population
+    from oboro.decide.lattice.suppression.size_limits import SizeLimit
 
 __all__ = ["Node", "Problem"]
 
@@ -41,6 +42,10 @@ class Node:
     """A lower bound on the loss of this node and of everything coarser (−inf: none beyond what levels tell)."""
     settled: bool = True
     """Whether `loss` is the loss; otherwise it is a lower bound that was enough to know that others are better."""
+    least: float = field(default=-inf, compare=False)
+    """Where the best classes to join the suppressed were not found for certain: what the node loses at least; else −inf."""
+    joined: tuple[Levels, ...] = field(default=(), compare=False, repr=False)
+    """The classes that joined the suppressed, by the numbers of their labels."""
 
     @property
     def feasible(self) -> bool:
@@ -67,12 +72,16 @@ class Problem:
     """Whom the table was drawn from, if classes must keep something with regard to them."""
     most_classes: int | None = None
     """How many classes the release may have, the suppressed records being one (average risk); at least 1."""
+    kept_risk: float | None = None
+    """How many classes a record there may be among those who are not suppressed (average risk)."""
+    class_sizes: tuple[SizeLimit, ...] = ()
+    """Limits on the sizes of all classes together: records at risk, estimates of uniqueness."""
     person: Column | None = None
     """Whose each record is, if classes must hold k different people and rules count people."""
     whole_people: bool = False
     """Whether everybody is suppressed with all their records or not at all; then `limit` counts people."""
     relaxed: bool = False
-    """The suppressed records need not be a safe class themselves: for bounds, never for a release."""
+    """The suppressed records need not be a safe class themselves: they are left out, or exempt, or it is for a bound."""
 
     @cached_property
     def rows(self) -> int:
@@ -102,12 +111,12 @@ class Problem:
     @cached_property
     def joinable(self) -> bool:
         """Whether good classes stay good when they are joined: then above a node without suppression there is none."""
-        return (self.population is None or self.population.joinable) and not any(rule.of_people for rule in self.rules)
+        return (self.population is None or self.population.joinable) and all(rule.joinable for rule in self.rules)
 
     @cached_property
     def only_k(self) -> bool:
         """Whether nothing but a class's size decides."""
-        return not self.rules and self.population is None and self.person is None
+        return not self.rules and self.population is None and self.person is None and not self.class_sizes
 
     @cached_property
     def label_counts(self) -> tuple[tuple[np.ndarray, ...], ...]:
@@ -131,16 +140,27 @@ class Problem:
 
     def text_ranks(self, a: int, level: int) -> np.ndarray:
         """For each code of an attribute, the place of its label among the level's labels in the order of their text."""
+        return np.asarray(self.label_ranks(a, level)[self.hierarchies[a].levels[level].table])
+
+    def label_ranks(self, a: int, level: int) -> np.ndarray:
+        """The place of each label of a level in the order of their text."""
         if (a, level) not in self._text_ranks:
             self._text_ranks[a, level] = self._ranked(a, level)
         return self._text_ranks[a, level]
+
+    def too_many(self, classes: int, suppressed: int) -> bool:
+        """Whether so many classes, beside so many suppressed records, are more than the mean risk allows."""
+        most, left = self.most_classes, self.rows - suppressed
+        if most is not None and not self.relaxed and classes + (suppressed > 0) > most:
+            return True
+        return self.kept_risk is not None and left > 0 and classes / left > self.kept_risk
 
     def _ranked(self, a: int, level: int) -> np.ndarray:
         chosen = self.hierarchies[a].levels[level]
         texts = texts_of(chosen.labels)
         place = np.empty(len(texts), dtype=np.int64)
         place[sorted(range(len(texts)), key=lambda i: (texts[i] is not None, texts[i] or ""))] = np.arange(len(texts))
-        return np.asarray(place[chosen.table])
+        return place
 
 
 def _entropy(counts: np.ndarray) -> float:

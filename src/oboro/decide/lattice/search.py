@@ -13,7 +13,7 @@ reach.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -35,8 +35,10 @@ Stop = Literal["time", "interrupt", "size"]
 RUNNERS_UP = 5
 ALONE = 24  # so many checks go one by one, for each settles much; the later ones
 TOGETHER = 8  # go together, on two threads
+FEW = 1 << 11  # rows that are checked before a thread has started
 REFOCUS = 32  # after so many checks it is asked again which levels are out of the question
 CLIMBING = 0.7  # this part of a time limit goes to the hill climb, the rest to the bound
+LONGER = 40_000  # groups looked at for the classes that join the suppressed, where the answer hangs on it
 LISTED = 1 << 20  # lattices with more nodes are not listed but climbed
 
 
@@ -78,22 +80,25 @@ def search(
     minimal: bool = True,
     time_limit: float | None = None,
     tell: Callable[[SearchProgress], None] | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    first: Iterable[Levels] = (),
 ) -> SearchResult:
     """Find the best node that can be released, and if asked all minimal nodes.
 
     When the time is up, or at the first Ctrl-C, the best node so far is the answer, if it says anything; a second Ctrl-C is
-    answered as if there were no search. `tell` hears a few times a second how far the search is.
+    answered as if there were no search. `tell` hears a few times a second how far the search is. Once `cancelled` says
+    so, the search ends as if its time were up. Nodes of `first`, such as the best of a question like this one, are checked first.
     """
-    limits = SearchLimits(time_limit, tell=tell)
+    limits = SearchLimits(time_limit, tell=tell, cancelled=cancelled)
     with limits.interruptible() as interrupt:
         checker = checker or checker_for(problem)
         huge = problem.lattice.size > LISTED
-        found = _climb(problem, checker, limits) if huge else _list(problem, checker, strategy, minimal, limits)
+        found = _climb(problem, checker, limits) if huge else _list(problem, checker, strategy, minimal, limits, first)
         if limits.stopped.is_set() and _says_nothing(problem, found.best):
             interrupt()
     if found.exact:
         return found
-    stop: Stop = "interrupt" if limits.stopped.is_set() else "time" if limits.over() else "size"
+    stop: Stop = "interrupt" if limits.asked_to_stop() else "time" if limits.over() else "size"
     return replace(found, stopped=stop)
 
 
@@ -106,24 +111,44 @@ def _says_nothing(problem: Problem, best: Node | None) -> bool:
 
 
 def _list(
-    problem: Problem, checker: NodeChecker | SlicedChecker, strategy: Strategy, minimal: bool, limits: SearchLimits
+    problem: Problem,
+    checker: NodeChecker | SlicedChecker,
+    strategy: Strategy,
+    minimal: bool,
+    limits: SearchLimits,
+    first: Iterable[Levels] = (),
 ) -> SearchResult:
     """The lattice is small enough to keep the status of every node."""
     status = NodeStatus(problem, checker)
-    status.check(problem.lattice.top)
+    for levels in (problem.lattice.top, *first):
+        status.check(levels)
+    if not minimal and strategy == "auto":
+        known: dict[Levels, int] = getattr(checker, "known", {})  # of a checker that remembers other searches
+        status.remember(known)
     if strategy == "depth_first":
         _depth_first(status, limits)
     elif minimal:
         _settle(status, status.undecided, limits)
     listed = minimal and not limits.over()
     _settle(status, status.promising, limits)
+    _make_sure(status, limits)
     return _sum_up(status, listed)
+
+
+def _make_sure(status: NodeStatus, limits: SearchLimits) -> None:
+    """Look longer for the best classes to join the suppressed where that could change the answer."""
+    for node in status.unsure():
+        if limits.over():
+            return
+        if status.best is None or node.least < status.best.loss:
+            status.record(status.whole.check(node.levels, status.hurdle, LONGER))
+            limits.report(status.progress)
 
 
 def _sum_up(status: NodeStatus, listed: bool) -> SearchResult:
     feasible = sorted((node for node in status.nodes.values() if node.feasible), key=lambda node: node.rank)
     tagged = int((~status.seen & (status.satisfies | status.fails)).sum())
-    exact = not status.promising().any()
+    exact = not status.promising().any() and not status.unsure()
     return SearchResult(
         best=status.best,
         minimal=status.lattice.minimal(status.seen & status.satisfies) if listed else None,
@@ -173,7 +198,7 @@ def _settle(status: NodeStatus, waiting: Callable[[], np.ndarray], limits: Searc
                 status.focus(open_)
                 again = len(status.nodes) + REFOCUS
             alone = len(status.nodes) < ALONE or isinstance(status.checker, SlicedChecker)
-            for node in _check(status, status.choose(open_, 1 if alone else TOGETHER), pool):
+            for node in _check(status, status.choose(open_, 1 if alone else TOGETHER), pool, limits):
                 status.record(node)
             limits.report(status.progress)
 
@@ -196,7 +221,7 @@ def _depth_first(status: NodeStatus, limits: SearchLimits) -> None:
                 if not explored[levels]:
                     explored[levels] = True
                     taken.append(levels)
-            for node in _check(status, taken, pool):
+            for node in _check(status, taken, pool, limits):
                 status.record(node)
                 if node.satisfying:
                     explored[lattice.above(node.levels)] = True
@@ -205,8 +230,18 @@ def _depth_first(status: NodeStatus, limits: SearchLimits) -> None:
             limits.report(status.progress)
 
 
-def _check(status: NodeStatus, chosen: list[Levels], pool: ThreadPoolExecutor) -> Iterable[Node]:
-    """Check several nodes, two at a time; slices use both threads themselves."""
-    if isinstance(status.checker, SlicedChecker):
-        return (status.checker.check(levels, status.hurdle) for levels in chosen)
-    return map(status.checker.check, chosen) if len(chosen) == 1 else pool.map(status.checker.check, chosen)
+def _check(status: NodeStatus, chosen: list[Levels], pool: ThreadPoolExecutor, limits: SearchLimits) -> Iterator[Node]:
+    """Check several nodes, two at a time; slices use both threads themselves. What is not begun in time is left out."""
+    sliced, hurdle = isinstance(status.checker, SlicedChecker), status.hurdle
+    alone = sliced or len(chosen) == 1 or status.checker.problem.rows <= FEW
+
+    def check(levels: Levels) -> Node | None:
+        if limits.over():
+            return None
+        # Two at a time have the same hurdle, so that nothing depends on who is first.
+        return status.checker.check(levels, status.hurdle if sliced else hurdle)
+
+    if isinstance(status.checker, NodeChecker):
+        alone = alone or all(map(status.checker.at_once, chosen))
+    checked = map(check, chosen) if alone else pool.map(check, chosen)
+    return (node for node in checked if node is not None)

@@ -38,11 +38,17 @@ class SearchLimits:
     stopped: Event = field(default_factory=Event)
     """Set when somebody asked to stop; shared by limits that are made from this one."""
     tell: Callable[[SearchProgress], None] | None = None
+    cancelled: Callable[[], bool] | None = None
+    """Asked again and again; true ends the search, as a time limit does."""
     _told: list[float] = field(default_factory=lambda: [0.0])
 
     def over(self) -> bool:
         """Whether the search must end."""
-        return self.stopped.is_set() or (self.seconds is not None and monotonic() - self.start > self.seconds)
+        return self.asked_to_stop() or (self.seconds is not None and monotonic() - self.start > self.seconds)
+
+    def asked_to_stop(self) -> bool:
+        """Whether somebody asked it to end: Ctrl-C, or whoever may cancel it."""
+        return self.stopped.is_set() or (self.cancelled is not None and self.cancelled())
 
     def report(self, progress: Callable[[], SearchProgress]) -> None:
         """Tell how far the search is, a few times a second."""

@@ -25,6 +25,7 @@ from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Node, Problem
+from oboro.decide.lattice.suppression.suppressed_group import STEPS
 from oboro.table.dataset import smallest_unsigned
 
 __all__ = ["RowLayout", "SlicedChecker"]
@@ -77,7 +78,7 @@ class SlicedChecker:
     @staticmethod
     def suits(problem: Problem) -> bool:
         """Whether the table is large enough, and asks for nothing but k."""
-        simple = problem.only_k and problem.most_classes is None
+        simple = problem.only_k and problem.most_classes is None and problem.kept_risk is None
         return problem.rows >= MANY_ROWS and simple and _key_space(problem) < 1 << 62
 
     def rebased(self, levels: Levels) -> SlicedChecker:
@@ -98,14 +99,14 @@ class SlicedChecker:
         """For the rare node where whole classes must be suppressed in addition."""
         return NodeChecker.of(self.problem)
 
-    def check(self, levels: Levels, hurdle: float = inf) -> Node:
+    def check(self, levels: Levels, hurdle: float = inf, steps: int = STEPS) -> Node:
         """Check one node; where it fails, `suppressed` is only known to exceed the limit. O(rows · digits).
 
         Of a node that cannot lose less than `hurdle`, the loss is only bounded.
         """
         limit, loss = self.problem.limit, self.problem.loss
         if not isinstance(loss, CellLoss):
-            return self.checker.check(levels)
+            return self.checker.check(levels, hurdle, steps)
         counted = _Count(self.problem, self._layout(levels), levels)
         unneeded = loss.value(levels, None) > hurdle
         counted.run(tallying=not unneeded)
@@ -113,17 +114,19 @@ class SlicedChecker:
         if small > limit:
             return Node(levels, limit + 1, limit + 1, 0, False, inf)
         if 0 < small < self.problem.k and not self.problem.relaxed:
-            return self.checker.check(levels)
+            return self.checker.check(levels, hurdle, steps)
         value = loss.value(levels, counted.tally() if small and not unneeded else None)
         return Node(levels, small, small, 0, True, value, settled=not (small and unneeded))
 
-    def suppressed_rows(self, levels: Levels) -> np.ndarray:
+    def suppressed_rows(self, node: Node) -> np.ndarray:
         """One boolean per record: whether the node suppresses it. The node must be feasible."""
+        levels = node.levels
+        if node.joined:
+            return self.checker.suppressed_rows(node)
         layout = self._layout(levels)
         counted = _Count(self.problem, layout, levels)
         counted.run(marking=True)
-        if 0 < counted.small < self.problem.k or counted.small > self.problem.limit:
-            return self.checker.suppressed_rows(levels)
+        assert counted.small <= self.problem.limit, "only feasible nodes are released"
         return _fetched(self.problem, layout, counted.marks)
 
     def _layout(self, levels: Levels) -> RowLayout:

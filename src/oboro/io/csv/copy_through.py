@@ -75,8 +75,8 @@ class CopyThrough:
         self.edges = must_quote(dialect)
         self.kinds = np.where(self.edges == rendering.ANYWHERE, kernels.MUST, 0).astype(np.uint8)
         before = untouched.dialect
-        self.kinds[[0, 10, 13, ord(before.delimiter)]] |= kernels.ENDS
-        marks = ord(dialect.quote), ord(before.delimiter), ord(dialect.delimiter), before.space, alone
+        self.kinds[[0, 10, 13, ord(before.cut)]] |= kernels.ENDS
+        marks = ord(dialect.quote), ord(before.cut), ord(dialect.delimiter), before.space, alone
         self.marks = np.array(marks, dtype=np.int64)
         self.free: list[CopyMemory] = []
 
@@ -109,7 +109,7 @@ class CopyThrough:
         self.untouched.check(row)
 
     def _blocks(self) -> Iterator[BlockCopy]:
-        row, header, taken = 0, int(self.untouched.dialect.header), []
+        row, header, taken = 0, self.untouched.dialect.skipped, []
 
         def array(size: int) -> np.ndarray:
             taken.append(self.free.pop() if self.free else CopyMemory())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,19 +21,26 @@ from oboro.text import Message, Raw
 __all__ = ["DELIMITERS", "Dialect", "dialect_of", "first_record", "names_of"]
 
 DELIMITERS = (",", "\t", ";", "|")
+NO_DELIMITER = "\x1f"  # Unicode's own separator, which nobody types
 ROWS = 100  # records that the guesses are made from
 LOOKS_LIKE_DATA = re.compile(r"[-+]?[0-9][0-9.,:/\-+ eE]*")
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a CSV file is written. `space`: spaces after a delimiter are not part of the value, as in `a, b`."""
+    """How a CSV file is written. `space`: spaces after a delimiter are not part of the value, as in `a, b`.
+
+    `single`: there is one column, in which a delimiter is a character like any other (`Smith, John`). In such a table a blank line
+    is a record, but for those `blank` ones before the header.
+    """
 
     delimiter: str = ","
     quote: str = '"'
     space: bool = False
     header: bool = True
     encoding: str = "utf-8"
+    single: bool = False
+    blank: int = 0
 
     def __post_init__(self) -> None:
         for what, mark in (("delimiter", self.delimiter), ("quote", self.quote)):
@@ -41,9 +49,19 @@ class Dialect:
         if self.delimiter == self.quote:
             raise UsageError(Message("error_io.same_marks", quote=self.quote))
 
+    @property
+    def cut(self) -> str:
+        """What ends a field in the file."""
+        return NO_DELIMITER if self.single else self.delimiter
+
+    @property
+    def skipped(self) -> int:
+        """How many records stand before the first row."""
+        return int(self.header) + self.blank
+
     def records(self, text: str) -> list[list[str]]:
         """The first records of a text, without blank lines; the last one may be cut off."""
-        marks = {"delimiter": self.delimiter, "quotechar": self.quote, "skipinitialspace": self.space}
+        marks = {"delimiter": self.cut, "quotechar": self.quote, "skipinitialspace": self.space}
         reader = csv.reader(io.StringIO(text, newline=""), strict=True, **marks)  # type: ignore[arg-type]
         found: list[list[str]] = []
         with suppress(csv.Error):  # the reader says later what is wrong, and where
@@ -59,7 +77,7 @@ def dialect_of(
     >>> dialect_of("age;sex\\n39;M\\n50;F\\n").delimiter
     ';'
     >>> dialect_of("39, M\\n50, F\\n", header=None)
-    Dialect(delimiter=',', quote='"', space=True, header=False, encoding='utf-8')
+    Dialect(delimiter=',', quote='"', space=True, header=False, encoding='utf-8', single=False, blank=0)
     """
     quotes = [quote] if quote is not None else [mark for mark in "\"'" if mark != delimiter]
     if '"' in sample and quote is None:
@@ -67,9 +85,22 @@ def dialect_of(
     delimiters = [delimiter] if delimiter is not None else [mark for mark in DELIMITERS if mark != quote]
     choices = [Dialect(one, mark) for mark in quotes for one in delimiters]
     best = max(choices, key=lambda dialect: _fit(dialect, sample))
+    if delimiter is None and _width(best, sample) == 1:
+        best = replace(best, single=True)
     spaced = best.records(sample)
     best = replace(best, space=bool(spaced) and all(_spaced(record) for record in spaced))
-    return replace(best, header=_has_header(best.records(sample)) if header is None else header)
+    best = replace(best, header=_has_header(best.records(sample)) if header is None else header)
+    return replace(best, blank=_blank_lines(sample)) if best.header and _width(best, sample) == 1 else best
+
+
+def _width(dialect: Dialect, sample: str) -> int:
+    return len(next(iter(dialect.records(sample)), []))
+
+
+def _blank_lines(sample: str) -> int:
+    """How many lines before the first one with something in it."""
+    before = sample[: len(sample) - len(sample.lstrip("\r\n"))]
+    return len(re.findall(r"\r\n?|\n", before))
 
 
 def _fit(dialect: Dialect, sample: str) -> tuple[float, bool, int]:
@@ -120,8 +151,9 @@ def names_of(path: str, first: Sequence[str], dialect: Dialect) -> list[str]:
             raise FileError(
                 Message("error_io.no_first_name" if place == 1 else "error_io.no_name", path=path, place=place)
             )
-    twice = sorted({name for name in first if first.count(name) > 1}) if len(set(first)) < len(first) else []
+    twice = sorted(name for name, count in Counter(first).items() if count > 1)
     if twice:
-        places = [str(place) for place, name in enumerate(first, 1) if name in twice]
+        again = set(twice)
+        places = [str(place) for place, name in enumerate(first, 1) if name in again]
         raise FileError(Message("error_io.same_names", path=path, twice=[Raw(name) for name in twice], places=places))
     return list(first)

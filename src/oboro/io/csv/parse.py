@@ -24,6 +24,7 @@ from oboro.io.csv.kernels import numbering as kernels
 from oboro.io.csv.kernels.cells import size_of
 from oboro.io.csv.record_blocks import RecordBlock, RecordCutter
 from oboro.io.file_progress import ByteProgress
+from oboro.io.held_limit import HeldTooMuch
 from oboro.table.dataset import Column, Dataset, smallest_unsigned
 from oboro.table.large_arrays import large_zeros
 from oboro.text import Message, Raw
@@ -37,6 +38,9 @@ FEW = 96  # values that a column has room for at first
 MANY = 4096  # values from which on a guess is made how many there will be
 PART = 2048  # values that are unified together: their table stays in the cache
 MOST_WAITING = 1 << 22  # values that are collected before they are unified
+# Where columns may be held that no step needs: so many values may differ, and of so many more fields one.
+ANYWAY, SELDOM = 1 << 16, 4
+A_VALUE = 40  # bytes that a different value takes while reading, beside its text
 MOST_TEXT = (1 << 32) - 64  # bytes of different values in one column: offsets have 32 bits while reading
 
 
@@ -115,6 +119,10 @@ class ColumnCoder:
     def hashed(self) -> int:
         """How many of the values are in the table of slots: all but short whole numbers."""
         return int(self.table[kernels.HASHED])
+
+    def size(self, rows: int) -> int:
+        """How many bytes it takes with so many rows, about: its codes, and each different value so far."""
+        return rows * self.codes.itemsize + int(self.offsets[self.found]) + A_VALUE * self.found
 
     @property
     def waits(self) -> bool:
@@ -247,9 +255,9 @@ def _check_text(path: str, name: str, column: Column) -> None:
         raise NotUnicode(Message("error_io.not_utf8", path=path, name=name, row=row, value=culprit)) from None
 
 
-def _is_text(value: bytes) -> bool:
+def _is_text(value: bytes | None) -> bool:
     try:
-        value.decode()
+        (value or b"").decode()
     except UnicodeDecodeError:
         return False
     return True
@@ -270,6 +278,8 @@ class CsvParser:
         self.at_once = min(AT_ONCE, -(-len(wanted) // 4))
         self.rows = 0
         self.used = 0
+        self.limited: list[ColumnCoder] = []  # they may take `most` bytes
+        self.most = 0
 
     def columns(self, names: Sequence[str], progress: ByteProgress | None) -> dict[str, Column]:
         """Read to the end, on all cores: the wanted columns under their names."""
@@ -285,7 +295,7 @@ class CsvParser:
         cutter, stream = self.cutter, self.cutter.stream
         spare = cutter.block()
         current = cutter.fill(cutter.block(), spare)
-        skip = int(cutter.dialect.header)
+        skip = cutter.dialect.skipped
         while current.found:
             self.rows += current.found - skip
             self.used += int(current.state[0])
@@ -299,10 +309,19 @@ class CsvParser:
                 helper.result()
             for coder in self.coders:
                 coder.settle(self.unifying)
+            if self.limited:
+                self._check_limited(expected)
             current, spare, skip = following, current, 0
             if progress:
                 progress(stream.done(), stream.total)
         cutter.check(current)
+
+    def _check_limited(self, expected: int) -> None:
+        """Raise if these columns take too much, or if so many values differ that codes and values are longer than the text."""
+        different = sum(coder.found for coder in self.limited)
+        size = sum(coder.size(expected) for coder in self.limited)
+        if size > self.most or SELDOM * (different - ANYWAY) > self.rows * len(self.limited):
+            raise HeldTooMuch
 
     def _encode(self, block: RecordBlock, turns: Iterator[int], first: int, expected: int) -> None:
         out = np.empty(block.found, dtype=np.uint32)
@@ -333,7 +352,8 @@ def parse(
     raw: bool = False,
 ) -> Dataset:
     """Read the whole stream and encode the wanted columns; `raw` with their quotes."""
-    places = [names.index(name) for name in wanted]
+    place = {name: number for number, name in enumerate(names)}
+    places = [place[name] for name in wanted]
     parser = CsvParser(RecordCutter(stream, dialect, len(names), raw), places)
     columns = parser.columns(wanted, progress)
     return Dataset(columns, parser.rows)

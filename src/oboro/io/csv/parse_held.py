@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from oboro.io import held_limit
 from oboro.io.byte_streams import ByteStream
 from oboro.io.csv.dialect import Dialect
 from oboro.io.csv.encoded_text import NotUnicode
@@ -58,7 +59,7 @@ class CheckingCutter(RecordCutter):
         """The error for a block with a field that is no text; the block is read once more, by Python, to find it."""
         place: dict[str, Any] = {"name": "", "row": 0}
         value = Raw(b"")
-        marks = {"delimiter": self.dialect.delimiter, "quotechar": self.dialect.quote}
+        marks = {"delimiter": self.dialect.cut, "quotechar": self.dialect.quote}
         records = csv.reader(io.StringIO(text.decode("utf-8", "surrogateescape"), newline=""), **marks)  # type: ignore[arg-type]
         with suppress(csv.Error):
             for row, record in enumerate(filter(None, records), self.rows + 1 - int(self.dialect.header)):
@@ -102,14 +103,20 @@ def parse_held(
     file_state: FileState,
     progress: RowProgress | None = None,
     fingerprinted: Sequence[str] = (),
+    limited: Sequence[str] = (),
 ) -> tuple[Dataset, UntouchedCsvColumns]:
     """Encode the columns that are to be held; the others stay in the file. Memory: codes and dictionaries of the held ones.
 
-    Of the `fingerprinted` columns, which stay in the file, one number a record is kept: equal for equal fields.
+    Of the `fingerprinted` columns, which stay in the file, one number a record is kept: equal for equal fields. Those of the held
+    ones that are `limited` may take HELD_TOO bytes together, else HeldTooMuch is raised.
     """
     cutter = CheckingCutter(stream, dialect, len(names), names=names)
-    marker = FieldFingerprints([names.index(name) for name in fingerprinted]) if fingerprinted else None
-    parser = CsvParser(cutter, [names.index(name) for name in held], marker.add if marker else None)
+    place = {name: number for number, name in enumerate(names)}
+    marker = FieldFingerprints([place[name] for name in fingerprinted]) if fingerprinted else None
+    parser = CsvParser(cutter, [place[name] for name in held], marker.add if marker else None)
+    may_take = set(limited)
+    parser.limited = [coder for coder, name in zip(parser.coders, held, strict=True) if name in may_take]
+    parser.most = held_limit.HELD_TOO
     found = parser.columns(held, _counting(cutter, progress))
     columns = {name: found[name] if name in found else UnreadColumn(parser.rows) for name in names}
     untouched = UntouchedCsvColumns(

@@ -67,7 +67,7 @@ class RecordCutter:
         self.size = BLOCK if self.stream.plain is None else min(BLOCK, self.stream.plain + 1)
         self.kinds = np.zeros(256, dtype=np.uint8)
         self.kinds[ord(self.dialect.quote)] = kernels.QUOTE
-        self.kinds[ord(self.dialect.delimiter)] = kernels.DELIMITER
+        self.kinds[ord(self.dialect.cut)] = kernels.DELIMITER
         self.kinds[[10, 13, 0]] = kernels.LF, kernels.CR, kernels.NUL
 
     def block(self) -> RecordBlock:
@@ -124,5 +124,5 @@ class RecordCutter:
             raise FileError(Message("error_io.text_after_quote", path=self.stream.path, line=line, field=fields))
         if kind == kernels.UNCLOSED:
             raise FileError(Message("error_io.open_quote", path=self.stream.path, line=line, field=fields))
-        expected = {"columns": self.columns, "delimiter": self.dialect.delimiter}
+        expected = {"columns": self.columns, "delimiter": self.dialect.cut}
         raise FileError(Message("error_io.ragged", path=self.stream.path, line=line, fields=fields, **expected))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,7 @@ def dictionary_text(name: str, column: Column, dialect: Dialect, alone: bool) ->
     return _quoted(texts.cast(pa.string()).fill_null(""), dialect, alone)
 
 
+@cache
 def must_quote(dialect: Dialect) -> np.ndarray:
     """For each byte, where in a value it makes quotes necessary."""
     kinds = np.zeros(256, dtype=np.uint8)

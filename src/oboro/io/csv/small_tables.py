@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from oboro.errors import UsageError
+from oboro.io import held_limit
 from oboro.io.byte_streams import ByteStream
 from oboro.io.csv.dialect import Dialect
 from oboro.io.file_progress import ByteProgress, RowProgress
@@ -53,7 +54,8 @@ def read_columns(
     if progress:
         progress(stream.done(), stream.total)
     rows = records[int(dialect.header) :]
-    return Dataset({name: _column(rows, names.index(name)) for name in wanted}, len(rows))
+    place = {name: number for number, name in enumerate(names)}
+    return Dataset({name: _column(rows, place[name]) for name in wanted}, len(rows))
 
 
 def hold_columns(
@@ -64,19 +66,23 @@ def hold_columns(
     file_state: FileState,
     progress: RowProgress | None = None,
     fingerprinted: Sequence[str] = (),
+    limited: Sequence[str] = (),
 ) -> tuple[Dataset, UntouchedCsvColumns]:
     """Encode the columns that are to be held; the others stay in the file. See `parse_held`."""
     text = stream.whole()
+    if limited and text is not None and len(text) > held_limit.HELD_TOO:
+        raise held_limit.HeldTooMuch
     records = _records(text, dialect, len(names))
     if text is None or records is None:
         from oboro.io.csv.parse_held import parse_held
 
-        return parse_held(stream, dialect, names, held, file_state, progress, fingerprinted)
+        return parse_held(stream, dialect, names, held, file_state, progress, fingerprinted, limited)
     rows = records[int(dialect.header) :]
     if progress:
         progress(len(rows), len(rows))
+    keep = set(held)
     columns = {
-        name: _column(rows, place) if name in held else UnreadColumn(len(rows)) for place, name in enumerate(names)
+        name: _column(rows, place) if name in keep else UnreadColumn(len(rows)) for place, name in enumerate(names)
     }
     ends = (BlockEnd(len(text.encode()), len(records)),)
     marks = _fingerprints(rows, names, fingerprinted) if fingerprinted else None
@@ -91,7 +97,7 @@ def _records(text: str | None, dialect: Dialect, columns: int) -> list[list[str]
     """
     if text is None or columns < 2 or "\0" in text or not little_work(len(text), MOST * 8):
         return None
-    marks = {"delimiter": dialect.delimiter, "quotechar": dialect.quote, "skipinitialspace": dialect.space}
+    marks = {"delimiter": dialect.cut, "quotechar": dialect.quote, "skipinitialspace": dialect.space}
     try:
         records = list(filter(None, csv.reader(io.StringIO(text, newline=""), strict=True, **marks)))  # type: ignore[arg-type]
     except csv.Error:
@@ -106,7 +112,8 @@ def _column(rows: list[list[str]], place: int) -> Column:
 
 def _fingerprints(rows: list[list[str]], names: Sequence[str], wanted: Sequence[str]) -> FileFingerprints:
     """A number for each record, the same for the same fields: they are numbered, so that no two have the same by chance."""
-    places = [names.index(name) for name in wanted]
+    place = {name: number for number, name in enumerate(names)}
+    places = [place[name] for name in wanted]
     known: dict[tuple[str, ...], int] = {}
     numbers = [known.setdefault(tuple(row[place] for place in places), len(known)) for row in rows]
     return FileFingerprints(tuple(wanted), [np.array(numbers, dtype=np.uint64)])

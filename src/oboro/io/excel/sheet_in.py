@@ -6,6 +6,7 @@ word, if the rows above it are nearly empty; whoever knows better says which row
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ import pyarrow.compute as pc
 
 from oboro.errors import FileError, UsageError
 from oboro.io.csv.dialect import LOOKS_LIKE_DATA, Dialect, names_of
-from oboro.table.values import durations
+from oboro.table.spelling.value_texts import durations
 from oboro.text import Message
 
 __all__ = ["sheet_table"]
@@ -30,6 +31,8 @@ def sheet_table(path: str, sheet: str | None, header_row: int | None) -> tuple[p
     """The table below the names, and what is to be said of where it was found. `header_row` counts from 1, as Excel does."""
     import fastexcel
 
+    logging.getLogger("fastexcel").setLevel(logging.ERROR)  # it warns of every column without a value
+    logging.getLogger("calamine").setLevel(logging.ERROR)
     try:
         book = fastexcel.read_excel(path)
         if sheet is not None and sheet not in book.sheet_names:

@@ -60,9 +60,13 @@ def sheet_bytes(blocks: Sequence[Dataset], *, from_text: bool = False) -> bytes:
     return out.getvalue()
 
 
+class Digits(str):
+    """A number with 17 digits, as it is to be written: openpyxl itself writes 16, which is another number."""
+
+
 def _row(sheet: Any, row: Sequence[Any]) -> Sequence[Any]:
-    """A row whose text is text, also where Excel would take it for a formula or an error."""
-    if not any(isinstance(value, str) and value[:1] in ("=", "#") for value in row):
+    """A row whose text is text, also where Excel would take it for a formula or an error, and whose numbers have all digits."""
+    if not any(isinstance(value, str) and (value[:1] in ("=", "#") or type(value) is Digits) for value in row):
         return row
     from openpyxl.cell import WriteOnlyCell
 
@@ -71,7 +75,7 @@ def _row(sheet: Any, row: Sequence[Any]) -> Sequence[Any]:
         cell = value
         if isinstance(value, str):
             cell = WriteOnlyCell(sheet, value)
-            cell.data_type = "s"
+            cell.data_type = "n" if type(value) is Digits else "s"
         made.append(cell)
     return made
 
@@ -94,11 +98,16 @@ def _plain(values: pa.Array, from_text: bool) -> list[Any] | None:
         return _from_text(values) if from_text else None
     if pa.types.is_boolean(values.type):
         return list(values.to_pylist())
-    kind = kind_of(values)
-    found = values.to_pylist() if kind.numeric and not pa.types.is_decimal(values.type) else None
+    try:
+        found = values.to_pylist() if kind_of(values).numeric and not pa.types.is_decimal(values.type) else None
+    except (OverflowError, ValueError):  # a day that Python's calendar does not have
+        return None
     if found is None or not all(_fits(value) for value in found if value is not None):
         return None
-    return list(found)
+    return [
+        Digits(repr(value)) if isinstance(value, float) and float(f"{value:.16g}") != value else value
+        for value in found
+    ]
 
 
 def _fits(value: Any) -> bool:
@@ -109,7 +118,7 @@ def _fits(value: Any) -> bool:
         return value >= FIRST_DAY
     if isinstance(value, int):
         return abs(value) <= WHOLE
-    return isinstance(value, float) and abs(value) < 1e300 and float(f"{value:.17g}") == value
+    return isinstance(value, float) and abs(value) < 1e300
 
 
 def _from_text(values: pa.Array) -> list[Any] | None:
@@ -125,9 +134,11 @@ def _from_text(values: pa.Array) -> list[Any] | None:
 
 
 def _text(name: str, text: str) -> str:
-    """Text as a cell holds it; what looks like an escape (`_x0041_`) is escaped itself."""
+    """Text as a cell holds it; what looks like an escape (`_x0041_`) is escaped itself, and so is text of nothing but spaces."""
     if found := CONTROL.search(text):
         raise FileError(Message("error_io.not_in_sheet", column=name, letter=f"U+{ord(found[0]):04X}"))
     if len(text) > LONGEST:
         raise FileError(Message("error_io.cell_full", column=name, length=len(text), most=LONGEST))
+    if text.isspace():  # left as it is, nobody who reads the file would see it
+        return f"_x{ord(text[0]):04X}_{text[1:]}"
     return ESCAPE.sub("_x005F_", text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -26,35 +27,49 @@ from oboro.io.parquet.growing_columns import (
     is_text,
     joined_column,
 )
-from oboro.table.dataset import Column, Dataset
+from oboro.table.dataset import Column, Dataset, plain
+from oboro.table.unencoded_columns import why_unusable
 from oboro.text import Message
 
-__all__ = ["batches", "encode", "schema_of", "size_of"]
+__all__ = ["are_small", "batches", "encode", "schema_of", "unusable"]
 
 CELLS = 1 << 19  # values read at a time; larger batches come in new memory each time, which took ten times as long
+FEW_BYTES = 1 << 16  # bytes read at a time of a column of which only the beginning is asked for
 FEWEST = 1 << 12  # rows read at a time, at least
 SMALL = 1 << 20  # rows that a core must have to read, or it does not begin
 REPEATED = 16  # rows that a value must have, on average, or text is not read as a dictionary
 
 
 def schema_of(path: str) -> pa.Schema:
-    """Names and types; a column that does not hold single values is an error."""
+    """Names and types."""
     schema = pq.read_schema(path)
-    twice = sorted({name for name in schema.names if schema.names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(schema.names).items() if count > 1)
     if twice:
         raise ColumnError(Message("error_io.same_name", path=path, twice=twice[0]))
-    for entry in schema:
-        if pa.types.is_nested(entry.type) or isinstance(entry.type, pa.BaseExtensionType):
-            raise ColumnError(Message("error_io.not_single", path=path, name=entry.name, type=str(entry.type)))
     return schema
 
 
-def size_of(path: str, columns: Collection[str]) -> int:
-    """How many bytes some columns have in the file before they are packed: of repeated values, about as many as their codes."""
-    metadata = pq.read_metadata(path)
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    found = [group.column(place) for group in groups for place in range(group.num_columns)]
-    return sum(column.total_uncompressed_size for column in found if column.path_in_schema in columns)
+def unusable(path: str, schema: pa.Schema) -> dict[str, Message]:
+    """The columns that can only be left out, and why: those that do not hold single values."""
+    found = {entry.name: why_unusable(entry.name, entry.type) for entry in schema}
+    return {name: Message("error_io.in_file", path=path, problem=why) for name, why in found.items() if why is not None}
+
+
+def are_small(path: str, columns: Collection[str], most: int) -> bool:
+    """Whether some columns have at most so many bytes in the file before they are packed; repeated values count like their codes.
+
+    Arrow ends the process where a damaged file describes a column wrongly and is asked for that description (version 26). It
+    raises an error when it reads the column. So a few rows are read first, unless the file as a whole is small.
+    """
+    with pq.ParquetFile(path, buffer_size=FEW_BYTES, pre_buffer=False) as file:
+        metadata = file.metadata
+        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+        if sum(group.total_byte_size for group in groups) <= most:
+            return True
+        places = [place for place in range(metadata.num_columns) if metadata.schema.column(place).path in columns]
+        for number in range(len(groups)):
+            next(file.iter_batches(1, [number], list(columns)), None)
+        return bool(sum(group.column(place).total_uncompressed_size for group in groups for place in places) <= most)
 
 
 def batches(
@@ -71,9 +86,17 @@ def batches(
             count = sum(file.metadata.row_group(number).num_rows for number in chosen)
             yield from (_empty(min(MOST_ROWS, count - start)) for start in range(0, count, MOST_ROWS))
         elif groups is None:
-            yield from ahead(file.iter_batches(rows, columns=list(columns)))
+            yield from map(_checked, ahead(file.iter_batches(rows, columns=list(columns))))
         else:
-            yield from file.iter_batches(rows, list(groups), list(columns), use_threads=False)
+            yield from map(_checked, file.iter_batches(rows, list(groups), list(columns), use_threads=False))
+
+
+def _checked(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same batch; a time beyond the day, which Parquet does not look for, is an error."""
+    for column in batch.columns:
+        if pa.types.is_time(column.type):
+            column.validate(full=True)
+    return batch
 
 
 def _empty(rows: int) -> pa.RecordBatch:
@@ -86,6 +109,10 @@ def encode(path: str, columns: Sequence[str], done: RowProgress | None = None) -
     Memory: their codes, a dictionary for each core, and twice the codes of one column at the end.
     """
     schema = schema_of(path)
+    nested = unusable(path, schema)
+    for name in columns:
+        if name in nested:
+            raise ColumnError(nested[name])
     with pq.ParquetFile(path) as file:
         groups = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
     counter = RowCounter(sum(groups), done)
@@ -168,4 +195,5 @@ def _repeated(path: str, texts: Sequence[str], groups: range) -> list[str]:
     first = next(batches(path, texts, groups), None) if texts and groups else None
     if first is None:
         return []
-    return [name for name in texts if REPEATED * pc.count_distinct(first[name], mode="all").as_py() <= first.num_rows]
+    distinct = {name: pc.count_distinct(plain(first[name]), mode="all").as_py() for name in texts}
+    return [name for name in texts if REPEATED * distinct[name] <= first.num_rows]

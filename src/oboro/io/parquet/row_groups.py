@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from oboro.io.parquet.growing_columns import by_appearance, is_text
 from oboro.kernels import grouping
 from oboro.table.dataset import Column, Dataset
+from oboro.table.frames.came_as import Types, type_again
 from oboro.table.unencoded_columns import UnencodedColumn
 
 __all__ = ["as_dictionaries", "only_used", "parquet_writer"]
@@ -51,16 +52,23 @@ def _used(column: pa.ChunkedArray) -> pa.Array:
     return pa.DictionaryArray.from_arrays(indices, values.drop_null())
 
 
-def parquet_writer(file: Any, schema: pa.Schema) -> pq.ParquetWriter:
-    """A writer whose file says that text is text: that it came as dictionaries is nobody's concern.
+def parquet_writer(file: Any, schema: pa.Schema, types: Types) -> pq.ParquetWriter:
+    """A writer whose file says what columns were in the input (`types`); else that text is text, though it comes as dictionaries.
+
+    A dictionary is said to have no order: Parquet gives the one of the rows.
 
     Text gets no statistics: for dictionaries they would take as long as everything else, since Arrow looks at every row for them.
     """
-    fields = [pa.field(entry.name, _plain(entry.type)) for entry in schema]
-    measured = [entry.name for entry in fields if not is_text(entry.type)]
+    plain = [pa.field(entry.name, _plain(entry.type)) for entry in schema]
+    measured = [entry.name for entry in plain if not is_text(entry.type)]
+    fields = [pa.field(one.name, _unordered(type_again(one.name, one.type, types) or one.type)) for one in plain]
     writer = pq.ParquetWriter(file, schema, compression="zstd", store_schema=False, write_statistics=measured or False)
     writer.add_key_value_metadata({"ARROW:schema": b64encode(pa.schema(fields).serialize().to_pybytes()).decode()})
     return writer
+
+
+def _unordered(type_: pa.DataType) -> pa.DataType:
+    return pa.dictionary(pa.int32(), type_.value_type) if pa.types.is_dictionary(type_) else type_
 
 
 def _plain(type_: pa.DataType) -> pa.DataType:

@@ -8,18 +8,16 @@ with a counter for each value of the other. More columns: one key a row, and key
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
 
 import numpy as np
 
 from oboro.kernels import grouping, little_work, tallying
 from oboro.measure.exposure import kernels
 from oboro.measure.exposure.fingerprints import fingerprints
+from oboro.system.process import on_cores
 from oboro.table.dataset import Column
 from oboro.table.large_arrays import large_zeros
 from oboro.table.numbered_keys import number_keys
@@ -41,13 +39,11 @@ __all__ = [
 DIRECT = 1 << 20  # combinations whose counters fit a cache
 BLOCK = 1 << 16  # rows whose keys are made together
 COARSE = 8  # bits: a column is put in order in two steps, so that each writes to few places at a time
-SMALL = 1 << 16  # rows of a table that one thread counts
 MANY = 1 << 18  # keys from which on those that are alone are found first
 THREADS = 4  # at most: each needs memory of its own
 LARGEST_KEY = 1 << 63
 
 Pair = tuple[str, str]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -157,15 +153,8 @@ def counted_pairs(
 
     longest = sorted(ordered, key=lambda first: -len(ordered[first]))
     tasks = [*(partial(several, first) for first in longest), *(partial(one, pair) for pair in direct)]
-    return dict(found for some in _done(tasks, rows) for found in some)
-
-
-def _done(tasks: Sequence[Callable[[], T]], rows: int) -> list[T]:
-    """All tasks, on several cores where it is worth it: kernels do not hold Python's lock."""
-    if rows < SMALL:
-        return [task() for task in tasks]
-    with ThreadPoolExecutor(min(os.cpu_count() or 1, THREADS)) as pool:
-        return list(pool.map(lambda task: task(), tasks))
+    done = on_cores(lambda task: task(), tasks, rows=rows, most=THREADS)
+    return dict(found for some in done for found in some)
 
 
 def combinations_of(columns: Sequence[Column]) -> int:

@@ -153,8 +153,9 @@ class LookedAt:
     def _numbers(self, names: Sequence[str]) -> np.ndarray:
         """One number for each record, equal for records that agree on all these columns."""
         unread = self._unread(names)
-        held = [clean(self.data[name]) for name in names if name not in set(unread)]
-        if self.file_numbers is not None and set(unread) == set(self.file_names):
+        in_file = set(unread)
+        held = [clean(self.data[name]) for name in names if name not in in_file]
+        if self.file_numbers is not None and in_file == set(self.file_names):
             return fingerprints(held, self.data.rows, self.file_numbers())
         numbers = fingerprints(held, self.data.rows)
         for _, column in self._columns(unread):

@@ -23,6 +23,7 @@ from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.recoded_column import RecodedColumn
 from oboro.table.labels.starred_values import plain_numbers
 from oboro.table.named_columns import Names, named_columns, names_shown
+from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.rows.row_origins import Rows, same_rows
 from oboro.text import Message
 
@@ -32,6 +33,7 @@ MOST_ROWS = 10_000  # of each table, for what is estimated; the errors say what 
 MOST_COLUMNS = 12  # for the same
 
 
+@at_the_door
 def fidelity(
     original: Any,
     released: Any,

@@ -23,6 +23,8 @@ NO_TRUTH = Message("measure.note.no_truth")
 
 def owners(truth: Dataset, original: Dataset, released: Dataset) -> np.ndarray:
     """Which original row each released record is, from a table whose first column says so, counted from 1."""
+    if not truth.columns:
+        raise InputError(Message("error_recipe.truth_rows", rows=0, records=released.rows))
     name = next(iter(truth))
     numbers = truth[name].numbers(name)[truth[name].codes]
     if numbers.size != released.rows:

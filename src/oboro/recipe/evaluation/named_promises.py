@@ -56,6 +56,9 @@ def named_promises(
         return None
     sure = [one.promise() for one, told in zip(kept, found, strict=True) if several and not isinstance(told, Message)]
     whole = replace(Verification.of(verdicts, quasi, judge_together(released, sure, person)), unchecked=unchecked)
+    exempted = [one.promise() for one, told in zip(kept, found, strict=True) if one.exempt and isinstance(told, tuple)]
+    said = [word for one in exempted[:1] for word in one.verify(released, person).warnings]
+    whole = replace(whole, warnings=(*said, *whole.warnings))
     return replace(whole, holds=whole.holds and not whole.apart) if plan.together else whole
 
 
@@ -79,12 +82,13 @@ class _Asked:
     quasi: tuple[str, ...]
     models: Callable[[], Sequence[Model]]
     what: Sequence[Message] = ()  # what is demanded, where it may be that it cannot be checked
+    exempt: bool = False  # whether the suppressed are asked for nothing
 
     def over(self, released: Dataset) -> list[str]:
         return [name for name in self.quasi if name in released]
 
     def promise(self) -> Promise:
-        return Promise(self.step, self.quasi, tuple(self.models()))
+        return Promise(self.step, self.quasi, tuple(self.models()), self.exempt)
 
     def checked(self, released: Dataset, person: Column | None, several: bool) -> tuple[Verdict, ...] | Message:
         """The verdicts, or why there are none."""
@@ -125,16 +129,17 @@ class _Before:
 def _of_classes(step: KAnonymize | LocalRecode, schema: Schema, before: _Before) -> Iterator[_Asked]:
     """k and what anybody can check on the release alone; then what needs a hierarchy of secrets, or a population."""
     names, demands = tuple(schema.chosen(step.quasi, step.step)), step.demands(schema)
+    asked = partial(_Asked, exempt=isinstance(step, KAnonymize) and step.suppressed == "exempt")
     plain: list[Model] = [
         demand.model(name).folding(schema.fold(name)) for name, demand in demands if not demand.hierarchical
     ]
     plain += step.risk_limits() if isinstance(step, KAnonymize) else []
-    yield _Asked(step.step, names, lambda: [KAnonymity(k=step.k), *plain])
+    yield asked(step.step, names, lambda: [KAnonymity(k=step.k), *plain])
     for name, demand in demands:
         if demand.hierarchical:
-            yield _Asked(step.step, names, partial(_by_tree, demand, name, schema, before), [demand.plan(name)])
+            yield asked(step.step, names, partial(_by_tree, demand, name, schema, before), [demand.plan(name)])
     if isinstance(step, KAnonymize) and step.population is not None:
-        yield _Asked(step.step, names, partial(_of_population, step, schema, before, names), step.population_told())
+        yield asked(step.step, names, partial(_of_population, step, schema, before, names), step.population_told())
 
 
 def _by_tree(demand: Demand, name: str, schema: Schema, before: _Before) -> list[Model]:

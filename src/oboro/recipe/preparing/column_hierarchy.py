@@ -13,6 +13,7 @@ from oboro.system.atomic_file import atomic, check_free
 from oboro.table.dataset import Column
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy, HierarchySpec, LevelPreview, propose
+from oboro.table.parameters.at_the_door import at_the_door
 
 __all__ = ["ColumnHierarchy", "column_hierarchy", "propose_hierarchy"]
 
@@ -69,6 +70,7 @@ def column_hierarchy(
     return ColumnHierarchy(column, given.build(name, column, folder), given, proposed=spec is None)
 
 
+@at_the_door
 def propose_hierarchy(values: Any, column: str | None = None) -> HierarchySpec:
     """A hierarchy that suits a column: of a frame or file-like table (`column` names it), or of plain values.
 

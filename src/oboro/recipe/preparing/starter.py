@@ -19,6 +19,7 @@ from oboro.recipe.roles.guess_roles import Roles, guess_roles
 from oboro.recipe.roles.repeated_people import RepeatedPeople
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
+from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.schema import Role
 from oboro.text import Message
 from oboro.text.language import system_language
@@ -96,6 +97,7 @@ class Starter:
         return f"  {_key(one.name)}: {_flow(content)}  # {_one_line(one.comment.say(lang))}"
 
 
+@at_the_door
 def init(source: Any, *, reading: Mapping[str, Any] | None = None) -> Starter:
     """A starter recipe for a pandas, polars or pyarrow frame, or a file (`reading` says how it is read).
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -17,8 +19,10 @@ from oboro.recipe.evaluation.series_of_releases import attack_series, dataset_of
 from oboro.recipe.roles.guess_roles import guess_roles
 from oboro.recipe.roles.repeated_people import ask_for_person
 from oboro.report.released_alone.assessment import Assessment, WorstClass
+from oboro.system.process import on_cores
 from oboro.table.dataset import Dataset
 from oboro.table.named_columns import Names, named_columns
+from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.schema import Role
 from oboro.table.value_counts import clean
 from oboro.text import Message
@@ -33,6 +37,7 @@ WORST = 5  # classes that are described
 FEW = 5  # people: a value that fewer have is rare
 
 
+@at_the_door
 def assess(
     frame: Any,
     quasi: Names = (),
@@ -59,42 +64,68 @@ def assess(
     """
     data = dataset_of(frame, reading or {})
     known, secret = named_columns(quasi, "quasi"), named_columns(sensitive, "sensitive")
-    guessed, findings = not known and not secret, scan(data)
-    if guessed:
-        known, secret = _guessed(data, person, findings)
+    guess = _guess(data, person) if not known and not secret else None
+    if guess is not None:
+        known, secret = guess.quasi, guess.sensitive
     _require(data, known, secret, person)
     other = [name for name in data if name not in (*known, *secret, person)]
     known = known or other
     other = [name for name in other if name not in known]
     if not known:
         raise UsageError(Message("error_exposure.nothing_to_assess"))
-    classes = Classes.of(data, known, person)
+    tasks: list[Callable[[], Any]] = [
+        partial(_exposed, data, [*known, *other], person),
+        partial(_of_classes, data, known, secret, person),
+        partial(scan, data) if guess is None else lambda: guess.findings,
+        partial(ask_for_person, data, person) if guess is None else lambda: guess.asked,
+        partial(rare_values, data, [*known, *other], FEW, person),
+    ]
+    exposed, of_classes, findings, asked, rare = on_cores(lambda task: task(), tasks, rows=data.rows)
     return Assessment(
         rows=data.rows,
         person=person,
         quasi=tuple(known),
         sensitive=tuple(secret),
         other=tuple(other),
-        guessed=guessed,
-        verification=Verification.of(attained(classes, secret), known),
-        secrets=tuple(certain_secret(classes, name) for name in secret),
-        rare=rare_values(data, [*known, *other], FEW, person),
+        guessed=guess is not None,
+        rare=rare,
         identifiers=tuple(one for one in findings if one.kind in WARNED),
-        worst=_worst(classes, known),
         series=attack_series(
             data, tables_of(earlier), reading or {}, quasi=known, sensitive=secret, k=k, person=person
         ),
-        asked=tuple(ask_for_person(data, person)),
+        asked=tuple(asked),
         lang=lang,
-        **_exposed(data, [*known, *other], person),
+        **exposed,
+        **of_classes,
     )
 
 
-def _guessed(data: Dataset, person: str | None, findings: Sequence[Finding]) -> tuple[list[str], list[str]]:
-    found = guess_roles(data, figures=False, findings=findings).columns
-    roles = {name: one.role for name, one in found.items() if name != person}
-    named = [[name for name, role in roles.items() if role is wanted] for wanted in (Role.QUASI, Role.SENSITIVE)]
-    return named[0], named[1]
+@dataclass(frozen=True)
+class _Guess:
+    """What the columns probably are, and what was found on the way."""
+
+    quasi: list[str]
+    sensitive: list[str]
+    findings: Sequence[Finding]
+    asked: Sequence[Message]
+
+
+def _guess(data: Dataset, person: str | None) -> _Guess:
+    findings = scan(data)
+    roles = guess_roles(data, figures=False, findings=findings)
+    asked = [] if roles.people is None or person is not None else [roles.people.question]
+    known, secret = ([name for name in roles.named(role) if name != person] for role in (Role.QUASI, Role.SENSITIVE))
+    return _Guess(known, secret, findings, asked)
+
+
+def _of_classes(data: Dataset, known: Sequence[str], secret: Sequence[str], person: str | None) -> dict[str, Any]:
+    """What the classes of records that agree on the quasi-identifiers say."""
+    classes = Classes.of(data, known, person)
+    return {
+        "verification": Verification.of(attained(classes, secret), known),
+        "secrets": tuple(certain_secret(classes, name) for name in secret),
+        "worst": _worst(classes, known),
+    }
 
 
 def _require(data: Dataset, quasi: Sequence[str], sensitive: Sequence[str], person: str | None) -> None:

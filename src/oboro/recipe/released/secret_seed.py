@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from oboro.recipe.released.released_order import moves_rows
-from oboro.system.secret_key import secret_key
+from oboro.system.secret_key import secret_key, variable_shown
 from oboro.text import Message
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def entropy_of(recipe: Recipe) -> int | None:
 def plan_of_seed(recipe: Recipe) -> list[Message]:
     """What `--explain` says of it."""
     if recipe.seed_env is not None:
-        return [Message("recipe.seed.variable", name=recipe.seed_env)]
+        return [Message("recipe.seed.variable", name=variable_shown(recipe.seed_env))]
     if recipe.seed_file is not None:
         return [Message("recipe.seed.file", path=recipe.seed_file)]
     if recipe.seed is None:

@@ -12,6 +12,7 @@ from oboro.recipe.roles.column_guess import ColumnGuess
 from oboro.recipe.roles.first_look import first_look
 from oboro.recipe.roles.kept_as_they_are import kept_as_they_are
 from oboro.recipe.roles.repeated_people import RepeatedPeople, repeated_people
+from oboro.system.process import on_cores
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import propose
 from oboro.table.schema import Role
@@ -71,17 +72,16 @@ def _first_looks(
     findings: dict[str, list[Finding]] = {name: [] for name in data}
     for one in scanned:
         findings[one.column].append(one)
-    found = {}
-    for name in data:
-        column = data[name]
-        exposed = exposure(data, [name], person)
+
+    def guessed(name: str) -> ColumnGuess:
+        column, exposed = data[name], exposure(data, [name], person)
         if people is not None and name == people.column:
-            found[name] = ColumnGuess.of(name, column, exposed, Role.IDENTIFIER, *people.reasons)
-            continue
+            return ColumnGuess.of(name, column, exposed, Role.IDENTIFIER, *people.reasons)
         look = first_look(name, column, findings[name])
         role, reasons = (Role.OTHER, []) if look is None else (look[0], [look[1]])
-        found[name] = ColumnGuess.of(name, column, exposed, role, *reasons)
-    return found
+        return ColumnGuess.of(name, column, exposed, role, *reasons)
+
+    return dict(zip(data, on_cores(guessed, data, rows=data.rows), strict=True))
 
 
 def _secrets(found: dict[str, ColumnGuess], person: str | None) -> dict[str, ColumnGuess]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oboro.attacks.few_attributes import UniqueByFew
-from oboro.measure.population_uniqueness import Uniqueness
 from oboro.report.page.blocks import Block, Cell, Grid, Section, Text
 from oboro.text import Message, count, number, percent
+from oboro.verifier.models.uniqueness_estimates import Uniqueness
 
 if TYPE_CHECKING:
     from oboro.report.report import Report

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +17,10 @@ from oboro.stream.delay_free.generating_modes import FixedMode, PaperMode, Seque
 from oboro.stream.delay_free.record_coder import KnownRecord, RecordCoder
 from oboro.stream.delay_free.value_levels import ValueLevels
 from oboro.stream.snapshot import read_snapshot, write_snapshot
+from oboro.system.steady_clock import SteadyClock
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
+from oboro.table.parameters.at_the_door import at_the_door
 from oboro.text import Message
 
 __all__ = ["DelayFree"]
@@ -46,6 +47,7 @@ class DelayFree:
     holds: ClassVar[bool] = False
     due: ClassVar[None] = None
 
+    @at_the_door
     def __init__(self, attributes: Iterable[str], k: int, *, folder: str | Path = ".", **options: Any) -> None:
         names = [attributes] if isinstance(attributes, str) else list(attributes)
         given = {"attributes": names, "k": k, **options}
@@ -54,6 +56,7 @@ class DelayFree:
         self._coder = RecordCoder(self.settings, self.folder)
         self._side = self._make_side()
         self._next_tidy = TIDY
+        self._clock = SteadyClock()
         self.extra: dict[str, Any] = {}
         self.records = self.suppressed_records = self.suppressed_cells = self.generalized_cells = 0
 
@@ -98,7 +101,7 @@ class DelayFree:
     ) -> tuple[dict[str, Any], int]:
         coder = self._coder
         person, secret = (-1, -1) if coder.nobody else coder.numbers(values)
-        moment = time.time() if now is None else now
+        moment = self._clock.now() if now is None else now
         mask = self._side.decide_one(known.codes, person, secret, moment, forced)
         released, suppressed, generalized = coder.cells(known.leaves, mask)
         self._count(1, suppressed, generalized, int(suppressed == len(coder.attributes)))
@@ -128,7 +131,7 @@ class DelayFree:
         about twice as fast as a list of records. All of the batch arrives at one moment, and where a record is refused,
         none is taken.
         """
-        moment = time.time() if now is None else now
+        moment = self._clock.now() if now is None else now
         if isinstance(batch, Sequence):
             return self._push_list(batch, moment)
         coder, frame = self._coder, Frame.read(batch)
@@ -188,13 +191,13 @@ class DelayFree:
             try:
                 released, mask = self.step(record, now, again[at] if at < len(again) else None)
             except InputError as error:
-                taken.refused[i] = str(error)
+                taken.refused[i] = error
                 continue
             taken.released.append(released)
             taken.decisions.append(mask)
         return taken
 
-    def flush(self, now: float) -> list[dict[str, Any]]:
+    def flush(self, now: float | None = None) -> list[dict[str, Any]]:
         """Nothing waits."""
         return []
 
@@ -223,6 +226,7 @@ class DelayFree:
             **self._coder.dump(),
             "counts": [self.records, self.suppressed_cells, self.generalized_cells, self.suppressed_records],
             "next_tidy": self._next_tidy,
+            "clock": self._clock.now(),
             "extra": dict(extra or {}),
         }
         write_snapshot(Path(path), meta, self._side.dump())
@@ -241,6 +245,7 @@ class DelayFree:
         anonymizer._next_tidy = meta["next_tidy"]
         anonymizer._side.load(arrays)
         anonymizer.extra = meta["extra"]
+        anonymizer._clock = SteadyClock(meta.get("clock", 0.0))
         return anonymizer
 
     def stats(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from oboro.stream.stream_settings import StreamSettings
+from oboro.system.named_files import bytes_of
 from oboro.table.hierarchy import HierarchySpec
 from oboro.text import Message
 
@@ -104,5 +105,5 @@ class DelayFreeSettings(StreamSettings):
         for name in self.attributes:
             spec = self.spec(name)
             for file in (spec.csv, spec.tree if isinstance(spec.tree, str) else None):
-                digest.update((folder / file).read_bytes() if file else b"-")
+                digest.update(bytes_of(folder / file) if file else b"-")
         return digest.hexdigest()

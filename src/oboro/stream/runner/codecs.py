@@ -15,8 +15,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from oboro.errors import UsageError
+from oboro.errors import InputError, UsageError
 from oboro.stream.runner.line_blocks import HUGE
+from oboro.table.spelling.formula_text import guarded_text
 from oboro.text import Message
 
 __all__ = ["BadRecord", "CsvCodec", "Format", "NdjsonCodec", "codec", "decode_json", "encode_json"]
@@ -26,25 +27,28 @@ BOM = b"\xef\xbb\xbf"
 csv.field_size_limit(1 << 30)  # the length of a whole line is limited before
 
 
-class BadRecord(Exception):
+class BadRecord(InputError):
     """A line that is no record, and why."""
+
+    def __init__(self, why: str, **values: Any) -> None:
+        super().__init__(Message(f"error_stream.letter.{why}", **values))
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise BadRecord("invalid JSON: a field stands twice in one object")
+        raise BadRecord("field_twice")
     return found
 
 
 def _constant(name: str) -> Any:
-    raise BadRecord(f"invalid JSON: {name} is no JSON number")
+    raise BadRecord("constant", name=name)
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if number in (float("inf"), float("-inf")):
-        raise BadRecord("invalid JSON: a number too large to be kept")
+        raise BadRecord("too_large")
     return number
 
 
@@ -74,14 +78,16 @@ def _explained(line: bytes) -> Any:
     """The slow way, which also says what is wrong."""
     try:
         return _decoder.decode(line.decode())
+    except BadRecord:
+        raise
     except UnicodeDecodeError:
-        raise BadRecord("not UTF-8 text") from None
+        raise BadRecord("not_utf8") from None
     except RecursionError:
-        raise BadRecord("invalid JSON: nested too deeply") from None
+        raise BadRecord("too_deep") from None
     except json.JSONDecodeError as error:
-        raise BadRecord(f"invalid JSON: {error.msg} at character {error.pos + 1}") from None
+        raise BadRecord("not_json", at=error.pos + 1) from None
     except ValueError:
-        raise BadRecord("invalid JSON: a number of too many digits") from None
+        raise BadRecord("too_many_digits") from None
 
 
 def encode_json(record: Mapping[str, Any]) -> bytes:
@@ -100,12 +106,13 @@ class NdjsonCodec:
     def decode(self, line: bytes) -> dict[str, Any] | None:
         """The record of a line; None for an empty line."""
         if line.startswith(HUGE):
-            raise BadRecord(_huge(line))
+            raise BadRecord("too_long", bytes=int(line[len(HUGE) :]))
+        line = line.removeprefix(BOM)
         if not line or line.isspace():
             return None
-        record = decode_json(line.removeprefix(BOM))
+        record = decode_json(line)
         if not isinstance(record, dict):
-            raise BadRecord("not a JSON object")
+            raise BadRecord("not_object")
         return record
 
     def begin(self, names: Sequence[str]) -> bytes:
@@ -122,37 +129,46 @@ class NdjsonCodec:
 
 
 class CsvCodec:
-    """A header that names the fields, then one record a line; quoted cells may hold line breaks. Empty cells are missing."""
+    """A header that names the fields, then one record a line; quoted cells may hold line breaks. Empty cells are missing.
 
-    def __init__(self, header: Sequence[str] | None = None) -> None:
+    `excel_safe`: what a spreadsheet would run as a formula is written so that it does not.
+    """
+
+    def __init__(self, header: Sequence[str] | None = None, excel_safe: bool = False) -> None:
         self.header = header
+        self.excel_safe = excel_safe
 
     def decode(self, line: bytes) -> dict[str, Any] | None:
         """The record of a line; None for the header and for an empty line."""
         if line.startswith(HUGE):
-            raise BadRecord(_huge(line))
+            raise BadRecord("too_long", bytes=int(line[len(HUGE) :]))
         if not line.strip(b"\r\n"):
             return None
         try:
             cells = next(csv.reader([line.decode("utf-8-sig" if self.header is None else "utf-8")], strict=True))
         except UnicodeDecodeError:
-            raise BadRecord("not UTF-8 text") from None
+            raise BadRecord("not_utf8") from None
         except (csv.Error, StopIteration):
-            raise BadRecord("invalid CSV: quotes do not fit together") from None
+            raise BadRecord("quotes") from None
         if self.header is None:
             self.header = _header(cells)
             return None
         if len(cells) != len(self.header):
-            raise BadRecord(f"{len(cells)} cells where the header has {len(self.header)}")
+            raise BadRecord("cells", cells=len(cells), header=len(self.header))
         return {name: cell or None for name, cell in zip(self.header, cells, strict=True)}
 
     def begin(self, names: Sequence[str]) -> bytes:
         """The header."""
-        return _csv_line(names)
+        return self._line(names)
 
     def encode(self, record: Mapping[str, Any]) -> bytes:
         """A record as a line."""
-        return _csv_line(list(record.values()))
+        return self._line(list(record.values()))
+
+    def _line(self, cells: Sequence[Any]) -> bytes:
+        if self.excel_safe:
+            cells = [guarded_text(cell) if isinstance(cell, str) else cell for cell in cells]
+        return _csv_line(cells)
 
     def ends(self, text: bytes) -> bool:
         """Whether a line is whole: no quoted cell goes on in the next one."""
@@ -169,14 +185,15 @@ def _header(names: list[str]) -> list[str]:
 
 def _csv_line(cells: Sequence[Any]) -> bytes:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(["" if cell is None else cell for cell in cells])
-    return text.getvalue().encode("utf-8", "backslashreplace")
+    # Written with this end, cells that hold CR are quoted too: unquoted, it ends the record for whoever reads it.
+    csv.writer(text, lineterminator="\r\n").writerow(["" if cell is None else cell for cell in cells])
+    return text.getvalue().removesuffix("\r\n").encode("utf-8", "backslashreplace") + b"\n"
 
 
-def _huge(line: bytes) -> str:
-    return f"a line of {line[len(HUGE) :].decode()} bytes, more than are taken"
-
-
-def codec(form: Format, header: Sequence[str] | None = None) -> NdjsonCodec | CsvCodec:
+def codec(form: Format, header: Sequence[str] | None = None, excel_safe: bool = False) -> NdjsonCodec | CsvCodec:
     """The codec of a format."""
-    return CsvCodec(header) if form == "csv" else NdjsonCodec()
+    if form == "csv":
+        return CsvCodec(header, excel_safe)
+    if excel_safe:
+        raise UsageError(Message("error_stream.excel_safe_not_csv"))
+    return NdjsonCodec()

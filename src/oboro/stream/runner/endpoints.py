@@ -24,6 +24,7 @@ from types import FrameType
 from typing import Any
 
 from oboro.errors import FileError, UsageError
+from oboro.system.atomic_file import why_unwritable
 from oboro.system.private_file import hold_output, open_private
 from oboro.text import Message
 from oboro.text.os_reasons import os_reason
@@ -221,7 +222,7 @@ class StreamOutput:
         try:
             opened = open_private(self.place, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         except OSError as error:
-            raise FileError(Message("error_stream.cannot_write", place=self.place, why=os_reason(error))) from None
+            raise FileError(Message("error_stream.cannot_write", place=self.place, why=why_unwritable(error))) from None
         if _is_plain(opened) and not hold_output(opened):
             os.close(opened)
             raise FileError(Message("error_stream.output_in_use", place=self.place))
@@ -244,6 +245,9 @@ class StreamOutput:
                 count = self._connection.send(some) if self._connection else os.write(self._file, some)
             except (BrokenPipeError, ConnectionError):
                 raise FileError(Message("error_stream.reader_gone", place=self.place)) from None
+            except OSError as error:
+                why = why_unwritable(error)
+                raise FileError(Message("error_stream.cannot_write", place=self.place, why=why)) from None
             self.written += count
             view = view[count:]
         return True
@@ -274,7 +278,7 @@ def _address(place: str) -> tuple[int, Any]:
             raise UsageError(Message("error_stream.no_unix", place=place))
         return socket.AF_UNIX, rest
     host, _, port = rest.rpartition(":")
-    if not host or not port.isdigit():
+    if not host or not port.isascii() or not port.isdigit() or len(port) > 5 or int(port) > 65_535:
         raise UsageError(Message("error_stream.address", place=place, kind=kind))
     return (socket.AF_INET6 if ":" in host else socket.AF_INET), (host.strip("[]"), int(port))
 
@@ -284,8 +288,10 @@ def _connect(place: str) -> socket.socket:
     connection = socket.socket(family, socket.SOCK_STREAM)
     try:
         connection.connect(address)
-    except OSError as error:
+    except (OSError, ValueError, TypeError) as error:
         connection.close()
+        if not isinstance(error, OSError):  # a name that no host and no file has
+            raise UsageError(Message("error_stream.no_address", place=place)) from None
         raise FileError(Message("error_stream.cannot_connect", place=place, why=os_reason(error))) from None
     return connection
 
@@ -300,8 +306,10 @@ def _listen(place: str) -> socket.socket:
             server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         server.bind(address)
         server.listen(1)
-    except OSError as error:
+    except (OSError, ValueError, TypeError) as error:
         server.close()
+        if not isinstance(error, OSError):
+            raise UsageError(Message("error_stream.no_address", place=place)) from None
         raise FileError(Message("error_stream.cannot_listen", place=place, why=os_reason(error))) from None
     return server
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
 
 from oboro.errors import FileError, UsageError
 from oboro.stream.runner.endpoints import StreamOutput
+from oboro.system.named_files import NamedFiles
 from oboro.text import Message
 
 __all__ = ["MissingOutput", "check_apart"]
+
+NONE: Mapping[str, Sequence[Path]] = MappingProxyType({})
 
 
 class MissingOutput:
@@ -42,16 +48,29 @@ class MissingOutput:
             self.target.write(part)
 
 
-def check_apart(source: str, target: str, dead: str | None) -> None:
-    """Raise where the same file would be read and written, or hold released records and raw lines."""
-    taken: dict[str, str] = {}
+def check_apart(
+    source: str, target: str, dead: str | None, state: Path | None = None, others: Mapping[str, Sequence[Path]] = NONE
+) -> None:
+    """Raise where the same file would be read and written, or hold released records and raw lines.
+
+    The `others` are read only, by what they are. Nothing else is written into the folder of the state.
+    """
+    taken = NamedFiles()
+    for what, paths in others.items():
+        for one in paths:
+            taken.add(one, what)
+    for one in state.iterdir() if state is not None and state.is_dir() else ():
+        taken.add(one, "--state")
     for option, place in (("--from", source), ("--to", target), ("--dead-letters", dead)):
         if place in (None, "-", "stderr") or "://" in str(place):
             continue
         path = os.path.realpath(str(place))
-        if path in taken and not _is_special(path):
-            raise UsageError(Message("error_stream.same_place", one=taken[path], other=option, place=place))
-        taken[path] = option
+        before = taken.found(path)
+        if state is not None and Path(path).parent == Path(os.path.realpath(state)):
+            before = "--state"
+        if before is not None and not _is_special(path):
+            raise UsageError(Message("error_stream.same_place", one=before, other=option, place=place))
+        taken.add(path, option)
 
 
 def _is_special(path: str) -> bool:

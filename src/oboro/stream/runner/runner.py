@@ -18,18 +18,18 @@ import numpy as np
 
 from oboro.errors import FileError, InputError, UsageError
 from oboro.stream.anonymizer import Anonymizer
-from oboro.stream.runner.codecs import BadRecord, Format, codec, encode_json
+from oboro.stream.runner.codecs import Format, codec, encode_json
 from oboro.stream.runner.endpoints import StopRequest, StreamInput, StreamOutput
 from oboro.stream.runner.line_blocks import HUGE, LineBlocks
 from oboro.stream.runner.output_places import MissingOutput, check_apart
 from oboro.stream.runner.state_folder import Batch, StateFolder
+from oboro.system.steady_clock import SteadyClock
 from oboro.text import Message
 
 __all__ = ["Runner", "StreamPlan"]
 
 T = TypeVar("T", Anonymizer, StateFolder, StreamInput, StreamOutput)
-IN_VAIN = "waited in vain: too few records to stand with, so it cannot be released"
-DOUBT = "may or may not have been written: the stream ended while its output was on the way"
+IN_VAIN = Message("error_stream.letter.in_vain")
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,16 @@ class StreamPlan:
     """The longest line that is taken, in bytes."""
     every: int = 1 << 26
     """Bytes of log after which a new snapshot is made."""
+    excel_safe: bool = False
+    """CSV out: an apostrophe before cells that a spreadsheet would run as a formula."""
     fsync: bool = False
     """Wait for the disk before anything is written: safe also when the machine fails, not only the process."""
+    lang: str = "en"
+    """The language of the reasons in dead letters. A stream that goes on keeps the one it began with."""
     change: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     """Fields that are replaced before anything else sees them (pseudonyms), and by what; it may raise `InputError`."""
+    others: Mapping[str, Sequence[Path]] = field(default_factory=dict)
+    """Files that the stream only reads, by what they are: its output may not go there."""
 
 
 @dataclass
@@ -70,6 +76,8 @@ class _Position:
     seen_at: int = 0
     base: int = 0
     dead_base: int = 0
+    now: float = 0.0  # when the last block came
+    lang: str = "en"
 
 
 @dataclass
@@ -91,7 +99,7 @@ class Runner:
         self.plan = plan
         self.watch = watch
         self.stop = StopRequest()
-        self.at = _Position()
+        self.at = _Position(lang=plan.lang)
         self.dead_letters = 0
         self.in_doubt = 0
         self._met: list[tuple[int, bytes]] = []  # places in the input, and what stood there
@@ -111,7 +119,7 @@ class Runner:
 
     def _open(self) -> None:
         plan = self.plan
-        check_apart(plan.source, plan.target, plan.dead)
+        check_apart(plan.source, plan.target, plan.dead, plan.state, plan.others)
         self.folder = self._keep(StateFolder(plan.state, plan.fsync)) if plan.state else None
         self.target = self._keep(StreamOutput(plan.target, self.stop))
         self.dead = self._keep(StreamOutput(plan.dead or "stderr", self.stop))
@@ -119,13 +127,15 @@ class Runner:
         known = self.folder is not None and self.folder.snapshot.exists()
         self.anonymizer = self._keep(self._restored() if known else self._make())
         self.input = codec(form, self.at.header)
-        self.output = codec(plan.output_form or (form if plan.target == "-" else _form_of(plan.target, form)))
+        output_form = plan.output_form or (form if plan.target == "-" else _form_of(plan.target, form))
+        self.output = codec(output_form, excel_safe=plan.excel_safe)
         self.blocks = LineBlocks(self.input, plan.most)
         if known:
             self._replay()
         else:
             self._start()
         self._first = self.anonymizer.records
+        self.clock = SteadyClock(self.at.now)
         self.source = self._keep(StreamInput(plan.source, self.stop))
         resume = plan.resume or ("continue" if self.source.is_socket else "replay")
         if resume == "replay" and self.at.taken:
@@ -201,13 +211,13 @@ class Runner:
         if self.target.is_file:
             return found
         if not self.anonymizer.holds:
-            found += [self._letter(number, line, DOUBT) for number, line in enumerate(batch.lines, self.at.lines + 1)]
+            doubt = InputError(Message("error_stream.letter.doubt"))
+            found += [self._letter(number, line, doubt) for number, line in enumerate(batch.lines, self.at.lines + 1)]
             self.in_doubt += len(batch.lines)
         elif work.released:
             first, last = self.at.released + 1, self.at.released + work.released
-            found.append(
-                encode_json({"released": [first, last], "reason": f"released records {first} to {last} {DOUBT}"})
-            )
+            said = Message("error_stream.letter.doubts", first=first, last=last).say(self.at.lang)
+            found.append(encode_json({"released": [first, last], "reason": said}))
             self.in_doubt += work.released
         return found
 
@@ -215,7 +225,7 @@ class Runner:
         self.at.taken, self.at.written, self.at.refused = batch.taken, batch.written, batch.refused
         self.at.lines += len(batch.lines)
         self.at.released += released
-        self.at.header = self.input.header
+        self.at.header, self.at.now = self.input.header, batch.now
 
     def _snapshot(self) -> None:
         if self.folder is not None:
@@ -251,7 +261,7 @@ class Runner:
     def _incoming(self) -> Iterator[tuple[list[bytes], int, bool]]:
         """Blocks of lines, the bytes that they take, and whether it was the last one; an empty one when something is due."""
         while True:
-            if (due := self.anonymizer.due) is not None and not self.source.ready(max(0.0, due - time.time())):
+            if (due := self.anonymizer.due) is not None and not self.source.ready(max(0.0, due - self.clock.now())):
                 if self.stop.asked:
                     return
                 yield [], 0, False
@@ -268,7 +278,7 @@ class Runner:
 
     def _handle(self, lines: list[bytes], taken: int, last: bool = False) -> bool:
         """One block, from its lines to its output; false if its reader stopped taking it and it is time to end."""
-        now = time.time()
+        now = self.clock.now()
         work = self._work(lines, now, last, None)
         at, written, refused = self.at, self.at.written + len(work.out), self.at.refused + len(work.dead)
         batch = Batch(lines, work.decisions, now, at.taken + taken, written, refused, last)
@@ -300,13 +310,18 @@ class Runner:
 
     def _withheld(self) -> list[bytes]:
         """Letters about records that waited in vain: nothing they could be released as keeps the promise."""
-        letters: list[dict[str, Any]] = [{"reason": IN_VAIN, "record": one} for one in self.anonymizer.withheld()]
+        letters: list[dict[str, Any]] = [
+            {"reason": IN_VAIN.say(self.at.lang), "record": one} for one in self.anonymizer.withheld()
+        ]
         self.dead_letters += len(letters)
-        return [encode_json(one if self.plan.dead is not None else {"reason": IN_VAIN}) for one in letters]
+        return [encode_json(one if self.plan.dead is not None else {"reason": one["reason"]}) for one in letters]
 
-    def _records(self, lines: list[bytes]) -> tuple[list[dict[str, Any]], list[int], dict[int, str]]:
+    def _records(self, lines: list[bytes]) -> tuple[list[dict[str, Any]], list[int], dict[int, InputError]]:
         """The records of a block, the lines they stand on, and what is wrong with the other lines."""
-        records, places, letters, decode = [], [], {}, self.input.decode
+        records: list[dict[str, Any]] = []
+        places: list[int] = []
+        letters: dict[int, InputError] = {}
+        decode = self.input.decode
         changes = list(self.plan.change.items())
         for i, line in enumerate(lines):
             try:
@@ -314,16 +329,16 @@ class Runner:
                 for name, change in changes:
                     if record is not None and name in record:  # where it is missing, the anonymizer says so
                         record[name] = change(record[name])
-            except (BadRecord, InputError) as bad:
-                letters[i] = str(bad)
+            except InputError as bad:
+                letters[i] = bad
                 continue
             if record is not None:
                 records.append(record)
                 places.append(i)
         return records, places, letters
 
-    def _letter(self, number: int, line: bytes, reason: str) -> bytes:
-        letter: dict[str, Any] = {"line": number, "reason": reason}
+    def _letter(self, number: int, line: bytes, reason: InputError) -> bytes:
+        letter: dict[str, Any] = {"line": number, "reason": reason.say(self.at.lang)}
         if self.plan.dead is not None and not line.startswith(HUGE):
             letter["record"] = line.decode(errors="backslashreplace")
         return encode_json(letter)

@@ -21,6 +21,8 @@ from typing import BinaryIO
 import numpy as np
 
 from oboro.errors import FileError
+from oboro.system.atomic_file import why_unwritable
+from oboro.system.drafts import sweep
 from oboro.system.private_file import FileLock, open_private
 from oboro.text import Message
 
@@ -73,12 +75,15 @@ class StateFolder:
     def __init__(self, path: Path, fsync: bool = False) -> None:
         self.path = path
         self.fsync = fsync
-        path.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
+            path.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._lock = FileLock(path / "lock")
         except BlockingIOError:
             raise FileError(Message("error_stream.state_in_use", path=path)) from None
-        self.number = max((int(p.suffix[1:]) for p in path.glob("snapshot.*") if p.suffix[1:].isdigit()), default=0)
+        except OSError as error:
+            raise _unwritable(path, error) from None
+        sweep(path)  # a snapshot that was not finished holds raw values
+        self.number = max(self._numbers("snapshot"), default=0)
         self._log: FileIO | None = None
 
     @property
@@ -92,6 +97,7 @@ class StateFolder:
         A last entry that was not written to its end was never acted upon, and is cut off. Any other damage is an error: what
         the log says of records that were released would be forgotten, and they would be released again.
         """
+        self._forget_older()
         path = self.path / f"log.{self.number}"
         good = 0
         if path.exists():
@@ -104,6 +110,16 @@ class StateFolder:
         self._log.truncate(good)
         self._log.seek(good)
 
+    def _forget_older(self) -> None:
+        """What went before the newest snapshot stays where a process was killed right after making that; it holds raw values."""
+        for kind in ("log", "snapshot"):
+            for number in self._numbers(kind):
+                if number < self.number:
+                    (self.path / f"{kind}.{number}").unlink(missing_ok=True)
+
+    def _numbers(self, kind: str) -> list[int]:
+        return [int(one.suffix[1:]) for one in self.path.glob(f"{kind}.*") if one.suffix[1:].isdigit()]
+
     def log(self, batch: Batch) -> None:
         """Note a batch, before any of its output is written."""
         self._append(BATCH, batch.pack())
@@ -115,10 +131,13 @@ class StateFolder:
     def _append(self, kind: bytes, payload: bytes) -> None:
         assert self._log is not None, "entries() comes first"
         data = memoryview(ENTRY.pack(MARK, len(payload), zlib.crc32(payload), kind) + payload)
-        while data:
-            data = data[self._log.write(data) :]
-        if self.fsync:
-            os.fsync(self._log.fileno())
+        try:
+            while data:
+                data = data[self._log.write(data) :]
+            if self.fsync:
+                os.fsync(self._log.fileno())
+        except OSError as error:
+            raise _unwritable(self.path / f"log.{self.number}", error) from None
 
     @property
     def size(self) -> int:
@@ -147,7 +166,14 @@ class StateFolder:
 
 
 def _opened(path: Path, flags: int) -> FileIO:
-    return FileIO(open_private(path, flags), "r+")
+    try:
+        return FileIO(open_private(path, flags), "r+")
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> FileError:
+    return FileError(Message("error_stream.cannot_write", place=path, why=why_unwritable(error)))
 
 
 def _check_torn(file: BinaryIO, good: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import secrets
-import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +19,9 @@ from oboro.stream.window.kernels.window_steps import HEAD, TAIL, WAITING, Outgoi
 from oboro.stream.window.value_codes import ValueCodes
 from oboro.stream.window.window_engine import EngineSpec, WindowEngine
 from oboro.stream.window.window_settings import WindowSettings
+from oboro.system.steady_clock import SteadyClock
 from oboro.table.frames import Frame
+from oboro.table.parameters.at_the_door import at_the_door
 from oboro.text import Message
 
 __all__ = ["Window"]
@@ -55,6 +56,7 @@ class Window:
 
     holds: ClassVar[bool] = True
 
+    @at_the_door
     def __init__(self, attributes: Iterable[str], k: int, window: int = 10_000, **options: Any) -> None:
         names = [attributes] if isinstance(attributes, str) else list(attributes)
         given = {"attributes": names, "k": k, "window": window, **options}
@@ -75,13 +77,15 @@ class Window:
         self._waiting: dict[int, tuple[Any, ...]] = {}  # by number: what is released as it is, of those in the window
         self._withheld: deque[dict[str, Any]] = deque()
         self._due: float | None = None
+        self._clock = SteadyClock()
         self.extra: dict[str, Any] = {}
         self.records = self.released = self.withheld_records = 0
 
     # Records in, records out --------------------------------------------------------------------------------------
 
     def push(self, record: Record, *, now: float | None = None) -> list[dict[str, Any]]:
-        """Take one record; what is released now. `now` (seconds) is for `max_delay`; without it the clock is asked.
+        """Take one record; what is released now. `now` (seconds) is for `max_delay` and does not go back; without it a clock is
+        asked that nobody can set back.
 
         Raises `ColumnError` where fields are missing, unknown or of the wrong kind; the record then leaves no trace.
         """
@@ -90,7 +94,7 @@ class Window:
     def push_many(self, batch: Any, *, now: float | None = None) -> list[dict[str, Any]]:
         """Take many records, a list or a frame, as if pushed one after the other. Where one is refused, none is taken."""
         records = batch if isinstance(batch, Sequence) else Frame.read(batch).data.to_arrow().to_pylist()
-        moment = time.time() if now is None else now
+        moment = self._clock.now() if now is None else now
         rows = [self._admit(record) for record in records]
         return self._advance(rows, moment)
 
@@ -101,13 +105,13 @@ class Window:
             try:
                 rows.append(self._admit(record))
             except InputError as error:
-                taken.refused[i] = str(error)
+                taken.refused[i] = error
         taken.released = self._advance(rows, now)
         return taken
 
     def flush(self, now: float | None = None) -> list[dict[str, Any]]:
         """Release everybody who waits: no more records will come for now. Never a group of fewer than k."""
-        return self._advance([], time.time() if now is None else now, ending=True)
+        return self._advance([], self._clock.now() if now is None else now, ending=True)
 
     def withheld(self) -> list[dict[str, Any]]:
         """Records that could not be released, as they came, since this was last asked; at most the window's last ones."""
@@ -230,6 +234,7 @@ class Window:
             "withheld": list(self._withheld),
             "counts": [self.records, self.released, self.withheld_records],
             "due": self._due,
+            "clock": self._clock.now(),
             "extra": dict(extra or {}),
         }
         write_snapshot(Path(path), meta, self.engine.dump())
@@ -248,6 +253,7 @@ class Window:
         window._withheld.extend(meta["withheld"])
         window.records, window.released, window.withheld_records = meta["counts"]
         window._due, window.extra = meta["due"], meta["extra"]
+        window._clock = SteadyClock(meta.get("clock", 0.0))
         window.engine.load(arrays)
         return window
 

@@ -18,8 +18,9 @@ changed.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -28,7 +29,9 @@ import pyarrow as pa
 
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
+from oboro.table.frames.came_as import as_it_came, as_they_appear
 from oboro.table.frames.pandas_spelling import Spelling
+from oboro.table.unencoded_columns import NestedColumn, why_unusable
 from oboro.table.values import is_missing
 from oboro.text import Message
 
@@ -74,14 +77,15 @@ class Frame:
 
 
 def _encode(table: pa.Table, rows: int) -> Dataset:
-    for entry in table.schema:
-        if pa.types.is_nested(entry.type) or isinstance(entry.type, pa.BaseExtensionType):
-            raise _not_single(entry.name, entry.type)
-    return Dataset.from_arrow(table) if table.num_columns else Dataset({}, rows)
-
-
-def _not_single(name: str, type_: object) -> ColumnError:
-    return ColumnError(Message("error_table.not_single", name=name, type=str(type_)))
+    """Every column encoded; one that does not hold single values can only be left out."""
+    nested = {entry.name: why for entry in table.schema if (why := why_unusable(entry.name, entry.type)) is not None}
+    if not nested:
+        return Dataset.from_arrow(table) if table.num_columns else Dataset({}, rows)
+    _texts(table.column_names)
+    single = table.select([name for name in table.column_names if name not in nested])
+    data = Dataset.from_arrow(single) if single.num_columns else Dataset({}, rows)
+    columns = {name: NestedColumn(rows, nested[name]) if name in nested else data[name] for name in table.column_names}
+    return replace(data, columns=columns)
 
 
 def _kept(before: Dataset, after: Dataset) -> dict[str, Column]:
@@ -90,22 +94,11 @@ def _kept(before: Dataset, after: Dataset) -> dict[str, Column]:
     return {name: column for name, column in shared.items() if column.values.type == before[name].values.type}
 
 
-def _as_they_appear(column: Column) -> Column:
-    """The column with its distinct values in the order in which rows have them first, without others."""
-    column = column.tidy()
-    first = np.empty(len(column.values), dtype=np.int64)
-    first[column.codes[::-1]] = np.arange(len(column))[::-1]  # the last one written stays
-    order = np.argsort(first)
-    places = np.empty_like(order)
-    places[order] = np.arange(order.size)
-    return Column(column.values.take(pa.array(order)), places[column.codes].astype(column.codes.dtype))
-
-
 def _texts(labels: Iterable[Hashable]) -> list[str]:
     """Column names as text; 1 and "1" would be the same name."""
     names = [str(label) for label in labels]
     if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
         raise ColumnError(Message("error_table.same_name", names=twice))
     return names
 
@@ -119,6 +112,8 @@ def _array(name: str, values: Any) -> pa.Array:
 
 def _mixed(name: str, values: Iterable[Any]) -> Message:
     """What a column mixes: the names of the kinds, never the values."""
+    if not isinstance(values, Iterable):
+        return Message("error_table.column_kind", name=name, kind=type(values).__name__)
     kinds = dict.fromkeys(type(value).__name__ for value in values if not is_missing(value))
     return Message("error_table.mixed", name=name, problem=", ".join(list(kinds)[:4]))
 
@@ -132,7 +127,7 @@ def _read_arrow(table: pa.Table) -> Frame:
 
     def rebuild(released: Dataset) -> pa.Table:
         kept = _kept(data, released)
-        return pa.table({name: _arrow(released[name], types[name] if name in kept else None) for name in released})
+        return pa.table({name: as_it_came(released[name], types[name] if name in kept else None) for name in released})
 
     return Frame(data, rebuild)
 
@@ -140,21 +135,6 @@ def _read_arrow(table: pa.Table) -> Frame:
 def _read_batch(batch: pa.RecordBatch) -> Frame:
     frame = _read_arrow(pa.Table.from_batches([batch]))
     return Frame(frame.data, lambda released: frame.rebuild(released).combine_chunks().to_batches()[0])
-
-
-def _arrow(column: Column, type_: pa.DataType | None) -> pa.Array:
-    if type_ is None:
-        return column.decode()
-    if not pa.types.is_dictionary(type_):
-        return column.decode().cast(type_)
-    column = column.tidy() if type_.ordered else _as_they_appear(column)
-    present = column.values.is_valid().to_numpy(zero_copy_only=False)
-    places = np.cumsum(present) - 1  # a missing value is missing in the rows, not an entry of the dictionary
-    indices = pa.array(places[column.codes], mask=~present[column.codes])
-    values = column.values.drop_null().cast(type_.value_type)
-    encoded = pa.DictionaryArray.from_arrays(indices, values, ordered=type_.ordered)
-    fits = len(values) <= np.iinfo(type_.index_type.to_pandas_dtype()).max
-    return encoded.cast(type_) if fits else encoded
 
 
 # pandas ---------------------------------------------------------------------------------------------------------------
@@ -224,7 +204,7 @@ def _to_pandas(before: Dataset, after: Dataset, dtypes: Mapping[str, Any], label
 def _pandas_categories(column: Column, dtype: Any) -> Any:
     import pandas as pd
 
-    column = column.tidy() if dtype.ordered else _as_they_appear(column)
+    column = column.tidy() if dtype.ordered else as_they_appear(column)
     used = column.values.drop_null().to_pandas()
     old = dtype.categories[dtype.categories.isin(used)]
     same = len(old) == len(used)
@@ -259,8 +239,8 @@ def _nullable_name(dtype: np.dtype[Any]) -> Any:
 def _read_polars(frame: Any) -> Frame:
     dtypes = dict(zip(frame.columns, frame.dtypes, strict=True))
     for name, dtype in dtypes.items():
-        if dtype.is_nested() or dtype.is_object():
-            raise _not_single(name, dtype)
+        if dtype.is_object():
+            raise ColumnError(Message("error_table.not_single", name=name, type=str(dtype)))
     data = _encode(frame.to_arrow(), frame.height)
     return Frame(data, lambda released: _to_polars(data, released, dtypes))
 
@@ -312,7 +292,7 @@ def _read_mapping(columns: Mapping[Hashable, Any]) -> Frame:
     if len({len(array) for array in arrays.values()}) > 1:
         rows = [Message("error_table.has_rows", column=name, rows=len(array)) for name, array in arrays.items()]
         raise ColumnError(Message("error_table.unequal_rows", columns=rows[:8]))
-    data = _encode(pa.table(arrays), 0)
+    data = _encode(pa.table(arrays), len(next(iter(arrays.values()), ())))
     return Frame(data, lambda released: {labels.get(name, name): _list(released[name]) for name in released})
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -121,6 +122,10 @@ class Hierarchy:
         )
         whole = self.whole.above(level) if self.whole else None
         return Hierarchy(self.name, levels, self.source, self.listed, whole)
+
+    def picking(self, levels: Sequence[int]) -> Hierarchy:
+        """Only some of the levels, ascending, to choose among. Its first need not be the values: generalize with the whole one."""
+        return self if len(levels) == len(self.levels) else replace(self, levels=tuple(self.levels[i] for i in levels))
 
     def bind(self, column: Column) -> Hierarchy:
         """The same hierarchy for another dictionary, matched by text, else by what it means (39.0 is 39). O(known values +

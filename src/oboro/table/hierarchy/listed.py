@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from io import StringIO
 from itertools import chain, islice
@@ -18,7 +18,9 @@ import pyarrow.csv as pacsv
 import yaml
 
 from oboro.errors import FileError, HierarchyError
+from oboro.system.named_files import bytes_of
 from oboro.table.hierarchy.levels import Hierarchy, Level, conflict, describe_conflict, leaf_share
+from oboro.table.parameters.yaml_nodes import MOST_NODES, written_out
 from oboro.table.values import STAR, texts_of
 from oboro.text import Message, Raw, Words
 from oboro.text.os_reasons import os_reason
@@ -95,7 +97,12 @@ def as_text(value: object) -> str:
     >>> as_text(39.0), as_text(True), as_text(None)
     ('39', 'true', '')
     """
-    return value if isinstance(value, str) else texts_of(pa.array([value]))[0] or ""
+    if isinstance(value, str):
+        return value
+    try:
+        return texts_of(pa.array([value]))[0] or ""
+    except (pa.ArrowException, OverflowError, TypeError):
+        raise HierarchyError(Message("error_table.label_kind", kind=type(value).__name__)) from None
 
 
 # Reading ------------------------------------------------------------------------------------------------------------
@@ -103,9 +110,9 @@ def as_text(value: object) -> str:
 
 def _read_bytes(name: str, path: Path, source: Words) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError as error:
-        why = os_reason(error)
+        return bytes_of(path)
+    except (OSError, ValueError) as error:
+        why = os_reason(error) if isinstance(error, OSError) else Message("error_os.name")
         raise FileError(Message("error_table.unreadable_hierarchy", name=name, source=source, why=why)) from None
 
 
@@ -175,7 +182,11 @@ def _load_yaml(name: str, path: Path, source: Words) -> Any:
     try:
         # Nodes instead of values: `no` stays Norway, 007 stays 007, and a label that stands twice is seen.
         node = yaml.compose(_decoded(name, _read_bytes(name, path, source), source), Loader=yaml.SafeLoader)
+        if node is not None and written_out(node) > MOST_NODES:
+            raise HierarchyError(Message("error_table.tree_aliases", name=name, source=source, most=MOST_NODES))
         return [] if node is None else _plain(name, source, node)
+    except RecursionError:
+        raise HierarchyError(Message("error_table.tree_deep", name=name, source=source)) from None
     except yaml.YAMLError as error:
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
         place = [Message("error_table.where.line", line=mark.line + 1)] if mark else []
@@ -223,7 +234,7 @@ def _walk(name: str, source: Words, node: Any, parents: tuple[str, ...]) -> Iter
 
 def _whole(name: str, paths: Paths) -> Hierarchy:
     """The hierarchy over all listed values, after every check."""
-    _check_duplicates(name, paths)
+    paths = _without_copies(name, paths)
     levels = (Level.ground(paths.columns[0]), *(_level(column) for column in paths.columns[1:]))
     for number in range(1, len(levels) - 1):
         pair = conflict(levels[number], levels[number + 1])
@@ -240,11 +251,9 @@ def _columns(
     name: str, source: Words, where: Callable[[int], Words], rows: Sequence[Sequence[object]]
 ) -> list[pa.Array]:
     """Rows as columns of text, if all are as long as the first."""
-    if not rows:
+    if not rows or not all(isinstance(row, Sized) and len(row) for row in rows):
         raise HierarchyError(Message("error_table.empty_hierarchy", name=name, source=source))
     width = len(rows[0])
-    if width < 2:
-        raise HierarchyError(Message("error_table.narrow_row", name=name, source=source, where=where(0), width=width))
     if len(set(map(len, rows))) > 1:
         wrong = next(number for number, row in enumerate(rows) if len(row) != width)
         raise HierarchyError(
@@ -268,22 +277,28 @@ def _text_cells(cells: list[object]) -> pa.Array:
         return pa.array([as_text(cell) for cell in cells], pa.string())
 
 
-def _check_duplicates(name: str, paths: Paths) -> None:
+def _without_copies(name: str, paths: Paths) -> Paths:
+    """Each value once: rows that say the same again are left out, and rows that say something else are refused."""
     leaves = paths.columns[0]
     encoded = leaves.dictionary_encode()
     if len(encoded.dictionary) == len(leaves):
-        return
+        return paths
     codes = encoded.indices.to_numpy(zero_copy_only=False)
     first = np.unique(codes, return_index=True)[1]
-    again = np.flatnonzero(first[codes] != np.arange(codes.size))
-    row, earlier = int(again[0]), int(first[codes[again[0]]])
-    same = paths.row(row) == paths.row(earlier)
-    place = {"source": paths.source, "where": [paths.where(earlier), paths.where(row)]}
-    id = "error_table.twice_alike" if same else "error_table.twice_otherwise"
-    found = Message(id, name=name, value=Raw(leaves[row].as_py()), **place)
-    raise HierarchyError(
-        Message("error_table.rows_too_many", found=found, rows=again.size) if again.size > 1 else found
-    )
+    other = [pc.not_equal(column, column.take(pa.array(first[codes]))) for column in paths.columns[1:]]
+    differs = np.zeros(codes.size, dtype=bool)
+    for part in other:
+        differs |= part.to_numpy(zero_copy_only=False)
+    wrong = np.flatnonzero(differs)
+    if wrong.size:
+        row, earlier = int(wrong[0]), int(first[codes[wrong[0]]])
+        place = {"source": paths.source, "where": [paths.where(earlier), paths.where(row)]}
+        found = Message("error_table.twice_otherwise", name=name, value=Raw(leaves[row].as_py()), **place)
+        more = Message("error_table.rows_too_many", found=found, rows=wrong.size)
+        raise HierarchyError(more if wrong.size > 1 else found)
+    kept = np.sort(first)
+    columns = [column.take(pa.array(kept)) for column in paths.columns]
+    return Paths(columns, paths.source, lambda row: paths.where(int(kept[row])))
 
 
 def _level(cells: pa.Array) -> Level:

@@ -19,6 +19,7 @@ from oboro.table.hierarchy.dates import UNITS, date_levels
 from oboro.table.hierarchy.intervals import edge_levels, width_levels
 from oboro.table.hierarchy.levels import Hierarchy, Level, outside
 from oboro.table.hierarchy.masks import mask_levels
+from oboro.table.hierarchy.ranked import NeighbourGroups, ValuePriority, neighbour_levels, priority_levels
 from oboro.table.hierarchy.ready import ready_levels
 from oboro.table.parameters import Parameters
 from oboro.text import Message
@@ -33,6 +34,8 @@ FORMS = {
     "dates": "dates: [day, month, year]",
     "mask": "mask: right",
     "tree": "tree: {Europe: [France, Germany]}",
+    "neighbours": "neighbours: {groups: [3, 2]}",
+    "priority": "priority: {levels: 3}",
     "japan": "japan: address",
     "icd10": "icd10: chapters",
 }
@@ -95,7 +98,8 @@ MaskForm = Annotated[Mask, Tag("mask")]
 
 
 class HierarchySpec(Parameters):
-    """How values become coarser: one of csv, rows, intervals, dates, mask, tree, japan, icd10; empty: the value or `*`."""
+    """How values become coarser: one of csv, rows, intervals, dates, mask, tree, neighbours, priority, japan, icd10; empty: the
+    value or `*`."""
 
     model_config = ConfigDict(json_schema_extra=_say_one_form)
 
@@ -117,6 +121,10 @@ class HierarchySpec(Parameters):
     """Hide characters from one side, one more on each level; or side, steps and char."""
     tree: dict[Any, Any] | list[Any] | str | None = None
     """Labels over values, `{Europe: [France, Germany]}`, nested at will; or a YAML file, relative to the recipe."""
+    neighbours: NeighbourGroups | None = None
+    """Values in their order, neighbours together: `groups: [3, 2]` puts three values together, then two of these groups."""
+    priority: ValuePriority | None = None
+    """The least important values become `*` first, on several levels."""
     japan: Literal["address", "postcode", "age", "era"] | None = None
     """Levels for Japanese addresses, postcodes, ages and dates: municipality, prefecture, region; and the like."""
     icd10: Literal["chapters"] | None = None
@@ -203,7 +211,7 @@ class HierarchySpec(Parameters):
         known = ~outside(column)
         values = column.values.filter(pa.array(known))
         with column.placing():
-            ruled = Hierarchy(name, (Level.ground(values), *self._ruled(name, values)))
+            ruled = Hierarchy(name, (Level.ground(values), *self._ruled(name, values, column)))
         return ruled if known.all() else ruled.placed(column.values, np.where(known, np.cumsum(known) - 1, -1))
 
     def whole(self, name: str, folder: Path = Path(".")) -> Hierarchy | None:
@@ -214,7 +222,7 @@ class HierarchySpec(Parameters):
             return listed.from_rows(name, self.rows)
         return None if self.tree is None else listed.from_tree(name, self.tree, folder)
 
-    def _ruled(self, name: str, values: pa.Array) -> list[Level]:
+    def _ruled(self, name: str, values: pa.Array, column: Column) -> list[Level]:
         """The levels over values that a rule gives."""
         levels: list[Level] = []
         if isinstance(self.intervals, Edges):
@@ -226,6 +234,10 @@ class HierarchySpec(Parameters):
         elif self.mask is not None:
             mask = self._full_mask()
             levels = mask_levels(values, mask.side, mask.steps, mask.char)
+        elif self.neighbours is not None:
+            levels = neighbour_levels(name, values, self.neighbours)
+        elif self.priority is not None:
+            levels = priority_levels(name, column, values, self.priority)
         elif self.japan is not None:
             levels = ready_levels("japan", self.japan)(name, values)
         elif self.icd10 is not None:
@@ -259,6 +271,10 @@ class HierarchySpec(Parameters):
             return Message("hierarchy.tree")
         if self.dates is not None:
             return Message("hierarchy.dates", units=self.dates)
+        if self.neighbours is not None:
+            return Message("hierarchy.neighbours", groups=[str(size) for size in self.neighbours.groups])
+        if self.priority is not None:
+            return Message("hierarchy.priority", levels=self.priority.levels)
         if self.japan is not None or self.icd10 is not None:
             return Message(f"hierarchy.ready.{self.japan or 'icd10'}")
         if isinstance(self.intervals, Edges):

@@ -8,9 +8,9 @@ import pyarrow.compute as pc
 
 from oboro.table.dataset import Column
 from oboro.table.hierarchy.levels import text_array
-from oboro.table.values import STAR, kind_of, numbers_of
+from oboro.table.values import STAR, Kind, kind_of, numbers_of
 
-__all__ = ["all_stars", "is_star", "plain_numbers", "without_star"]
+__all__ = ["all_stars", "is_star", "plain_kind", "plain_numbers", "without_star"]
 
 
 def is_star(column: Column) -> np.ndarray:
@@ -34,10 +34,20 @@ def all_stars(column: Column) -> bool:
 
 def plain_numbers(column: Column) -> np.ndarray | None:
     """The dictionary as numbers, NaN where it is missing or `*`; None if it holds text, or nothing else at all."""
-    starred = bool(is_star(column).any())
-    values = without_star(column.values) if starred else column.values
-    kind = kind_of(values) if starred else column.kind  # which is remembered
-    return numbers_of(values) if kind.numeric and values.null_count < len(values) else None
+    values, kind = _unstarred(column)
+    return numbers_of(values, kind=kind) if kind.numeric and values.null_count < len(values) else None
+
+
+def plain_kind(column: Column) -> Kind:
+    """What a column holds beside `*`."""
+    return _unstarred(column)[1]
+
+
+def _unstarred(column: Column) -> tuple[pa.Array, Kind]:
+    if not is_star(column).any():
+        return column.values, column.kind  # which is remembered
+    values = without_star(column.values)
+    return values, kind_of(values)
 
 
 def without_star(values: pa.Array) -> pa.Array:

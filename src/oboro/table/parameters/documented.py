@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 __all__ = ["Documented", "Parameters"]
 
@@ -28,6 +28,19 @@ class Documented(BaseModel):
 
 
 class Parameters(Documented):
-    """What a user may say, and nothing else."""
+    """What a user may say, and nothing else; what is wrong with it is a `UsageError`."""
 
     model_config = ConfigDict(extra="forbid")
+
+    def __init__(self, /, **given: Any) -> None:
+        try:
+            super().__init__(**given)
+        except ValidationError as error:
+            from oboro.errors import UsageError
+            from oboro.text import Message
+            from oboro.text.pydantic_words import complaints
+
+            said = complaints(error, type(self))
+            raise UsageError(Message("error_value.wrong", model=type(self).__name__, said=said)) from None
+
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # within another model, its own errors say where

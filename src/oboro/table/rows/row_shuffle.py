@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
+from oboro.system.process import on_cores
 from oboro.table.dataset import Column, Dataset
 from oboro.table.large_arrays import large_zeros
 from oboro.table.unencoded_columns import UnreadColumn
@@ -18,6 +17,7 @@ __all__ = ["RowShuffle"]
 SMALL = 1 << 16  # rows that one bucket holds, shuffled by NumPy without a kernel
 BUCKET = 1 << 14  # rows of a bucket: their places fit into the cache of a core
 MOST_BITS = 12  # 4,096 buckets: more are more than a cache has lines for
+CACHED = 1 << 24  # bytes of a column that is looked up row by row; a larger one goes through the buckets
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,27 +67,46 @@ class RowShuffle:
         """One value per row, in the new order."""
         if self.buckets == 1:
             return np.asarray(values[self.within])
+        out = large_zeros(values.size, values.dtype)
+        if values.nbytes <= CACHED:
+            from oboro.kernels import grouping
+
+            grouping.look_up(np.ascontiguousarray(values), self.order, out)
+            return out
         from oboro.kernels import shuffling
 
-        dealt, out = large_zeros(values.size, values.dtype), large_zeros(values.size, values.dtype)
+        dealt = large_zeros(values.size, values.dtype)
         shuffling.rearrange(np.ascontiguousarray(values), self.bucket, self.starts, self.within, dealt, out)
         return out
+
+    def looked_up(self) -> RowShuffle:
+        """The same; for a table whose columns fit the cache, the row of each place is found now."""
+        if 4 * self.within.size <= CACHED:
+            self.order  # noqa: B018
+        return self
 
     @cached_property
     def order(self) -> np.ndarray:
         """For each place the row that stands there."""
-        return self(np.arange(self.within.size))
+        if self.buckets == 1:
+            return self.within
+        from oboro.kernels import shuffling
+
+        dealt, out = (large_zeros(self.within.size, np.uint32) for _ in range(2))
+        shuffling.row_of_place(self.bucket, self.starts, self.within, dealt, out)
+        return out
 
     def shuffled(self, data: Dataset) -> Dataset:
         """The table in the new order; it knows where its rows came from. Columns that stayed in a file stay there."""
-        acts: list[Callable[[], np.ndarray]] = [lambda: self(data.origin_rows)]
+        return replace(self.columns_shuffled(data), origin=self(data.origin_rows))
+
+    def columns_shuffled(self, data: Dataset) -> Dataset:
+        """The same for whoever only writes it: it does not know where its rows came from."""
         held = {name: column for name, column in data.columns.items() if not isinstance(column, UnreadColumn)}
-        acts += [lambda codes=column.codes: self(codes) for column in held.values()]  # type: ignore[misc]
-        origin, *codes = [act() for act in acts] if data.rows <= SMALL else _at_once(acts)
+        codes = self._all_shuffled([column.codes for column in held.values()])
         moved = {name: Column(held[name].values, one) for name, one in zip(held, codes, strict=True)}
-        return Dataset({name: moved.get(name, column) for name, column in data.columns.items()}, data.rows, origin)
+        return Dataset({name: moved.get(name, column) for name, column in data.columns.items()}, data.rows)
 
-
-def _at_once(acts: list[Callable[[], np.ndarray]]) -> list[np.ndarray]:
-    with ThreadPoolExecutor() as pool:
-        return list(pool.map(lambda act: act(), acts))
+    def _all_shuffled(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
+        self.order  # noqa: B018  (once, and not in every thread)
+        return on_cores(self, arrays, rows=self.within.size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -63,11 +64,14 @@ def mixed(column: Column, hierarchy: Hierarchy, recoded: Recoding, a: int) -> Co
     return out.where(gone, STAR) if gone.any() else out
 
 
-def local_facts(problem: Problem, recoded: Recoding, names: list[str], *, loss: str, k: int) -> dict[str, Any]:
+def local_facts(
+    problem: Problem, recoded: Recoding, hierarchies: Mapping[str, Hierarchy], *, loss: str, k: int
+) -> dict[str, Any]:
     """What local recoding chose: for each column how many records stand on each level."""
     rows = np.bincount(recoded.rows[recoded.rows >= 0], minlength=len(recoded.nodes))
     chosen: dict[str, Any] = {}
-    for a, (name, height) in enumerate(zip(names, problem.lattice.heights, strict=True)):
+    for a, (name, hierarchy) in enumerate(hierarchies.items()):
+        height = hierarchy.height
         levels = np.array([node[a] for node in recoded.nodes], dtype=np.int64)
         counts = np.bincount(levels, weights=rows, minlength=height + 1).astype(int)
         chosen[name] = {"records": counts.tolist(), "of": height}

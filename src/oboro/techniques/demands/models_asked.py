@@ -6,7 +6,14 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from oboro.decide.class_rules import Rule, alpha_rule, closeness_rule, diversity_rule
+from oboro.decide.class_rules import (
+    Rule,
+    alpha_rule,
+    closeness_rule,
+    disclosure_rule,
+    diversity_rule,
+    likeness_rule,
+)
 from oboro.errors import ColumnError
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
@@ -21,8 +28,9 @@ from oboro.verifier.models.class_models import (
     RecursiveLDiversity,
     TCloseness,
 )
+from oboro.verifier.models.shares_compared import BetaLikeness, DeltaDisclosure
 
-__all__ = ["Alpha", "Closeness", "Demand", "Diversity", "Presence"]
+__all__ = ["Alpha", "Closeness", "Demand", "Disclosure", "Diversity", "Likeness", "Presence"]
 
 
 class Demand(Parameters):
@@ -111,6 +119,48 @@ class Closeness(Demand):
     def plan(self, sensitive: str) -> Message:
         """How close every class must be to the whole table."""
         return Message("technique.demand.closeness", sensitive=sensitive, t=self.t, distance=self.distance)
+
+
+class Disclosure(Demand):
+    """How much more or less frequent a sensitive value may be in a class than in the whole table (δ-disclosure privacy)."""
+
+    delta: float = Field(gt=0, le=500)
+    """Each value must be less than 2^delta times as frequent in a class as in the whole table, and the other way round."""
+    values: Literal["all", "held"] = "all"
+    """all: a value that a class lacks breaks it, as the definition says; held: only values that a class holds count, as in ARX."""
+
+    def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
+        """δ-disclosure privacy."""
+        return DeltaDisclosure(sensitive=sensitive, delta=self.delta, values=self.values)
+
+    def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:
+        """δ-disclosure privacy."""
+        return disclosure_rule(sensitive, column, delta=self.delta, held=self.values == "held")
+
+    def plan(self, sensitive: str) -> Message:
+        """How far the frequencies of a class may be from those of the whole table."""
+        return Message(f"technique.demand.disclosure.{self.values}", sensitive=sensitive, delta=self.delta)
+
+
+class Likeness(Demand):
+    """How much more frequent a sensitive value may become in a class (β-likeness)."""
+
+    beta: float = Field(gt=0, allow_inf_nan=False)
+    """The share of each value may grow by at most this part of it: (q − p) / p, with p in the whole table and q in a class."""
+    kind: Literal["enhanced", "basic"] = "enhanced"
+    """enhanced: by at most min(beta, −ln p), so that frequent values do not become certain; basic: by at most beta."""
+
+    def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
+        """β-likeness."""
+        return BetaLikeness(sensitive=sensitive, beta=self.beta, kind=self.kind)
+
+    def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:
+        """β-likeness."""
+        return likeness_rule(sensitive, column, beta=self.beta, enhanced=self.kind == "enhanced")
+
+    def plan(self, sensitive: str) -> Message:
+        """How much more frequent a value may become."""
+        return Message(f"technique.demand.likeness.{self.kind}", sensitive=sensitive, beta=self.beta)
 
 
 class Presence(Parameters):

@@ -49,6 +49,7 @@ __all__ = [
 ]
 
 EMPTY = Message("verdict.no_records")
+ALL_EXEMPT = Message("verdict.all_exempt")
 
 
 class Model(Parameters):
@@ -64,6 +65,11 @@ class Model(Parameters):
     """Whether a higher score is worse."""
     every_column: ClassVar[bool] = False
     """Whether it looks at all released columns, not only at quasi-identifiers and its sensitive one."""
+
+    @property
+    def joinable(self) -> bool:
+        """Whether two classes that keep it keep it when they are joined."""
+        return True
 
     def folding(self, folds: Sequence[Fold]) -> Self:
         """The same model; of a sensitive column: values that differ only in what is folded count as one."""
@@ -87,8 +93,12 @@ class Model(Parameters):
         """Judge classes that were already formed."""
         if classes.data.rows == 0:
             return self.vacuous(EMPTY)
-        scores, broken = self._scores(classes)
-        found = Verdict.of(self.describe(), self.required, scores, broken, classes.sizes, self.most, classes.records)
+        asked = classes.asked
+        if not asked.any():
+            return self.vacuous(ALL_EXEMPT)
+        scores, broken = (part[asked] for part in self._scores(classes))
+        sizes, records = classes.sizes[asked], classes.records[asked]
+        found = Verdict.of(self.describe(), self.required, scores, broken, sizes, self.most, records)
         return found if classes.person is None else found.counting_people()
 
     def vacuous(self, note: Message) -> Verdict:

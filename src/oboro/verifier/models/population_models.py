@@ -5,14 +5,19 @@ Who matches a class is read from the released labels alone: a plain value is its
 hierarchy is every value under it, `*` is anything. Whoever matches no other class must be among the fully suppressed
 records (`*` everywhere), if there are any.
 
-Where labels overlap (`30–39` beside `30`, or `*` beside values) it is open to which class a person belongs. Such people
-count for no class where being many is safe and for every class where it is not, so that a broken promise never passes.
+A label means a set of values at its level, and one text may stand on two levels with other values under it: `*` is a clerk
+on the level where a nurse is `health`, and anybody above. Where all labels of a column stand on one level, they are read as
+labels of that level. Where they stand on several levels, a reader cannot tell which is meant; then somebody belongs to a class for
+certain only where every level says so.
+
+Where labels overlap on every reading (`30–39` beside `30`) it is open to which class a person belongs. Such people count
+for no class where being many is safe and for every class where it is not, so that a broken promise never passes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -30,7 +35,7 @@ from oboro.table.value_counts import clean
 from oboro.table.values import STAR
 from oboro.text import Message
 from oboro.verifier.classes import Classes
-from oboro.verifier.models.class_models import EMPTY, Model
+from oboro.verifier.models.class_models import ALL_EXEMPT, EMPTY, Model
 from oboro.verifier.verdict import Verdict
 
 __all__ = ["DeltaPresence", "KMap", "MatchingPeople", "PopulationModel"]
@@ -45,6 +50,8 @@ class MatchingPeople:
     least: np.ndarray
     most: np.ndarray
     absent: int
+    unclear: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """By column the labels of which it is open whom they cover."""
 
     @staticmethod
     def of(classes: Classes, population: Dataset, hierarchies: Mapping[str, Hierarchy]) -> MatchingPeople:
@@ -58,14 +65,17 @@ class MatchingPeople:
             )
         labels = [_labels(classes, name) for name in classes.quasi]
         starred = np.logical_and.reduce([_starred(label) for label in labels] or [np.ones(classes.sizes.size, bool)])
-        places, keys = [], []
+        places, keys, unclear = [], [], {}
         for name, label in zip(classes.quasi, labels, strict=True):
             shown = Column(label.values, label.codes[~starred]).tidy()
             column = clean(population[name])
             hierarchy = hierarchies[name].bind(column) if name in hierarchies else None
-            places.append(_places(column, shown, hierarchy)[column.codes])
+            place = _places(column, shown, hierarchy)
+            if (place == OPEN).any():
+                unclear[name] = _unclear(column, shown, hierarchy, place == OPEN)
+            places.append(place[column.codes])
             keys.append(shown)
-        return _counted(places, keys, starred, population.rows)
+        return replace(_counted(places, keys, starred, population.rows), unclear=unclear)
 
 
 def _counted(places: list[np.ndarray], keys: list[Column], starred: np.ndarray, people: int) -> MatchingPeople:
@@ -101,17 +111,39 @@ def _starred(label: Column) -> np.ndarray:
 
 def _places(column: Column, shown: Column, hierarchy: Hierarchy | None) -> np.ndarray:
     """For each value of the population the number of the label that covers it, `NOBODY` or `OPEN`."""
-    texts = text_array(shown.values)
-    place = np.full(len(column.values), NOBODY, dtype=np.int64)
-    readings = []
+    readings = [_numbered(labels, table, shown) for labels, table in _levels(column, hierarchy)]
+    whole = [here for number, here in readings if np.isin(np.arange(len(shown.values)), number).all()]
+    if whole:  # every label stands on this level
+        agreed = np.logical_and.reduce([here == whole[0] for here in whole])
+        return np.where(agreed, whole[0], OPEN)
+    return _overlapping(readings, len(column.values))
+
+
+def _levels(column: Column, hierarchy: Hierarchy | None) -> list[tuple[pa.Array, np.ndarray]]:
+    """The labels of each level and which value has which; the last is `*` for anything."""
     levels = [(column.values, np.arange(len(column.values)))]
     levels += [(level.labels, level.table) for level in hierarchy.levels[1:]] if hierarchy else []
-    levels.append((pa.array([STAR]), np.zeros(len(column.values), dtype=np.int64)))
-    for labels, table in levels:
-        number = pc.index_in(text_array(labels), value_set=texts).fill_null(NOBODY)
-        number = number.to_numpy(zero_copy_only=False).astype(np.int64)
-        here = number[table]
-        readings.append((number, here))
+    return [*levels, (pa.array([STAR]), np.zeros(len(column.values), dtype=np.int64))]
+
+
+def _numbered(labels: pa.Array, table: np.ndarray, shown: Column) -> tuple[np.ndarray, np.ndarray]:
+    """For each label of a level its number among those shown (or `NOBODY`), and for each value that of its label."""
+    number = pc.index_in(text_array(labels), value_set=text_array(shown.values)).fill_null(NOBODY)
+    number = number.to_numpy(zero_copy_only=False).astype(np.int64)
+    return number, number[table]
+
+
+def _unclear(column: Column, shown: Column, hierarchy: Hierarchy | None, open_: np.ndarray) -> list[str]:
+    """The labels that cover an open value on some level."""
+    found = [_numbered(labels, table, shown)[1][open_] for labels, table in _levels(column, hierarchy)]
+    numbers = np.unique(np.concatenate(found))
+    return [str(shown.texts[number]) for number in numbers if number >= 0]
+
+
+def _overlapping(readings: list[tuple[np.ndarray, np.ndarray]], values: int) -> np.ndarray:
+    """Where the labels stand on no level together: a value that two labels cover is open."""
+    place = np.full(values, NOBODY, dtype=np.int64)
+    for _, here in readings:
         clash = (place >= 0) & (here >= 0) & (place != here)
         place = np.where(place == NOBODY, here, place)
         place[clash] = OPEN
@@ -136,6 +168,16 @@ class PopulationModel(Model):
         }
         return MatchingPeople.of(classes, self.population, built)
 
+    def _naming_labels(self, found: Verdict, classes: Classes) -> Verdict:
+        """The verdict with the labels of which it is open whom they cover, where these may have broken it."""
+        unclear = {} if found.holds else self._matching(classes).unclear
+        if not unclear:
+            return found
+        column, labels = next(iter(unclear.items()))
+        achieved = found.achieved if found.achieved is not None else Message("verdict.nothing")
+        limits = Message("verdict.limits", required=found.required, achieved=achieved)
+        return replace(found, note=Message("verdict.labels_unclear", column=column, labels=list(labels), limits=limits))
+
 
 class KMap(PopulationModel):
     """Every class matches at least k people in the population (Sweeney 2002), however few of them are in the table."""
@@ -150,6 +192,10 @@ class KMap(PopulationModel):
     def _scores(self, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
         people = self._matching(classes).least
         return people, people < self.k
+
+    def judge(self, classes: Classes) -> Verdict:
+        """Judge every class; where it is broken and labels are unclear, the verdict names them."""
+        return self._naming_labels(super().judge(classes), classes)
 
 
 class DeltaPresence(PopulationModel):
@@ -183,14 +229,17 @@ class DeltaPresence(PopulationModel):
         """Judge both limits; the lower one is reported if only that is broken."""
         if classes.data.rows == 0:
             return self.vacuous(EMPTY)
-        people, sizes = self._matching(classes), classes.sizes
+        asked = classes.asked
+        if not asked.any():
+            return self.vacuous(ALL_EXEMPT)
+        people, sizes, records = self._matching(classes), classes.sizes[asked], classes.records[asked]
         with np.errstate(divide="ignore", invalid="ignore"):
-            highest, lowest = classes.most_people / people.least, sizes / people.most
-        above = Verdict.of(self.describe(), self.high, highest, highest > self.high, sizes, True, classes.records)
+            highest, lowest = classes.most_people[asked] / people.least[asked], sizes / people.most[asked]
+        above = Verdict.of(self.describe(), self.high, highest, highest > self.high, sizes, True, records)
         above = replace(above, people=classes.person is not None)
         if not above.holds or self.low == 0:
-            return above
+            return self._naming_labels(above, classes)
         if people.absent:  # who fits no class is known to be absent
             lowest, sizes = np.append(lowest, 0.0), np.append(sizes, 0)
         below = Verdict.of(self.describe(), self.low, lowest, lowest < self.low, sizes, False)
-        return above if below.holds else replace(below, people=above.people)
+        return above if below.holds else self._naming_labels(replace(below, people=above.people), classes)

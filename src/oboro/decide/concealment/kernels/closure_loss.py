@@ -64,7 +64,7 @@ def change(
     return total
 
 
-@kernel()
+@kernel(inner=True)
 def _uniform(state: np.ndarray) -> float:
     return (coin(state) >> np.uint64(11)) * 2.0**-53
 
@@ -122,7 +122,7 @@ def anneal(
     return gained
 
 
-@kernel()
+@kernel(inner=True)
 def _in(members: np.ndarray, wanted: int) -> bool:
     for m in members:  # noqa: SIM110  (numba knows no any() over a generator)
         if m == wanted:
@@ -130,7 +130,7 @@ def _in(members: np.ndarray, wanted: int) -> bool:
     return False
 
 
-@kernel()
+@kernel(inner=True)
 def _moved(where: np.ndarray, before: int, after: int) -> None:
     for s in range(where.size):
         if where[s] == before:

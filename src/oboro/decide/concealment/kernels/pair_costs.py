@@ -28,7 +28,7 @@ def matrix(places: np.ndarray, caps: np.ndarray, out: np.ndarray) -> None:
             out[i, j] = between(places, caps, i, j)
 
 
-@kernel()
+@kernel(inner=True)
 def _block(places: np.ndarray, caps: np.ndarray, one: int, first: int, last: int, out: np.ndarray) -> None:
     """Distances of one person to a block of others, attribute by attribute."""
     for p in range(last - first):
@@ -65,7 +65,7 @@ def nearest(places: np.ndarray, caps: np.ndarray, near: np.ndarray) -> None:
                     _insert(distances, begin, end, best[i - start], near[i])
 
 
-@kernel()
+@kernel(inner=True)
 def _insert(distances: np.ndarray, begin: int, end: int, best: np.ndarray, near: np.ndarray) -> None:
     count = best.size
     worst = best[count - 1]
@@ -81,7 +81,7 @@ def _insert(distances: np.ndarray, begin: int, end: int, best: np.ndarray, near:
             worst = best[count - 1]
 
 
-@kernel()
+@kernel(inner=True)
 def _least(distances: np.ndarray, count: int) -> float:
     least = np.float32(np.inf)
     for p in range(count):
@@ -215,7 +215,7 @@ def unproved(
         out[i] = total
 
 
-@kernel()
+@kernel(inner=True)
 def _holds(heads: np.ndarray, first: int, last: int, wanted: int) -> bool:
     while first < last:
         middle = (first + last) // 2
@@ -226,7 +226,7 @@ def _holds(heads: np.ndarray, first: int, last: int, wanted: int) -> bool:
     return first < heads.size and heads[first] == wanted
 
 
-@kernel()
+@kernel(inner=True)
 def _keep(gain: int, other: int, gains: np.ndarray, found: np.ndarray) -> None:
     at = gains.size - 1
     while at > 0 and gains[at - 1] < gain:

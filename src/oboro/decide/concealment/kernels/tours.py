@@ -49,7 +49,7 @@ def insertion(distances: np.ndarray, order: np.ndarray, way: int, tour: np.ndarr
     _unroll(order[0], following, tour)
 
 
-@kernel()
+@kernel(inner=True)
 def _next(away: np.ndarray, following: np.ndarray, way: int) -> int:
     best, score = -1, np.inf
     for other in range(away.size):
@@ -60,14 +60,14 @@ def _next(away: np.ndarray, following: np.ndarray, way: int) -> int:
     return best
 
 
-@kernel()
+@kernel(inner=True)
 def _insert(distances: np.ndarray, one: int, start: int, following: np.ndarray) -> None:
     place, _ = _best_place(distances, one, start, following)
     following[one] = following[place]
     following[place] = one
 
 
-@kernel()
+@kernel(inner=True)
 def _unroll(start: int, following: np.ndarray, tour: np.ndarray) -> None:
     here = start
     for step in range(tour.size):
@@ -106,7 +106,7 @@ def cheapest_insertion(distances: np.ndarray, start: int, tour: np.ndarray) -> N
     _unroll(start, following, tour)
 
 
-@kernel()
+@kernel(inner=True)
 def _best_place(distances: np.ndarray, one: int, start: int, following: np.ndarray) -> tuple[int, float]:
     """After whom somebody lengthens the tour least, and by how much."""
     place, growth, here = start, np.inf, start
@@ -183,7 +183,7 @@ def draw(distances: np.ndarray, barred: np.ndarray, draws: int, state: np.ndarra
     return least < np.inf
 
 
-@kernel()
+@kernel(inner=True)
 def _mend(barred: np.ndarray, state: np.ndarray, to: np.ndarray) -> bool:
     people = to.size
     for i in range(people):

@@ -97,7 +97,7 @@ def auction(
     return bids
 
 
-@kernel()
+@kernel(inner=True)
 def _cheapest(
     begin: int,
     end: int,
@@ -121,7 +121,7 @@ def _cheapest(
             value[at], wanted[at] = here, arc
 
 
-@kernel()
+@kernel(inner=True)
 def _sell(arc: int, j: int, bid: int, slots: np.ndarray, owner: np.ndarray, price: np.ndarray, held: np.ndarray) -> int:
     """Sell a receiver's cheapest place; returns the arc that held it before, or −1. Its price is its cheapest place's."""
     place = 0
@@ -181,7 +181,7 @@ def balance(
     return 0
 
 
-@kernel()
+@kernel(inner=True)
 def _shift(
     node: int,
     heads: np.ndarray,
@@ -209,7 +209,7 @@ def _shift(
     load[node - people] -= 1
 
 
-@kernel()
+@kernel(inner=True)
 def _incoming(
     starts: np.ndarray, heads: np.ndarray, used: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -227,7 +227,7 @@ def _incoming(
     return first_in, next_in, prev_in, tails
 
 
-@kernel()
+@kernel(inner=True)
 def _link(arc: int, j: int, first_in: np.ndarray, next_in: np.ndarray, prev_in: np.ndarray) -> None:
     next_in[arc], prev_in[arc] = first_in[j], -1
     if first_in[j] >= 0:
@@ -235,7 +235,7 @@ def _link(arc: int, j: int, first_in: np.ndarray, next_in: np.ndarray, prev_in: 
     first_in[j] = arc
 
 
-@kernel()
+@kernel(inner=True)
 def _unlink(arc: int, j: int, first_in: np.ndarray, next_in: np.ndarray, prev_in: np.ndarray) -> None:
     if prev_in[arc] >= 0:
         next_in[prev_in[arc]] = next_in[arc]
@@ -245,7 +245,7 @@ def _unlink(arc: int, j: int, first_in: np.ndarray, next_in: np.ndarray, prev_in
         prev_in[next_in[arc]] = prev_in[arc]
 
 
-@kernel()
+@kernel(inner=True)
 def _search(
     starts: np.ndarray,
     heads: np.ndarray,
@@ -316,7 +316,7 @@ def _search(
     return count, reached
 
 
-@kernel()
+@kernel(inner=True)
 def _reserve(
     end: int, heads: np.ndarray, tails: np.ndarray, parent: np.ndarray, spare: np.ndarray, taken: np.ndarray
 ) -> bool:
@@ -337,7 +337,7 @@ def _reserve(
     return True
 
 
-@kernel()
+@kernel(inner=True)
 def _reprice(
     length: int,
     touched: np.ndarray,

@@ -10,11 +10,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from oboro.decide.lattice.kernels.share_rules import breaks_disclosure, breaks_likeness
 from oboro.kernels import kernel
 
 __all__ = [
     "ALPHA",
+    "BASIC_LIKENESS",
+    "COMPARED_WITH_WHOLE",
+    "DISCLOSURE",
+    "DISCLOSURE_OF_HELD",
     "DISTINCT",
+    "ENHANCED_LIKENESS",
     "ENTROPY",
     "RECURSIVE",
     "T_ORDERED",
@@ -32,6 +38,13 @@ __all__ = [
 ]
 
 DISTINCT, ENTROPY, RECURSIVE, T_ORDERED, T_TREE, ALPHA = range(6)
+DISCLOSURE, DISCLOSURE_OF_HELD, BASIC_LIKENESS, ENHANCED_LIKENESS = range(6, 10)
+COMPARED_WITH_WHOLE = (
+    DISCLOSURE,
+    DISCLOSURE_OF_HELD,
+    BASIC_LIKENESS,
+    ENHANCED_LIKENESS,
+)  # `count`: how many there are in all
 SLACK = 1e-9  # entropies closer to the limit than this are left to exact arithmetic
 
 
@@ -49,7 +62,13 @@ def keys(codes: np.ndarray, table: np.ndarray, out: np.ndarray) -> None:
         out[i] = key
 
 
-@kernel()
+def _number_by_hash(keys: np.ndarray, slots: np.ndarray, out: np.ndarray) -> int:
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    out[:] = np.argsort(np.argsort(first))[which]
+    return int(first.size)
+
+
+@kernel(little=_number_by_hash)
 def number_by_hash(keys: np.ndarray, slots: np.ndarray, out: np.ndarray) -> int:
     """Number equal keys alike, 0, 1, 2 … by first appearance; returns how many there are.
 
@@ -303,6 +322,10 @@ def breaks(
     if kind == ALPHA:
         most = held.max() if count < 0 else held[count]
         return 1 if most / size > level else 0
+    if kind in (DISCLOSURE, DISCLOSURE_OF_HELD):
+        return breaks_disclosure(held, size, count, level, whole, kind == DISCLOSURE)
+    if kind in (BASIC_LIKENESS, ENHANCED_LIKENESS):
+        return breaks_likeness(held, size, count, level, whole, kind == ENHANCED_LIKENESS)
     if kind == T_ORDERED:
         return 1 if _ordered_distance(held, total, whole) > level else 0
     return 1 if _tree_distance(held, total, whole, tree) > level else 0
@@ -352,8 +375,12 @@ def _tree_distance(held: np.ndarray, total: int, whole: np.ndarray, tree: np.nda
     only (the values below the root) is the equal distance.
     """
     rows = whole.sum()
-    surplus = np.zeros(held.size, dtype=np.int64)
     moved = 0
+    if tree.shape[0] == 1:  # every value is its own ancestor
+        for value in range(held.size):
+            moved += abs(held[value] * rows - whole[value] * total)
+        return float(moved / (2.0 * rows * total))
+    surplus = np.zeros(held.size, dtype=np.int64)
     for h in range(tree.shape[0]):
         surplus[:] = 0
         for value in range(held.size):

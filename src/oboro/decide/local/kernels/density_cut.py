@@ -73,7 +73,7 @@ def grow(
     return _gather(left, starts, stops, low, high, d)
 
 
-@kernel()
+@kernel(inner=True)
 def best_cut(
     records: PlacedRecords, k: int, items: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> tuple[int, int, float, float]:
@@ -105,7 +105,7 @@ def best_cut(
     return best
 
 
-@kernel()
+@kernel(inner=True)
 def _median_cut(records: PlacedRecords, k: int, items: np.ndarray, whole: np.ndarray) -> tuple[int, int, float, float]:
     """Strict Mondrian: the most even cut of the attribute with the widest range (of its records) that can be cut."""
     codes, loads, places, offset = records
@@ -129,7 +129,7 @@ def _median_cut(records: PlacedRecords, k: int, items: np.ndarray, whole: np.nda
     return -1, 0, 0.0, 0.0
 
 
-@kernel()
+@kernel(inner=True)
 def _spectrum(codes: np.ndarray, loads: np.ndarray, j: int, items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The ranks of one attribute that occur, ascending, and how many records have each."""
     lowest, highest = _span(codes, j, items)
@@ -153,7 +153,7 @@ def _spectrum(codes: np.ndarray, loads: np.ndarray, j: int, items: np.ndarray) -
     return found[: at + 1], held[: at + 1]
 
 
-@kernel()
+@kernel(inner=True)
 def _span(codes: np.ndarray, j: int, items: np.ndarray) -> tuple[Any, Any]:
     """The smallest and the largest rank of one attribute."""
     lowest = highest = np.int64(codes[items[0], j])
@@ -162,7 +162,7 @@ def _span(codes: np.ndarray, j: int, items: np.ndarray) -> tuple[Any, Any]:
     return lowest, highest
 
 
-@kernel()
+@kernel(inner=True)
 def _part(codes: np.ndarray, j: int, rank: int, items: np.ndarray) -> int:
     """Put the items up to a rank first, both parts in their order; returns how many they are."""
     rest = np.empty(items.size, dtype=items.dtype)
@@ -179,7 +179,7 @@ def _part(codes: np.ndarray, j: int, rank: int, items: np.ndarray) -> int:
     return below
 
 
-@kernel()
+@kernel(inner=True)
 def _prune(left: np.ndarray, worth: np.ndarray, nodes: int) -> None:
     """Take back, from the bottom up, every cut that with all cuts below it does not pay."""
     for node in range(nodes - 1, -1, -1):
@@ -192,7 +192,7 @@ def _prune(left: np.ndarray, worth: np.ndarray, nodes: int) -> None:
             left[node], worth[node] = -1, 0.0
 
 
-@kernel()
+@kernel(inner=True)
 def _gather(left: np.ndarray, starts: np.ndarray, stops: np.ndarray, low: np.ndarray, high: np.ndarray, d: int) -> int:
     """Move the leaves of the pruned tree to the front, in the order of their nodes; returns how many there are."""
     reached = np.zeros(left.size, dtype=np.bool_)

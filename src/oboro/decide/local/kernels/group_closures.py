@@ -82,7 +82,7 @@ class LocalProblem(NamedTuple):
     k: int
 
 
-@kernel()
+@kernel(inner=True)
 def loss(shape: AttributeTables, j: int, low: Whole, high: Whole) -> float:
     """What attribute j's closure leaves open. O(1)."""
     if shape.ordered[j]:
@@ -94,7 +94,7 @@ def loss(shape: AttributeTables, j: int, low: Whole, high: Whole) -> float:
     return float(shape.value[shape.offset[j] + low * shape.width[j] + high])
 
 
-@kernel()
+@kernel(inner=True)
 def climb(shape: AttributeTables, j: int, level: int, leaf: Whole, code: Whole) -> int:
     """The lowest level from `level` on where two leaves have one ancestor. O(height)."""
     place = shape.offset[j] + level * shape.width[j]
@@ -104,7 +104,7 @@ def climb(shape: AttributeTables, j: int, level: int, leaf: Whole, code: Whole) 
     return level
 
 
-@kernel()
+@kernel(inner=True)
 def joined(shape: AttributeTables, codes: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
     """The loss of a closure after one more record joins, summed over the attributes in their order."""
     total = 0.0
@@ -117,7 +117,7 @@ def joined(shape: AttributeTables, codes: np.ndarray, low: np.ndarray, high: np.
     return total
 
 
-@kernel()
+@kernel(inner=True)
 def apart(shape: AttributeTables, one: np.ndarray, other: np.ndarray) -> float:
     """The loss of the closure of two records."""
     total = 0.0
@@ -132,7 +132,7 @@ def apart(shape: AttributeTables, one: np.ndarray, other: np.ndarray) -> float:
     return total
 
 
-@kernel()
+@kernel(inner=True)
 def close(shape: AttributeTables, codes: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
     """The closure of one record alone."""
     for j in range(codes.size):
@@ -140,7 +140,7 @@ def close(shape: AttributeTables, codes: np.ndarray, low: np.ndarray, high: np.n
         high[j] = codes[j]
 
 
-@kernel()
+@kernel(inner=True)
 def widen(shape: AttributeTables, codes: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
     """Let one more record into a closure."""
     for j in range(codes.size):
@@ -168,7 +168,7 @@ def keeps(rules: SensitiveRules, items: np.ndarray, loads: np.ndarray) -> bool:
     return True
 
 
-@kernel()
+@kernel(inner=True)
 def _held(secrets: np.ndarray, items: np.ndarray, loads: np.ndarray, width: int) -> np.ndarray:
     """How often each sensitive value occurs in a group."""
     held = np.zeros(width, dtype=np.int64)
@@ -177,7 +177,7 @@ def _held(secrets: np.ndarray, items: np.ndarray, loads: np.ndarray, width: int)
     return held
 
 
-@kernel()
+@kernel(inner=True)
 def _present(secrets: np.ndarray, items: np.ndarray, loads: np.ndarray) -> np.ndarray:
     """The same for those that occur, without a counter for those that do not. O(n log n)."""
     own = np.empty(items.size)
@@ -193,7 +193,7 @@ def _present(secrets: np.ndarray, items: np.ndarray, loads: np.ndarray) -> np.nd
     return counts[: found + 1]
 
 
-@kernel()
+@kernel(inner=True)
 def ascending(keys: np.ndarray) -> np.ndarray:
     """The places of the keys in ascending order, equal ones as they stand. O(n log n).
 
@@ -220,7 +220,7 @@ def ascending(keys: np.ndarray) -> np.ndarray:
 # Two groups from one: `side[i]` is how much of item i's weight goes to the first ----------------------------------------
 
 
-@kernel()
+@kernel(inner=True)
 def allowed(problem: LocalProblem, items: np.ndarray, loads: np.ndarray, side: np.ndarray) -> bool:
     """Whether both groups are large enough and keep every rule."""
     first, total = 0, 0
@@ -233,7 +233,7 @@ def allowed(problem: LocalProblem, items: np.ndarray, loads: np.ndarray, side: n
     return bool(part_keeps(rules, items, loads, side, True) and part_keeps(rules, items, loads, side, False))
 
 
-@kernel()
+@kernel(inner=True)
 def part_keeps(rules: SensitiveRules, items: np.ndarray, loads: np.ndarray, side: np.ndarray, first: bool) -> bool:
     """Whether one of two groups keeps every rule."""
     if rules.kind.size == 0:
@@ -248,7 +248,7 @@ def part_keeps(rules: SensitiveRules, items: np.ndarray, loads: np.ndarray, side
     return bool(keeps(rules, chosen[:at], parts[:at]))
 
 
-@kernel()
+@kernel(inner=True)
 def place(items: np.ndarray, loads: np.ndarray, side: np.ndarray, out: np.ndarray, out_loads: np.ndarray) -> np.ndarray:
     """Write the first group and then the second, each in the order of the items; returns where they end."""
     at = 0

@@ -76,7 +76,7 @@ def divide_mondrian(
     return groups
 
 
-@kernel()
+@kernel(inner=True)
 def _open(items: np.ndarray, loads: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Items and loads with room for more, and where the groups that wait start."""
     arena, weights = np.empty(items.size + most, dtype=np.int64), np.empty(items.size + most, dtype=np.int64)
@@ -85,7 +85,7 @@ def _open(items: np.ndarray, loads: np.ndarray, most: int) -> tuple[np.ndarray, 
     return arena, weights, np.zeros(most + 1, dtype=np.int64)
 
 
-@kernel()
+@kernel(inner=True)
 def _next(
     parts: np.ndarray,
     starts: np.ndarray,
@@ -105,7 +105,7 @@ def _next(
     return waiting + parts.size, start + parts[-1], groups
 
 
-@kernel()
+@kernel(inner=True)
 def _settle(group: np.ndarray, held: np.ndarray, groups: int, out: DividedGroups) -> None:
     """Write a group that stays whole behind the others."""
     written = out.ends[groups - 1] if groups else 0

@@ -61,7 +61,7 @@ def split(
 # Numbers --------------------------------------------------------------------------------------------------------------
 
 
-@kernel()
+@kernel(inner=True)
 def _cut(
     problem: LocalProblem,
     relaxed: bool,
@@ -96,7 +96,7 @@ def _cut(
     return np.zeros(0, dtype=np.int64)
 
 
-@kernel()
+@kernel(inner=True)
 def _middle(ranks: np.ndarray, loads: np.ndarray, low: int, high: int, half: int) -> tuple[int, int, int]:
     """The smallest rank up to which there are `half` records, how many lie below it and how many on it.
 
@@ -123,7 +123,7 @@ def _middle(ranks: np.ndarray, loads: np.ndarray, low: int, high: int, half: int
         high = min(high, low + (1 << shift) - 1)
 
 
-@kernel()
+@kernel(inner=True)
 def _up_to(ranks: np.ndarray, loads: np.ndarray, last: int) -> np.ndarray:
     """Everything up to a rank."""
     side = np.zeros(ranks.size, dtype=np.int64)
@@ -133,7 +133,7 @@ def _up_to(ranks: np.ndarray, loads: np.ndarray, last: int) -> np.ndarray:
     return side
 
 
-@kernel()
+@kernel(inner=True)
 def _through(ranks: np.ndarray, loads: np.ndarray, middle: int, lacking: int) -> np.ndarray:
     """Everything below the middle value, and so many of the records on it, in their order."""
     side = np.zeros(ranks.size, dtype=np.int64)
@@ -149,7 +149,7 @@ def _through(ranks: np.ndarray, loads: np.ndarray, middle: int, lacking: int) ->
 # Categories -----------------------------------------------------------------------------------------------------------
 
 
-@kernel()
+@kernel(inner=True)
 def _branch(
     rules: SensitiveRules,
     k: int,
@@ -186,12 +186,12 @@ def _branch(
     return ends[:parts] if parts > 1 else ends[:0]
 
 
-@kernel()
+@kernel(inner=True)
 def _stands(rules: SensitiveRules, k: int, items: np.ndarray, loads: np.ndarray) -> bool:
     return bool(loads.sum() >= k and keeps(rules, items, loads))
 
 
-@kernel()
+@kernel(inner=True)
 def _starts(keys: np.ndarray, order: np.ndarray) -> np.ndarray:
     """Where each run of equal keys starts in the order, and where the last one ends."""
     starts = np.empty(order.size + 1, dtype=np.int64)
@@ -204,7 +204,7 @@ def _starts(keys: np.ndarray, order: np.ndarray) -> np.ndarray:
     return starts[: found + 1]
 
 
-@kernel()
+@kernel(inner=True)
 def _judge(
     rules: SensitiveRules,
     k: int,
@@ -227,7 +227,7 @@ def _judge(
     return sizes, alone
 
 
-@kernel()
+@kernel(inner=True)
 def _write(
     starts: np.ndarray,
     alone: np.ndarray,

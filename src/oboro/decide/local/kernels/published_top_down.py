@@ -56,7 +56,7 @@ def divide(problem: LocalProblem, state: np.ndarray, labels: np.ndarray) -> int:
     return groups
 
 
-@kernel()
+@kernel(inner=True)
 def _split(problem: LocalProblem, items: np.ndarray, loads: np.ndarray, state: np.ndarray) -> np.ndarray:
     """1 for the items of one part and 0 for those of the other; nothing at all if the group stays whole.
 
@@ -76,7 +76,7 @@ def _split(problem: LocalProblem, items: np.ndarray, loads: np.ndarray, state: n
     return filled
 
 
-@kernel()
+@kernel(inner=True)
 def _seeds(codes: np.ndarray, shape: AttributeTables, items: np.ndarray, state: np.ndarray) -> tuple[int, int]:
     """From a record at random to the farthest from it, back to the farthest from that one, and so on."""
     v = np.int64(coin(state) % np.uint64(items.size))
@@ -95,7 +95,7 @@ def _seeds(codes: np.ndarray, shape: AttributeTables, items: np.ndarray, state: 
     return u, v
 
 
-@kernel()
+@kernel(inner=True)
 def _assigned(
     codes: np.ndarray, shape: AttributeTables, items: np.ndarray, loads: np.ndarray, u: int, v: int, state: np.ndarray
 ) -> np.ndarray:
@@ -114,7 +114,7 @@ def _assigned(
     return side
 
 
-@kernel()
+@kernel(inner=True)
 def _filled(problem: LocalProblem, items: np.ndarray, loads: np.ndarray, side: np.ndarray) -> np.ndarray:
     """The part that lacks something with the nearest of the other, twice as many each time, until both may stand; nothing at
     all if they never may.
@@ -134,7 +134,7 @@ def _filled(problem: LocalProblem, items: np.ndarray, loads: np.ndarray, side: n
     return loads[:0]
 
 
-@kernel()
+@kernel(inner=True)
 def _take_nearest(
     codes: np.ndarray, shape: AttributeTables, items: np.ndarray, grown: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> None:
@@ -149,7 +149,7 @@ def _take_nearest(
     widen(shape, codes[items[nearest]], low, high)
 
 
-@kernel()
+@kernel(inner=True)
 def _lost(codes: np.ndarray, shape: AttributeTables, items: np.ndarray, side: np.ndarray) -> float:
     """Size times NCP, of both parts together."""
     total = 0.0
@@ -162,7 +162,7 @@ def _lost(codes: np.ndarray, shape: AttributeTables, items: np.ndarray, side: np
     return total
 
 
-@kernel()
+@kernel(inner=True)
 def _closure(
     codes: np.ndarray, shape: AttributeTables, items: np.ndarray, side: np.ndarray, part: int
 ) -> tuple[np.ndarray, np.ndarray, int]:

@@ -44,7 +44,7 @@ def split(
     return place(items, loads, side, out, out_loads)
 
 
-@kernel()
+@kernel(inner=True)
 def _seeds(codes: np.ndarray, shape: AttributeTables, items: np.ndarray) -> tuple[int, int]:
     """Two records far apart: the farthest from the first one, the farthest from that one, and so on."""
     u, v, most = 0, 0, 0.0
@@ -60,7 +60,7 @@ def _seeds(codes: np.ndarray, shape: AttributeTables, items: np.ndarray) -> tupl
     return u, v
 
 
-@kernel()
+@kernel(inner=True)
 def assign(
     codes: np.ndarray, shape: AttributeTables, items: np.ndarray, loads: np.ndarray, u: int, v: int
 ) -> np.ndarray:
@@ -88,7 +88,7 @@ def assign(
     return side
 
 
-@kernel()
+@kernel(inner=True)
 def _balance(problem: LocalProblem, items: np.ndarray, loads: np.ndarray, side: np.ndarray) -> np.ndarray:
     """Let the part that lacks something take the records that widen it least, twice as many each time, until both may
     stand; nothing at all if they never may.
@@ -105,7 +105,7 @@ def _balance(problem: LocalProblem, items: np.ndarray, loads: np.ndarray, side: 
     return np.zeros(0, dtype=np.int64)
 
 
-@kernel()
+@kernel(inner=True)
 def lacking(problem: LocalProblem, items: np.ndarray, loads: np.ndarray, side: np.ndarray) -> np.ndarray:
     """Of two parts the one that is too small or breaks a rule; the smaller one, if both do."""
     if 2 * side.sum() > loads.sum():
@@ -115,7 +115,7 @@ def lacking(problem: LocalProblem, items: np.ndarray, loads: np.ndarray, side: n
     return side
 
 
-@kernel()
+@kernel(inner=True)
 def _by_growth(
     codes: np.ndarray, shape: AttributeTables, items: np.ndarray, loads: np.ndarray, side: np.ndarray
 ) -> np.ndarray:
@@ -140,7 +140,7 @@ def _by_growth(
     return order
 
 
-@kernel()
+@kernel(inner=True)
 def _taken(order: np.ndarray, loads: np.ndarray, side: np.ndarray, lacking: int) -> np.ndarray:
     """The group with `lacking` more records, in the given order; of the last item perhaps a part."""
     grown = side.copy()

@@ -55,7 +55,7 @@ def measure(
             out[i] += 1.0 if codes[i] != traits[j] else 0.0
 
 
-@kernel()
+@kernel(inner=True)
 def offer(position: int, distances: np.ndarray, ids: np.ndarray, heap: np.ndarray, size: int) -> int:
     """Keep the first `heap.size` records by (distance, id): a heap with the last of them on top. Returns its size."""
     if size < heap.size:
@@ -80,12 +80,12 @@ def offer(position: int, distances: np.ndarray, ids: np.ndarray, heap: np.ndarra
     return size
 
 
-@kernel()
+@kernel(inner=True)
 def _before(a: int, b: int, distances: np.ndarray, ids: np.ndarray) -> bool:
     return bool(distances[a] < distances[b] or (distances[a] == distances[b] and ids[a] < ids[b]))
 
 
-@kernel()
+@kernel(inner=True)
 def _farthest(distances: np.ndarray, ids: np.ndarray) -> int:
     far = 0
     most = distances[0]
@@ -96,7 +96,7 @@ def _farthest(distances: np.ndarray, ids: np.ndarray) -> int:
     return far
 
 
-@kernel()
+@kernel(inner=True)
 def _nearest(distances: np.ndarray, ids: np.ndarray, out: np.ndarray) -> None:
     size = 0
     most = np.inf
@@ -107,7 +107,7 @@ def _nearest(distances: np.ndarray, ids: np.ndarray, out: np.ndarray) -> None:
                 most = distances[out[0]]
 
 
-@kernel()
+@kernel(inner=True)
 def _scan_block(
     points: np.ndarray,
     categories: np.ndarray,

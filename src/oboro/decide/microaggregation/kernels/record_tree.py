@@ -70,7 +70,7 @@ def build(points: np.ndarray, categories: np.ndarray, levels: int, ids: np.ndarr
                 part[i] = order[i]
 
 
-@kernel()
+@kernel(inner=True)
 def _widest(points: np.ndarray, categories: np.ndarray, part: np.ndarray) -> int:
     best, widest = 0, -1.0
     for j in range(points.shape[1]):
@@ -100,7 +100,7 @@ def fill(tree: BoxTree) -> None:
         _measure_node(tree, node)
 
 
-@kernel()
+@kernel(inner=True)
 def remove(tree: BoxTree, one: Any) -> None:
     """Take one record (by id) out. O((leaf + log n) · attributes)."""
     n, first = tree.ids.size, (1 << tree.levels) - 1
@@ -124,7 +124,7 @@ def remove(tree: BoxTree, one: Any) -> None:
         _measure_node(tree, node)
 
 
-@kernel()
+@kernel(inner=True)
 def _measure_leaf(tree: BoxTree, node: int) -> None:
     start = (tree.ids.size * (node - (1 << tree.levels) + 1)) >> tree.levels
     for j in range(tree.points.shape[1]):
@@ -141,7 +141,7 @@ def _measure_leaf(tree: BoxTree, node: int) -> None:
             tree.shared[node, j] = own if p == start or tree.shared[node, j] == own else MIXED
 
 
-@kernel()
+@kernel(inner=True)
 def _measure_node(tree: BoxTree, node: int) -> None:
     left, right = 2 * node + 1, 2 * node + 2
     tree.held[node] = tree.held[left] + tree.held[right]
@@ -160,7 +160,7 @@ def _measure_node(tree: BoxTree, node: int) -> None:
 # Searching ------------------------------------------------------------------------------------------------------------
 
 
-@kernel()
+@kernel(inner=True)
 def apart(tree: BoxTree, target: np.ndarray, traits: np.ndarray, position: int) -> float:
     """The squared distance of one record, added up as `distance.measure` does."""
     total = 0.0
@@ -175,7 +175,7 @@ def apart(tree: BoxTree, target: np.ndarray, traits: np.ndarray, position: int) 
     return total
 
 
-@kernel()
+@kernel(inner=True)
 def _bound(tree: BoxTree, target: np.ndarray, traits: np.ndarray, node: int, far: bool) -> float:
     """No record of the node is nearer (or, with `far`, farther) than this."""
     total = 0.0
@@ -204,7 +204,7 @@ def _bound(tree: BoxTree, target: np.ndarray, traits: np.ndarray, node: int, far
     return total
 
 
-@kernel()
+@kernel(inner=True)
 def nearest(tree: BoxTree, target: np.ndarray, traits: np.ndarray, heap: np.ndarray) -> int:
     """The positions of the remaining records nearest to a place, the last of them first; returns how many.
 
@@ -227,7 +227,7 @@ def nearest(tree: BoxTree, target: np.ndarray, traits: np.ndarray, heap: np.ndar
     return size
 
 
-@kernel()
+@kernel(inner=True)
 def farthest(tree: BoxTree, target: np.ndarray, traits: np.ndarray) -> int:
     """The position of the remaining record farthest from a place; of equally far ones that with the largest id."""
     best, most, waiting, first = -1, -1.0, 1, (1 << tree.levels) - 1
@@ -248,7 +248,7 @@ def farthest(tree: BoxTree, target: np.ndarray, traits: np.ndarray) -> int:
     return best
 
 
-@kernel()
+@kernel(inner=True)
 def _push(tree: BoxTree, target: np.ndarray, traits: np.ndarray, left: int, far: bool, waiting: int) -> int:
     """Let two siblings wait, the more promising one on top; empty ones are left out."""
     one, other = _bound(tree, target, traits, left, far), _bound(tree, target, traits, left + 1, far)
@@ -261,7 +261,7 @@ def _push(tree: BoxTree, target: np.ndarray, traits: np.ndarray, left: int, far:
     return waiting
 
 
-@kernel()
+@kernel(inner=True)
 def go(tree: BoxTree, position: int, target: np.ndarray, traits: np.ndarray) -> None:
     """Stand where a record stands."""
     for j in range(target.size):

@@ -25,7 +25,7 @@ class Centre(NamedTuple):
     offset: np.ndarray
 
 
-@kernel()
+@kernel(inner=True)
 def _centre(centre: Centre, target: np.ndarray, traits: np.ndarray) -> None:
     for j in range(target.size):
         target[j] = centre.sums[j] / centre.present[j] if centre.present[j] > 0 else np.nan
@@ -37,7 +37,7 @@ def _centre(centre: Centre, target: np.ndarray, traits: np.ndarray) -> None:
                 traits[j] = code
 
 
-@kernel()
+@kernel(inner=True)
 def _close(tree: BoxTree, centre: Centre, heap: np.ndarray, label: int, labels: np.ndarray) -> None:
     """Make these positions a group and take them out."""
     chosen = np.empty(heap.size, dtype=np.int64)
@@ -69,7 +69,7 @@ class Shell(NamedTuple):
     state: np.ndarray  # how many stand in the queue, how many of the first have left, how many were looked at
 
 
-@kernel()
+@kernel(inner=True)
 def outermost(tree: BoxTree, shell: Shell, target: np.ndarray, traits: np.ndarray, labels: np.ndarray) -> int:
     """`farthest` from a centre: its position. The queue is made anew when looking has cost as much as that does."""
     if shell.state[2] >= SORTING * tree.held[0]:
@@ -92,7 +92,7 @@ def outermost(tree: BoxTree, shell: Shell, target: np.ndarray, traits: np.ndarra
     return best
 
 
-@kernel()
+@kernel(inner=True)
 def _measure_shell(tree: BoxTree, shell: Shell, target: np.ndarray, traits: np.ndarray, labels: np.ndarray) -> None:
     found = 0
     for i in range(shell.state[0]):
@@ -111,7 +111,7 @@ def _measure_shell(tree: BoxTree, shell: Shell, target: np.ndarray, traits: np.n
     shell.state[0], shell.state[1], shell.state[2] = found, 0, 0
 
 
-@kernel()
+@kernel(inner=True)
 def _moved(tree: BoxTree, shell: Shell, target: np.ndarray, traits: np.ndarray) -> float:
     """How far the centre went since the queue was made."""
     total = 0.0
@@ -184,7 +184,7 @@ def vmdav(tree: BoxTree, centre: Centre, k: int, gamma: float, queue: np.ndarray
     return groups
 
 
-@kernel()
+@kernel(inner=True)
 def _outsider(
     tree: BoxTree,
     labels: np.ndarray,
@@ -207,7 +207,7 @@ def _outsider(
     return partner[best], reach[best]
 
 
-@kernel()
+@kernel(inner=True)
 def _alone(tree: BoxTree, one: int, target: np.ndarray, traits: np.ndarray) -> float:
     """The squared distance from a remaining record to the nearest other one; infinite if there is none."""
     pair = np.empty(2, dtype=np.int64)

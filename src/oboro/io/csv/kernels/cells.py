@@ -59,7 +59,7 @@ def pointer(typing: Any, address: Any) -> Any:
     return types.voidptr(address), code
 
 
-@kernel()
+@kernel(inner=True)
 def word_at(words: np.ndarray, place: int) -> int:
     """The eight bytes that start at byte `place`, from the two aligned words that hold them."""
     first = U(place) >> U(3)
@@ -67,7 +67,7 @@ def word_at(words: np.ndarray, place: int) -> int:
     return (words[first] >> shift) | ((words[first + U(1)] << U(1)) << (U(63) - shift))  # type: ignore[no-any-return]
 
 
-@kernel()
+@kernel(inner=True)
 def mix(word: int) -> int:
     """Spread a word's bits over all 64 (two rounds of multiply and fold)."""
     word = word * U(0x9E3779B97F4A7C15)
@@ -102,20 +102,20 @@ def pack(words: np.ndarray, start: int, size: int) -> tuple[int, int, int]:
     return U(0), U(0), LONG | (U(size) << U(32)) | U(start)
 
 
-@kernel()
+@kernel(inner=True)
 def first_bytes(size: int) -> int:
     """A mask of the first `size` < 8 bytes of a word."""
     return (U(1) << U(8 * size)) - U(1)
 
 
-@kernel()
+@kernel(inner=True)
 def spread(first: int, second: int, third: int) -> int:
     """The hash of a cell; where a long one starts is not part of it."""
     end = third & ~LOW if third >= LONG else third
     return mix(first ^ (second * U(0xC2B2AE3D27D4EB4F)) ^ (end * U(0x165667B19E3779F9)))
 
 
-@kernel()
+@kernel(inner=True)
 def place_of(third: int) -> int:
     """Where a long field starts in its text."""
     return np.int64(third & LOW)
@@ -127,7 +127,7 @@ def size_of(third: int) -> int:
     return np.int64((third >> U(32)) & U(0xFFFFFF) if third >= LONG else third >> U(56))
 
 
-@kernel()
+@kernel(inner=True)
 def same(words: np.ndarray, place: int, others: np.ndarray, other: int, size: int) -> bool:
     """Whether two long texts of the same size are equal."""
     last = place + size - 8
@@ -141,7 +141,7 @@ def same(words: np.ndarray, place: int, others: np.ndarray, other: int, size: in
     return True
 
 
-@kernel()
+@kernel(inner=True)
 def write(cells: np.ndarray, at: int, words: np.ndarray, place: int, out: np.ndarray) -> None:
     """Write the bytes of a cell at byte `place` of a text seen as words; up to eight bytes behind them change too."""
     third = cells[at + U(2)]

@@ -24,7 +24,7 @@ LF, CR, SPACE = 10, 13, 32
 ENDS, MUST = 2, 1
 
 
-@kernel()
+@kernel(inner=True)
 def label(table: np.ndarray, row: int) -> tuple[int, int]:
     """Where the text of a row's value starts, and where it ends."""
     if table[WIDTH] == 1:
@@ -37,7 +37,7 @@ def label(table: np.ndarray, row: int) -> tuple[int, int]:
     return np.int64(offsets[code]), np.int64(offsets[code + 1])
 
 
-@kernel()
+@kernel(inner=True)
 def copy(text: np.ndarray, start: int, end: int, out: np.ndarray, at: int) -> int:
     """Write `text[start:end]` at a place; returns where it ends."""
     for i in range(end - start):
@@ -45,7 +45,7 @@ def copy(text: np.ndarray, start: int, end: int, out: np.ndarray, at: int) -> in
     return at + end - start
 
 
-@kernel()
+@kernel(inner=True)
 def quote_into(text: np.ndarray, start: int, end: int, quote: int, out: np.ndarray, at: int) -> int:
     """Write `text[start:end]` in quotes, its own quotes doubled; returns where it ends."""
     out[at] = quote
@@ -60,7 +60,7 @@ def quote_into(text: np.ndarray, start: int, end: int, quote: int, out: np.ndarr
     return at + 1
 
 
-@kernel()
+@kernel(inner=True)
 def closing(text: np.ndarray, place: int, end: int, quote: int, kinds: np.ndarray) -> tuple[int, int]:
     """Where the quoted text that starts at `place` is closed (or `end`), and whether it needs its quotes."""
     must = 0

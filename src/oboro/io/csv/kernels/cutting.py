@@ -29,7 +29,7 @@ def trailing_zeros(typing: Any, word: Any) -> Any:
     return types.uint64(types.uint64), code
 
 
-@kernel()
+@kernel(inner=True)
 def next_mark(words: np.ndarray, place: int, mark: int) -> int:
     """The first byte from `place` on that is the mark or below 14 (line breaks, NUL, some others), eight bytes at a time.
 
@@ -45,7 +45,7 @@ def next_mark(words: np.ndarray, place: int, mark: int) -> int:
         place += 8
 
 
-@kernel()
+@kernel(inner=True)
 def closing_quote(
     buffer: np.ndarray, words: np.ndarray, place: int, end: int, kinds: np.ndarray, quote: int
 ) -> tuple[int, bool, int]:
@@ -70,7 +70,7 @@ def closing_quote(
     return place, doubled, lines
 
 
-@kernel()
+@kernel(inner=True)
 def undouble(buffer: np.ndarray, start: int, stop: int, quote: int, out: int) -> int:
     """Copy `buffer[start:stop]` to `out` in the same buffer with each doubled quote once; returns its size."""
     begin = out
@@ -81,7 +81,7 @@ def undouble(buffer: np.ndarray, start: int, stop: int, quote: int, out: int) ->
     return out - begin
 
 
-@kernel()
+@kernel(inner=True)
 def after_line(buffer: np.ndarray, place: int, end: int) -> int:
     """The place after the line break (LF, CR LF or CR) at `place`."""
     pair = buffer[place] == 13 and place + 1 < end and buffer[place + 1] == 10

@@ -30,7 +30,7 @@ LARGE = 1 << 13  # words of a table that no longer fits the nearest cache
 BATCH = 128  # rows that are prepared together
 
 
-@kernel()
+@kernel(inner=True)
 def share(hashed: int, count: int) -> int:
     """Which of `count` equal parts a hash falls into."""
     return ((hashed >> U(32)) * count) >> U(32)
@@ -52,7 +52,7 @@ def whole(first: int, third: int) -> int:
     return (fours * U(10_000) + (fours >> U(32))) & U(0xFFFFFFFF)
 
 
-@kernel()
+@kernel(inner=True)
 def prepare(
     cells: np.ndarray,
     begin: int,
@@ -94,7 +94,7 @@ def prepare(
     return sink
 
 
-@kernel()
+@kernel(inner=True)
 def encode(
     cells: np.ndarray,
     first: int,
@@ -276,7 +276,7 @@ def renumber(count: int, offsets: np.ndarray, text: np.ndarray, out: np.ndarray)
     return kept
 
 
-@kernel()
+@kernel(inner=True)
 def append(codes: np.ndarray, first: int, table: np.ndarray) -> None:
     """Write the codes from `first` on behind those that a column has, with its width."""
     begin, count = table[ROWS], codes.size - first

@@ -58,7 +58,7 @@ def quote_values(text: np.ndarray, offsets: np.ndarray, places: np.ndarray, quot
             out[at] = quote
 
 
-@kernel()
+@kernel(inner=True)
 def part_of(words: np.ndarray, place: int, size: int) -> int:
     """The `size` ≤ 8 bytes at byte `place`; touches no word that holds none of them."""
     first, shift = U(place) >> U(3), (U(place) & U(7)) << U(3)
@@ -67,7 +67,7 @@ def part_of(words: np.ndarray, place: int, size: int) -> int:
     return word & (~U(0) if size == 8 else (U(1) << U(8 * size)) - U(1))  # type: ignore[no-any-return]
 
 
-@kernel()
+@kernel(inner=True)
 def gather(table: np.ndarray, codes: np.ndarray, first: int, column: int, cells: np.ndarray) -> None:
     """Look up some rows of one column: size << 32 | place of each value, and its first eight bytes.
 
@@ -83,7 +83,7 @@ def gather(table: np.ndarray, codes: np.ndarray, first: int, column: int, cells:
         cells[row, 2 * column + 1] = part_of(text, place, min(size, 8)) if size else U(0)
 
 
-@kernel()
+@kernel(inner=True)
 def gather_all(tables: np.ndarray, first: int, cells: np.ndarray) -> None:
     """`gather` for every column, whatever the width of its codes."""
     for column in range(tables.shape[0]):

@@ -31,7 +31,7 @@ EFFORT = 400_000  # comparisons that one search may cost before it settles for t
 NOBODY = -1
 
 
-@kernel()
+@kernel(inner=True)
 def agreement(codes: np.ndarray, row: np.ndarray, first: int, masks: np.ndarray) -> None:
     """For the records from `first` on: on which bits they agree with `row`. O(records · bits), a column at a time."""
     masks[:] = 0
@@ -45,7 +45,7 @@ def agreement(codes: np.ndarray, row: np.ndarray, first: int, masks: np.ndarray)
             masks[i] |= flag if column[i] == code else 0
 
 
-@kernel()
+@kernel(inner=True)
 def worth(table: np.ndarray, mask: int) -> int:
     """What the bits of a mask are worth together; `table[i]` holds the sums for the i-th eight bits."""
     total = np.int64(0)
@@ -55,7 +55,7 @@ def worth(table: np.ndarray, mask: int) -> int:
     return total
 
 
-@kernel()
+@kernel(inner=True)
 def _suffices(history: ReleaseHistory, rules: ReleaseRules, record: int, person: int, secret: int) -> bool:
     """Whether the records that are exactly alike are enough by themselves."""
     if not rules.people and rules.secrets <= 1:
@@ -73,13 +73,13 @@ def _suffices(history: ReleaseHistory, rules: ReleaseRules, record: int, person:
     return others >= needed and kinds >= rules.secrets
 
 
-@kernel()
+@kernel(inner=True)
 def _needed(rules: ReleaseRules, person: int) -> int:
     """How many other people a record needs: k − 1; one more where its own person is missing, who may be among them."""
     return rules.others + (1 if person == MISSING else 0)
 
 
-@kernel()
+@kernel(inner=True)
 def _count_in(by_people: bool, who: int, person: int, weight: int, people: np.ndarray, others: int) -> int:
     """How many others there are with one more entry: people once each and not oneself, or plainly records."""
     if not by_people:
@@ -87,7 +87,7 @@ def _count_in(by_people: bool, who: int, person: int, weight: int, people: np.nd
     return others if who in (person, MISSING) else _note(who, people, others)
 
 
-@kernel()
+@kernel(inner=True)
 def _note(value: int, seen: np.ndarray, count: int) -> int:
     """Add a value to a short list of different ones, while there is room."""
     for i in range(min(count, seen.size)):
@@ -98,7 +98,7 @@ def _note(value: int, seen: np.ndarray, count: int) -> int:
     return count + 1
 
 
-@kernel()
+@kernel(inner=True)
 def _tally(history: ReleaseHistory, rules: ReleaseRules, row: np.ndarray) -> np.ndarray:
     """How many earlier records agree with `row` on which bits, as (mask, entry, worth, number), in no order.
 
@@ -123,7 +123,7 @@ def _tally(history: ReleaseHistory, rules: ReleaseRules, row: np.ndarray) -> np.
     return _tallied(rules, table, used)
 
 
-@kernel()
+@kernel(inner=True)
 def _add(table: np.ndarray, mask: int, number: int) -> int:
     """Add to a mask's number; 1 if the mask is new."""
     last = table.shape[0] - 1
@@ -137,7 +137,7 @@ def _add(table: np.ndarray, mask: int, number: int) -> int:
     return 0
 
 
-@kernel()
+@kernel(inner=True)
 def _wider(table: np.ndarray) -> np.ndarray:
     wide = np.zeros((4 * table.shape[0], 2), dtype=np.int64)
     for i in range(table.shape[0]):
@@ -146,7 +146,7 @@ def _wider(table: np.ndarray) -> np.ndarray:
     return wide
 
 
-@kernel()
+@kernel(inner=True)
 def _tallied(rules: ReleaseRules, table: np.ndarray, used: int) -> np.ndarray:
     items, size, sums = np.empty((used, 4), dtype=np.int64), 0, rules.worth
     for i in range(table.shape[0]):
@@ -157,7 +157,7 @@ def _tallied(rules: ReleaseRules, table: np.ndarray, used: int) -> np.ndarray:
     return items
 
 
-@kernel()
+@kernel(inner=True)
 def _listed(history: ReleaseHistory, rules: ReleaseRules, row: np.ndarray) -> np.ndarray:
     """The same one by one, where it matters who agrees and what their secrets are."""
     size, codes, head, next_ = history.sizes[RECORDS], history.codes, history.head, history.next
@@ -180,7 +180,7 @@ def _listed(history: ReleaseHistory, rules: ReleaseRules, row: np.ndarray) -> np
     return items[:found]
 
 
-@kernel()
+@kernel(inner=True)
 def _holds(
     history: ReleaseHistory, rules: ReleaseRules, items: np.ndarray, mask: int, person: int, secret: int
 ) -> bool:
@@ -204,7 +204,7 @@ def _holds(
     return False
 
 
-@kernel()
+@kernel(inner=True)
 def _walk(history: ReleaseHistory, rules: ReleaseRules, items: np.ndarray, full: int, person: int, secret: int) -> int:
     """The mask worth most that enough agreements include: intersections of agreements, depth first, the best first.
 
@@ -241,7 +241,7 @@ def _walk(history: ReleaseHistory, rules: ReleaseRules, items: np.ndarray, full:
     return found
 
 
-@kernel()
+@kernel(inner=True)
 def full_mask(row: np.ndarray) -> int:
     """All bits that are not missing."""
     mask = np.int64(0)
@@ -251,7 +251,7 @@ def full_mask(row: np.ndarray) -> int:
     return mask
 
 
-@kernel()
+@kernel(inner=True)
 def best(history: ReleaseHistory, rules: ReleaseRules, record: int, row: np.ndarray, person: int, secret: int) -> int:
     """The mask under which a record is released: worth most among those that enough earlier records match.
 

@@ -69,7 +69,7 @@ class ArrivalOrder(NamedTuple):
     ends: np.ndarray
 
 
-@kernel()
+@kernel(inner=True)
 def _hash(row: np.ndarray) -> int:
     value = np.uint64(14695981039346656037)
     for code in row:
@@ -78,7 +78,7 @@ def _hash(row: np.ndarray) -> int:
     return np.int64(value >> np.uint64(2))
 
 
-@kernel()
+@kernel(inner=True)
 def _same(codes: np.ndarray, record: int, row: np.ndarray) -> bool:
     for bit in range(row.size):  # noqa: SIM110  (a generator would not compile)
         if codes[bit, record] != row[bit]:
@@ -114,7 +114,7 @@ def relink(history: ReleaseHistory) -> None:
         history.slots[place] = record
 
 
-@kernel()
+@kernel(inner=True)
 def _add_record(history: ReleaseHistory, row: np.ndarray) -> int:
     record = history.sizes[RECORDS]
     history.sizes[RECORDS] = record + 1
@@ -130,7 +130,7 @@ def _add_record(history: ReleaseHistory, row: np.ndarray) -> int:
     return record
 
 
-@kernel()
+@kernel(inner=True)
 def remember(
     history: ReleaseHistory, rules: ReleaseRules, record: int, row: np.ndarray, mask: int, person: int, secret: int
 ) -> int:
@@ -158,7 +158,7 @@ def remember(
     return entry
 
 
-@kernel()
+@kernel(inner=True)
 def _home(history: ReleaseHistory, rules: ReleaseRules, record: int, mask: int, person: int, secret: int) -> int:
     """The entry that one more record may be added to, −1 if it needs one of its own."""
     if rules.forgets and rules.people:
@@ -179,7 +179,7 @@ def _home(history: ReleaseHistory, rules: ReleaseRules, record: int, mask: int, 
     return found if enough and secrets >= rules.secrets else -1
 
 
-@kernel()
+@kernel(inner=True)
 def _first_with(history: ReleaseHistory, values: np.ndarray, entry: int) -> bool:
     """Whether no older entry of the same record and release has the same value."""
     older = history.next[entry]
@@ -190,7 +190,7 @@ def _first_with(history: ReleaseHistory, values: np.ndarray, entry: int) -> bool
     return True
 
 
-@kernel()
+@kernel(inner=True)
 def expire(history: ReleaseHistory, arrivals: ArrivalOrder, keep: int, cutoff: float) -> int:
     """Forget from the oldest on, until at most `keep` records are left and all came at `cutoff` or later; how many went."""
     gone = 0

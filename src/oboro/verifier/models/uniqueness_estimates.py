@@ -6,6 +6,9 @@ Estimated from the sizes of the classes of the sample and the part `fraction` of
   show up once in a sample is then Bayes' rule.
 - **Pitman** (Hoshino 2001): the sizes follow the Ewens–Pitman law, whose two parameters are fitted by maximum
   likelihood.
+- **Slide negative binomial** (Chen & Keller-McNulty 1998): one less than the size of a class follows the negative binomial law,
+  fitted by the numbers of single records and of pairs; the number of the population's classes is Shlosser's estimate (Haas &
+  Stokes 1998).
 - **Data intrusion simulation** (Skinner & Elliot 2002): the probability that a unique match with somebody of the
   population is right, from the numbers of single records and of pairs alone.
 
@@ -21,12 +24,11 @@ from typing import Any
 
 import numpy as np
 from pydantic import computed_field
-from scipy.special import gammaln
 
 from oboro.errors import UsageError
 from oboro.text import Message
 
-__all__ = ["Uniqueness", "pitman", "uniqueness", "zayatz"]
+__all__ = ["Uniqueness", "pitman", "slide_negative_binomial", "uniqueness", "zayatz"]
 
 SMALL_SAMPLE = 0.1
 
@@ -94,9 +96,16 @@ def zayatz(sizes: np.ndarray, fraction: float) -> float:
     return float((sizes == 1).sum()) * probability / fraction
 
 
+def _log_gamma(of: Any) -> Any:
+    """Scipy is loaded by who asks for an estimate, not by every job."""
+    from scipy.special import gammaln
+
+    return gammaln(of)
+
+
 def _choose(above: np.ndarray | int, below: int) -> np.ndarray:
     above = np.asarray(above, dtype=np.float64)
-    return np.asarray(gammaln(above + 1) - gammaln(below + 1) - gammaln(above - below + 1))
+    return np.asarray(_log_gamma(above + 1) - _log_gamma(below + 1) - _log_gamma(above - below + 1))
 
 
 def pitman(sizes: np.ndarray, fraction: float) -> float | None:
@@ -106,17 +115,17 @@ def pitman(sizes: np.ndarray, fraction: float) -> float | None:
     if fitted is None:
         return None
     theta, alpha = fitted
-    log = np.log(people) + gammaln(theta + alpha + people - 1) + gammaln(theta + 1)
-    return float(np.exp(log - gammaln(theta + alpha) - gammaln(theta + people)))
+    log = np.log(people) + _log_gamma(theta + alpha + people - 1) + _log_gamma(theta + 1)
+    return float(np.exp(log - _log_gamma(theta + alpha) - _log_gamma(theta + people)))
 
 
 def likelihood(theta: float, alpha: float, sizes: np.ndarray) -> float:
     """The logarithm of the Ewens–Pitman probability of classes of these sizes, up to a constant."""
     classes, records = sizes.size, int(sizes.sum())
     size, count = np.unique(sizes, return_counts=True)
-    tables = (classes - 1) * np.log(alpha) + gammaln(theta / alpha + classes) - gammaln(theta / alpha + 1)
-    seats = gammaln(theta + records) - gammaln(theta + 1)
-    return float(tables - seats + (count * (gammaln(size - alpha) - gammaln(1 - alpha))).sum())
+    tables = (classes - 1) * np.log(alpha) + _log_gamma(theta / alpha + classes) - _log_gamma(theta / alpha + 1)
+    seats = _log_gamma(theta + records) - _log_gamma(theta + 1)
+    return float(tables - seats + (count * (_log_gamma(size - alpha) - _log_gamma(1 - alpha))).sum())
 
 
 def _fit(sizes: np.ndarray) -> tuple[float, float] | None:
@@ -135,3 +144,54 @@ def _fit(sizes: np.ndarray) -> tuple[float, float] | None:
     # At an edge of the allowed parameters the law does not describe the table.
     inside = found.success and 1e-4 < alpha < 1 - 1e-4 and 1e-6 < theta < 1e12
     return (theta, alpha) if inside else None
+
+
+def slide_negative_binomial(sizes: np.ndarray, fraction: float) -> float | None:
+    """Uniques of the population after Chen & Keller-McNulty (1998): K · β^α; None without a fit.
+
+    α > 0 and 0 < β < 1 are such that the law, sampled, expects as many classes of one and of two records as there are.
+    """
+    alone, pairs = int((sizes == 1).sum()), int((sizes == 2).sum())
+    if not alone or not pairs or fraction >= 1:
+        return None
+    classes = shlosser(sizes, fraction)
+    from scipy.optimize import least_squares  # here, because it takes half a second to load
+
+    def miss(x: np.ndarray) -> np.ndarray:
+        expected = expected_small(float(np.exp(x[0])), float(1 / (1 + np.exp(-x[1]))), fraction)
+        return np.array([classes * expected[0] / alone - 1, classes * expected[1] / pairs - 1])
+
+    box = ([-12.0, -14.0], [12.0, 14.0])
+    found = [least_squares(miss, start, bounds=box) for start in ([0.0, 0.0], [-3.0, -3.0], [3.0, 3.0])]
+    best = min(found, key=lambda one: float(one.cost))
+    if best.cost > 1e-12:
+        return None
+    alpha, beta = float(np.exp(best.x[0])), float(1 / (1 + np.exp(-best.x[1])))
+    return float(classes * beta**alpha)
+
+
+def expected_small(alpha: float, beta: float, fraction: float) -> tuple[float, float]:
+    """How likely a class of the population shows up with one, and with two records in a sample.
+
+    With d = (1 − f)(1 − β): f (β / (1 − d))^α (1 + α d / (1 − d)), and f² α β^α (1 − β) (2 − (1 − α) d) / (2 (1 − d)^(α + 2)).
+    """
+    gone = (1 - fraction) * (1 - beta)
+    left = 1 - gone
+    once = fraction * (beta / left) ** alpha * (1 + alpha * gone / left)
+    both = alpha * fraction**2 * (beta / left) ** alpha * (1 - beta) * (2 - (1 - alpha) * gone) / (2 * left**2)
+    return once, both
+
+
+def shlosser(sizes: np.ndarray, fraction: float) -> float:
+    """How many classes the population has, after Shlosser (Haas & Stokes 1998, equation 2.7 with their correction).
+
+    >>> round(shlosser(np.array([1, 1, 2]), 0.5), 4)
+    4.4957
+    """
+    size, count = np.unique(sizes, return_counts=True)
+    f, square = fraction, fraction**2
+    missed = float(((1 - f) ** size * count).sum())
+    seen_once = float((size * f * (1 - f) ** (size - 1) * count).sum())
+    first = float((size * square * (1 - square) ** (size - 1) * count).sum())
+    second = float(((1 - f) ** size * ((1 + f) ** size - 1) * count).sum())
+    return float(sizes.size + count[size == 1].sum() * first / second * (missed / seen_once) ** 2)

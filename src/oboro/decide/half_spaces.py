@@ -1,0 +1,110 @@
+"""Half-spaces that separate a class which breaks a rule from all that keep it.
+
+The histograms of sensitive values that keep a rule are a convex cone (for distinct diversity they are not, and values are counted
+instead). A histogram h outside it is separated by weights w with w · h < 0 and w · g ≥ 0 for every g that keeps the rule. So if
+some classes are joined to h and the whole keeps the rule, then the sum of w · g over these classes is at least −w · h.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oboro.decide.lattice.kernels import node_classes as kernels
+
+__all__ = ["lacking"]
+
+STRICTLY = (kernels.RECURSIVE, kernels.DISCLOSURE, kernels.DISCLOSURE_OF_HELD)
+STRICT = 1e-9  # what a strict inequality lacks where both sides are equal
+MIXED = (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6)
+
+
+def lacking(
+    kind: int, count: int, level: float, whole: np.ndarray, tree: np.ndarray, held: np.ndarray, each: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """What a class with these values lacks, and what each of some others adds at most. O(values · classes).
+
+    Nothing is lacking (0 or less) where no half-space was found: then nothing is known.
+    """
+    if kind == kernels.DISTINCT:
+        new = (each[:, held == 0] > 0).sum(axis=1)
+        return float(count - np.count_nonzero(held)), new.astype(np.float64)
+    if kind == kernels.ENTROPY:
+        return _entropy(level, held, each)
+    weights = _weights(kind, count, level, whole, tree, held)
+    if weights is None:
+        return 0.0, np.ones(len(each))
+    gap = float(-(held @ weights))
+    return (max(gap, STRICT) if kind in STRICTLY else gap), each @ weights
+
+
+def _weights(
+    kind: int, count: int, level: float, whole: np.ndarray, tree: np.ndarray, held: np.ndarray
+) -> np.ndarray | None:
+    """The weights of a half-space; None for rules of which none is known."""
+    if kind == kernels.RECURSIVE:  # c · (all without the l − 1 most frequent) − (the most frequent) > 0
+        ranked = np.argsort(-held, kind="stable")
+        weights = np.full(held.size, level)
+        weights[ranked[: count - 1]] = 0.0
+        weights[ranked[0]] -= 1.0
+        return weights
+    if kind == kernels.ALPHA:  # α · all − (one value) ≥ 0
+        weights = np.full(held.size, level)
+        weights[count if count >= 0 else int(held.argmax())] -= 1.0
+        return weights
+    if kind in kernels.COMPARED_WITH_WHOLE:
+        return _of_share(kind, count, level, whole, held)
+    if kind not in (kernels.T_ORDERED, kernels.T_TREE):
+        return None
+    shares = whole / max(int(whole.sum()), 1)
+    surplus = held / max(int(held.sum()), 1) - shares
+    if kind == kernels.T_ORDERED:
+        signs = np.sign(np.cumsum(surplus)) / max(1, held.size - 1)
+        far = np.cumsum(signs[::-1])[::-1]  # a value is carried past itself and everything after it
+        return np.asarray(level + shares @ far - far)
+    far = np.zeros(held.size)
+    for ancestors in tree:  # the sign of what an ancestor holds too much, for each value under it
+        over = np.bincount(ancestors, weights=surplus, minlength=held.size)
+        far += np.sign(over)[ancestors] / (2 * tree.shape[0])
+    return np.asarray(level + shares @ far - far)
+
+
+def _of_share(kind: int, rows: int, level: float, whole: np.ndarray, held: np.ndarray) -> np.ndarray:
+    """The value whose share is furthest from what it may be: most · all − (the value) ≥ 0, or (the value) − least · all ≥ 0.
+
+    A value that a class holds stays held, whoever joins; so where only held ones are asked, it must reach its least share.
+    """
+    shares, size = whole / rows, int(held.sum())
+    growth = np.full(held.size, level)
+    if kind == kernels.ENHANCED_LIKENESS:
+        growth = np.minimum(level, -np.log(np.maximum(shares, 1 / (2 * rows))))
+    disclosure = kind in (kernels.DISCLOSURE, kernels.DISCLOSURE_OF_HELD)
+    most = shares * level if disclosure else shares * (1 + growth)
+    asked = (held > 0) if kind == kernels.DISCLOSURE_OF_HELD else (whole > 0)
+    least = np.where(asked, shares / level, 0.0) if disclosure else np.zeros(held.size)
+    over, under = held - most * size, least * size - held
+    high, low = int(over.argmax()), int(under.argmax())
+    if over[high] >= under[low]:
+        weights = np.full(held.size, most[high])
+        weights[high] -= 1.0
+    else:
+        weights = np.full(held.size, -least[low])
+        weights[low] += 1.0
+    return weights
+
+
+def _entropy(level: float, held: np.ndarray, each: np.ndarray) -> tuple[float, np.ndarray]:
+    """A tangent at the class mixed with some of all others, for a value that it lacks would weigh infinitely much.
+
+    Of several mixtures the one in whose measure the most helpful class adds least.
+    """
+    best, found = 0.0, (0.0, np.ones(len(each)))
+    for part in MIXED:
+        mixed = held + part * (each.sum(axis=0) + held)
+        there = mixed > 0
+        weights = np.zeros(held.size)
+        weights[there] = np.log(mixed.sum() / (level * mixed[there]))
+        gap, gains = float(-(held @ weights)), each @ weights
+        most = float(gains.max(initial=STRICT))
+        if gap > STRICT * max(1.0, float(held.sum())) and gap / most > best:
+            best, found = gap / most, (gap, gains)
+    return found

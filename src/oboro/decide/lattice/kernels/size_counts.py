@@ -1,0 +1,130 @@
+"""How many records stand in classes of which size: what one look at a node keeps, for every k.
+
+Rows lie in slices that no class crosses, as in `slice_counts`; a node's `table` gives for each digit its part of the key.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oboro.kernels import kernel
+
+__all__ = ["count_sizes", "count_sizes_hashed", "read_sizes", "read_sizes_of_rows", "tuple_sizes"]
+
+
+def _tuple_sizes(codes: np.ndarray, weights: np.ndarray, table: np.ndarray, *rest: np.ndarray) -> None:
+    *_, classes, out = rest
+    found, labels = np.unique(table[codes].sum(axis=1, dtype=np.uint64), return_inverse=True)
+    sizes = np.zeros(found.size, np.int64)
+    np.add.at(sizes, labels.ravel(), weights)
+    np.add.at(classes, np.minimum(sizes, classes.size - 1), 1)
+    out[:2] = sizes.size, sizes @ sizes
+
+
+@kernel(little=_tuple_sizes)
+def tuple_sizes(
+    codes: np.ndarray,
+    weights: np.ndarray,
+    table: np.ndarray,
+    hashed: bool,
+    held: np.ndarray,
+    places: np.ndarray,
+    classes: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Add to `classes` how many classes have each size; gives in `out` how many there are and the sum of their squared sizes.
+
+    Distinct tuples instead of rows; `held` and `places` as for `node_classes.survey`, and `held` is zeroed again. Sizes beyond the
+    end of `classes` count as its last. O(tuples · attributes).
+    """
+    mask = np.uint64((held.size >> 1) - 1)
+    for i in range(codes.shape[0]):
+        key = np.uint64(0)
+        for a in range(codes.shape[1]):
+            key += table[codes[i, a]]
+        spot = key
+        if hashed:
+            spot = ((key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20) & mask
+            while held[np.uint64(2) * spot + np.uint64(1)] != 0 and np.uint64(held[np.uint64(2) * spot]) != key:
+                spot = (spot + np.uint64(1)) & mask
+            held[np.uint64(2) * spot] = key
+            spot = np.uint64(2) * spot + np.uint64(1)
+        held[spot] += weights[i]
+        places[i] = spot
+    found, squares, last = 0, 0, classes.size - 1
+    for i in range(codes.shape[0]):
+        size = held[places[i]]
+        if size > 0:
+            held[places[i]] = 0
+            if hashed:
+                held[places[i] - np.uint64(1)] = 0
+            found += 1
+            squares += size * size
+            classes[min(size, last)] += 1
+    out[0] = found
+    out[1] = squares
+
+
+@kernel()
+def count_sizes(codes: np.ndarray, table: np.ndarray, start: int, most: int, counters: np.ndarray) -> None:
+    """Count the rows of one slice, each class up to `most`. O(rows · digits).
+
+    Two and three digits are the usual numbers, and written out they take half the time of a loop over them.
+    """
+    if codes.shape[1] == 2:
+        for i in range(codes.shape[0]):
+            key = np.int64(table[codes[i, 0]]) + np.int64(table[codes[i, 1]]) - start
+            held = counters[np.uint64(key)]
+            counters[np.uint64(key)] = held + (held < most)
+        return
+    if codes.shape[1] == 3:
+        for i in range(codes.shape[0]):
+            key = np.int64(table[codes[i, 0]]) + np.int64(table[codes[i, 1]]) + np.int64(table[codes[i, 2]]) - start
+            held = counters[np.uint64(key)]
+            counters[np.uint64(key)] = held + (held < most)
+        return
+    for i in range(codes.shape[0]):
+        key = np.int64(-start)
+        for j in range(codes.shape[1]):
+            key += np.int64(table[codes[i, j]])
+        held = counters[np.uint64(key)]
+        counters[np.uint64(key)] = held + (held < most)
+
+
+@kernel()
+def read_sizes(counters: np.ndarray, out: np.ndarray) -> None:
+    """Add to `out` how many classes have each size, from all counters. O(counters)."""
+    for spot in range(counters.size):
+        out[counters[spot]] += 1
+
+
+@kernel()
+def read_sizes_of_rows(codes: np.ndarray, table: np.ndarray, start: int, counters: np.ndarray, out: np.ndarray) -> None:
+    """The same from the counters of the rows alone, which are set to 0: where counters are many. O(rows · digits)."""
+    for i in range(codes.shape[0]):
+        key = np.int64(-start)
+        for j in range(codes.shape[1]):
+            key += np.int64(table[codes[i, j]])
+        out[counters[np.uint64(key)]] += 1
+        counters[np.uint64(key)] = 0
+
+
+@kernel()
+def count_sizes_hashed(codes: np.ndarray, table: np.ndarray, held: np.ndarray, out: np.ndarray) -> None:
+    """Add to `out` how many classes have each size, where the keys are too many for a counter each: (key, count) pairs.
+
+    `held` is zeroed and has a power of two of pairs, at least twice as many as rows. Sizes beyond the end of `out` count
+    as its last. O(rows · digits).
+    """
+    mask = np.uint64((held.size >> 1) - 1)
+    for i in range(codes.shape[0]):
+        key = np.uint64(0)
+        for j in range(codes.shape[1]):
+            key += np.uint64(table[codes[i, j]])
+        spot = ((key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20) & mask
+        while held[np.uint64(2) * spot + np.uint64(1)] != 0 and np.uint64(held[np.uint64(2) * spot]) != key:
+            spot = (spot + np.uint64(1)) & mask
+        held[np.uint64(2) * spot] = key
+        held[np.uint64(2) * spot + np.uint64(1)] += 1
+    for spot in range(mask + np.uint64(1)):
+        out[min(held[2 * spot + 1], out.size - 1)] += 1

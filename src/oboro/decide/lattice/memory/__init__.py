@@ -1,0 +1,1 @@
+"""What looks at nodes saw, kept for the next question."""

@@ -1,0 +1,225 @@
+"""Checkers that remember: each division of the records is looked at once, whatever is asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from oboro.decide.lattice.kernels import size_counts as kernels
+from oboro.decide.lattice.memory.class_sizes import Look
+from oboro.decide.lattice.memory.division import Division
+from oboro.decide.lattice.memory.look_memory import LookMemory
+from oboro.decide.lattice.memory.sliced_sizes import sliced_sizes
+from oboro.decide.lattice.node_check import NodeChecker, NodeClasses
+from oboro.decide.lattice.nodes import Levels
+from oboro.decide.lattice.objective import CellLoss
+from oboro.decide.lattice.problem import Node, Problem
+from oboro.decide.lattice.sliced_check import SlicedChecker
+
+__all__ = ["RememberingChecker", "RememberingSlices"]
+
+FEW_SIZES = 1024  # sizes of classes that are told apart in a quick look
+
+
+def _answered(problem: Problem, look: Look, levels: Levels) -> Node | None:
+    """A node that fails, from what is remembered; None where it may satisfy."""
+    small = look.small(problem.k) + look.gone
+    if small <= problem.limit or not look.answers(problem.k):
+        return None
+    surely = _surely(problem, look)
+    floor = -inf if isinstance(problem.loss, CellLoss) else problem.loss.floor(look.classes, look.squares)
+    return Node(levels, small, surely, 0, False, inf, floor)
+
+
+def _surely(problem: Problem, look: Look) -> int:
+    """How many records strong rules suppress at least: in every finer node as many."""
+    strong = look.gone == 0 or not look.whole or all(rule.strong for rule in problem.rules)
+    return look.small(problem.k) + (look.gone if strong and problem.population is None else 0)
+
+
+def _known(problem: Problem, division: Division) -> dict[Levels, int]:
+    """Of every node of the lattice that was looked at, how many records are surely suppressed."""
+    if not _remembers(problem) or _unlike_others(problem):
+        return {}
+    held = list(division.space.items())
+    return {levels: _surely(problem, look) for levels, look in held if look.answers(problem.k)}
+
+
+def _reused(memory: LookMemory, division: Division, levels: Levels, ask: Callable[[], Node], *, certain: bool) -> Node:
+    """A node that was checked with the same question, whatever the limit was; checked now if there is none.
+
+    Where nothing joined the suppressed, a node is the same under every limit that it does not exceed. Otherwise only under the
+    same, and if it was asked for `certain`, not only whether it is better than another.
+    """
+    key, limit = division.question(levels), division.problem.limit
+    known = memory.nodes.get((*key, limit)) or memory.nodes.get(key)
+    if known is not None and known.suppressed <= limit:
+        memory.hits += 1
+        return known
+    node = ask()
+    if node.feasible and node.settled and node.extra == 0:
+        memory.keep(memory.nodes, key, node)
+    elif certain and node.settled and node.least == -inf:
+        memory.keep(memory.nodes, (*key, limit), node)
+    return node
+
+
+def _unlike_others(problem: Problem) -> bool:
+    """Whether more decides than what is kept tells: limits on the sizes of all classes, labels that a reader cannot tell apart."""
+    unclear = problem.population is not None and problem.population.unclear is not None
+    return bool(problem.class_sizes) or unclear
+
+
+def _remembers(problem: Problem) -> bool:
+    """Whether a class is suppressed by what it is alone, so that sizes and rules tell how much goes."""
+    of_all = problem.most_classes is not None or problem.kept_risk is not None or bool(problem.class_sizes)
+    return not problem.whole_people and not of_all
+
+
+@dataclass(frozen=True, eq=False)
+class RememberingChecker(NodeChecker):
+    """A checker of distinct tuples that looks at each division of the records once."""
+
+    memory: LookMemory = field(kw_only=True)
+    division: Division = field(kw_only=True)
+
+    def check(self, levels: Levels, hurdle: float = inf, *more: Any) -> Node:
+        """Check one node, from memory where that is enough."""
+        if _unlike_others(self.problem):
+            return NodeChecker.check(self, levels, hurdle, *more)
+        failed = self._failed(levels) if _remembers(self.problem) else None
+        if failed is not None:
+            return failed
+        ask = partial(NodeChecker.check, self, levels, hurdle, *more)
+        return _reused(self.memory, self.division, levels, ask, certain=hurdle == inf)
+
+    def _failed(self, levels: Levels) -> Node | None:
+        """The node, if it suppresses too much; a look is only taken where no other tells."""
+        look = self.memory.look(self.division, levels)
+        if look is not None and look.answers(self.problem.k):
+            failed = _answered(self.problem, look, levels)
+            if failed is not None or look.whole:
+                self.memory.hits += failed is not None
+                return failed
+        look = self._look(levels)
+        self.memory.keep_look(self.division, levels, look)
+        return _answered(self.problem, look, levels)
+
+    @property
+    def known(self) -> dict[Levels, int]:
+        """Of every node that was looked at, how many records are surely suppressed."""
+        return _known(self.problem, self.division)
+
+    def at_once(self, levels: Levels) -> bool:
+        """Whether memory is enough to check a node."""
+        if _unlike_others(self.problem):
+            return False
+        key, limit = self.division.question(levels), self.problem.limit
+        known = self.memory.nodes.get((*key, limit)) or self.memory.nodes.get(key)
+        if known is not None and known.suppressed <= limit:
+            return True
+        look = self.memory.look(self.division, levels) if _remembers(self.problem) else None
+        return look is not None and look.answers(self.problem.k) and look.small(self.problem.k) + look.gone > limit
+
+    def sizes(self, levels: Levels) -> Look:
+        """The sizes of all classes, whether a rule suppresses them or not."""
+        key = (self.division.of(levels)[0], ((), None, self.division.asked[-1]))
+        look = self.memory.looks.get(key)
+        if look is None:
+            look = self._sizes(self.classes(levels))
+            self.memory.keep(self.memory.looks, key, look)
+        return look
+
+    def _quick_sizes(self, levels: Levels) -> Look:
+        """The sizes of classes without numbering these: half the time."""
+        tuples = self.tuples
+        table, space = self._table(levels, tuples.blocks[0])
+        hashed = space > 8 * len(tuples) + 1024
+        held, places = self._scratch(2 << (2 * len(tuples) - 1).bit_length() if hashed else space)
+        classes, out = np.zeros(FEW_SIZES + 1, dtype=np.int64), np.zeros(2, dtype=np.int64)
+        kernels.tuple_sizes(tuples.codes[0], tuples.weights, table, hashed, held, places, classes, out)
+        return replace(Look.of_histogram(classes, FEW_SIZES, self.problem.rows), squares=int(out[1]))
+
+    @staticmethod
+    def _sizes(classes: NodeClasses) -> Look:
+        held = classes.sizes > 0  # a class may have people of the population and no record
+        counted, sizes = (classes.sizes if classes.persons is None else classes.persons)[held], classes.sizes[held]
+        return Look.of(counted, sizes, classes=int(sizes.size), squares=int(np.dot(sizes, sizes)))
+
+    def rebased(self, levels: Levels) -> NodeChecker:
+        """As every checker; what was rebased before is found again."""
+        found = self.memory.rebased((self.division.tuples, self.division.slices, levels))
+        if found is None:
+            made = NodeChecker.rebased(self, levels)
+            found = made.tuples, made.base
+            self.memory.keep_rebased((self.division.tuples, self.division.slices, levels), found)
+        return replace(self, tuples=found[0], base=found[1])
+
+    def _look(self, levels: Levels) -> Look:
+        problem = self.problem
+        if not problem.rules and problem.population is None:
+            few = problem.person is None and problem.k <= FEW_SIZES and len(self.tuples.blocks) == 1
+            return self._quick_sizes(levels) if few else self._sizes(self.classes(levels))
+        classes = self.classes(levels)
+        counted = classes.sizes if classes.persons is None else classes.persons
+        figures: dict[str, Any] = {"classes": int(np.count_nonzero(classes.sizes)), "squares": _squares(classes)}
+        judged = self.judge(classes)
+        by_rule = judged.gone & (counted >= problem.k)
+        figures |= {"least": problem.k, "gone": int(classes.sizes[by_rule].sum())}
+        figures["whole"] = judged.surely <= problem.limit
+        return Look.of(counted[~by_rule], classes.sizes[~by_rule], **figures)
+
+
+@dataclass(eq=False)
+class RememberingSlices(SlicedChecker):
+    """A checker of very many rows that looks at each division of the records once."""
+
+    memory: LookMemory = field(kw_only=True)
+    division: Division = field(kw_only=True)
+
+    @property
+    def known(self) -> dict[Levels, int]:
+        """Of every node that was looked at, how many records are surely suppressed."""
+        return _known(self.problem, self.division)
+
+    def sizes(self, levels: Levels) -> Look:
+        """The sizes of all classes."""
+        look = self.memory.look(self.division, levels)
+        if look is None or not look.answers(self.problem.k):
+            look = sliced_sizes(self, levels)
+            self.memory.keep_look(self.division, levels, look)
+        else:
+            self.memory.hits += 1
+        return look
+
+    def check(self, levels: Levels, hurdle: float = inf, *more: Any) -> Node:
+        """Check one node, from memory where that is enough."""
+        look = self.sizes(levels)
+        return _answered(self.problem, look, levels) or self._satisfying(levels, look, hurdle, *more)
+
+    def _satisfying(self, levels: Levels, look: Look, hurdle: float, *more: Any) -> Node:
+        """The loss of a node that satisfies; only bounded from below where that is too much."""
+        loss, small = self.problem.loss, look.small(self.problem.k)
+        if isinstance(loss, CellLoss):
+            least = loss.value(levels, _least_tally(loss, levels, small))
+            if small and least > hurdle:
+                return Node(levels, small, small, 0, True, least, settled=False)
+        ask = partial(SlicedChecker.check, self, levels, hurdle, *more)
+        return _reused(self.memory, self.division, levels, ask, certain=hurdle == inf)
+
+
+def _squares(classes: NodeClasses) -> int:
+    return int(np.dot(classes.sizes, classes.sizes))
+
+
+def _least_tally(loss: CellLoss, levels: Levels, suppressed: int) -> np.ndarray:
+    """As if every suppressed record were one whose suppression adds least."""
+    out = np.zeros((len(levels), loss.width), dtype=np.int64)
+    for a, level in enumerate(levels):
+        out[a, int(np.argmin(loss.costs[a][level].extra))] = suppressed
+    return out

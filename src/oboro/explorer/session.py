@@ -1,0 +1,353 @@
+"""A session: one table, encoded once, and every question that choosing an anonymization asks of it.
+
+A session is never changed. `with_role`, `with_hierarchy`, `with_person` and `with_demands` return another one that shares
+everything that did not change: encoded columns, counts, and what was seen of the classes of each choice of levels. Every answer
+carries the version of the session that gave it. Sessions may be asked from several threads.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from oboro.errors import ColumnError, UsageError
+from oboro.explorer.answers import Comparison, FrontierPoint, NodeFigures, NodeLook, RowWindow, Solution
+from oboro.explorer.column_table import ColumnTable, column_table
+from oboro.explorer.explored_table import ExploredTable
+from oboro.explorer.frontier import Frontier, level_points
+from oboro.explorer.looking import compare, known_nodes, look, row_window
+from oboro.explorer.other_curves import CURVES, other_points
+from oboro.explorer.planned_steps import (
+    choice_of,
+    demands_with_role,
+    explored_step,
+    spec_of,
+    technique_of,
+    with_choice,
+    with_role_in_steps,
+)
+from oboro.explorer.question import Question
+from oboro.explorer.solving import solution, solve_by_running
+from oboro.explorer.taking_away import TakenAway, taken_away
+from oboro.recipe.preparing.starter import init
+from oboro.recipe.run import before_step
+from oboro.table.hierarchy import Hierarchy, HierarchySpec, propose
+from oboro.table.named_columns import names_shown
+from oboro.table.schema import Attribute, Role
+from oboro.text import Message
+
+if TYPE_CHECKING:
+    from oboro.decide.lattice.search_limits import SearchProgress
+    from oboro.explorer.answers import Curve
+    from oboro.recipe.recipe import Recipe
+    from oboro.recipe.release import Release
+    from oboro.techniques.base import Work
+    from oboro.techniques.k_anonymize import KAnonymize
+
+__all__ = ["Session", "explore"]
+
+Cancel = threading.Event | Callable[[], bool]
+KS = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50)
+SHARES = (0.0, 0.02, 0.05)
+ASKED = 8  # questions that are kept ready
+
+
+@dataclass(frozen=True, eq=False)
+class Session:
+    """What `explore` gives: ask it; `with_…` gives the session after a change."""
+
+    table: ExploredTable
+    plan: Recipe
+    """The recipe so far. The step that is explored is one of its steps."""
+    place: int
+    """Which one."""
+    confirmed: frozenset[str] = frozenset()
+    """Columns whose role somebody gave; the others' are guesses."""
+    version: int = 0
+    _asked: list[Question] = field(default_factory=list, repr=False)
+
+    # The state ---------------------------------------------------------------------------------------------------------
+
+    @property
+    def person(self) -> str | None:
+        """The column that says whose a row is, if people are counted."""
+        return self.plan.person
+
+    @property
+    def demands(self) -> KAnonymize:
+        """What is asked where nothing else is said."""
+        return choice_of(self.plan, self.place)
+
+    @property
+    def unconfirmed(self) -> list[str]:
+        """Columns whose role is a guess that nobody confirmed."""
+        return [name for name in self.table.data if name not in self.confirmed]
+
+    def role(self, name: str) -> Role:
+        """What a column is."""
+        self._require(name)
+        known = self.plan.columns.get(name)
+        return Role.OTHER if known is None else known.role
+
+    def hierarchy(self, name: str) -> Hierarchy:
+        """How a column's values become coarser."""
+        self._require(name)
+        return self.work.schema.hierarchy(name, self.work.data[name])
+
+    def with_role(self, name: str, role: Role | str) -> Session:
+        """The session in which a column has another role. Identifiers are dropped; a quasi-identifier gets a proposed hierarchy."""
+        self._require(name)
+        role = _role(role)
+        if name == self.person and role is not Role.IDENTIFIER:
+            raise UsageError(Message("error_explorer.person_identifies", column=name))
+        held = self.plan.columns.get(name, Attribute())
+        tree = held.hierarchy
+        if role is Role.QUASI and tree is None:
+            tree = propose(name, self.table.data[name])
+        changed = held.model_copy(update={"role": role, "hierarchy": tree})
+        steps, place = with_role_in_steps(self.plan, self.place, name, role)
+        steps[place] = demands_with_role(self.demands, name, role)
+        return self._with({**self.plan.attributes, name: changed}, steps=steps, place=place, confirmed={name})
+
+    def with_hierarchy(self, name: str, hierarchy: HierarchySpec | Mapping[str, Any] | None) -> Session:
+        """The session in which a column has another hierarchy (None: the value or `*`), built and checked now."""
+        self._require(name)
+        spec = None if hierarchy is None else spec_of(name, hierarchy)
+        (spec or HierarchySpec()).build(name, self.work.data[name], self.plan.folder)
+        held = self.plan.attributes.get(name, Attribute())
+        return self._with({**self.plan.attributes, name: held.model_copy(update={"hierarchy": spec})})
+
+    def with_person(self, name: str | None) -> Session:
+        """The session in which people are counted, not rows: `name` says whose a row is (None: every row is somebody else's)."""
+        if name is None:
+            return self._with(self.plan.attributes, person=None)
+        moved = self.with_role(name, Role.IDENTIFIER)
+        return moved._with(moved.plan.attributes, person=name, confirmed={name})
+
+    def with_demands(self, demands: Mapping[str, Any] | KAnonymize) -> Session:
+        """The session in which these demands are asked where nothing else is said."""
+        return self._with(
+            self.plan.attributes, steps=with_choice(self.plan, self.place, technique_of(self.demands, demands))
+        )
+
+    def confirm(self, *names: str) -> Session:
+        """The session in which the roles of these columns (none named: of all) are no guesses any more."""
+        for name in names:
+            self._require(name)
+        return self._with(self.plan.attributes, confirmed=set(names or self.table.data))
+
+    # Asking -------------------------------------------------------------------------------------------------------------
+
+    def columns(self) -> ColumnTable:
+        """Each column's role with the reasons for it, and whom it singles out: alone, in pairs, with and without it."""
+        return column_table(self)
+
+    def solve(
+        self,
+        demands: Mapping[str, Any] | KAnonymize | None = None,
+        *,
+        cancel: Cancel | None = None,
+        tell: Callable[[SearchProgress], None] | None = None,
+        first: Sequence[Sequence[int]] = (),
+    ) -> Solution:
+        """The best choice of levels for some demands, with its proof, or the best so far with a bound.
+
+        `demands` are the parameters of `k_anonymize`; those of the session where there are none. `cancel`, an event or a function,
+        ends the search within a tenth of a second. `tell` hears how far it is. `first` are levels to begin with.
+        """
+        technique = technique_of(self.demands, demands)
+        if technique.recoding == "local" or technique.blind or technique.earlier:
+            return solve_by_running(technique, self.work, self.version)
+        question = self.question(technique)
+        return solution(question, self.version, _asks(cancel), tell, [question.levels(one) for one in first])
+
+    def frontier(
+        self,
+        k: Sequence[int] | None = None,
+        suppress: Sequence[float] | None = None,
+        demands: Mapping[str, Any] | KAnonymize | None = None,
+        *,
+        curves: Sequence[Curve] = ("k_anonymize",),
+        cancel: Cancel | None = None,
+    ) -> Iterator[FrontierPoint]:
+        """What each k costs under each limit on suppression, point by point, the first at once.
+
+        `curves` may also name other methods: `k_anonymize_local` (levels by class), `local_recode` and `k_conceal`.
+        """
+        asked, over = technique_of(self.demands, demands), _asks(cancel)
+        unknown = [one for one in curves if one not in CURVES]
+        if unknown:
+            raise UsageError(Message("error_explorer.no_curve", unknown=unknown, curves=list(CURVES)))
+        ks = list(k if k is not None else [one for one in KS if one <= max(2, self.table.data.rows)])
+        shares = list(suppress if suppress is not None else dict.fromkeys([*SHARES, asked.suppress]))
+
+        def one(k: int, share: float, last: Sequence[Sequence[int]]) -> Solution:
+            return self.solve(asked.model_copy(update={"k": k, "suppress": share}), cancel=cancel, first=last)
+
+        for curve in dict.fromkeys(curves):
+            if curve == "k_anonymize":
+                yield from level_points(one, ks, shares, over)
+            else:
+                yield from other_points(asked, self.work, curve, ks, self.version, over)
+
+    def plot(self, *given: Any, **options: Any) -> Frontier:
+        """All points of `frontier` as a picture; in a notebook it shows itself, `svg()` gives it as text."""
+        return Frontier(tuple(self.frontier(*given, **options)))
+
+    def nodes(self, demands: Mapping[str, Any] | KAnonymize | None = None) -> list[NodeFigures]:
+        """The choices of levels that were looked at, the best first, with what they lose and suppress under these demands.
+
+        Nothing is looked at for it; losses that nobody asked for are bounded from below (`exact`).
+        """
+        return known_nodes(self.question(technique_of(self.demands, demands)))
+
+    def look(
+        self, levels: Mapping[str, int] | Sequence[int], demands: Mapping[str, Any] | KAnonymize | None = None
+    ) -> NodeLook:
+        """One choice of levels: its classes by size, what goes, what each column loses, and what each neighbour would."""
+        question = self.question(technique_of(self.demands, demands))
+        return look(question, question.levels(levels), self.version)
+
+    def window(
+        self,
+        start: int,
+        n: int,
+        levels: Mapping[str, int] | Sequence[int],
+        demands: Mapping[str, Any] | KAnonymize | None = None,
+    ) -> RowWindow:
+        """Some rows as they came and as they would be released, in the order of the table."""
+        question = self.question(technique_of(self.demands, demands))
+        return row_window(question, question.levels(levels), start, n, self.version)
+
+    def compare(
+        self,
+        a: Mapping[str, int] | Sequence[int],
+        b: Mapping[str, int] | Sequence[int],
+        demands: Mapping[str, Any] | KAnonymize | None = None,
+    ) -> Comparison:
+        """Two choices of levels side by side, and the columns in which they differ."""
+        question = self.question(technique_of(self.demands, demands))
+        return compare(question, question.levels(a), question.levels(b), self.version)
+
+    # Taking away --------------------------------------------------------------------------------------------------------
+
+    def recipe(
+        self,
+        levels: Mapping[str, int] | None = None,
+        demands: Mapping[str, Any] | KAnonymize | None = None,
+        **changes: Any,
+    ) -> Recipe:
+        """The recipe for these demands: with levels, nothing is searched when it runs; without, it finds the best itself.
+
+        `changes` are other parts of a recipe, such as `seed_env` or `accept`.
+        """
+        technique = technique_of(self.demands, demands)
+        if levels is not None:
+            technique = technique.model_copy(update={"levels": {name: int(level) for name, level in levels.items()}})
+        steps = with_choice(self.plan, self.place, technique)
+        changed = self.plan.model_copy(update={"steps": steps})
+        if not changes:
+            return changed
+        whole = type(changed)(**{**{name: getattr(changed, name) for name in changed.model_fields_set}, **changes})
+        whole._folder, whole._path = changed.folder, changed.path
+        return whole
+
+    def release(
+        self,
+        levels: Mapping[str, int] | None = None,
+        demands: Mapping[str, Any] | KAnonymize | None = None,
+        **changes: Any,
+    ) -> Release:
+        """The release: every promise verified, the last look taken, as by `Recipe.run`. The table is not encoded again."""
+        return self.recipe(levels, demands, **changes).run(self.table.again)
+
+    def take_away(self, recipe: Recipe, *, data: str, recipe_path: str = "recipe.yaml", output: str) -> TakenAway:
+        """A recipe as YAML, as a command and as a Python script. With a seed, all three release the same bytes."""
+        return taken_away(recipe, data, recipe_path, output)
+
+    # Inside -------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def work(self) -> Work:
+        """The table as the steps before the explored one leave it."""
+        work = before_step(self.plan, self.table.data, self.place)
+        return replace(work, data=self.table.same(work.data), schema=replace(work.schema, _built=self.table.built))
+
+    def question(self, technique: KAnonymize) -> Question:
+        """The demands, posed to this table; the latest few are kept ready."""
+        for known in self._asked:
+            if known.technique == technique:
+                return known
+        made = Question.of(self.table, technique, self.work)
+        self._asked.insert(0, made)
+        del self._asked[ASKED:]
+        return made
+
+    def _with(
+        self,
+        attributes: Mapping[str, Attribute],
+        *,
+        steps: Sequence[Any] | None = None,
+        place: int | None = None,
+        confirmed: set[str] | frozenset[str] = frozenset(),
+        **changes: Any,
+    ) -> Session:
+        held = {"attributes": dict(attributes), **changes, **({} if steps is None else {"steps": list(steps)})}
+        plan = self.plan.model_copy(update=held)
+        return Session(
+            self.table,
+            plan,
+            self.place if place is None else place,
+            self.confirmed | confirmed,
+            next(self.table.versions),
+        )
+
+    def _require(self, name: str) -> None:
+        if name not in self.table.data:
+            columns = names_shown(self.table.data, [name, *self.plan.attributes])
+            raise ColumnError(Message("error_explorer.no_column", column=name, columns=columns))
+
+    def __repr__(self) -> str:
+        held = [f"{role.value}: {', '.join(names)}" for role in Role if (names := self.plan.schema_given.named(role))]
+        return f"Session({self.table.data.rows} rows; {'; '.join(held)}; version {self.version})"
+
+    def _repr_html_(self) -> str:
+        return self.columns()._repr_html_()
+
+
+def explore(source: Any, recipe: Recipe | None = None, *, reading: Mapping[str, Any] | None = None) -> Session:
+    """Explore a table: a pandas, polars or pyarrow frame, or a file (`reading` says how it is read). It is encoded once.
+
+    Roles and hierarchies are guesses to begin with, as those of `init`, or those of a recipe. Then ask: `columns`, `solve`,
+    `frontier`, `look`, `window`; change: `with_role`, `with_hierarchy`, `with_person`; and take away a `recipe` or a verified
+    `release`.
+
+    >>> session = explore({"age": [31, 38, 35, 52, 57, 59] * 10, "sex": ["F", "M", "M"] * 20})
+    >>> session.solve({"k": 5}).levels
+    {'age': 0, 'sex': 0}
+    """
+    table = ExploredTable.of(source, reading)
+    if recipe is None:
+        starter = init(table.data)
+        table.guesses = starter.roles
+        plan, confirmed = starter.recipe, frozenset[str]()
+    else:
+        plan, confirmed = recipe, frozenset(recipe.attributes)
+    steps, place = explored_step(plan, table.data.rows)
+    return Session(table, plan.model_copy(update={"steps": steps}), place, confirmed, next(table.versions))
+
+
+def _role(role: Role | str) -> Role:
+    try:
+        return Role(role)
+    except ValueError:
+        raise UsageError(Message("error_explorer.no_role", role=str(role), roles=[one.value for one in Role])) from None
+
+
+def _asks(cancel: Cancel | None) -> Callable[[], bool]:
+    if cancel is None:
+        return lambda: False
+    return cancel.is_set if isinstance(cancel, threading.Event) else cancel

@@ -1,0 +1,59 @@
+"""Files that somebody names: whether two names are one file, and whether what a recipe names is a file at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+from oboro.text import Message
+
+__all__ = ["NamedFiles", "bytes_of", "require_file"]
+
+
+class NoFileError(OSError):
+    """What has the name of a file is a pipe or a device."""
+
+    words = Message("error_os.no_file")
+
+
+def require_file(path: str | Path) -> None:
+    """Raise `OSError` where something else than a file has this name: a pipe would be waited for, a device never ends."""
+    mode = os.stat(path).st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode):
+        raise NoFileError(errno.EINVAL, "not a file", str(path))
+
+
+def bytes_of(path: str | Path, most: int = -1) -> bytes:
+    """What is in a file, at most so much of it; `OSError` where it is no file, or cannot be read."""
+    require_file(path)
+    with open(path, "rb") as file:
+        return file.read(most)
+
+
+class NamedFiles:
+    """Names of files, by which a file is known under any other name too: through links of either kind, and in other letters."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, str] = {}
+
+    def add(self, path: str | Path, what: str = "") -> None:
+        """One more; `what` it is."""
+        for mark in _marks(path):
+            self._known.setdefault(mark, what)
+
+    def found(self, path: str | Path) -> str | None:
+        """What a file of this name is, if it is known."""
+        return next((self._known[mark] for mark in _marks(path) if mark in self._known), None)
+
+
+def _marks(path: str | Path) -> list[object]:
+    """Its path without links, and the file itself, where there is one."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return [os.path.realpath(path)]
+    return [os.path.realpath(path), (status.st_dev, status.st_ino)]

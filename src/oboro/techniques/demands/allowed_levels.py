@@ -1,0 +1,152 @@
+"""Which levels a search may choose from: a least and a greatest one, labels that must not be released, values that must stay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
+
+import numpy as np
+import pyarrow as pa
+from pydantic import Field
+
+from oboro.decide.lattice.levels_by_class import Recoding
+from oboro.decide.lattice.nodes import Levels
+from oboro.decide.lattice.objective import CellLoss, Loss
+from oboro.decide.lattice.problem import Node, Problem
+from oboro.decide.lattice.search import SearchResult
+from oboro.errors import ColumnError, PromiseError, UsageError
+from oboro.table.hierarchy import Hierarchy
+from oboro.table.parameters import Parameters
+from oboro.table.spelling.named_values import Value, matched
+from oboro.text import Message, Raw
+from oboro.verifier.table_check import Promise
+
+__all__ = ["AllowedLevels", "AskedOfLevels", "LevelLimits"]
+
+
+class LevelLimits(Parameters):
+    """What limits the levels of one column."""
+
+    least: int = Field(0, ge=0)
+    """The finest level that may be chosen."""
+    greatest: int | None = Field(None, ge=0)
+    """The coarsest level that may be chosen; without it: the hierarchy's last."""
+    forbidden: list[Value] = Field(default_factory=list)
+    """Values and labels that must not stand in the release."""
+    required: list[Value] = Field(default_factory=list)
+    """Values that must stay as they are wherever a record is not suppressed."""
+
+
+Limits = Mapping[str, Annotated[LevelLimits, Field()]]
+
+
+@dataclass(frozen=True)
+class AllowedLevels:
+    """For each column the levels that may be chosen, ascending. A search counts its levels among these."""
+
+    levels: tuple[tuple[int, ...], ...]
+
+    @staticmethod
+    def of(hierarchies: Mapping[str, Hierarchy], limits: Limits, step: str) -> AllowedLevels:
+        """The levels that keep all limits. Raises `PromiseError` where none is left."""
+        if unknown := [name for name in limits if name not in hierarchies]:
+            raise UsageError(Message("error_technique.limits_of", step=step, names=list(hierarchies), unknown=unknown))
+        chosen = [_allowed(hierarchy, limits.get(name), step) for name, hierarchy in hierarchies.items()]
+        return AllowedLevels(tuple(chosen))
+
+    def restrict(self, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Hierarchy]:
+        """The hierarchies with nothing but these levels."""
+        pairs = zip(hierarchies.items(), self.levels, strict=True)
+        return {name: hierarchy.picking(levels) for (name, hierarchy), levels in pairs}
+
+    def restrict_loss(self, loss: Loss) -> Loss:
+        """The loss of the same levels."""
+        if not isinstance(loss, CellLoss):
+            return loss
+        pairs = zip(loss.costs, self.levels, strict=True)
+        return replace(loss, costs=tuple(tuple(costs[i] for i in levels) for costs, levels in pairs))
+
+    def absolute(self, levels: Levels) -> Levels:
+        """The levels of the hierarchies that a search means."""
+        return tuple(allowed[i] for allowed, i in zip(self.levels, levels, strict=True))
+
+    def relative(self, levels: Levels, names: list[str], step: str) -> Levels:
+        """What a search calls these levels. Raises `UsageError` where one is not allowed."""
+        both = list(zip(names, self.levels, levels, strict=True))
+        if odd := [name for name, allowed, level in both if level not in allowed]:
+            raise UsageError(Message("error_technique.level_not_allowed", step=step, names=odd))
+        return tuple(allowed.index(level) for _, allowed, level in both)
+
+    def found(self, found: SearchResult) -> SearchResult:
+        """What a search found, in the levels of the hierarchies."""
+        return replace(
+            found,
+            best=None if found.best is None else self._node(found.best),
+            top=self._node(found.top),
+            minimal=None if found.minimal is None else [self.absolute(one) for one in found.minimal],
+            runners_up=[self._node(one) for one in found.runners_up],
+        )
+
+    def recoded(self, recoded: Recoding) -> Recoding:
+        """What local recoding chose, in the levels of the hierarchies."""
+        return replace(recoded, nodes=[self.absolute(node) for node in recoded.nodes])
+
+    def _node(self, node: Node) -> Node:
+        return replace(node, levels=self.absolute(node.levels))
+
+
+@dataclass(frozen=True, eq=False)
+class AskedOfLevels:
+    """What a choice of levels must keep, and the problem of finding the best."""
+
+    promise: Promise
+    hierarchies: Mapping[str, Hierarchy]
+    """One for each column, in the order of the levels, with all its levels."""
+    allowed: AllowedLevels
+    """Among which levels the problem chooses."""
+    problem: Problem | None
+    """None where there are no records."""
+
+
+def _allowed(hierarchy: Hierarchy, limits: LevelLimits | None, step: str) -> tuple[int, ...]:
+    every = range(hierarchy.height + 1)
+    if limits is None:
+        return tuple(every)
+    last = hierarchy.height if limits.greatest is None else limits.greatest
+    if last > hierarchy.height or limits.least > hierarchy.height:
+        raise UsageError(Message("error_technique.level_too_high", step=step, high=[hierarchy.name]))
+    forbidden, required = _texts(limits.forbidden), _texts(limits.required)
+    kept = [
+        level
+        for level in every
+        if limits.least <= level <= last
+        and not _holds(hierarchy, level, forbidden)
+        and _keeps(hierarchy, level, required)
+    ]
+    if not kept:
+        raise PromiseError(Message("error_technique.no_level_allowed", step=step, column=hierarchy.name))
+    return tuple(kept)
+
+
+def _texts(values: list[Any]) -> pa.Array:
+    return pa.array([str(value) for value in values], pa.string())
+
+
+def _holds(hierarchy: Hierarchy, level: int, labels: pa.Array) -> bool:
+    """Whether a level has one of these labels."""
+    return bool(len(labels)) and bool((matched(hierarchy.levels[level].labels, labels) >= 0).any())
+
+
+def _keeps(hierarchy: Hierarchy, level: int, values: pa.Array) -> bool:
+    """Whether each of these values is still told on a level: it has a label of its own, which no other value has."""
+    if not len(values):
+        return True
+    place = matched(values, hierarchy.levels[0].labels)
+    if (place < 0).any():
+        lacking = [Raw(values[int(i)].as_py()) for i in np.flatnonzero(place < 0)]
+        raise ColumnError(Message("error_technique.required_lacking", column=hierarchy.name, values=lacking))
+    table = hierarchy.levels[level].table
+    under = np.bincount(table, minlength=len(hierarchy.levels[level].labels))
+    own = matched(values, hierarchy.levels[level].labels)
+    return bool((under[table[place]] == 1).all() and (own == table[place]).all())

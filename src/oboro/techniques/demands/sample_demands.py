@@ -1,0 +1,67 @@
+"""What may be demanded of a table that is a sample: how many records are at risk, and how many people each class stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from oboro.table.parameters import Parameters
+from oboro.text import Message
+from oboro.verifier.models.sample_risk import CellEstimator, UniquenessEstimator, unique_share
+
+__all__ = ["AtRisk", "EstimatedMap", "OfPopulation", "UniqueInPopulation"]
+
+
+class AtRisk(Parameters):
+    """Which share of the records may be at a higher risk."""
+
+    risk: float = Field(gt=0, le=1)
+    """The re-identification risk above which a record counts: 1 / the size of its class."""
+    share: float = Field(ge=0, le=1)
+    """The greatest share of the records that may be above it."""
+
+
+class OfPopulation(Parameters):
+    """Which part of a population the table is: `fraction`, or `people`, the number of people in it."""
+
+    fraction: float | None = Field(None, gt=0, le=1)
+    """Which part of the population the table is."""
+    people: int | None = Field(None, ge=1)
+    """How many people the population has, instead of `fraction`."""
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> OfPopulation:
+        if (self.fraction is None) == (self.people is None):
+            raise ValueError(Message("error_technique.fraction_or_people"))
+        return self
+
+    def part(self, sample: int) -> float:
+        """Which part of the population a sample of so many is."""
+        return self.fraction if self.fraction is not None else min(1.0, max(sample, 1) / (self.people or 1))
+
+
+class UniqueInPopulation(OfPopulation):
+    """Which share of the population may be unique, as estimated."""
+
+    share: float = Field(ge=0, le=1)
+    """The greatest share of the population that may be unique."""
+    estimator: UniquenessEstimator = "dankar"
+    """How it is estimated: zayatz, pitman, snb (slide negative binomial), or dankar, the rule that chooses one."""
+
+    def too_many(self, sample: int) -> Callable[[np.ndarray], bool]:
+        """Whether classes of some sizes have too many who are unique."""
+        part = self.part(sample)
+        return lambda sizes: unique_share(sizes, part, self.estimator) > self.share
+
+
+class EstimatedMap(OfPopulation):
+    """How many people of the population each class must match, as estimated."""
+
+    k: int = Field(ge=1)
+    """Every class must match at least this many people."""
+    significance: float = Field(0.05, gt=0, lt=1)
+    """How likely a class that matches only k people may be taken for larger."""
+    estimator: CellEstimator = "poisson"
+    """How many of k people a sample has: poisson, or zero_truncated (at least one of them)."""

@@ -1,0 +1,26 @@
+"""A soak ends when it should, and says of every moment what it must."""
+
+from __future__ import annotations
+
+import pytest
+
+from oboro.errors import UsageError
+from oboro.papers import run
+from oboro.papers.soak_bench import METRICS, MODES, rows
+
+
+def test_a_second_of_every_mode() -> None:
+    found = rows(seconds=1.2)
+    for mode in MODES:
+        mine = [row for row in found if row.method == mode]
+        records = [row.ours for row in mine if row.metric == "records"]
+        assert len(records) == 1
+        assert records[0] is not None
+        assert records[0] > 100
+        assert {row.metric for row in mine if row.table == "over time"} == set(METRICS)
+        assert all(row.ours is not None and row.ours > 0 for row in mine if row.metric in ("memory_mb", "state_mb"))
+
+
+def test_seconds_are_for_what_lasts() -> None:
+    with pytest.raises(UsageError, match="soak"):
+        run("histogram", seconds=3)

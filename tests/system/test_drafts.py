@@ -1,0 +1,110 @@
+"""Files that killed processes left are swept; those of others, and of whoever still writes, are not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.command_line import call
+
+from oboro.system import drafts
+from oboro.system.atomic_file import atomic
+from oboro.system.drafts import Draft, sweep
+from oboro.system.private_file import LOCKS_LET_READ
+
+pytestmark = pytest.mark.skipif(not LOCKS_LET_READ, reason="nobody holds a draft here, so none is swept")
+
+
+def left_behind(folder: Path) -> Path:
+    """A draft as `kill -9` leaves it: a real process that forks no interpreter anew."""
+    pid = os.fork()
+    if pid == 0:
+        with atomic(folder / "other.csv") as file:
+            file.write(b"raw")
+            file.flush()
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(pid, 0)
+    (draft,) = folder.glob(".other.csv.*.part")
+    return draft
+
+
+def test_the_next_who_writes_there_sweeps_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    draft = left_behind(tmp_path)
+    assert draft.read_bytes() == b"raw"
+    assert draft.stat().st_mode & 0o777 == 0o600
+    said: list[str] = []
+    before, drafts._tell = drafts._tell, lambda message: said.append(str(message))
+    try:
+        with atomic(tmp_path / "out.csv") as file:
+            file.write(b"x")
+    finally:
+        drafts._tell = before
+    assert [one.name for one in tmp_path.iterdir()] == ["out.csv"]
+    assert said == [f"{tmp_path}: removed 1 unfinished file that a killed process had left there"]
+
+
+def test_a_draft_in_use_is_not_swept(tmp_path: Path) -> None:
+    with atomic(tmp_path / "out.csv") as file:
+        file.write(b"x")
+        assert sweep(tmp_path) == 0
+    descriptor = (draft := Draft(tmp_path / "closed.csv")).create()
+    held = os.dup(descriptor)  # as between its last byte and its new name
+    os.close(descriptor)
+    assert sweep(tmp_path) == 0
+    draft.finish(private=True)
+    os.close(held)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["closed.csv", "out.csv"]
+
+
+def test_a_draft_that_is_swept_before_it_is_held_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hold, swept = drafts.hold_output, []
+
+    def late(descriptor: int) -> bool:
+        if not swept:
+            swept.append(sweep(tmp_path))
+        return hold(descriptor)
+
+    monkeypatch.setattr(drafts, "hold_output", late)
+    with atomic(tmp_path / "out.csv") as file:
+        file.write(b"x")
+    assert swept == [1]
+    assert (tmp_path / "out.csv").read_bytes() == b"x"
+
+
+def test_what_may_be_somebody_elses_stays(tmp_path: Path) -> None:
+    mine = left_behind(tmp_path)
+    names = [
+        ".out.csv.1a2b3c4d.part",  # of another program
+        ".out.csv.oboro-00000000-1a2b3c4d.part",  # of another machine, whose locks may not be seen here
+        mine.name[1:],  # not hidden
+    ]
+    for name in names:
+        (tmp_path / name).write_bytes(b"")
+    (tmp_path / mine.name.replace("other", "folder")).mkdir()
+    (tmp_path / "elsewhere").write_bytes(b"kept")
+    (tmp_path / mine.name.replace("other", "link")).symlink_to(tmp_path / "elsewhere")
+    assert sweep(tmp_path) == 1
+    assert not mine.exists()
+    assert len(list(tmp_path.iterdir())) == len(names) + 3
+    assert (tmp_path / "elsewhere").read_bytes() == b"kept"
+
+
+def test_the_command_line_says_it(tmp_path: Path) -> None:
+    left_behind(tmp_path)
+    done = call("synth", "people", "--rows", 5, "--output", tmp_path / "people.csv")
+    assert done.code == 0
+    assert "removed 1 unfinished file" in done.err
+
+
+def test_a_draft_of_another_process_is_seen(tmp_path: Path) -> None:
+    """The lock is the system's, not this process's own."""
+    descriptor = Draft(tmp_path / "out.csv").create()
+    code = f"from pathlib import Path; from oboro.system.drafts import sweep; print(sweep(Path({str(tmp_path)!r})))"
+    said = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout]
+    os.close(descriptor)
+    said.append(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+    assert said == ["0\n", "1\n"]
