@@ -12,6 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -20,8 +21,10 @@ from oboro.io import files, held_limit, untouched_columns
 from oboro.io.csv import parse, record_blocks
 from oboro.io.files import read
 from oboro.io.shuffled import dealt_runs, shuffled_batches, shuffled_lines
+from oboro.kernels import shuffling
 from oboro.recipe.recipe import Recipe
 from oboro.system import process
+from oboro.table.dataset import Column, Dataset
 from oboro.table.rows import row_shuffle
 from oboro.table.rows.row_shuffle import RowShuffle
 
@@ -164,3 +167,56 @@ def test_it_is_a_permutation_and_moves_all_columns_alike(rows: int, bucket: int,
     assert shuffle.order.tolist() == order
     values = np.arange(rows).astype(np.uint16) * 7
     assert shuffle(values).tolist() == [7 * row for row in order]
+
+
+@given(st.integers(1, 300), st.integers(1, 50), st.integers(1, 40), st.integers(0, 2**32))
+@settings(deadline=None, max_examples=30)
+def test_blocks_are_the_shuffled_table_cut_up(rows: int, bucket: int, block: int, seed: int) -> None:
+    """Looked up block by block, or moved as a whole because they are larger than a cache."""
+    rng = np.random.default_rng(seed)
+    columns = {
+        name: Column(pa.array(range(200)), rng.integers(0, 200, rows).astype(type_))
+        for name, type_ in {"narrow": np.uint8, "wide": np.uint32}.items()
+    }
+    data = Dataset(columns, rows)
+    with large(bucket=bucket), patch.object(row_shuffle, "CACHED", 2 * rows):
+        shuffle = RowShuffle.drawn(rows, rng)
+        whole, parts = shuffle.columns_shuffled(data), list(shuffle.blocks(data, block))
+    assert [part.rows for part in parts] == [min(block, rows - begin) for begin in range(0, rows, block)]
+    for name in columns:
+        assert np.concatenate([part[name].codes for part in parts]).tolist() == whole[name].codes.tolist()
+        assert whole[name].codes.tolist() == columns[name].codes[shuffle.order].tolist()
+
+
+def naive_places(draws: list[int], size: int) -> list[int] | None:
+    """Fisher and Yates, inside out: a draw x of 32 bits gives the place x · j / 2^32, unless x is one of those left over."""
+    places, coming = list[int](), iter(draws[:-1])  # the last draw tells that there are enough
+    for bound in range(1, size + 1):
+        fair = next((x for x in coming if x * bound % 2**32 >= 2**32 % bound), None)
+        if fair is None:
+            return None
+        place = fair * bound >> 32
+        places.append(bound - 1)
+        places[place], places[-1] = bound - 1, places[place]
+    return places
+
+
+@given(st.lists(st.one_of(st.integers(0, 2**32 - 1), st.integers(0, 3)), min_size=1, max_size=12), st.integers(0, 6))
+def test_places_are_drawn_as_written_down(draws: list[int], size: int) -> None:
+    """Small draws are those that may be left over: 0 for every number of places that is no power of two."""
+    within = np.zeros(size, dtype=np.uint32)
+    enough = shuffling.shuffle_within(np.array(draws, dtype=np.uint32), np.array([5, 5 + size]), within)
+    expected = naive_places(draws, size)
+    assert enough == (expected is not None)
+    if expected is not None:
+        assert within.tolist() == expected
+
+
+def test_draws_that_run_out_are_drawn_again() -> None:
+    """Nearly no spare draws: orders stay equally likely."""
+    rng, seen = np.random.default_rng(8), Counter[tuple[int, ...]]()
+    with large(bucket=1), patch.object(row_shuffle, "SPARE", 1):
+        for _ in range(2_400):
+            seen[tuple(RowShuffle.drawn(3, rng).order.tolist())] += 1
+    assert len(seen) == 6
+    assert sum((count - 400) ** 2 / 400 for count in seen.values()) < 20.5

@@ -110,7 +110,7 @@ class Source:
         streamed = untouched is not None and unread_columns(data) and in_file_order(data, untouched.names)
         streamed = streamed and not (one_dictionary(path) and self._dictionaries(data))
         if untouched is None or not streamed or is_small(data) or (shuffle is not None and untouched.small):
-            write(_moved(self.fill(data), shuffle), path, dialect, guard, self.types)
+            write(self.fill(data), path, dialect, guard, self.types, shuffle)
             return
         try:
             held = in_encoding_held(data, dialect) if is_csv(path) else data
@@ -118,7 +118,7 @@ class Source:
         except (
             NotEncodable
         ):  # a value that no step touched: all values of its column must be seen to replace its characters
-            write(_moved(self.fill(data), shuffle), path, dialect, guard, self.types)
+            write(self.fill(data), path, dialect, guard, self.types, shuffle)
 
     def _dictionaries(self, data: Dataset) -> list[str]:
         """The columns in the file that are written as dictionaries."""
@@ -145,10 +145,6 @@ class Source:
             out.write(text_before_rows(list(data), dialect))
             for part in parts:
                 out.write(part)
-
-
-def _moved(data: Dataset, shuffle: RowShuffle | None) -> Dataset:
-    return data if shuffle is None else shuffle.columns_shuffled(data)
 
 
 def _blocks(

@@ -26,6 +26,7 @@ from oboro.text import Message
 
 if TYPE_CHECKING:
     from oboro.io.csv.formula_guard import FormulaGuard
+    from oboro.table.rows.row_shuffle import RowShuffle
 
 __all__ = [
     "check_output",
@@ -70,8 +71,9 @@ def write(
     dialect: Dialect | None = None,
     guard: FormulaGuard | None = None,
     types: Types = NO_TYPES,
+    shuffle: RowShuffle | None = None,
 ) -> None:
-    """Write a table; the name's ending chooses the format, `-` is CSV on standard output.
+    """Write a table, in the order of `shuffle`; the name's ending chooses the format, `-` is CSV on standard output.
 
     CSV has the delimiter, the header, the encoding and the byte order mark of `dialect` (how the input was written), and is
     guarded where `guard` is given. Parquet and Arrow have the `types` of the input. The output may have the name of the input:
@@ -79,12 +81,17 @@ def write(
     """
     if is_csv(path) and dialect is not None:
         data = in_encoding(data, dialect.encoding)
-    write_blocks(_slices(restorable(data, types)), path, dialect, not is_small(data), guard, types)
+    if shuffle is not None and (is_small(data) or any(map(pa.types.is_dictionary, types.values()))):
+        data, shuffle = shuffle.columns_shuffled(data), None  # dictionaries tell in which order values come first
+    write_blocks(_slices(restorable(data, types), shuffle), path, dialect, not is_small(data), guard, types)
 
 
-def _slices(data: Dataset) -> Iterator[Dataset]:
+def _slices(data: Dataset, shuffle: RowShuffle | None) -> Iterator[Dataset]:
     """A table in blocks of rows, at least one (a table without rows still has columns)."""
     step = _group(len(data.columns))
+    if shuffle is not None:
+        yield from shuffle.blocks(data, step)
+        return
     for begin in range(0, max(data.rows, 1), step):
         rows = slice(begin, begin + step)
         columns = {name: Column(column.values, column.codes[rows]) for name, column in data.columns.items()}

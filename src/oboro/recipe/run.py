@@ -171,7 +171,7 @@ def _order_coming(recipe: Recipe, table: _Table, seed: np.random.SeedSequence) -
     moved = moves_rows(recipe.order, recipe.steps) or bool(recipe.order is None and table.promises)
     pool = ThreadPoolExecutor(1)
     data, rng = table.data, np.random.default_rng(seed)
-    coming = pool.submit(lambda: released_order(recipe.steps, data, rng).looked_up() if moved else None)
+    coming = pool.submit(lambda: released_order(recipe.steps, data, rng).prepared() if moved else None)
     pool.shutdown(wait=False)
     return coming
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,9 +16,11 @@ from oboro.table.unencoded_columns import UnreadColumn
 __all__ = ["RowShuffle"]
 
 SMALL = 1 << 16  # rows that one bucket holds, shuffled by NumPy without a kernel
-BUCKET = 1 << 14  # rows of a bucket: their places fit into the cache of a core
+BUCKET = 1 << 13  # rows of a bucket: their places fit into the cache of a core
 MOST_BITS = 12  # 4,096 buckets: more are more than a cache has lines for
 CACHED = 1 << 24  # bytes of a column that is looked up row by row; a larger one goes through the buckets
+CHUNK = 1 << 18  # rows that are drawn for at a time: what was drawn stays in the cache, in memory that is used again
+SPARE = 1 << 10  # draws beside those that are needed: one of 2^18 or fewer is passed over
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +47,12 @@ class RowShuffle:
         from oboro.kernels import shuffling
 
         bits = min(max((rows // BUCKET).bit_length(), 1), MOST_BITS)
-        draws = rng.integers(0, 1 << 64, rows, dtype=np.uint64)
         counts, bucket = np.zeros(1 << bits, dtype=np.int64), large_zeros(rows, np.uint16)
-        shuffling.deal(draws, bits, counts, bucket)
+        for begin in range(0, rows, CHUNK):
+            part = bucket[begin : begin + CHUNK]
+            shuffling.deal(_drawn_bits(rng, part.size, 16), 16 - bits, counts, part)
         starts = np.concatenate([[0], np.cumsum(counts)])
-        within = large_zeros(rows, np.uint32)
-        shuffling.shuffle_within(draws, starts, within)
-        return RowShuffle(bucket, starts, within)
+        return RowShuffle(bucket, starts, _drawn_within(starts, rng))
 
     @staticmethod
     def fixed(order: np.ndarray) -> RowShuffle:
@@ -79,21 +81,35 @@ class RowShuffle:
         shuffling.rearrange(np.ascontiguousarray(values), self.bucket, self.starts, self.within, dealt, out)
         return out
 
-    def looked_up(self) -> RowShuffle:
-        """The same; for a table whose columns fit the cache, the row of each place is found now."""
+    def prepared(self) -> RowShuffle:
+        """The same; for a table whose columns fit the cache, the rows of each bucket are found now."""
         if 4 * self.within.size <= CACHED:
-            self.order  # noqa: B018
+            self._dealt  # noqa: B018
         return self
+
+    @cached_property
+    def _dealt(self) -> np.ndarray:
+        """The rows of each bucket, as they came."""
+        from oboro.kernels import shuffling
+
+        dealt = large_zeros(self.within.size, np.uint32)
+        shuffling.deal_rows(self.bucket, self.starts, dealt)
+        return dealt
 
     @cached_property
     def order(self) -> np.ndarray:
         """For each place the row that stands there."""
+        return self.rows_at(0, self.within.size)
+
+    def rows_at(self, begin: int, end: int) -> np.ndarray:
+        """The rows that stand at the places from `begin` to `end`. O(end - begin), after O(rows) the first time."""
         if self.buckets == 1:
-            return self.within
+            return self.within[begin:end]
         from oboro.kernels import shuffling
 
-        dealt, out = (large_zeros(self.within.size, np.uint32) for _ in range(2))
-        shuffling.row_of_place(self.bucket, self.starts, self.within, dealt, out)
+        out = np.empty(min(end, self.within.size) - begin, dtype=np.uint32)
+        bucket = int(np.searchsorted(self.starts, begin, side="right")) - 1
+        shuffling.rows_at(self._dealt, self.starts, self.within, begin, bucket, out)
         return out
 
     def shuffled(self, data: Dataset) -> Dataset:
@@ -102,11 +118,73 @@ class RowShuffle:
 
     def columns_shuffled(self, data: Dataset) -> Dataset:
         """The same for whoever only writes it: it does not know where its rows came from."""
-        held = {name: column for name, column in data.columns.items() if not isinstance(column, UnreadColumn)}
+        held = _held(data)
         codes = self._all_shuffled([column.codes for column in held.values()])
         moved = {name: Column(held[name].values, one) for name, one in zip(held, codes, strict=True)}
         return Dataset({name: moved.get(name, column) for name, column in data.columns.items()}, data.rows)
 
+    def blocks(self, data: Dataset, rows: int) -> Iterator[Dataset]:
+        """The table in the new order, so many rows at a time, for whoever only writes it. A block is looked up when it is its turn.
+
+        Columns that are larger than a cache are moved as a whole before. Blocks are small and use memory that was used before: new
+        memory took as long as the looking up.
+        """
+        large = {name: column for name, column in _held(data).items() if column.codes.nbytes > CACHED}
+        moved = self.columns_shuffled(data.select(list(large)))
+        for begin in range(0, max(data.rows, 1), rows):
+            end = min(begin + rows, data.rows)
+            yield self._block(data, moved, begin, end)
+
+    def _block(self, data: Dataset, moved: Dataset, begin: int, end: int) -> Dataset:
+        order = self.rows_at(begin, end) if len(moved.columns) < len(data.columns) else None
+
+        def one(name: str, column: Column) -> Column:
+            if name in moved:
+                return Column(column.values, moved[name].codes[begin:end])
+            return Column(column.values, _looked_up(column.codes, order))
+
+        columns = on_cores(one, data.columns.keys(), data.columns.values(), rows=end - begin)
+        return Dataset(dict(zip(data.columns, columns, strict=True)), end - begin)
+
     def _all_shuffled(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
-        self.order  # noqa: B018  (once, and not in every thread)
+        if any(array.nbytes <= CACHED for array in arrays):
+            self.order  # noqa: B018  (once, and not in every thread)
         return on_cores(self, arrays, rows=self.within.size)
+
+
+def _looked_up(values: np.ndarray, order: np.ndarray | None) -> np.ndarray:
+    assert order is not None
+    if order.size <= SMALL:
+        return np.asarray(values[order])
+    from oboro.kernels import grouping
+
+    out = np.empty(order.size, dtype=values.dtype)
+    grouping.look_up(np.ascontiguousarray(values), order, out)
+    return out
+
+
+def _held(data: Dataset) -> dict[str, Column]:
+    return {name: column for name, column in data.columns.items() if not isinstance(column, UnreadColumn)}
+
+
+def _drawn_bits(rng: np.random.Generator, size: int, bits: int) -> np.ndarray:
+    """So many numbers of 16 or 32 random bits. The generator gives 64 at a time, the lowest ones first on every machine."""
+    raw = rng.bit_generator.random_raw(-(-size * bits // 64))
+    type_ = np.dtype(f"u{bits // 8}")
+    return raw.astype("<u8", copy=False).view(type_.newbyteorder("<")).astype(type_, copy=False)[:size]
+
+
+def _drawn_within(starts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """For each place which of the rows of its bucket stands there."""
+    from oboro.kernels import shuffling
+
+    within = large_zeros(int(starts[-1]), np.uint32)
+    first = 0
+    while first < starts.size - 1:
+        last = max(int(np.searchsorted(starts, starts[first] + CHUNK, side="right")) - 1, first + 1)
+        some = starts[first : last + 1]
+        part = within[some[0] : some[-1]]
+        while not shuffling.shuffle_within(_drawn_bits(rng, part.size + SPARE, 32), some, part):
+            pass  # draws were used up, which says nothing about the order: all of these places are drawn again
+        first = last
+    return within
