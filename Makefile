@@ -42,11 +42,11 @@ thorough: $(VENV)/.dev browser  ## the tests, with many more examples of each pr
 	OBORO_EXAMPLES=thorough $(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup --no-loadscope-reorder
 
 faults: $(VENV)/.dev  ## kill tables and streams KILLS times (2000), by chance from SEED, and count what is wrong afterwards
-	PYTHONPATH=$(CURDIR) $(BIN)/python -m tests.faults.killer --kills $(or $(KILLS),2000) --seed $(or $(SEED),1)
+	PYTHONPATH=$(CURDIR) $(BIN)/python -m tests.faults.killer --kills $(or $(KILLS),2000) --seed $(or $(SEED),1) $(if $(JSON),--json $(JSON))
 
 fuzz: $(VENV)/.dev  ## made-up input on every reader, recipe, state and command: CASES=n or BUDGET=seconds, SEED=n
 	$(BIN)/python -m tests.fuzz.run $(if $(CASES),--cases $(CASES)) $(if $(BUDGET),--budget $(BUDGET)) \
-	  $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(if $(REPEAT),--repeat $(REPEAT))
+	  $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(if $(REPEAT),--repeat $(REPEAT)) $(if $(JSON),--json $(JSON))
 
 audit: $(VENV)/.dev  ## ask the advisory database about the pinned versions (needs the network)
 	$(BIN)/uv tool run pip-audit --strict --require-hashes --disable-pip -r requirements.lock

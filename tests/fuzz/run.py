@@ -4,8 +4,10 @@
     make fuzz BUDGET=600                 as many as fit into ten minutes, with a new seed
     make fuzz ONLY=csv_table,recipe      only these fuzzers
     make fuzz REPEAT=.fuzz/…json         one case again, with its traceback
+    make fuzz … JSON=FILE                the result as JSON, for docs/reliability.md
 
-A case that fails is made smaller where that is cheap and kept in a file.
+A case that fails is made smaller where that is cheap and kept in a file. Hangs are judged by computing time, and a process that
+stood still is asked a second time, so that a busy machine raises no alarm.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ __all__ = ["main"]
 KEPT = Path(".fuzz")
 KINDS = ("traceback", "hang", "crash", "difference")
 TOLD = 3  # findings of one kind and fuzzer that are kept
+PROGRESS = 10.0  # seconds between two lines of progress
 ENVIRONMENT = {"POLARS_MAX_THREADS": "1", "NUMBA_NUM_THREADS": "2", "OBORO_LANG": "en"}
 
 Order = tuple[str, int, int]
@@ -58,6 +61,7 @@ class Run:
         self.seed, self.end = seed, None if seconds is None else time.monotonic() + seconds
         self.orders = orders(shares, cases, seed)
         self.again: list[Order] = []
+        self.stood_still: set[tuple[str, int]] = set()
         self.tallies = {name: Tally() for name in shares}
         self.kept: Counter[tuple[str, str]] = Counter()
         self.lock = threading.Lock()
@@ -98,6 +102,13 @@ class Run:
         at = worker.at()
         kind = "hang" if worker.ended in (-14, -27) else "crash"
         with self.lock:
+            if (
+                worker.ended == -14 and (name, at) not in self.stood_still
+            ):  # much time, little computing: a busy machine?
+                self.stood_still.add((name, at))
+                self.tallies[name].cases += at - first
+                self.again.append((name, at, first + count - at))
+                return
             tally = self.tallies[name]
             tally.cases += at - first + 1
             tally.kinds[kind] += 1
@@ -184,6 +195,19 @@ def orders(shares: dict[str, int], cases: int | None, seed: int) -> Iterator[Ord
         yield from made
 
 
+def watched(run: Run, threads: list[threading.Thread]) -> None:
+    """A line of progress now and then, until all are done."""
+    began = said = time.monotonic()
+    while any(thread.is_alive() for thread in threads):
+        for thread in threads:
+            thread.join(0.2)
+        if time.monotonic() - said > PROGRESS:
+            said = time.monotonic()
+            cases = sum(one.cases for one in run.tallies.values())
+            found = sum(sum(one.kinds.values()) for one in run.tallies.values())
+            print(f"{said - began:5.0f} s  {cases:>9,} cases  {found} findings", file=sys.stderr, flush=True)
+
+
 # What is said ---------------------------------------------------------------------------------------------------------
 
 
@@ -206,6 +230,24 @@ def table(tallies: dict[str, Tally], seconds: float) -> str:
     for name, one in tallies.items():
         lines += [f"  {name}: {said}: {count}" for said, count in one.seen.most_common()]
     return "\n".join(lines)
+
+
+def result(run: Run, seconds: float) -> dict[str, Any]:
+    """What is written into a file."""
+    fuzzers = {
+        name: {
+            "cases": one.cases,
+            "cpu_seconds": round(one.cpu, 1),
+            "longest_case_seconds": round(one.longest, 2),
+            "most_memory_mb": one.peak,
+            **{kind: one.kinds[kind] for kind in KINDS},
+            "documented": dict(one.seen.most_common()),
+        }
+        for name, one in run.tallies.items()
+    }
+    whole = {"cases": sum(one.cases for one in run.tallies.values()), "seconds": round(seconds, 1)}
+    found = {kind: sum(one.kinds[kind] for one in run.tallies.values()) for kind in KINDS}
+    return {"seed": run.seed, **whole, **found, "cores": os.cpu_count(), "fuzzers": fuzzers}
 
 
 def repeat(path: Path) -> int:
@@ -234,6 +276,7 @@ def main() -> int:
     parser.add_argument("--only", help="names of fuzzers, with commas between")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--repeat", type=Path, help="a kept case")
+    parser.add_argument("--json", type=Path, help="where the result goes")
     given = parser.parse_args()
     if given.repeat:
         return repeat(given.repeat)
@@ -248,9 +291,11 @@ def main() -> int:
     threads = [threading.Thread(target=run.work, args=(number,)) for number in range(given.workers)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
-    print(table(run.tallies, time.monotonic() - began))
+    watched(run, threads)
+    seconds = time.monotonic() - began
+    print(table(run.tallies, seconds))
+    if given.json:
+        given.json.write_text(json.dumps({"command": " ".join(sys.argv[1:]), **result(run, seconds)}, indent=1) + "\n")
     return int(any(one.kinds for one in run.tallies.values()))
 
 

@@ -5,20 +5,31 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from oboro.errors import FileError
+from oboro.errors import FileError, OboroError
 from oboro.system.atomic_file import atomic
 from oboro.text import Message
 from oboro.text.os_reasons import os_reason
 
-__all__ = ["from_json", "read_snapshot", "to_json", "write_snapshot"]
+__all__ = [
+    "from_json",
+    "moment",
+    "read_snapshot",
+    "require",
+    "restoring",
+    "same_form",
+    "to_json",
+    "within",
+    "write_snapshot",
+]
 
 META = "meta"
 MARKED: tuple[AbstractSet[str], ...] = ({"datetime"}, {"date"}, {"mapping"})  # keys of what stands for something else
@@ -66,6 +77,40 @@ def write_snapshot(path: Path, meta: Mapping[str, Any], arrays: Mapping[str, np.
     np.savez(buffer, allow_pickle=False, **{META: text}, **dict(arrays))
     with atomic(path, private=True, lasting=True) as file:
         file.write(buffer.getbuffer())
+
+
+@contextmanager
+def restoring(path: Path) -> Iterator[None]:
+    """What is made of a state in here may hold anything: whatever does not fit is a refusal of that state."""
+    try:
+        yield
+    except OboroError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError):
+        raise FileError(Message("error_stream.not_a_state", path=path)) from None
+
+
+def require(holds: object) -> None:
+    """Raise what `restoring` catches, unless it holds."""
+    if not holds:
+        raise ValueError("a state that cannot be")
+
+
+def same_form(array: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """An array of a state if it has the shape and the type that it must have: kernels trust both."""
+    require(array.shape == like.shape and array.dtype == like.dtype)
+    return array
+
+
+def moment(seconds: float) -> float:
+    """Seconds since 1970, if they can be."""
+    require(0.0 <= seconds < 1e18)
+    return float(seconds)
+
+
+def within(numbers: np.ndarray, least: int, below: int | np.ndarray) -> bool:
+    """Whether all numbers are at least `least` and below `below`."""
+    return bool(np.all(numbers >= least) and np.all(numbers < below))
 
 
 def read_snapshot(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

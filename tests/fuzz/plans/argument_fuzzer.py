@@ -148,4 +148,4 @@ def _check_files(words: Sequence[str], place: Path, before: set[str], code: int)
     require(len(asked_for) == len(new), f"nobody asked for {sorted(new)}")
 
 
-ARGUMENT_FUZZERS = (Fuzzer("arguments", draw, check, 1, shrinks=False),)
+ARGUMENT_FUZZERS = (Fuzzer("arguments", draw, check, 20, shrinks=False),)

@@ -93,4 +93,4 @@ def _labels(built: Hierarchy, column: Any, level: int) -> list[Any]:
     return [texts[code] for code in made.codes.tolist()]  # type: ignore[union-attr]
 
 
-HIERARCHY_FUZZERS = (Fuzzer("hierarchy", draw, check, 25),)
+HIERARCHY_FUZZERS = (Fuzzer("hierarchy", draw, check, 200),)

@@ -176,7 +176,7 @@ def _recount(table: dict[str, list[Any]], quasi: list[str], k: int) -> None:
 
 
 RECIPE_FUZZERS = (
-    Fuzzer("recipe_text", draw_text, check_text, 10),
-    Fuzzer("recipe_objects", draw_objects, check_objects, 20),
-    Fuzzer("recipe_run", draw_run, check_run, 2),
+    Fuzzer("recipe_text", draw_text, check_text, 50),
+    Fuzzer("recipe_objects", draw_objects, check_objects, 100),
+    Fuzzer("recipe_run", draw_run, check_run, 50),
 )

@@ -105,4 +105,4 @@ def _recount(case: Case, rows: list[list[str]]) -> None:
     require(secrets == Counter(tuple(row[2:]) for row in case["grid"][1:]), "other secrets than came")
 
 
-RELEASE_FUZZERS = (Fuzzer("release", draw, check, 3),)
+RELEASE_FUZZERS = (Fuzzer("release", draw, check, 20),)

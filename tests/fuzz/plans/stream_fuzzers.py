@@ -209,6 +209,6 @@ def _count(place: Path, data: bytes) -> None:
 
 
 STREAM_FUZZERS = (
-    Fuzzer("stream_lines", draw_lines, check_lines, 3),
-    Fuzzer("stream_state", draw_state, check_state, 3),
+    Fuzzer("stream_lines", draw_lines, check_lines, 20),
+    Fuzzer("stream_state", draw_state, check_state, 30),
 )

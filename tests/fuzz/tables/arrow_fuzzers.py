@@ -198,6 +198,6 @@ def _two_ways(data: bytes, name: str) -> bool:
 
 
 ARROW_FUZZERS = (
-    Fuzzer("parquet", lambda rng: _drawn(_parquet, rng), check, 10, shrinks=False),
-    Fuzzer("arrow", lambda rng: _drawn(_arrow, rng), check, 50, shrinks=False),
+    Fuzzer("parquet", lambda rng: _drawn(_parquet, rng), check, 100, shrinks=False),
+    Fuzzer("arrow", lambda rng: _drawn(_arrow, rng), check, 200, shrinks=False),
 )

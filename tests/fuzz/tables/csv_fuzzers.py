@@ -181,6 +181,6 @@ def _refused_bytes(data: bytes, path: Path, options: dict[str, Any], refusal: Ex
 
 
 CSV_FUZZERS = (
-    Fuzzer("csv_table", drawn_table, check_table, 220),
-    Fuzzer("csv_broken", drawn_broken, check_broken, 260),
+    Fuzzer("csv_table", drawn_table, check_table, 400),
+    Fuzzer("csv_broken", drawn_broken, check_broken, 450),
 )

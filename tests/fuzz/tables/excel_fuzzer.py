@@ -152,4 +152,4 @@ def _same(cell: Any, written: Any) -> bool:
     return bool(cell == written) and (isinstance(cell, str) == isinstance(written, str))
 
 
-EXCEL_FUZZERS = (Fuzzer("excel", draw, check, 3),)
+EXCEL_FUZZERS = (Fuzzer("excel", draw, check, 30),)

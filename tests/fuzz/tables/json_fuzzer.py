@@ -166,4 +166,4 @@ def _compare(source: Source, rows: list[dict[str, Any]]) -> None:
             require(same, f"{row.get(name)!r} became {cell!r}")
 
 
-JSON_FUZZERS = (Fuzzer("json_lines", draw, check, 390),)
+JSON_FUZZERS = (Fuzzer("json_lines", draw, check, 1000),)

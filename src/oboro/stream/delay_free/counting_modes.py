@@ -15,6 +15,7 @@ from oboro.stream.delay_free.delay_free_settings import DelayFreeSettings
 from oboro.stream.delay_free.kernels.pattern_search import absorb
 from oboro.stream.delay_free.kernels.release_history import (
     ENTRIES,
+    MISSING,
     RECORDS,
     ArrivalOrder,
     ReleaseHistory,
@@ -22,6 +23,7 @@ from oboro.stream.delay_free.kernels.release_history import (
     lookup,
     relink,
 )
+from oboro.stream.snapshot import require, within
 
 __all__ = ["CountingMode"]
 
@@ -182,6 +184,24 @@ class CountingMode:
             "time": arrays["time"],
         }
 
+    def check(self, arrays: Mapping[str, np.ndarray], known: tuple[np.ndarray, int, int]) -> None:
+        """Raise `ValueError` unless `load` may take these up: kernels follow the numbers in them. `known`: labels of each bit,
+        people, secrets."""
+        codes, labels = arrays["codes"], known[0]
+        require(codes.dtype == np.int32 and codes.ndim == 2 and len(codes) == self.bits == labels.size)
+        records, entries, trail = codes.shape[1], arrays["owner"].size, arrays["trail"].size
+        for name in (*OF_ENTRY, "owner", "trail", "room"):
+            require(arrays[name].dtype == np.int64)
+        require(all(arrays[name].shape == (entries,) for name in (*OF_ENTRY, "owner")))
+        require(arrays["trail"].shape == arrays["time"].shape == (trail,) and arrays["time"].dtype == np.float64)
+        bounds = [("owner", 0, records), ("trail", 0, entries), ("out", 0, 1 << self.bits), ("count", 0, FOREVER >> 8)]
+        bounds += [("person", MISSING, known[1]), ("secret", MISSING, known[2])]
+        require(all(within(arrays[name], least, below) for name, least, below in bounds))
+        require(within(codes.T, -1, labels))
+        room = arrays["room"]
+        require(room.shape == (3,) and room[0] in _rooms(records) and room[1] in _rooms(entries))
+        require(not self.rules.forgets or room[2] >= max(trail, START))
+
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Take up what `dump` gave."""
         codes, owner, count = arrays["codes"], arrays["owner"], arrays["trail"].size
@@ -196,7 +216,9 @@ class CountingMode:
         _link(history, records, entries)
         relink(history)
         self.history = history
-        self.arrivals = _ring(rooms[2] if self.rules.forgets else 0)
+        self.arrivals = _ring(
+            min(rooms[2], _room(count)) if self.rules.forgets else 0
+        )  # how long it is decides nothing
         self.arrivals.entry[:count], self.arrivals.time[:count] = arrays["trail"], arrays["time"]
         self.arrivals.ends[1] = count
 
@@ -248,6 +270,11 @@ def _link(history: ReleaseHistory, records: int, entries: int) -> None:
 def _room(used: int) -> int:
     """A power of two with room for as much again."""
     return max(START, 1 << int(used + 1).bit_length())
+
+
+def _rooms(used: int) -> list[int]:
+    """How much room there can be for so many: it is doubled when it is full, and after forgetting `_room`."""
+    return [START << n for n in range(48) if used <= START << n <= 4 * max(used, START)]
 
 
 def _ring(size: int) -> ArrivalOrder:

@@ -16,7 +16,7 @@ from oboro.stream.delay_free.delay_free_settings import COUNTING, DelayFreeSetti
 from oboro.stream.delay_free.generating_modes import FixedMode, PaperMode, SequentialMode
 from oboro.stream.delay_free.record_coder import KnownRecord, RecordCoder
 from oboro.stream.delay_free.value_levels import ValueLevels
-from oboro.stream.snapshot import read_snapshot, write_snapshot
+from oboro.stream.snapshot import moment, read_snapshot, require, restoring, write_snapshot
 from oboro.system.steady_clock import SteadyClock
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
@@ -235,18 +235,27 @@ class DelayFree:
     def restore(cls, path: str | Path) -> DelayFree:
         """Go on from a saved state; the next record is answered as if there had been no break."""
         meta, arrays = read_snapshot(Path(path))
-        if meta.get("format") != FORMAT:
-            raise FileError(Message("error_stream.other_version", path=path, form=meta.get("format"), expected=FORMAT))
-        anonymizer = cls(**meta["settings"], folder=meta["folder"])
-        if anonymizer.settings.fingerprint(anonymizer.folder) != meta["fingerprint"]:
-            raise FileError(Message("error_stream.hierarchy_changed", path=path))
-        anonymizer._coder.restore(meta)
-        anonymizer._count(*meta["counts"])
-        anonymizer._next_tidy = meta["next_tidy"]
-        anonymizer._side.load(arrays)
-        anonymizer.extra = meta["extra"]
-        anonymizer._clock = SteadyClock(meta.get("clock", 0.0))
+        with restoring(Path(path)):
+            if meta.get("format") != FORMAT:
+                raise FileError(
+                    Message("error_stream.other_version", path=path, form=meta.get("format"), expected=FORMAT)
+                )
+            anonymizer = cls(**meta["settings"], folder=meta["folder"])
+            if anonymizer.settings.fingerprint(anonymizer.folder) != meta["fingerprint"]:
+                raise FileError(Message("error_stream.hierarchy_changed", path=path))
+            anonymizer._take_up(meta, arrays)
         return anonymizer
+
+    def _take_up(self, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        """What `save` wrote; `ValueError` and the like where it cannot be."""
+        self._coder.restore(meta)
+        require(all(type(number) is int and number >= 0 for number in (*meta["counts"], meta["next_tidy"])))
+        self._count(*meta["counts"])
+        self._next_tidy = meta["next_tidy"]
+        self._side.check(arrays, self._coder.sizes())
+        self._side.load(arrays)
+        self.extra = dict(meta["extra"])
+        self._clock = SteadyClock(moment(meta.get("clock", 0.0)))
 
     def stats(self) -> dict[str, Any]:
         """Counts so far: records, cells suppressed (missing ones included) and generalized, what is remembered."""

@@ -25,8 +25,9 @@ from oboro.decide.local.top_down import patterns, published
 from oboro.errors import InputError
 from oboro.stream.delay_free.delay_free_settings import DelayFreeSettings
 from oboro.stream.delay_free.kernels.release_history import MISSING
-from oboro.stream.delay_free.stored_records import StoredRecords
+from oboro.stream.delay_free.stored_records import FACTS, StoredRecords
 from oboro.stream.delay_free.value_levels import ValueLevels
+from oboro.stream.snapshot import require, within
 from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 
@@ -229,6 +230,19 @@ class PaperMode:
         with self._lock:
             arrays = {f"store_{name}": values for name, values in self.stored.dump().items()}
         return {**arrays, "function": self._function.found, "seen": np.array([self.seen, self.version])}
+
+    def check(self, arrays: Mapping[str, np.ndarray], known: tuple[np.ndarray, int, int]) -> None:
+        """Raise `ValueError` unless `load` may take these up. `known`: labels of each bit, people, secrets."""
+        rows, function, seen = arrays["store_rows"], arrays["function"], arrays["seen"]
+        require(rows.dtype == np.int32 and rows.shape == (len(rows), self.worth.size))
+        require(function.dtype == np.int64 and function.shape == (len(function), self.worth.size))
+        require(within(rows, -1, known[0]) and within(function, -1, known[0]))
+        for name, (kind, *_) in (FACTS.fields or {}).items():
+            require(arrays[f"store_{name}"].dtype == kind and arrays[f"store_{name}"].shape == (len(rows),))
+        require(
+            within(arrays["store_people"], MISSING, known[1]) and within(arrays["store_secrets"], MISSING, known[2])
+        )
+        require(seen.dtype == np.int64 and seen.shape == (2,) and within(seen, 0, 1 << 62))
 
     def load(self, arrays: Mapping[str, np.ndarray]) -> None:
         """Take up what `dump` gave."""

@@ -224,6 +224,11 @@ class RecordCoder:
         attributes = [attribute.dump() for attribute in self.attributes]
         return {"ladders": attributes, "secrets": list(self.secrets), "people": list(self.people)}
 
+    def sizes(self) -> tuple[np.ndarray, int, int]:
+        """How many labels there are on each level of each attribute, in the order of bits; how many people and secrets."""
+        labels = [count for attribute in self.attributes for count in attribute.label_counts]
+        return np.array(labels, dtype=np.int64), len(self.people), len(self.secrets)
+
     def restore(self, meta: Mapping[str, Any]) -> None:
         """Take up what `dump` gave."""
         for attribute, known in zip(self.attributes, meta["ladders"], strict=True):

@@ -9,7 +9,7 @@ import numpy as np
 from oboro.stream.delay_free.delay_free_settings import DelayFreeSettings
 from oboro.stream.delay_free.kernels.release_history import MISSING
 
-__all__ = ["StoredRecords"]
+__all__ = ["FACTS", "StoredRecords"]
 
 START = 256  # records that there is room for at first
 FACTS = np.dtype([("people", np.int64), ("secrets", np.int64), ("times", np.float64), ("numbers", np.int64)])

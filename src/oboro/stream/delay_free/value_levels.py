@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from oboro.errors import ColumnError, InputError, UsageError
+from oboro.stream.snapshot import require
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.hierarchy.spec import Mask
@@ -67,6 +68,11 @@ class ValueLevels:
                 raise UsageError(Message("error_stream.mask_steps", name=self.name))
             return 1 + len(spec.mask.steps)
         return 1
+
+    @property
+    def label_counts(self) -> list[int]:
+        """How many different labels each level has."""
+        return [len(self.paths), *(len(labels) for labels in self._labels[1:])]
 
     @property
     def table(self) -> np.ndarray:
@@ -155,6 +161,7 @@ class ValueLevels:
     def restore(self, known: Iterable[tuple[Any, Sequence[Any]]]) -> None:
         """Values with their paths, in the order of their codes."""
         for value, path in known:
+            require(len(path) == self.height and value not in self.leaves)
             self._remember(value, tuple(path))
 
     def dump(self) -> list[tuple[Any, tuple[Any, ...]]]:

@@ -23,6 +23,8 @@ from oboro.stream.runner.endpoints import StopRequest, StreamInput, StreamOutput
 from oboro.stream.runner.line_blocks import HUGE, LineBlocks
 from oboro.stream.runner.output_places import MissingOutput, check_apart
 from oboro.stream.runner.state_folder import Batch, StateFolder
+from oboro.stream.runner.stream_position import StreamPosition
+from oboro.stream.snapshot import restoring
 from oboro.system.steady_clock import SteadyClock
 from oboro.text import Message
 
@@ -62,25 +64,6 @@ class StreamPlan:
 
 
 @dataclass
-class _Position:
-    """How far the stream is; kept in every snapshot."""
-
-    taken: int = 0
-    written: int = 0
-    refused: int = 0
-    lines: int = 0
-    released: int = 0
-    header: Sequence[str] | None = None
-    origin: int = 0  # what was taken before the first byte of this input, where one input followed another
-    seen: str = ""  # a digest of the input up to some place
-    seen_at: int = 0
-    base: int = 0
-    dead_base: int = 0
-    now: float = 0.0  # when the last block came
-    lang: str = "en"
-
-
-@dataclass
 class _Work:
     """What came of some lines."""
 
@@ -99,7 +82,7 @@ class Runner:
         self.plan = plan
         self.watch = watch
         self.stop = StopRequest()
-        self.at = _Position(lang=plan.lang)
+        self.at = StreamPosition(lang=plan.lang)
         self.dead_letters = 0
         self.in_doubt = 0
         self._met: list[tuple[int, bytes]] = []  # places in the input, and what stood there
@@ -171,7 +154,8 @@ class Runner:
         anonymizer = type(fresh).restore(self.folder.snapshot)
         if fresh.fingerprint() != anonymizer.fingerprint():
             raise UsageError(Message("error_stream.other_settings", folder=self.folder.path))
-        self.at = _Position(**anonymizer.extra)
+        with restoring(self.folder.snapshot):
+            self.at = StreamPosition.of(anonymizer.extra)
         return anonymizer
 
     # After a restart ----------------------------------------------------------------------------------------------

@@ -32,6 +32,11 @@ class ValueCodes:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def different(self) -> int:
+        """How many different values there are: as many as there are values, unless somebody wrote them down wrongly."""
+        return len(self._codes)
+
     def checked(self, value: Any) -> Any:
         """A value that can be one; NaN is missing."""
         if isinstance(value, list | dict | set):

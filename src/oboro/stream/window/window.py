@@ -14,8 +14,9 @@ import numpy as np
 from oboro.errors import ColumnError, FileError, InputError
 from oboro.stream.anonymizer import BlockResult, Record
 from oboro.stream.record_fields import wrong_fields
-from oboro.stream.snapshot import read_snapshot, write_snapshot
+from oboro.stream.snapshot import moment, read_snapshot, require, restoring, write_snapshot
 from oboro.stream.window.kernels.window_steps import HEAD, TAIL, WAITING, Outgoing
+from oboro.stream.window.saved_window import check_window
 from oboro.stream.window.value_codes import ValueCodes
 from oboro.stream.window.window_engine import EngineSpec, WindowEngine
 from oboro.stream.window.window_settings import WindowSettings
@@ -243,19 +244,30 @@ class Window:
     def restore(cls, path: str | Path) -> Self:
         """Go on from a saved state; everything is released as if there had been no break."""
         meta, arrays = read_snapshot(Path(path))
-        if meta.get("format") != FORMAT or "waiting" not in meta:
-            raise FileError(Message("error_stream.not_a_window", path=path))
-        window = cls(**meta["settings"])
-        window._prepare(int(meta["key"], 16))
-        for codes, values in zip((*window._categories, *window._demands), meta["codes"], strict=True):
-            codes.load(values)
-        window._waiting.update((number, tuple(rest)) for number, rest in meta["waiting"])
-        window._withheld.extend(meta["withheld"])
-        window.records, window.released, window.withheld_records = meta["counts"]
-        window._due, window.extra = meta["due"], meta["extra"]
-        window._clock = SteadyClock(meta.get("clock", 0.0))
-        window.engine.load(arrays)
+        with restoring(Path(path)):
+            if meta.get("format") != FORMAT or "waiting" not in meta:
+                raise FileError(Message("error_stream.not_a_window", path=path))
+            window = cls(**meta["settings"])
+            window._prepare(int(meta["key"], 16))
+            window._take_up(meta, arrays)
         return window
+
+    def _take_up(self, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        """What `save` wrote; `ValueError` and the like where it cannot be."""
+        for codes, values in zip((*self._categories, *self._demands), meta["codes"], strict=True):
+            codes.load(values)
+            require(len(codes) == codes.different)
+        traits, demands = ([len(codes) for codes in some] for some in (self._categories, self._demands))
+        check_window(arrays, self.engine, traits, demands)
+        self.engine.load(arrays)
+        self._waiting.update((number, tuple(rest)) for number, rest in meta["waiting"])
+        require(sorted(self._waiting) == sorted(self.engine.owners))
+        require(all(len(rest) == len(self._rest) for rest in self._waiting.values()))
+        self._withheld.extend(dict(one) for one in meta["withheld"])
+        self.records, self.released, self.withheld_records = meta["counts"]
+        require(self.records == self.engine.state.marks[TAIL] and self.released >= 0 and self.withheld_records >= 0)
+        self._due, self.extra = meta["due"] if meta["due"] is None else moment(meta["due"]), dict(meta["extra"])
+        self._clock = SteadyClock(moment(meta.get("clock", 0.0)))
 
     def stats(self) -> dict[str, Any]:
         """Counts so far, and the loss per record: squared distances in scaled units."""

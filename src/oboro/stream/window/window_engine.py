@@ -115,6 +115,13 @@ class WindowEngine:
         return int(self.state.marks[TAIL] - self.state.marks[HEAD])
 
     @property
+    def owners(self) -> list[int]:
+        """The numbers of the records whose other fields have not left."""
+        held = np.arange(self.state.marks[HEAD], self.state.marks[TAIL]) % self.spec.window
+        owners: list[int] = self.state.owner[held].tolist()
+        return owners
+
+    @property
     def waiting(self) -> int:
         """Records without a group."""
         return int(self.state.marks[WAITERS])
