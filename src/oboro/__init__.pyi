@@ -21,6 +21,7 @@ from oboro.recipe.recipe import Recipe as Recipe
 from oboro.recipe.release import Release as Release
 from oboro.recipe.released.assess import assess as assess
 from oboro.table.dataset import Dataset as Dataset
+from oboro.techniques.dp_anonymize import DpAnonymize as DpAnonymize
 from oboro.techniques.drop_columns import DropColumns as DropColumns
 from oboro.techniques.drop_records import DropRecords as DropRecords
 from oboro.techniques.generalize import Generalize as Generalize

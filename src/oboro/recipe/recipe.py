@@ -30,6 +30,7 @@ from oboro.errors import RecipeError
 from oboro.recipe.loading import content_of, text_of
 from oboro.recipe.release import Release
 from oboro.recipe.released.last_look_before_writing import Accept, OneOrMore
+from oboro.recipe.released.privacy_budget import PrivacyBudget, beyond_budget
 from oboro.recipe.released.released_order import Order, plan_of_order
 from oboro.recipe.released.secret_seed import plan_of_seed
 from oboro.recipe.run import run
@@ -135,6 +136,11 @@ class Recipe(BaseModel):
         " k or l together with them, nothing is written",
     )
 
+    budget: PrivacyBudget | None = Field(
+        None,
+        description="the most epsilon and delta of differential privacy that all steps together may take; else nothing is done",
+    )
+
     _folder: Path = PrivateAttr(Path("."))
     _path: Path | None = PrivateAttr(None)
 
@@ -146,6 +152,13 @@ class Recipe(BaseModel):
             raise ValueError(Message("error_recipe.seeds", given=given))
         if self.seed_env is not None and not is_variable_name(self.seed_env):
             raise ValueError(Message("error_recipe.seed_env_name"))
+        return self
+
+    @model_validator(mode="after")
+    def _within_budget(self) -> Self:
+        """Steps take no more of differential privacy than the recipe states."""
+        if self.budget is not None and (why := beyond_budget(self.budget, self.steps)) is not None:
+            raise ValueError(why)
         return self
 
     @model_validator(mode="after")

@@ -83,7 +83,7 @@ class StepRecord:
             "rows_after": self.rows_after,
             "changed": None if self.changed is None else dict(self.changed),
             "warnings": list(self.warnings),
-            "traits": dict(vars(self.traits)),
+            "traits": {**vars(self.traits), "spends": [dict(vars(one)) for one in self.traits.spends]},
         }
 
 

@@ -232,9 +232,10 @@ def _admitted(recipe: Recipe, data: Dataset) -> tuple[Dataset, Schema]:
 
 
 def _check_person(recipe: Recipe) -> None:
-    """Every step can count people, if these are to be counted."""
-    for step in recipe.steps:
+    """Every step can count people, if these are to be counted, and keep its promise after those before it."""
+    for i, step in enumerate(recipe.steps):
         step.require_people(recipe.person)
+        step.require_before(recipe.steps[:i])
 
 
 def _check_identifiers(recipe: Recipe, schema: Schema) -> None:

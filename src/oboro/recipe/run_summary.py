@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from oboro.measure.key_figures import KeyFigures, key_figures
 from oboro.measure.utility import suppressed_records
 from oboro.recipe.evidence import bound_hierarchies
+from oboro.recipe.released.privacy_budget import budget_told
 from oboro.text import Message
 from oboro.text.chosen_levels_said import chosen_levels_said
 from oboro.text.lines import labelled
@@ -65,6 +66,8 @@ def _table(release: Release) -> Iterator[tuple[str, Message]]:
     yield "columns", _said("columns_dropped" if dropped else "columns_said", **counts, dropped=dropped)
     for step in release.steps:
         yield from chosen_levels_said(step.facts)
+    for told in budget_told([step.technique for step in release.steps], list(after)):
+        yield "budget", told
 
 
 def _quasi(release: Release) -> list[str]:

@@ -7,9 +7,21 @@ from typing import Literal
 
 from oboro.text import Words
 
-__all__ = ["Opinion", "Traits"]
+__all__ = ["Opinion", "PrivacySpent", "Traits"]
 
 Opinion = Literal["pseudonymisation", "noise", "aggregation"]
+
+
+@dataclass(frozen=True)
+class PrivacySpent:
+    """What a step takes of a budget of differential privacy: two tables that differ in one unit are told apart with ε and δ."""
+
+    unit: Literal["record", "value"]
+    """record: somebody's record is in the table or not; value: a record has one value of a column or another."""
+    epsilon: float
+    delta: float = 0.0
+    columns: tuple[str, ...] = ()
+    """The columns that it speaks of; none: all that are released."""
 
 
 @dataclass(frozen=True)
@@ -30,5 +42,7 @@ class Traits:
     """What it promises by the way in which it works, and what nobody can see in the released table."""
     bounds_linkage: bool = False
     """Whether that promise is that nobody is linked to a record with more than 1/k certainty, k being a fact of the step."""
+    spends: tuple[PrivacySpent, ...] = ()
+    """What it takes of a budget of differential privacy; nothing: it is not differentially private."""
     opinion: Opinion | None = None
     """Which row of the table in WP216 (Article 29 Working Party, Opinion 05/2014) judges it."""

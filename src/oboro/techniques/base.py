@@ -17,7 +17,7 @@ from oboro.table.frames import Frame
 from oboro.table.parameters import Parameters
 from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.schema import Attribute, Schema
-from oboro.table.traits import Opinion, Traits
+from oboro.table.traits import Opinion, PrivacySpent, Traits
 from oboro.text import Message, Words, say
 from oboro.text.progress import silent
 from oboro.text.pydantic_words import complaints
@@ -98,6 +98,7 @@ class Technique(Parameters):
             moves_records=self.moves_records,
             by_construction=self.by_construction,
             bounds_linkage=self.bounds_linkage,
+            spends=self.spends(),
             opinion=self.opinion,
         )
 
@@ -110,6 +111,23 @@ class Technique(Parameters):
     def rests_on_chance(self) -> bool:
         """Whether whoever repeats its random choices can undo something of it; here: where values are random."""
         return self.traits.random
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether a seed repeats it; differential privacy draws from the system, whatever the seed is."""
+        return not self.spends()
+
+    @property
+    def record_by_record(self) -> bool:
+        """Whether each record becomes what it becomes without a look at any other, so that one more changes nothing else."""
+        return False
+
+    def spends(self) -> tuple[PrivacySpent, ...]:
+        """What it takes of a budget of differential privacy."""
+        return ()
+
+    def require_before(self, steps: Sequence[Technique]) -> None:
+        """Raise a `UsageError` where the steps before this one make its promise untrue."""
 
     @property
     def removes_identity(self) -> tuple[str, ...]:

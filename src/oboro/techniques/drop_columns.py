@@ -44,6 +44,11 @@ class DropColumns(Technique):
         """None: what is left out need not be read."""
         return ()
 
+    @property
+    def record_by_record(self) -> bool:
+        """Columns go, whatever they hold."""
+        return True
+
     def run(self, work: Work) -> Outcome:
         """Select the others."""
         work.schema.require(work.data, self.attributes, self.step)

@@ -69,6 +69,11 @@ class DropRecords(Technique):
         everywhere = self.outliers is not None and self.outliers.attributes is None
         return names if everywhere else super().reads(names)
 
+    @property
+    def record_by_record(self) -> bool:
+        """Only conditions look at one record alone."""
+        return self.where is not None
+
     def run(self, work: Work) -> Outcome:
         """Decide on dictionaries and groups, then take the rows that stay."""
         dropped = self._picked(work)

@@ -63,6 +63,11 @@ class Generalize(Technique):
         assert self.level is not None
         return {self.attribute: self.level}
 
+    @property
+    def record_by_record(self) -> bool:
+        """A value becomes its own label."""
+        return True
+
     def run(self, work: Work) -> Outcome:
         """One look-up table per column, from the dictionary's codes to the level's labels."""
         data, schema = work.data, work.schema

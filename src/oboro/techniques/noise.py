@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -13,10 +14,11 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.parameters import Parameters
 from oboro.table.schema import Schema
 from oboro.table.spelling.named_values import Value, place
-from oboro.table.traits import Opinion
+from oboro.table.traits import Opinion, PrivacySpent, Traits
 from oboro.table.values import Kind
 from oboro.techniques.base import Outcome, Work
 from oboro.techniques.columns.numeric import DAY, OnColumns, differing, is_date, places, written
+from oboro.techniques.columns.private_draws import noised
 from oboro.text import Message, Words
 
 __all__ = ["Bounds", "Noise"]
@@ -48,11 +50,16 @@ class Noise(OnColumns):
     covariance itself stays in expectation; without `correlated` it keeps each column's variance. Values beyond `bounds`
     are reflected at them, not cut off: cutting would heap values on the bound.
 
+    With `epsilon` the noise is a mechanism of differential privacy: values are cut off at `bounds`, whose width is what a value can
+    differ by, and discrete Laplace noise (with `delta`, Gaussian) hides which of the possible values a record has. Mechanism and
+    account are OpenDP's; the draws come from the system, not from the seed.
+
     Given: columns of numbers or dates (the scale of dates is in days).
-    Promises: nothing about who can be found; missing values stay missing, whole numbers whole, dates dates, and nothing
+    Promises: nothing about who can be found; with `epsilon`, (ε, δ)-differential privacy of each value, given that it is there
+    (docs/guarantees/differential-privacy.md). Missing values stay missing, whole numbers whole, dates dates, and nothing
     lies outside `bounds`. The noise has mean 0 (bounds and rounding to whole numbers change it a little).
     Checked by: tests/techniques/test_techniques_numeric.py: means, variances and covariances of large samples, and reflection case
-    by case.
+    by case; tests/techniques/test_private_noise.py: distributions of neighbouring values, and OpenDP's account against others.
 
     >>> Noise(attribute="age", scale=2, bounds={"min": 0}).apply({"age": [1, 44, None]}, seed=1)
     {'age': [2, 46, None]}
@@ -63,6 +70,7 @@ class Noise(OnColumns):
     examples: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"attribute": "income", "relative": 0.1},
         {"attributes": ["age", "income"], "correlated": True, "relative": 0.2},
+        {"attribute": "age", "distribution": "laplace", "epsilon": 1, "bounds": {"min": 0, "max": 100}},
     )
     random: ClassVar[bool] = True
     opinion: ClassVar[Opinion | None] = "noise"
@@ -73,6 +81,10 @@ class Noise(OnColumns):
     """The distribution's scale: standard deviation (gaussian) or b (laplace), in the column's unit; dates in days."""
     relative: float | None = Field(None, gt=0, le=1e6)
     """The standard deviation of the noise, relative to that of the column (multiplicative: to each value)."""
+    epsilon: float | None = Field(None, ge=1e-3, le=20)
+    """Instead of scale: the budget of differential privacy for each value of each column. Needs `bounds` with both ends."""
+    delta: float | None = Field(None, gt=0, le=0.01)
+    """With epsilon and gaussian noise: with which probability more may be told."""
     multiplicative: bool = False
     """Multiply each value by 1 + noise: large values change more than small ones."""
     correlated: bool = False
@@ -84,8 +96,12 @@ class Noise(OnColumns):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if (self.scale is None) == (self.relative is None):
+        if sum(size is not None for size in (self.scale, self.relative, self.epsilon)) != 1:
             raise ValueError(Message("error_technique.scale_or_relative"))
+        if self.epsilon is not None:
+            self._require_private()
+        elif self.delta is not None:
+            raise ValueError(Message("error_technique.noise_delta"))
         if self.correlated and (len(self.names) < 2 or self.relative is None or self.distribution != "gaussian"):
             raise ValueError(Message("error_technique.correlated_needs"))
         if self.multiplicative and (self.correlated or self.rescale):
@@ -96,11 +112,48 @@ class Noise(OnColumns):
             raise ValueError(Message("error_technique.no_noise", unknown=unknown, names=list(self.names)))
         return self
 
+    def _require_private(self) -> None:
+        """What noise needs to be a mechanism of differential privacy."""
+        if self.multiplicative or self.correlated or self.rescale:
+            raise ValueError(Message("error_technique.noise_private_alone"))
+        if (self.distribution == "gaussian") != (self.delta is not None):
+            raise ValueError(Message("error_technique.noise_delta"))
+        if any(one is None or one.min is None or one.max is None for one in map(self._bounds, self.names)):
+            raise ValueError(Message("error_technique.noise_private_bounds"))
+
+    @property
+    def traits(self) -> Traits:
+        """As the class says; with epsilon it promises something by construction."""
+        told = Message("technique.noise.by_construction") if self.epsilon is not None else None
+        return replace(super().traits, by_construction=told)
+
+    @property
+    def rests_on_chance(self) -> bool:
+        """On chance that a seed repeats, unless it is drawn by the system."""
+        return self.epsilon is None
+
+    def spends(self) -> tuple[PrivacySpent, ...]:
+        """Its budget for each column, of a value being this or that."""
+        if self.epsilon is None:
+            return ()
+        return tuple(PrivacySpent("value", self.epsilon, self.delta or 0.0, (name,)) for name in self.names)
+
+    def cannot_count_people(self) -> Message | None:
+        """The budget is that of one row's value."""
+        return None if self.epsilon is None else Message("technique.noise.not_people")
+
+    @property
+    def record_by_record(self) -> bool:
+        """Only where the amount of noise does not come from the column."""
+        return self.relative is None
+
     def run(self, work: Work) -> Outcome:
         """One draw per cell. O(rows · columns²) with `correlated`, else O(rows · columns)."""
         work.schema.require(work.data, self.names, self.step)
         columns = [work.data[name] for name in self.names]
         before = _matrix(work.data, self.names)
+        if self.epsilon is not None:
+            return self._private(work, before, columns)
         after, deviations = self._noisy(before, columns, work.rng)
         released, changed = {}, {}
         for j, (name, column) in enumerate(zip(self.names, columns, strict=True)):
@@ -112,8 +165,28 @@ class Noise(OnColumns):
         facts = {"distribution": self.distribution, "changed": changed, "standard_deviation": deviations}
         return Outcome(work.data.with_columns(released), work.schema, facts)
 
+    def _private(self, work: Work, before: np.ndarray, columns: list[Column]) -> Outcome:
+        """Noise of a mechanism, within what bounds allow; a missing value stays missing."""
+        released, scales = {}, {}
+        for j, (name, column) in enumerate(zip(self.names, columns, strict=True)):
+            low, high = self._ends(column, name)
+            there = ~np.isnan(before[:, j])
+            assert self.epsilon is not None
+            whole, numbers = column.kind is not Kind.NUMBER, before[:, j].copy()
+            inside = np.clip(numbers[there], low, high)
+            numbers[there] = noised(inside, high - low, self.epsilon, self.delta, whole=whole)
+            scales[name] = high - low
+            if there.any():
+                released[name] = Column.encode(written(reflect(numbers, low, high), column, name))
+        facts = {"distribution": self.distribution, "epsilon": self.epsilon, "delta": self.delta, "width": scales}
+        warned = (Message("technique.noise.not_private"),)
+        return Outcome(work.data.with_columns(released), work.schema, facts, warnings=warned)
+
     def plan(self, schema: Schema) -> Words:
         """What is added, how much, and what that is not."""
+        if self.epsilon is not None:
+            id = "technique.noise.plan_private_delta" if self.delta is not None else "technique.noise.plan_private"
+            return Message(id, columns=self.names, epsilon=self.epsilon, delta=self.delta)
         more = [Message("technique.noise.correlated")] if self.correlated else []
         more += [Message("technique.noise.rescaled")] if self.rescale else []
         more += [Message("technique.noise.bounded")] if self.bounds is not None else []
@@ -170,17 +243,22 @@ class Noise(OnColumns):
         """What the recipe's 1 is on each column's line: a day is 86.4e9 microseconds in a column of date-times."""
         return np.array([DAY if column.kind is Kind.DATETIME else 1.0 for column in columns])
 
+    def _bounds(self, name: str) -> Bounds | None:
+        return self.bounds.get(name) if isinstance(self.bounds, dict) else self.bounds
+
     def _within(self, numbers: np.ndarray, column: Column, name: str) -> np.ndarray:
-        bounds = self.bounds.get(name) if isinstance(self.bounds, dict) else self.bounds
-        if bounds is None:
-            return numbers
+        return numbers if self._bounds(name) is None else reflect(numbers, *self._ends(column, name))
+
+    def _ends(self, column: Column, name: str) -> tuple[float, float]:
+        """The least and the largest value on the column's line; infinite where there is none."""
+        bounds = self._bounds(name) or Bounds.model_construct()
         low = -np.inf if bounds.min is None else place(bounds.min, column, name)
         high = np.inf if bounds.max is None else place(bounds.max, column, name)
         if column.kind is not Kind.NUMBER:
             low, high = np.ceil(low), np.floor(high)
         if low > high:
             raise UsageError(Message("error_technique.empty_bounds", step=self.step, name=name))
-        return reflect(numbers, low, high)
+        return float(low), float(high)
 
 
 def reflect(numbers: np.ndarray, low: float, high: float) -> np.ndarray:

@@ -76,6 +76,11 @@ class Round(OnColumns):
         """Up or down may be drawn."""
         return self.method == "random"
 
+    @property
+    def record_by_record(self) -> bool:
+        """A value goes to its own multiple."""
+        return self.method != "random"
+
     def run(self, work: Work) -> Outcome:
         """Find each distinct value's neighbours among the multiples; rows are only looked up."""
         work.schema.require(work.data, self.names, self.step)

@@ -66,6 +66,11 @@ class Sort(Technique):
         """All: records change places."""
         return names
 
+    @property
+    def record_by_record(self) -> bool:
+        """Whole records change places, nothing else."""
+        return True
+
     def run(self, work: Work) -> Outcome:
         """Sort stably by the least important key first: with one or two bytes a row each pass is a radix sort, O(n)."""
         keys = self._keys(work.data)
@@ -147,6 +152,11 @@ class Shuffle(Technique):
     def reads(self, names: Sequence[str]) -> Collection[str]:
         """The columns that are shuffled; all, where whole records change places."""
         return names if self.attributes is None else super().reads(names)
+
+    @property
+    def record_by_record(self) -> bool:
+        """Whole records change places, nothing else."""
+        return self.attributes is None
 
     def run(self, work: Work) -> Outcome:
         """One uniformly random permutation of the rows."""

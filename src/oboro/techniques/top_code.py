@@ -55,6 +55,11 @@ class _Code(Technique):
             raise ValueError(Message("error_technique.bound_of", attribute=self.attribute))
         return self
 
+    @property
+    def record_by_record(self) -> bool:
+        """Only where the bound does not come from the column."""
+        return self.at is not None
+
     def run(self, work: Work) -> Outcome:
         """Decide on the dictionary; rows are only looked up."""
         work.schema.require(work.data, [self.attribute], self.step)

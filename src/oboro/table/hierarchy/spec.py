@@ -247,6 +247,11 @@ class HierarchySpec(Parameters):
     def _full_mask(self) -> Mask:
         return self.mask if isinstance(self.mask, Mask) else Mask(side=self.mask or "right")
 
+    @property
+    def of_the_table(self) -> bool:
+        """Whether levels depend on the values that a column holds: on their order, their frequency or the longest of them."""
+        return any(one is not None for one in (self.mask, self.neighbours, self.priority))
+
     def explain(self, lang: str = "en") -> str:
         """The hierarchy in words.
 

@@ -1,0 +1,70 @@
+"""What all steps together take of a budget of differential privacy, and what of a release is not differentially private at all.
+
+Budgets add up, in ε and in δ (basic composition): of steps that tell whether a record is there, and of steps that tell which value
+a record has. Work on what is private already takes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import fsum
+
+from pydantic import Field
+
+from oboro.table.parameters import Parameters
+from oboro.table.traits import PrivacySpent
+from oboro.techniques.base import Technique
+from oboro.text import Message
+
+__all__ = ["PrivacyBudget", "beyond_budget", "budget_told", "composed"]
+
+
+class PrivacyBudget(Parameters):
+    """The most that all steps together may take."""
+
+    epsilon: float = Field(gt=0)
+    """The greatest ε of all steps together."""
+    delta: float = Field(0.0, ge=0, lt=1)
+    """The greatest δ of all steps together."""
+
+
+def composed(spent: Iterable[PrivacySpent]) -> list[PrivacySpent]:
+    """What some steps take together: at most one of each unit.
+
+    >>> composed([PrivacySpent("value", 1.0, 0.0, ("age",)), PrivacySpent("value", 0.5, 1e-6, ("income",))])
+    [PrivacySpent(unit='value', epsilon=1.5, delta=1e-06, columns=('age', 'income'))]
+    """
+    found = []
+    parts = list(spent)
+    for unit in ("record", "value"):
+        if some := [one for one in parts if one.unit == unit]:
+            columns = tuple(dict.fromkeys(name for one in some for name in one.columns))
+            found.append(
+                PrivacySpent(some[0].unit, fsum(one.epsilon for one in some), fsum(one.delta for one in some), columns)
+            )
+    return found
+
+
+def beyond_budget(budget: PrivacyBudget, steps: Sequence[Technique]) -> Message | None:
+    """Why some steps do not keep a budget; None: they do."""
+    found = composed(one for step in steps for one in step.spends())
+    if not found:
+        return Message("error_recipe.budget_of_nothing")
+    for one in found:
+        if one.epsilon > budget.epsilon * (1 + 1e-12) or one.delta > budget.delta * (1 + 1e-12):
+            limits = {"most": budget.epsilon, "most_delta": budget.delta}
+            return Message("error_recipe.beyond_budget", epsilon=one.epsilon, delta=one.delta, **limits)
+    return None
+
+
+def budget_told(steps: Sequence[Technique], released: Sequence[str]) -> list[Message]:
+    """What is differentially private of a release, with its budget, and which columns are not."""
+    told = []
+    for one in composed(one for step in steps for one in step.spends()):
+        told.append(
+            Message(f"recipe.budget.{one.unit}", epsilon=one.epsilon, delta=one.delta, columns=list(one.columns))
+        )
+        rest = [name for name in released if name not in one.columns]
+        if one.unit == "value" and rest and not any(step.promises and step.spends() for step in steps):
+            told.append(Message("recipe.budget.rest", columns=rest))
+    return told
