@@ -41,6 +41,7 @@ SETTINGS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {  # what each ste
     "swap": ({"attributes": ["income"], "fraction": 0.3719}, ("0.3719", "37.2", "37.19")),
     "noise": ({"attribute": "income", "scale": 4321.5}, ("4321.5", "4,321", "4322")),
     "k_anonymize": ({"k": 5, "suppress": 0.1937}, ("0.1937", "19.4 %", "19.37")),
+    "dp_anonymize": ({"epsilon": 1, "delta": 0.00937, "levels": {"age": 2, "job": 1}}, ()),  # ε and δ are public
     "local_recode": ({"k": 5}, ()),
     "k_conceal": ({"k": 3}, ()),
     "pk_anonymize": ({"k": 2.718}, ()),
@@ -85,6 +86,10 @@ def recipe(step: str, folder: Path) -> oboro.Recipe:
     }
     if step == "pseudonymize":
         content["steps"] = [{"drop_columns": {"attributes": ["canarycolumn"]}}, {step: SETTINGS[step][0]}]
+    if step == "dp_anonymize":
+        others = ["name", "canarycolumn", "illness", "income", "height"]
+        content["steps"] = [{"drop_columns": {"attributes": others}}, {step: SETTINGS[step][0]}]
+        del content["accept"]
     if step == "drop_columns":
         content["steps"] = content["steps"][:1]
     return oboro.Recipe.parse(yaml.safe_dump(content), folder=folder)

@@ -494,8 +494,8 @@ def test_noise_that_cannot_be_added():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"attribute": "x"}, "either scale"),
-        ({"attribute": "x", "scale": 1, "relative": 1}, "either scale"),
+        ({"attribute": "x"}, "give one of scale"),
+        ({"attribute": "x", "scale": 1, "relative": 1}, "give one of scale"),
         ({"attribute": "x", "relative": 1, "correlated": True}, "several attributes"),
         ({"attributes": ["x", "y"], "scale": 1, "correlated": True}, "relative"),
         ({"attributes": ["x", "y"], "relative": 1, "correlated": True, "distribution": "laplace"}, "gaussian"),

@@ -29,14 +29,18 @@ def having(trait: str) -> set[str]:
 
 def test_what_the_techniques_are() -> None:
     assert having("random") == {"noise", "pk_anonymize", "shuffle", "swap", "synthesize"}
-    assert having("by_construction") == {"pk_anonymize", "synthesize"}
+    assert having("by_construction") == {"dp_anonymize", "pk_anonymize", "synthesize"}
+    assert having("spends") == {"dp_anonymize"}
     assert having("bounds_linkage") == {"pk_anonymize"}
-    assert having("reorders") == {"sort", "shuffle", "k_conceal"}
-    assert having("moves_records") == {"sort", "shuffle", "sample", "drop_records", "k_conceal"}
+    assert having("reorders") == {"sort", "shuffle", "k_conceal", "dp_anonymize"}
+    assert having("moves_records") == {
+        *("sort", "shuffle", "sample", "drop_records", "k_conceal", "dp_anonymize"),
+    }
     assert {step: traits(step).opinion for step in having("opinion")} == {
         "pseudonymize": "pseudonymisation",
         "noise": "noise",
         "k_anonymize": "aggregation",
+        "dp_anonymize": "aggregation",
         "local_recode": "aggregation",
         "microaggregate": "aggregation",
     }
@@ -46,6 +50,7 @@ def test_what_the_techniques_are() -> None:
         "drop_records",
         "generalize",
         "k_anonymize",
+        "dp_anonymize",
         "local_recode",
         "microaggregate",
         "partition_univariate",

@@ -44,6 +44,8 @@ def noised(numbers: np.ndarray, width: float, epsilon: float, delta: float | Non
 
     Laplace, or Gaussian where there is a δ; discrete, so that nothing of a number shows in the last bits. About 20 µs a number.
     """
+    if numbers.size == 0:
+        return numbers
     dp = _opendp("noise")
     grid = 1.0 if whole else 2.0 ** (frexp(width)[1] - GRID)
     steps, reach = np.rint(numbers / grid).astype(np.int64).tolist(), ceil(width / grid) + (not whole)
