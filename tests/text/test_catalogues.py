@@ -25,6 +25,17 @@ SAID_BY_OTHERS = ("error_os", "error_value")  # their ids come from the operatin
 LISTS = ("either", "few", "listing", "quoted", *(name for name in JOINTS["en"] if name))
 
 
+PAGE = "\n".join(path.read_text(encoding="utf-8") for path in sorted(SOURCE.rglob("static/js/**/*.js")))
+SAID_BY_PAGE = {
+    word for call in re.findall(r"\bt\(([^`]{1,90}?)[,)]", PAGE) for word in re.findall(r"\"([a-z0-9_.]+)\"", call)
+}
+SAID_BY_PAGE |= set(re.findall(r"\"([a-z]+\.[a-z0-9_]+)\"", PAGE))  # said later, by their names
+FAMILIES_OF_PAGE = [  # t(`role.${role}`) is a family of words
+    re.compile("web\\." + re.sub(r"\\\$\\\{.+?\\\}", "([a-z0-9_]+)", re.escape(one)))
+    for one in set(re.findall(r"\bt\(`([^`]+)`", PAGE))
+]
+
+
 @cache
 def templates(lang: str) -> dict[str, str]:
     return {f"{part}.{rest}": text for part in PARTS for rest, text in catalogue(lang, part).items()}
@@ -99,7 +110,8 @@ def constants() -> set[str]:
     names = {one.id for _, one in nodes(ast.Name) if isinstance(one, ast.Name)}
     given = {one.arg for _, one in nodes(ast.keyword) if isinstance(one, ast.keyword) and one.arg}
     pages = [path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.jinja")]
-    return texts | names | given | {word for page in pages for word in re.findall(r"word\(\"([a-z_.]+)\"\)", page)}
+    words = {word for page in pages for word in re.findall(r"word\(\"([a-z_.]+)\"\)", page)}
+    return texts | names | given | words | {f"web.{word}" for word in SAID_BY_PAGE}
 
 
 @cache
@@ -129,6 +141,13 @@ def test_every_message_that_the_code_names_exists() -> None:
     assert named <= templates("en").keys(), f"no words for {sorted(named - templates('en').keys())}"
 
 
+def test_every_word_that_the_page_says_exists() -> None:
+    known = {id.removeprefix("web.") for id in templates("en")}
+    assert len(SAID_BY_PAGE) > 100
+    assert sorted(SAID_BY_PAGE - known) == []
+    assert [one.pattern for one in FAMILIES_OF_PAGE if not any(one.fullmatch(id) for id in templates("en"))] == []
+
+
 def test_every_family_of_messages_exists() -> None:
     lacking = [one.pattern for one in families() if not any(one.fullmatch(id) for id in templates("en"))]
     assert not lacking, f"no words for any of {lacking}"
@@ -138,6 +157,7 @@ def test_every_message_is_used() -> None:
     """By its whole id, or as one of a family, where what is put in occurs in the code or is itself put together there."""
     ours = [id for id in templates("en") if id.split(".")[0] not in SAID_BY_OTHERS and not CHECKLIST.fullmatch(id)]
     idle = [id for id in ours if id not in constants() and not any(belongs(id, one) for one in families())]
+    idle = [id for id in idle if not any(one.fullmatch(id) for one in FAMILIES_OF_PAGE)]
     assert not idle, f"nobody says {idle}"
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -28,11 +27,11 @@ from oboro.app.schema import schema
 from oboro.app.stream import stream
 from oboro.app.verify import verify
 from oboro.app.warm_up import warm_up
+from oboro.app.web.web import web
 from oboro.errors import Sayable
 from oboro.system.drafts import tell_when_swept
 from oboro.system.process import print_utf8
 from oboro.text import Message
-from oboro.text.os_reasons import os_reason
 
 __all__ = ["app", "main", "program"]
 
@@ -92,7 +91,9 @@ def main() -> None:
             _fail(error, error.exit_code)
         if os.environ.get("OBORO_DEBUG"):
             raise
-        _fail(_unexpected(error))
+        from oboro.app.unforeseen import unforeseen
+
+        _fail(unforeseen(error))
 
 
 class Interrupted(BaseException):
@@ -124,21 +125,7 @@ def _fail(what: Sayable, code: int = 2) -> None:
     sys.exit(code)
 
 
-def _unexpected(error: Exception) -> Message:
-    """What may be said of an error that nobody foresaw: where it happened, not what was in it (that may be personal data)."""
-    if isinstance(error, OSError):
-        place = error.filename or Message("error_app.the_system")
-        return Message("error_app.system", place=place, why=os_reason(error))
-    if isinstance(error, MemoryError):
-        return Message("error_app.memory")
-    frame = error.__traceback__
-    while frame and frame.tb_next:
-        frame = frame.tb_next
-    where = f"{Path(frame.tb_frame.f_code.co_filename).name}:{frame.tb_lineno}" if frame else "?"
-    return Message("error_app.internal", kind=type(error).__name__, where=where)
-
-
-for command in (demo, init, anonymize, verify, assess, evaluate, hierarchy, synth, bench, schema, stream, warm_up):
+for command in (demo, init, anonymize, verify, assess, evaluate, hierarchy, synth, bench, schema, stream, web, warm_up):
     app.command()(command)
 
 

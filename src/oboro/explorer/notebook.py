@@ -7,13 +7,13 @@ from html import escape
 from math import log
 from typing import TYPE_CHECKING
 
-from oboro.explorer.other_curves import CURVES
+from oboro.explorer.promises.other_curves import CURVES
 from oboro.text import Message
 
 if TYPE_CHECKING:
     from oboro.explorer.answers import FrontierPoint
     from oboro.explorer.column_table import ColumnTable, ExploredColumn
-    from oboro.explorer.frontier import Frontier
+    from oboro.explorer.promises.frontier import Frontier
 
 __all__ = ["column_html", "frontier_svg"]
 

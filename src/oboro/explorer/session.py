@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from oboro.errors import ColumnError, UsageError
 from oboro.explorer.answers import Comparison, FrontierPoint, NodeFigures, NodeLook, RowWindow, Solution
+from oboro.explorer.before_after import ColumnCounts, PairStrength, distribution, learned_from, pair_strengths
 from oboro.explorer.column_table import ColumnTable, column_table
 from oboro.explorer.explored_table import ExploredTable
-from oboro.explorer.frontier import Frontier, level_points
 from oboro.explorer.looking import compare, known_nodes, look, row_window
-from oboro.explorer.other_curves import CURVES, other_points
 from oboro.explorer.planned_steps import (
     choice_of,
     demands_with_role,
@@ -29,6 +28,9 @@ from oboro.explorer.planned_steps import (
     with_choice,
     with_role_in_steps,
 )
+from oboro.explorer.promises.frontier import Frontier, level_points
+from oboro.explorer.promises.nearest_promise import NearPromise, nearest_promises
+from oboro.explorer.promises.other_curves import CURVES, other_points
 from oboro.explorer.question import Question
 from oboro.explorer.solving import solution, solve_by_running
 from oboro.explorer.taking_away import TakenAway, taken_away
@@ -42,6 +44,7 @@ from oboro.text import Message
 if TYPE_CHECKING:
     from oboro.decide.lattice.search_limits import SearchProgress
     from oboro.explorer.answers import Curve
+    from oboro.measure.metrics import Measure
     from oboro.recipe.recipe import Recipe
     from oboro.recipe.release import Release
     from oboro.techniques.base import Work
@@ -232,6 +235,36 @@ class Session:
         question = self.question(technique_of(self.demands, demands))
         return compare(question, question.levels(a), question.levels(b), self.version)
 
+    def nearest(
+        self, demands: Mapping[str, Any] | KAnonymize | None = None, *, cancel: Cancel | None = None
+    ) -> Iterator[NearPromise]:
+        """Where nothing can be released: the nearest promises that can be kept, each with one demand weakened."""
+
+        def kept(one: KAnonymize) -> bool:
+            found = self.solve(one.model_copy(update={"levels": None}), cancel=cancel)
+            return found.best is not None and found.stopped != "interrupt"
+
+        return nearest_promises(technique_of(self.demands, demands), self.version, kept)
+
+    def distribution(
+        self, name: str, levels: Mapping[str, int], demands: Mapping[str, Any] | KAnonymize | None = None
+    ) -> ColumnCounts:
+        """How often each label stands in a column, before and after."""
+        self._require(name)
+        question = self.question(technique_of(self.demands, demands))
+        return distribution(question, question.levels(levels), name, self.version)
+
+    def pairs(self, levels: Mapping[str, int]) -> list[PairStrength]:
+        """How strongly columns hang together, before and after, the strongest pair first."""
+        question = self.question(self.demands)
+        return pair_strengths(question, question.levels(levels))
+
+    def learned(self, levels: Mapping[str, int], target: str) -> list[Measure]:
+        """How well models that learn from the release, and from the original, predict a column of the original."""
+        self._require(target)
+        question = self.question(self.demands)
+        return learned_from(question, question.levels(levels), target)
+
     # Taking away --------------------------------------------------------------------------------------------------------
 
     def recipe(
@@ -264,9 +297,17 @@ class Session:
         """The release: every promise verified, the last look taken, as by `Recipe.run`. The table is not encoded again."""
         return self.recipe(levels, demands, **changes).run(self.table.again)
 
-    def take_away(self, recipe: Recipe, *, data: str, recipe_path: str = "recipe.yaml", output: str) -> TakenAway:
-        """A recipe as YAML, as a command and as a Python script. With a seed, all three release the same bytes."""
-        return taken_away(recipe, data, recipe_path, output)
+    def take_away(
+        self,
+        recipe: Recipe,
+        *,
+        data: str,
+        recipe_path: str = "recipe.yaml",
+        output: str,
+        reading: Mapping[str, Any] | None = None,
+    ) -> TakenAway:
+        """A recipe as YAML, as a command, as a script, as a notebook. With a seed, all of them release the same bytes."""
+        return taken_away(recipe, data, recipe_path, output, reading)
 
     # Inside -------------------------------------------------------------------------------------------------------------
 

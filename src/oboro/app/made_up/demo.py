@@ -51,6 +51,9 @@ def _show(done: Demonstration, terminal: Any) -> None:
         terminal.print(f"  {done.folder / name!s:<36} {_said(what)}", highlight=False)
     terminal.print(_said("again"))
     terminal.print(f"  {_command(done.folder)}", soft_wrap=True, markup=False, highlight=False)
+    terminal.print(_said("page"))
+    page = f"oboro web {done.folder}/people.csv --recipe {done.folder}/recipe.yaml"
+    terminal.print(f"  {page}", soft_wrap=True, markup=False, highlight=False)
 
 
 def _said(id: str, **values: Any) -> str:

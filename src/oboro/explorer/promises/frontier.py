@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from oboro.explorer.answers import FrontierPoint, plain
-from oboro.explorer.other_curves import CURVES
+from oboro.explorer.promises.other_curves import CURVES
 
 if TYPE_CHECKING:
     from oboro.explorer.answers import Curve, Solution

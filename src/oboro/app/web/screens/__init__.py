@@ -1,0 +1,1 @@
+"""What each screen asks: plain data in, plain data out; the library decides."""

@@ -1,0 +1,139 @@
+"""Promise and space: what is asked, the live answer, the frontier, other solutions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from oboro.app.web.asking import Ask, Cancelled
+from oboro.app.web.desk import Desk, State
+from oboro.app.web.screens.shown_state import shown_state
+from oboro.explorer.answers import plain
+from oboro.explorer.promises.frontier import Frontier
+from oboro.text import Message
+
+__all__ = ["answer", "compare", "frontier", "look", "nearest", "nodes", "set_demands", "take"]
+
+LISTED = 300  # solutions that are shown
+SMALL_LATTICE = 150  # nodes up to which the lattice is drawn
+SEARCHING = Message("web.searching")
+
+
+def set_demands(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
+    """Ask for other promises, and answer. A move that comes after a newer one changes nothing."""
+    if not desk.in_order("demands", given.get("move")):
+        raise Cancelled
+    demands, act = dict(given["demands"]), f"move:{given.get('control', 'demands')}"
+    state = desk.change(act, lambda now: replace(now, session=now.session.with_demands(demands), levels=None))
+    return {"state": shown_state(desk, state, ask), "answer": answered(state, ask)}
+
+
+def answer(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
+    """The answer to the current demands."""
+    state = desk.state(given.get("version"))
+    return {"state": shown_state(desk, state, ask), "answer": answered(state, ask)}
+
+
+def answered(state: State, ask: Ask) -> dict[str, Any]:
+    """One answer for all panels of a state: the solution, its proof, a close look at it, some rows."""
+    session = state.session
+    found = session.solve(cancel=ask.cancel, tell=lambda progress: ask.tell(SEARCHING))
+    if found.stopped == "interrupt":
+        raise Cancelled
+    levels = state.levels or found.levels
+    shown = {**found.as_dict(), "version": state.number, "why": None if found.why is None else ask.say(found.why)}
+    if levels is None or len(levels) == 0 or session.demands.recoding == "local":
+        return {**shown, "levels": levels, "look": None, "steps": []}
+    return {**shown, "levels": levels, "look": _looked(state, levels), "steps": _steps(state, levels)}
+
+
+def _steps(state: State, levels: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Each column's place on its ladder: its level of how many, how many labels are left, and one of them."""
+    out = []
+    for name, level in levels.items():
+        tree = state.session.hierarchy(name)
+        labels = tree.levels[level].labels
+        example = labels[len(labels) // 2].as_py() if len(labels) else None
+        shown = {"labels": len(labels), "example": None if example is None else str(example)}
+        out.append({"column": name, "level": level, "height": tree.height, **shown})
+    return out
+
+
+def _looked(state: State, levels: Mapping[str, int]) -> dict[str, Any]:
+    seen = state.session.look(levels).as_dict()
+    return {**seen, "version": state.number}
+
+
+def nearest(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
+    """The nearest promises that can be kept."""
+    state = desk.state(given.get("version"))
+    ask.tell(SEARCHING)
+    found = [plain(one) for one in state.session.nearest(cancel=ask.cancel)]
+    if ask.cancel.is_set():
+        raise Cancelled
+    return {"version": state.number, "nearest": found}
+
+
+def take(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
+    """Take a point of the frontier (other demands), or levels as they are; without levels, the best again."""
+    levels, demands = given.get("levels"), given.get("demands")
+
+    def made(now: State) -> State:
+        session = now.session if demands is None else now.session.with_demands(demands)
+        return replace(now, session=session, levels=None if levels is None else {n: int(v) for n, v in levels.items()})
+
+    state = desk.change("take", made)
+    return {"state": shown_state(desk, state, ask), "answer": answered(state, ask)}
+
+
+def frontier(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
+    """What each promise costs, point by point; each is told as soon as it is known."""
+    state = desk.state(given.get("version"))
+    points = []
+    asked: dict[str, Any] = {
+        "k": given.get("k"),
+        "suppress": given.get("suppress"),
+        "curves": given.get("curves") or ["k_anonymize"],
+    }
+    for point in state.session.frontier(**asked, cancel=ask.cancel):
+        points.append(point)
+        ask.hear({"stage": ask.say(SEARCHING), "point": {**plain(point), "version": state.number}})
+    if ask.cancel.is_set():
+        raise Cancelled
+    found = Frontier(tuple(points)).as_dict()
+    for point, shown in zip(points, found["points"], strict=True):
+        shown["why"] = None if point.why is None else ask.say(point.why)
+    return {**found, "version": state.number}
+
+
+def nodes(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
+    """The solutions that were looked at, the best first; where the lattice is small, all of it."""
+    state = desk.state(given.get("version"))
+    session = state.session
+    question = session.question(session.demands)
+    size = question.problem.lattice.size
+    if size <= SMALL_LATTICE:
+        from itertools import product
+
+        for levels in product(*(range(one) for one in question.problem.lattice.shape)):
+            ask.tell(SEARCHING)
+            question.node(levels)
+    found = session.nodes()
+    shown = [plain(one) for one in found[:LISTED]] if size > SMALL_LATTICE else [plain(one) for one in found]
+    heights = {name: one.height for name, one in question.hierarchies.items()}
+    return {"version": state.number, "nodes": shown, "known": len(found), "size": size, "heights": heights,
+            "small": size <= SMALL_LATTICE}  # fmt: skip
+
+
+def look(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
+    """One choice of levels, closely."""
+    state = desk.state(given.get("version"))
+    return _looked(state, given["levels"])
+
+
+def compare(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
+    """Two choices of levels side by side."""
+    state = desk.state(given.get("version"))
+    found = state.session.compare(given["a"], given["b"])
+    return {**found.as_dict(), "loss": found.loss, "version": state.number}

@@ -1,0 +1,93 @@
+"""The server of the page: on loopback, with a token of its own, in a private folder that goes with it."""
+
+from __future__ import annotations
+
+import secrets
+import signal
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+
+from oboro.app.web.desk import Desk
+from oboro.app.web.guard import allowed_hosts
+from oboro.app.web.routes import page_app
+from oboro.errors import UsageError
+from oboro.system.scratch_folder import ScratchFolder
+from oboro.text import Message
+from oboro.text.os_reasons import os_reason
+
+__all__ = ["PageServer", "page_server"]
+
+
+class _Quiet(uvicorn.Server):
+    """Ends when it is asked to, and is done then: uvicorn would send itself the same signal once more."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Listen to signals while it runs; only the main thread can."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {one: signal.signal(one, self.handle_exit) for one in _ENDING}
+        try:
+            yield
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+
+_ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+@dataclass(frozen=True)
+class PageServer:
+    """A server that is about to run."""
+
+    desk: Desk
+    url: str
+    """Where the page is; the token stands behind the #, which no browser sends to any server."""
+    token: str
+    server: uvicorn.Server
+    listening: socket.socket
+
+    def run(self, ready: Callable[[], None] = lambda: None, open_browser: bool = False) -> None:
+        """Serve until it is stopped."""
+        ready()
+        if open_browser:
+            threading.Timer(0.2, webbrowser.open, (self.url,)).start()
+        self.server.run(sockets=[self.listening])
+
+
+@contextmanager
+def page_server(
+    root: Path, *, host: str = "127.0.0.1", port: int = 0, most_bytes: int = 4 << 30, above: Path | None = None
+) -> Iterator[PageServer]:
+    """A server with its private folder; both are gone at the end. `port` 0 is any that is free."""
+    listening = _listening(host, port)
+    scratch = ScratchFolder("web", above)
+    try:
+        number, token = listening.getsockname()[1], secrets.token_urlsafe(24)
+        desk = Desk(scratch, root, most_bytes)
+        app = page_app(desk, token, allowed_hosts(host, number))
+        # Nothing of a request is logged: no address, no header, no trace of an error.
+        config = uvicorn.Config(app, access_log=False, log_config=None, lifespan="off", server_header=False,
+                                date_header=False, timeout_graceful_shutdown=2)  # fmt: skip
+        shown = f"[{host}]" if ":" in host else host
+        yield PageServer(desk, f"http://{shown}:{number}/#token={token}", token, _Quiet(config), listening)
+    finally:
+        listening.close()
+        scratch.close()
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise UsageError(Message("error_web.no_port", host=host, port=port, why=os_reason(error))) from None

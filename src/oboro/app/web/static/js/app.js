@@ -1,0 +1,113 @@
+// The frame of the page: where one is, undo, language, light and dark, what is going on, and the recipe beside everything.
+import { h, clear } from "./dom.js";
+import { takeToken } from "./net.js";
+import { t, speak, preferred, language, count, bytes } from "./words.js";
+import { store, onChange, accept, act } from "./store.js";
+import { announce, failed, go, said, work, working } from "./frame.js";
+import { drawer } from "./drawer.js";
+import { openScreen } from "./screens/open.js";
+import { columnsScreen } from "./screens/columns.js";
+import { promiseScreen } from "./screens/promise.js";
+import { spaceScreen } from "./screens/space.js";
+import { takeScreen } from "./screens/take.js";
+
+const SCREENS = {
+  open: openScreen, columns: columnsScreen, promise: promiseScreen, space: spaceScreen,
+  take: takeScreen,
+};
+const ALONE = new Set(["open", "stream", "assess"]);
+const place = () => { const found = /^#\/(\w+)/.exec(location.hash)?.[1]; return found in SCREENS ? found : "open"; };
+
+const header = h("header", { class: "top" });
+const nav = h("nav", { class: "steps" });
+const main = h("main", { id: "main", tabindex: "-1" });
+const side = h("aside", { class: "drawer" });
+const skip = h("a", { class: "skip", href: "#main", onclick: (event) => { event.preventDefault(); main.focus(); } });
+
+let current = null, leaving = null;
+
+async function back(which) {
+  try { await act(which, {}); announce(t(`${which}ne`)); } catch (error) { failed(error); }
+}
+
+function drawTop() {
+  const { table, can, version } = store.state;
+  const themes = h("select", { id: "theme", "data-key": "theme", onchange: (event) => theme(event.target.value) },
+    ["auto", "light", "dark"].map((one) => h("option", { value: one, selected: held() === one }, t(`theme.${one}`))));
+  const langs = h("select", { id: "lang", "data-key": "lang", onchange: (event) => change(event.target.value) },
+    [["en", "English"], ["ja", "日本語"]].map(([one, name]) => h("option", { value: one, lang: one, selected: language() === one }, name)));
+  clear(header,
+    h("a", { class: "brand", href: "#/open" }, h("img", { src: "/part/moon.svg", alt: "", width: "28", height: "28" }), h("span", {}, "oboro")),
+    h("div", { class: "table-name", "data-version": version }, table
+      ? [h("strong", {}, table.name), h("span", { class: "quiet" }, t("rows_columns", { rows: count(table.rows), columns: count(table.columns.length) }), table.bytes ? ` · ${bytes(table.bytes)}` : "")]
+      : h("span", { class: "quiet" }, t("no_table"))),
+    h("div", { class: "tools" },
+      h("button", { class: "quiet-button", "data-key": "undo", disabled: !can.undo, "aria-keyshortcuts": "Control+Z", onclick: () => back("undo") }, "↶ ", t("undo")),
+      h("button", { class: "quiet-button", "data-key": "redo", disabled: !can.redo, "aria-keyshortcuts": "Control+Shift+Z", onclick: () => back("redo") }, "↷ ", t("redo")),
+      h("label", { class: "unseen", for: "lang" }, t("language")), langs,
+      h("label", { class: "unseen", for: "theme" }, t("theme.title")), themes));
+}
+
+function drawNav() {
+  const here = place();
+  nav.setAttribute("aria-label", t("steps"));
+  clear(nav, h("ol", {}, Object.keys(SCREENS).map((name, place) => {
+    const closed = !store.state.table && !ALONE.has(name);
+    return h("li", {}, h("a", { href: `#/${name}`, "aria-current": name === here ? "page" : null, "aria-disabled": closed ? "true" : null, class: closed ? "closed" : null },
+      h("span", { class: "number", "aria-hidden": "true" }, place + 1), h("span", {}, t(`screen.${name}`)),
+      name === "columns" && store.state.unconfirmed?.length ? h("span", { class: "badge", title: t("columns.unconfirmed", { count: count(store.state.unconfirmed.length) }) }, count(store.state.unconfirmed.length)) : null));
+  })));
+  nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+}
+
+function draw() {
+  leaving?.();
+  current = place();
+  drawTop();
+  drawNav();
+  const closed = !store.state.table && !ALONE.has(current);
+  const heading = h("h1", { tabindex: "-1" }, t(`screen.${current}`));
+  const body = h("div", { class: `screen screen-${current}` });
+  clear(main, h("div", { class: "head" }, heading, h("p", { class: "lead" }, t(`lead.${current}`))), body);
+  document.title = `${t(`screen.${current}`)} – oboro`;
+  main.dataset.screen = current;
+  leaving = closed
+    ? (clear(body, h("p", { class: "card" }, t("open_first"), " ", h("a", { href: "#/open" }, t("screen.open")))), null)
+    : SCREENS[current](body) || null;
+  drawer.show(current);
+}
+
+const held = () => localStorage.getItem("oboro-theme") || "auto";
+function theme(one) { localStorage.setItem("oboro-theme", one); document.documentElement.dataset.theme = one; }
+async function change(lang) { await speak(lang); skip.textContent = t("skip"); draw(); document.getElementById("lang").focus(); }
+
+function keys(event) {
+  if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== "z") return;
+  if (event.target.matches("input[type=text], input[type=number], textarea")) return;
+  event.preventDefault();
+  back(event.shiftKey ? "redo" : "undo");
+}
+
+async function start() {
+  const token = takeToken();
+  document.documentElement.dataset.theme = held();
+  await speak(preferred());
+  skip.textContent = t("skip");
+  drawer.attach(side, () => current);
+  clear(document.body, skip, header, h("div", { class: "frame" }, nav, h("div", { class: "middle" }, main, side)), working, said);
+  document.body.dataset.ready = "frame";
+  window.addEventListener("hashchange", () => { draw(); main.querySelector("h1").focus(); window.scrollTo(0, 0); });
+  window.addEventListener("keydown", keys);
+  onChange((what) => { if (what === "state" || what === "answer") { drawTop(); drawNav(); } });
+  draw();
+  if (!token) { failed({ kind: "token" }, main.querySelector(".screen")); return; }
+  try {
+    const state = await work("state", {});
+    accept({ state });
+    if (state.table && place() === "open" && !sessionStorage.getItem("oboro-seen")) { sessionStorage.setItem("oboro-seen", "yes"); go("columns"); }
+    draw();
+  } catch (error) { failed(error, main.querySelector(".screen")); }
+  document.body.dataset.ready = "yes";
+}
+
+start();

@@ -1,0 +1,56 @@
+// The recipe beside every act: the YAML, the command, the Python for what is on the screen.
+import { h, clear } from "./dom.js";
+import { ask, isCancelled } from "./net.js";
+import { t } from "./words.js";
+import { store, onChange } from "./store.js";
+
+const KINDS = ["yaml", "command", "python"];
+let node = null, screenNow = null, open = localStorage.getItem("oboro-drawer") === "open", kind = "yaml", content = null, newest = 0;
+let context = () => ({});
+
+export const drawer = {
+  attach(place, screen) { node = place; screenNow = screen; onChange((what) => { if (what === "state" || what === "answer") refresh(); }); },
+  show() { context = () => ({}); refresh(); },
+  // A screen says what else its command and its Python depend on.
+  about(more) { context = more; refresh(); },
+};
+
+async function refresh() {
+  draw();
+  if (!open) return;
+  const mine = newest += 1;
+  try {
+    const found = await ask("drawer", { screen: screenNow(), ...context() });
+    if (mine === newest) { content = found; draw(); }
+  } catch (error) {
+    if (mine === newest && !isCancelled(error)) { content = null; draw(); }
+  }
+}
+
+function toggle() { open = !open; localStorage.setItem("oboro-drawer", open ? "open" : "closed"); refresh(); node.querySelector("button").focus(); }
+
+async function copy(button) {
+  await navigator.clipboard.writeText(content[kind]);
+  button.textContent = t("drawer.copied");
+  setTimeout(() => { button.textContent = t("drawer.copy"); }, 1500);
+}
+
+function choose(next) { kind = KINDS[(next + KINDS.length) % KINDS.length]; draw(); node.querySelector("[aria-selected=true]").focus(); }
+
+function draw() {
+  node.setAttribute("aria-label", t("drawer.title"));
+  node.classList.toggle("is-open", open);
+  const handle = h("button", { class: "handle", "aria-expanded": open ? "true" : "false", "aria-controls": "drawer-body", onclick: toggle },
+    h("span", { "aria-hidden": "true" }, open ? "▾ " : "▸ "), t("drawer.title"));
+  if (!open) { clear(node, handle); return; }
+  const shown = content && content[kind];
+  const tabs = h("div", { role: "tablist", class: "tabs", "aria-label": t("drawer.title") }, KINDS.map((one, place) =>
+    h("button", { role: "tab", id: `drawer-${one}`, "aria-selected": one === kind ? "true" : "false", "aria-controls": "drawer-body", tabindex: one === kind ? "0" : "-1",
+      onclick: () => choose(place),
+      onkeydown: (event) => { const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]; if (step) { event.preventDefault(); choose(place + step); } } }, t(`drawer.${one}`))));
+  clear(node, handle, tabs,
+    h("div", { id: "drawer-body", role: "tabpanel", "aria-labelledby": `drawer-${kind}`, class: "drawer-body", "data-version": content?.version },
+      shown ? [h("button", { class: "small copy", onclick: (event) => copy(event.target) }, t("drawer.copy")), content.long ? h("p", { class: "quiet" }, t("drawer.long")) : null,
+        h("pre", { tabindex: "0", "data-scroll": "drawer" }, shown)]
+        : h("p", { class: "quiet" }, t("drawer.nothing"))));
+}

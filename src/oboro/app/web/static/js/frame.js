@@ -1,0 +1,41 @@
+// What every screen shares: saying something, long work with its progress and its way to stop, failures, going elsewhere.
+import { h, clear } from "./dom.js";
+import { ask, isCancelled } from "./net.js";
+import { t } from "./words.js";
+
+export const said = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
+export const working = h("div", { class: "working", hidden: true });
+
+export function announce(text) { said.textContent = ""; setTimeout(() => { said.textContent = text; }, 30); }
+
+// Long work: what is being done, how far it is, and a way to stop it.
+export async function work(name, body, { hear } = {}) {
+  const controller = new AbortController();
+  return during((tell) => ask(name, body, { signal: controller.signal, hear: (line) => { tell(line); hear?.(line); } }), controller);
+}
+
+export async function during(job, controller = new AbortController()) {
+  const label = h("span", {}, t("working")), bar = h("progress", { "aria-label": t("working") });
+  const stop = h("button", { class: "small", onclick: () => controller.abort() }, t("cancel"));
+  clear(working, label, bar, stop);
+  working.hidden = false;
+  working.dataset.busy = "yes";
+  try {
+    return await job((line) => {
+      if (line.stage) label.textContent = line.stage;
+      if (line.total) { bar.max = line.total; bar.value = line.done; } else bar.removeAttribute("value");
+    }, controller.signal);
+  } finally {
+    working.hidden = true;
+    delete working.dataset.busy;
+  }
+}
+
+export function failed(error, where) {
+  if (isCancelled(error)) { announce(t("cancelled")); return; }
+  const text = error.kind === "token" ? t("no_token") : error.message || t("server_gone");
+  if (where) clear(where, h("p", { class: "wrong", role: "alert" }, text));
+  announce(text);
+}
+
+export const go = (screen) => { location.hash = `#/${screen}`; };

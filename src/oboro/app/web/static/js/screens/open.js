@@ -1,0 +1,105 @@
+// Open: drop a file, pick one on this machine, or play with made-up people.
+import { h, clear, redraw } from "../dom.js";
+import { ask, send } from "../net.js";
+import { t, bytes, count } from "../words.js";
+import { store, accept } from "../store.js";
+import { work, during, failed, go, announce } from "../frame.js";
+import { dataTable } from "../tables.js";
+
+let folder = "", chosen = null;
+
+export function openScreen(body) {
+  const wrong = h("div", {}), files = h("div", { class: "files" }), chosenBox = h("div", {}), peek = h("div", {});
+  const input = h("input", { type: "file", id: "file", class: "unseen-input", accept: ".csv,.tsv,.txt,.gz,.zst,.parquet,.arrow,.feather,.xlsx,.xlsm,.xls,.ods,.ndjson,.jsonl", onchange: () => drop(input.files[0]) });
+  const zone = h("div", { class: "zone" }, h("p", { class: "zone-title" }, t("open.drop")), h("label", { for: "file", class: "button" }, t("open.choose")), input,
+    h("p", { class: "quiet" }, t("open.kinds")));
+  for (const kind of ["dragenter", "dragover"]) zone.addEventListener(kind, (event) => { event.preventDefault(); zone.classList.add("over"); });
+  zone.addEventListener("dragleave", () => zone.classList.remove("over"));
+  zone.addEventListener("drop", (event) => { event.preventDefault(); zone.classList.remove("over"); drop(event.dataTransfer.files[0]); });
+
+  async function drop(file) {
+    if (!file) return;
+    clear(wrong);
+    try {
+      const controller = new AbortController();
+      const found = await during((tell) => send(file, { signal: controller.signal, hear: (line) => tell({ stage: t("open.sending"), ...line }) }), controller);
+      await choose({ upload: found.upload, name: found.name, bytes: found.bytes });
+    } catch (error) { failed(error, wrong); }
+  }
+
+  async function choose(file) {
+    chosen = { ...file, sheets: (await ask("sheets", file)).sheets };
+    drawChosen();
+    chosenBox.querySelector("button").focus();
+  }
+
+  function drawChosen() {
+    if (!chosen) { clear(chosenBox); return; }
+    const excel = /\.(xlsx|xlsm|xls|ods)$/i.test(chosen.name), text = /\.(csv|tsv|txt)(\.\w+)?$/i.test(chosen.name);
+    const encoding = h("select", { id: "encoding" }, ["", "utf-8", "utf-8-sig", "cp932", "euc_jp", "latin-1", "utf-16"].map((one) => h("option", { value: one }, one || t("open.detected"))));
+    const header = h("input", { type: "checkbox", id: "header", checked: true });
+    const sheet = h("select", { id: "sheet" }, chosen.sheets.map((one) => h("option", { value: one }, one)));
+    const row = h("input", { type: "number", id: "header-row", min: "1", placeholder: t("open.detected") });
+    const read = async () => {
+      clear(wrong);
+      const how = { ...chosen, encoding: text ? encoding.value : "", sheet: excel && chosen.sheets.length > 1 ? sheet.value : "", header_row: excel ? row.value : "" };
+      if (text && !header.checked) how.header = false;
+      try { await opened(await work("open", how)); } catch (error) { failed(error, wrong); }
+    };
+    clear(chosenBox, h("section", { class: "card chosen" }, h("h2", {}, chosen.name, " ", h("span", { class: "quiet" }, bytes(chosen.bytes))),
+      h("div", { class: "fields" },
+        text ? h("div", {}, h("label", { for: "encoding" }, t("open.encoding")), encoding) : null,
+        text ? h("div", { class: "check" }, header, h("label", { for: "header" }, t("open.header"))) : null,
+        excel && chosen.sheets.length > 1 ? h("div", {}, h("label", { for: "sheet" }, t("open.sheet")), sheet) : null,
+        excel ? h("div", {}, h("label", { for: "header-row" }, t("open.header_row")), row) : null),
+      h("button", { class: "main", onclick: read }, t("open.read"))));
+  }
+
+  async function opened(found) {
+    chosen = null;
+    accept(found);
+    announce(t("open.opened", { name: store.state.table.name, rows: count(store.state.table.rows) }));
+    go("columns");
+  }
+
+  async function list(next) {
+    try {
+      const found = await ask("files", { folder: next });
+      folder = found.folder;
+      const up = folder ? h("li", {}, h("button", { class: "entry", "data-key": "..", onclick: () => list(folder.split("/").slice(0, -1).join("/")) }, "↰ ..")) : null;
+      redraw(files, h("p", { class: "quiet path" }, found.root, folder ? `/${folder}` : ""),
+        h("ul", { class: "entries", "data-scroll": "files", tabindex: "0", "aria-label": t("open.here") }, up, found.entries.map((one) => h("li", {}, h("button", {
+          class: "entry", "data-key": one.name,
+          onclick: () => (one.folder ? list([folder, one.name].filter(Boolean).join("/")) : choose({ path: [folder, one.name].filter(Boolean).join("/"), name: one.name, bytes: one.bytes }).catch((error) => failed(error, wrong))) },
+          one.folder ? "▸ " : "", one.name, one.folder ? null : h("span", { class: "quiet" }, bytes(one.bytes))))),
+          !found.entries.length ? h("li", { class: "quiet" }, t("open.empty")) : null));
+    } catch (error) { failed(error, files); }
+  }
+
+  async function sample(kind) {
+    clear(wrong);
+    try { await opened(await work("sample", { kind, rows: Number(rows.value) })); } catch (error) { failed(error, wrong); }
+  }
+  const rows = h("select", { id: "sample-rows" }, [1000, 20000, 100000].map((one) => h("option", { value: one, selected: one === 20000 }, count(one))));
+
+  async function drawPeek() {
+    if (!store.state.table) return;
+    const { table } = store.state;
+    const found = await ask("opened", { version: store.state.version });
+    clear(peek, h("section", { class: "card" }, h("h2", {}, t("open.now", { name: table.name })),
+      table.notes.map((note) => h("p", { class: "note" }, note)),
+      dataTable(t("open.first_rows"), found.columns, found.rows[found.columns[0]].map((_, row) => found.columns.map((name) => found.rows[name][row]))),
+      h("p", {}, h("a", { class: "button main", href: "#/columns" }, t("open.next")))));
+  }
+
+  clear(body, wrong, h("div", { class: "two" },
+    h("section", { class: "card" }, h("h2", {}, t("open.from_browser")), zone),
+    h("section", { class: "card" }, h("h2", {}, t("open.from_machine")), h("p", { class: "quiet" }, t("open.large")), files)),
+    chosenBox,
+    h("section", { class: "card" }, h("h2", {}, t("open.made_up")), h("p", { class: "quiet" }, t("open.made_up_said")),
+      h("div", { class: "row" }, h("label", { for: "sample-rows" }, t("open.how_many")), rows,
+        h("button", { onclick: () => sample("people"), "data-key": "people" }, t("open.people")), h("button", { onclick: () => sample("purchases") }, t("open.purchases")))),
+    peek);
+  drawChosen();
+  if (sessionStorage.getItem("oboro-token")) { list(folder); drawPeek().catch((error) => failed(error, peek)); }
+}

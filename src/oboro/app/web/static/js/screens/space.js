@@ -1,0 +1,126 @@
+// Space: what each promise costs, where it gets steep, and what else was possible.
+import { h, clear, redraw } from "../dom.js";
+import { ask, isCancelled } from "../net.js";
+import { t, count, percent } from "../words.js";
+import { store, onChange, answerNow, wantAnswer, act } from "../store.js";
+import { failed, announce } from "../frame.js";
+import { frontierChart, latticeChart, DASHES } from "../charts.js";
+import { dataTable } from "../tables.js";
+
+const CURVES = ["k_anonymize", "k_anonymize_local", "local_recode", "k_conceal"];
+let curves = ["k_anonymize"], beside = null;
+
+export function spaceScreen(body) {
+  const frontier = h("section", { class: "card" }), solutions = h("section", { class: "card" }), sides = h("div", {}), picture = h("div", {});
+  clear(body, frontier, sides, solutions, picture);
+  let running = null, points = [], cliffs = [], done = false, stamp = 0, nodes = null;
+
+  async function loadFrontier() {
+    running?.abort();
+    const mine = running = new AbortController();
+    points = []; cliffs = []; done = false; stamp = store.state.version;
+    drawFrontier();
+    let last = 0;
+    try {
+      const found = await ask("frontier", { version: stamp, curves }, { signal: mine.signal, hear: (line) => {
+        if (!line.point || mine !== running) return;
+        points.push(line.point);
+        if (performance.now() - last > 120) { last = performance.now(); drawFrontier(); }
+      } });
+      if (mine === running) { points = found.points; cliffs = found.cliffs; done = true; drawFrontier(); loadNodes(); }
+    } catch (error) { if (mine === running && !isCancelled(error)) failed(error, frontier); else if (mine === running) { done = true; drawFrontier(); loadNodes(); } }
+  }
+
+  function lines() {
+    const found = new Map();
+    for (const point of points.filter((one) => one.loss !== null)) {
+      const key = `${point.curve}|${point.suppress}`;
+      const name = point.curve.startsWith("k_anonymize") ? t("space.line", { curve: t(`curve.${point.curve}`), share: percent(point.suppress, 1) }) : t(`curve.${point.curve}`);
+      if (!found.has(key)) found.set(key, { name, dash: CURVES.indexOf(point.curve), points: [] });
+      found.get(key).points.push(point);
+    }
+    for (const line of found.values()) line.points.sort((a, b) => a.k - b.k);
+    return [...found.values()];
+  }
+
+  const detail = h("p", { class: "quiet detail", "aria-hidden": "true" });
+  function drawFrontier() {
+    const shown = lines(), whys = [...new Set(points.filter((one) => one.why && one.curve !== "k_anonymize").map((one) => `${t(`curve.${one.curve}`)}: ${one.why}`))];
+    redraw(frontier, h("div", { class: "row spread" }, h("h2", {}, t("space.frontier")),
+      done ? null : h("div", { class: "row" }, h("span", { class: "quiet", role: "status" }, t("space.so_far", { points: count(points.length) })), h("button", { class: "small", "data-key": "stop", onclick: () => running?.abort() }, t("cancel")))),
+      h("p", { class: "quiet" }, t("space.frontier_said")),
+      h("fieldset", { class: "checks" }, h("legend", {}, t("space.methods")), CURVES.map((one) => h("div", { class: "check" }, h("input", { type: "checkbox", id: `curve-${one}`, "data-key": `curve-${one}`, checked: curves.includes(one), disabled: one === "k_anonymize",
+        onchange: (event) => { curves = CURVES.filter((other) => (other === one ? event.target.checked : curves.includes(other))); loadFrontier(); } }), h("label", { for: `curve-${one}` }, t(`curve.${one}`))))),
+      shown.length ? h("div", { class: "figure", "data-version": stamp }, frontierChart(shown, cliffs, { k: store.state.demands.k, suppress: store.state.demands.suppress || 0 }, {
+        onTake: (point) => take({ demands: { ...without(store.state.demands), k: point.k, suppress: point.suppress } }),
+        onShow: (point, line) => { detail.textContent = t("space.point", { name: line.name, k: point.k, loss: percent(point.loss, 1), hidden: count(point.suppressed) }); } }), legend(shown), detail) : h("p", { class: "quiet" }, t("promise.searching")),
+      cliffs.length ? h("ul", { class: "cliffs" }, cliffs.map((one) => h("li", {}, t("space.cliff", { curve: one.curve.startsWith("k_anonymize") ? t("space.line", { curve: t(`curve.${one.curve}`), share: percent(one.suppress, 1) }) : t(`curve.${one.curve}`), from: one.k[0], to: one.k[1], low: percent(one.loss[0], 1), high: percent(one.loss[1], 1) })))) : null,
+      whys.map((one) => h("p", { class: "quiet" }, one)),
+      shown.length ? h("details", {}, h("summary", { "data-key": "as-table" }, t("space.as_table")), dataTable(t("space.frontier"), [t("space.method"), "k", t("promise.loss"), t("promise.hidden")], shown.flatMap((line) => line.points.map((one) => [line.name, one.k, percent(one.loss, 1), count(one.suppressed)])), { numeric: [1, 2, 3], scroll: "points" })) : null);
+  }
+  const without = ({ levels, ...rest }) => rest;
+  function legend(shown) {
+    return h("ul", { class: "legend" }, shown.map((line, place) => h("li", { class: `line-${place % 6}` }, h("span", { class: `swatch${DASHES[line.dash] ? " dashed" : ""}`, "aria-hidden": "true" }), line.name)));
+  }
+
+  async function take(given) {
+    try { await act("take", given); announce(t("promise.taken")); } catch (error) { failed(error, sides); }
+  }
+
+  async function loadNodes() {
+    const version = store.state.version;
+    try {
+      const found = await ask("nodes", { version });
+      if (version === store.state.version) { nodes = found; drawNodes(); }
+    } catch (error) { if (!isCancelled(error)) failed(error, solutions); }
+  }
+
+  function differs(levels, chosen) {
+    const other = Object.keys(levels).filter((name) => levels[name] !== chosen?.[name]);
+    return other.length ? other.map((name) => `${name} ${chosen?.[name] ?? "?"} → ${levels[name]}`).join(", ") : t("space.this_one");
+  }
+
+  function drawNodes() {
+    const found = answerNow(), chosen = found?.levels;
+    if (!nodes) { clear(solutions, h("h2", {}, t("space.solutions")), h("p", { class: "quiet" }, t("promise.searching"))); return; }
+    const rows = nodes.nodes.filter((one) => one.feasible).slice(0, 40).map((one, place) => {
+      const here = chosen && Object.keys(chosen).every((name) => chosen[name] === one.levels[name]);
+      return [h("th", { scope: "row" }, differs(one.levels, chosen)), `${one.exact ? "" : "≥ "}${percent(one.loss, 1)}`, count(one.suppressed),
+        here ? h("span", { class: "good" }, "✓ ", t("space.chosen")) : h("span", { class: "row" },
+          h("button", { class: "small", "data-key": `node-take-${place}`, "aria-label": `${t("take_it")}: ${differs(one.levels, chosen)}`, onclick: () => take({ levels: one.levels }) }, t("take_it")),
+          h("button", { class: "small", "data-key": `node-beside-${place}`, "aria-label": `${t("space.beside")}: ${differs(one.levels, chosen)}`, onclick: () => { beside = one.levels; drawBeside(true); } }, t("space.beside")))];
+    });
+    redraw(solutions, h("h2", {}, t("space.solutions")), h("p", { class: "quiet", "data-version": nodes.version }, t("space.solutions_said", { known: count(nodes.known), size: count(nodes.size) })),
+      dataTable(t("space.solutions"), [t("space.differs"), t("promise.loss"), t("promise.hidden"), t("choose")], rows, { numeric: [1, 2], scroll: "nodes" }));
+    clear(picture, nodes.small && nodes.nodes.length ? h("section", { class: "card", "data-version": nodes.version }, h("h2", {}, t("space.lattice")), h("p", { class: "quiet" }, t("space.lattice_said", { names: Object.keys(nodes.heights).join(", ") })),
+      h("div", { class: "scroller plain" }, latticeChart(nodes.nodes, nodes.heights, chosen, (node) => take({ levels: node.levels })))) : null);
+  }
+
+  async function drawBeside(focus) {
+    const chosen = answerNow()?.levels;
+    if (!beside || !chosen) { clear(sides); return; }
+    try {
+      const found = await ask("compare", { version: store.state.version, a: chosen, b: beside });
+      const side = (label, look) => h("div", { class: "side" }, h("h3", {}, label), h("dl", { class: "facts" }, h("div", {}, h("dt", {}, t("promise.loss")), h("dd", {}, percent(look.node.loss, 1))), h("div", {}, h("dt", {}, t("promise.hidden")), h("dd", {}, count(look.node.suppressed))), h("div", {}, h("dt", {}, t("promise.classes")), h("dd", {}, count(look.classes)))));
+      clear(sides, h("section", { class: "card", "data-version": found.version }, h("div", { class: "row spread" }, h("h2", { tabindex: "-1" }, t("space.side_by_side")), h("button", { class: "small", onclick: () => { beside = null; clear(sides); } }, t("close"))),
+        h("div", { class: "two" }, side(t("space.chosen"), found.a), side(t("space.other"), found.b)),
+        dataTable(t("space.side_by_side"), [t("column"), t("space.level_a"), t("space.level_b"), t("space.labels_a"), t("space.labels_b"), t("space.loss_a"), t("space.loss_b")],
+          found.changed.map((one) => [h("th", { scope: "row" }, one.column), one.levels[0], one.levels[1], count(one.labels[0]), count(one.labels[1]), one.loss ? percent(one.loss[0], 1) : "–", one.loss ? percent(one.loss[1], 1) : "–"]), { numeric: [1, 2, 3, 4, 5, 6], scroll: "sides" }),
+        h("button", { class: "main", onclick: () => { const levels = beside; beside = null; take({ levels }); } }, t("space.take_other"))));
+      if (focus) sides.querySelector("h2").focus();
+    } catch (error) { if (!isCancelled(error)) failed(error, sides); }
+  }
+
+  // A point that is taken changes only which promise is the current one; the frontier itself stays while the rest is the same.
+  const rest = () => JSON.stringify([store.state.roles, store.state.person, { ...store.state.demands, k: 0, suppress: 0 }]);
+  let seen = rest();
+  const off = onChange((what) => {
+    if (what !== "state" && what !== "answer") return;
+    wantAnswer();
+    if (rest() !== seen || !done) { seen = rest(); loadFrontier(); } else { drawFrontier(); loadNodes(); }
+    if (beside) drawBeside(false);
+  });
+  wantAnswer();
+  loadFrontier();
+  return () => { off(); running?.abort(); running = null; };
+}

@@ -1,0 +1,63 @@
+// Take away: the release after its verification, and everything that makes it again.
+import { h, clear } from "../dom.js";
+import { ask, fetchTicket } from "../net.js";
+import { t, count, bytes } from "../words.js";
+import { store, onChange, answerNow, wantAnswer, act } from "../store.js";
+import { work, failed, announce } from "../frame.js";
+import { drawer } from "../drawer.js";
+
+const FORMATS = [".csv", ".parquet", ".xlsx"];
+const FILES = ["recipe", "command", "script", "notebook", "ci"];
+let format = ".csv", seed = "";
+
+export function takeScreen(body) {
+  const open = h("div", {}), release = h("section", { class: "card" }), result = h("div", {}), files = h("section", { class: "card" });
+  clear(body, open, release, files);
+  drawer.about(() => ({ seed }));
+
+  function drawOpen() {
+    const guesses = store.state.unconfirmed;
+    clear(open, guesses.length ? h("section", { class: "card refused" }, h("h2", {}, t("take.guesses")), h("p", {}, t("take.guesses_said", { columns: guesses.join(", ") })),
+      h("div", { class: "row" }, h("a", { class: "button", href: "#/columns" }, t("take.read_them")), h("button", { "data-key": "confirm", onclick: () => act("confirm", {}).catch((error) => failed(error, open)) }, t("columns.confirm_all")))) : null);
+  }
+
+  function drawRelease() {
+    const found = answerNow(), can = found?.best && !store.state.unconfirmed.length;
+    clear(release, h("h2", {}, t("take.release")), h("p", { class: "quiet" }, t("take.release_said")),
+      found && !found.best ? h("div", {}, h("p", { class: "wrong" }, t("take.cannot")), h("p", {}, found.why), h("a", { href: "#/promise" }, t("screen.promise"))) : [
+        h("div", { class: "fields" },
+          h("fieldset", { class: "segments" }, h("legend", {}, t("take.format")), FORMATS.map((one) => [h("input", { type: "radio", name: "format", id: `format${one}`, value: one, checked: one === format, onchange: () => { format = one; clear(result); } }), h("label", { for: `format${one}` }, t(`take.format_${one.slice(1)}`))])),
+          h("div", { class: "check" }, h("input", { type: "checkbox", id: "seeded", checked: seed !== "", onchange: (event) => { seed = event.target.checked ? drawn() : ""; clear(result); drawer.about(() => ({ seed })); } }), h("label", { for: "seeded" }, t("take.seeded"))),
+          h("p", { class: "quiet" }, t("take.seeded_said"))),
+        h("button", { class: "main", "data-key": "release", disabled: !can, onclick: make }, t("take.make")), result]);
+  }
+
+  // A seed of 128 bits, which nobody finds by trying.
+  const drawn = () => [...crypto.getRandomValues(new Uint32Array(4))].reduce((all, one) => all * 4294967296n + BigInt(one), 0n).toString();
+
+  async function make() {
+    clear(result);
+    try {
+      const found = await work("release", { version: store.state.version, format, seed });
+      const fetch = h("button", { class: "main", "data-key": "fetch", onclick: (event) => { fetchTicket(found.ticket); event.target.disabled = true; event.target.textContent = t("take.fetched"); } }, t("take.fetch", { name: found.name, size: bytes(found.bytes) }));
+      clear(result, h("div", { class: "verified", "data-version": found.version }, h("p", { class: "good big-said" }, "✓ ", found.sentence), h("ul", {}, found.verified.map((one) => h("li", {}, one))),
+        found.notes.length ? h("ul", { class: "quiet" }, found.notes.map((one) => h("li", {}, one))) : null, h("p", {}, t("take.rows", { rows: count(found.rows) })), fetch));
+      announce(found.sentence);
+      fetch.focus();
+    } catch (error) { failed(error, result); }
+  }
+
+  async function fetchFile(kind) {
+    try { fetchTicket((await ask("offer", { version: store.state.version, kind, seed })).ticket); } catch (error) { failed(error, result); }
+  }
+
+  function drawFiles() {
+    clear(files, h("h2", {}, t("take.again")), h("p", { class: "quiet" }, t("take.again_said")),
+      h("ul", { class: "tiles" }, FILES.map((one) => h("li", {}, h("button", { class: "tile", "data-key": `file-${one}`, onclick: () => fetchFile(one) }, h("strong", {}, t(`take.file_${one}`)), h("span", { class: "quiet" }, t(`take.file_${one}_said`)))))));
+  }
+
+  const draw = () => { drawOpen(); drawRelease(); drawFiles(); };
+  draw();
+  wantAnswer();
+  return onChange((what) => { if (what === "state" || what === "answer") { draw(); wantAnswer(); } });
+}

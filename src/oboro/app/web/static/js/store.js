@@ -1,0 +1,59 @@
+// What the page knows: the state, and the one answer that all panels are drawn from. Both carry the version of the state.
+import { ask, isCancelled } from "./net.js";
+
+export const store = { state: { version: 0, table: null, can: {} }, answer: null, error: null };
+const listeners = new Set();
+export const onChange = (listener) => { listeners.add(listener); return () => listeners.delete(listener); };
+const told = (what) => listeners.forEach((listener) => listener(what));
+
+export function accept(found) {
+  if (found.state) {
+    if (found.state.version < store.state.version) return;
+    store.state = found.state;
+  }
+  if (found.answer && found.answer.version === store.state.version) { store.answer = found.answer; store.error = null; }
+  told(found.answer ? "answer" : "state");
+}
+
+export const answerNow = () => (store.answer && store.answer.version === store.state.version ? store.answer : null);
+
+// Acts that change the state, one after the other.
+export async function act(name, body, options) {
+  const found = await ask(name, body, options);
+  accept(found);
+  return found;
+}
+
+// Moves of sliders: the newest wins, on both sides. An older question is given up as soon as there is a newer one.
+let moving = null, move = Date.now();
+export async function moveDemands(demands, control) {
+  moving?.abort();
+  const mine = moving = new AbortController();
+  const number = move += 1;
+  told("waiting");
+  try {
+    const found = await ask("demands", { demands, control, move: number }, { signal: mine.signal });
+    if (mine === moving) { store.error = null; accept(found); }
+  } catch (error) {
+    if (mine === moving && !isCancelled(error)) { store.error = error.message; told("answer"); }
+  } finally {
+    if (mine === moving) { moving = null; told("done"); }
+  }
+}
+export const isMoving = () => moving !== null;
+
+// The answer to the current state, asked for once.
+let asked = 0;
+export async function wantAnswer() {
+  if (!store.state.table || moving || answerNow() || asked === store.state.version) return;
+  asked = store.state.version;
+  told("waiting");
+  try {
+    accept(await ask("answer", { version: asked }));
+  } catch (error) {
+    if (!isCancelled(error)) { store.error = error.message; told("answer"); }
+  } finally {
+    asked = 0;
+    told("done");
+  }
+}

@@ -1,0 +1,63 @@
+"""`oboro web`: the page on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from oboro.app.language import spoken
+from oboro.app.options import Delimiter, Encoding, Header, HeaderRow, Sheet
+from oboro.text import Message
+
+__all__ = ["web"]
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def web(
+    data: Annotated[Path | None, typer.Argument(help="A table to begin with. Default: the page asks for one.")] = None,
+    recipe: Annotated[
+        Path | None, typer.Option("--recipe", "-r", help="A recipe to begin with. Default: roles are guessed.")
+    ] = None,
+    root: Annotated[
+        Path, typer.Option(help="The folder below which files can be picked on the page. Default: this one.")
+    ] = Path("."),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port. Default: any that is free.")] = 0,
+    host: Annotated[
+        str, typer.Option(help="The address to listen on. Others than this machine's own can be reached by others.")
+    ] = "127.0.0.1",
+    browser: Annotated[bool, typer.Option(help="Whether to open the page in the browser.")] = True,
+    max_upload: Annotated[int, typer.Option(min=1, help="Megabytes that a file dropped on the page may have.")] = 4096,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+    header: Header = True,
+    sheet: Sheet = None,
+    header_row: HeaderRow = None,
+) -> None:
+    """Open the page: choose roles, hierarchies and promises with the answer beside them, look, verify, take away.
+
+    It runs on this machine only, and sends nothing anywhere.
+
+    Example: `oboro web people.csv`
+    """
+    from oboro.errors import UsageError
+
+    try:
+        from oboro.app.web.serving import page_server
+    except ModuleNotFoundError as error:
+        if error.name not in ("starlette", "uvicorn", "anyio", "h11"):
+            raise
+        raise UsageError(Message("error_web.not_installed")) from None
+    reading = {"encoding": encoding, "delimiter": delimiter, "sheet": sheet, "header_row": header_row}
+    held = {name: value for name, value in reading.items() if value is not None}
+    held |= {} if header else {"header": False}
+    with page_server(root, host=host, port=port, most_bytes=max_upload << 20) as serving:
+        if data is not None:
+            from oboro.app.web.opening import first_table
+
+            serving.desk.first = first_table(data, recipe, held)
+        if host not in LOOPBACK:
+            print(Message("error_web.not_alone", host=host).say(spoken()), flush=True)
+        serving.run(lambda: print(Message("command.web.ready", url=serving.url).say(spoken()), flush=True), browser)
