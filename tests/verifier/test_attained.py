@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -10,7 +11,13 @@ from tests.command_line import call
 from tests.naive import exposure as naive
 
 import oboro
+from oboro.kernels import always_compiled
+from oboro.table.dataset import Dataset
+from oboro.table.value_counts import clean
 from oboro.text import Message
+from oboro.verifier.classes import Classes
+from oboro.verifier.models.class_models import DistinctLDiversity, TCloseness
+from oboro.verifier.secret_spread import secret_spread
 
 PEOPLE = {"sex": ["F", "F", "F", "M", "M"], "disease": ["flu", "cold", "cold", "flu", "ulcer"]}
 
@@ -51,3 +58,16 @@ def test_what_is_attained_holds_and_nothing_stronger_does(pairs: list[tuple[int,
     assert l.required == min(len(naive.classes(members, ["s"])) for members in naive.classes(rows, ["a"]))
     assert oboro.verify(table, quasi="a", sensitive="s", k=int(k.required), l=int(l.required), t=t.required).holds
     assert not oboro.verify(table, quasi="a", k=int(k.required) + 1).holds
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["p", "q", None])), min_size=1, max_size=14), st.booleans()
+)
+def test_the_extremes_in_one_pass_are_those_of_the_models(pairs: list[tuple[int, str | None]], compiled: bool) -> None:
+    data = Dataset.of({"a": [a for a, _ in pairs], "s": [s for _, s in pairs]})
+    classes = Classes.of(data, ["a"])
+    with always_compiled() if compiled else nullcontext():
+        found = secret_spread(classes, clean(data["s"]))
+    assert found.fewest == DistinctLDiversity(l=1, sensitive="s").judge(classes).achieved
+    assert found.farthest == TCloseness(t=1, sensitive="s").judge(classes).achieved

@@ -23,7 +23,7 @@ class Tally:
     starts: np.ndarray  # where each class starts, one more entry at the end
     whole: np.ndarray  # how often each code occurs in the whole table
 
-    @property
+    @cached_property
     def distinct(self) -> np.ndarray:
         """How many different values each class holds."""
         return np.diff(self.starts)

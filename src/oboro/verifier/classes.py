@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -101,18 +101,19 @@ class Classes:
     def tally(self, codes: np.ndarray, width: int, table: np.ndarray | None = None) -> Tally:
         """Count the codes (one per row) within each class, or the labels (0 … width − 1) that `table` gives them.
 
-        The last tally of codes is kept: several models ask for that of the same column.
+        The last tally of codes is kept, of each thread: several models ask for that of the same column.
         """
         if table is not None:
             return self._tally(codes, width, table)
-        if not self._last or self._last[0] is not codes:
-            self._last[:] = [codes, self._tally(codes, width, None)]
-        found: Tally = self._last[1]
-        return found
+        last: tuple[np.ndarray, Tally] | None = getattr(self.last, "tally", None)
+        if last is None or last[0] is not codes:
+            last = self.last.tally = codes, self._tally(codes, width, None)
+        return last[1]
 
     @cached_property
-    def _last(self) -> list[Any]:
-        return []
+    def last(self) -> threading.local:
+        """What was counted last, of each thread."""
+        return threading.local()
 
     def _tally(self, codes: np.ndarray, width: int, table: np.ndarray | None) -> Tally:
         if self.person is not None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from oboro.kernels import kernel, prange
 
-__all__ = ["equal_distance", "fitting", "largest", "ordered_distance"]
+__all__ = ["class_extremes", "equal_distance", "fitting", "largest", "ordered_distance"]
 
 
 @kernel(little=True)
@@ -42,6 +42,52 @@ def equal_distance(
             total += abs(counts[j] * n - everywhere * size)
             seen += everywhere
         out[group] = total + (n - seen) * size
+
+
+@kernel(little=True)
+def class_extremes(
+    gathered: np.ndarray,
+    starts: np.ndarray,
+    whole: np.ndarray,
+    part: int,
+    of: int,
+    scratch: np.ndarray,
+    counts: np.ndarray,
+    ratios: np.ndarray,
+) -> None:
+    """Over all groups of `gathered`, none of them empty: the extremes of the spread of its codes. O(n).
+
+    To `counts` go the fewest different codes of a group, the rows of groups with one code, and of those in which one code has
+    `part` of `of` rows or more; to `ratios` the greatest total variation between a group and `whole`, which counts each
+    code in all n rows, and the greatest share of one code. `scratch` has one zero per possible code and is left as it came.
+    """
+    n = np.int64(gathered.size)
+    fewest, certain, nearly = n, np.int64(0), np.int64(0)
+    farthest, largest = 0.0, 0.0
+    for group in range(starts.size - 1):
+        begin, size = starts[group], starts[group + 1] - starts[group]
+        distinct, most = np.int64(1), np.int64(1)
+        total = 2 * (n - whole[gathered[begin]])  # of one row
+        if size > 1:
+            distinct, most, total, seen = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+            for i in range(begin, begin + size):
+                scratch[gathered[i]] += 1
+            for i in range(begin, begin + size):
+                count = scratch[gathered[i]]
+                if count:
+                    scratch[gathered[i]] = 0
+                    distinct += 1
+                    most = max(most, count)
+                    total += abs(count * n - whole[gathered[i]] * size)
+                    seen += whole[gathered[i]]
+            total += (n - seen) * size
+        fewest = min(fewest, distinct)
+        certain += size if most == size else 0
+        nearly += size if of * most >= part * size else 0
+        farthest = max(farthest, total / (2 * n * size))
+        largest = max(largest, most / size)
+    counts[0], counts[1], counts[2] = fewest, certain, nearly
+    ratios[0], ratios[1] = farthest, largest
 
 
 @kernel()

@@ -14,10 +14,9 @@ from oboro.table.distinct_people import people_per_group
 from oboro.table.groups import Groups
 from oboro.table.value_counts import clean
 from oboro.verifier.classes import Classes
+from oboro.verifier.secret_spread import NEARLY, secret_spread
 
 __all__ = ["NEARLY", "CertainSecrets", "certain_secret", "certain_secrets"]
-
-NEARLY = (95, 100)  # a share of the class of at least this is nearly certain; in whole numbers, so that it is exact
 
 
 @dataclass(frozen=True)
@@ -60,6 +59,10 @@ def certain_secrets(
 def certain_secret(classes: Classes, name: str) -> CertainSecrets:
     """The same of one sensitive column, where the classes are formed already."""
     column, sizes = clean(classes.data[name]), classes.sizes
+    if classes.person is None and sizes.size:
+        found, rows = secret_spread(classes, column), classes.data.rows
+        everywhere = _most_frequent(column, None) / rows
+        return CertainSecrets(name, classes.quasi, rows, found.certain, found.nearly, found.largest, everywhere)
     most = classes.tally(column.codes, len(column.values)).most_frequent
     everybody = int(sizes.sum()) if classes.person is None else people_in(classes.person)
     return CertainSecrets(

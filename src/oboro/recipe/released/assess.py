@@ -12,7 +12,7 @@ import numpy as np
 
 from oboro.errors import UsageError
 from oboro.measure.exposure import Exposure, rare_values
-from oboro.measure.exposure.secret_certainty import certain_secret
+from oboro.measure.exposure.secret_certainty import CertainSecrets, certain_secret
 from oboro.measure.exposure.separation import Counted
 from oboro.measure.identifiers import WARNED, Finding, scan
 from oboro.recipe.evaluation.series_of_releases import attack_series, dataset_of, tables_of
@@ -26,9 +26,9 @@ from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.schema import Role
 from oboro.table.value_counts import clean
 from oboro.text import Message
-from oboro.verifier.attained import attained
+from oboro.verifier.attained import attained, attained_of
 from oboro.verifier.classes import Classes
-from oboro.verifier.verdict import Verification
+from oboro.verifier.verdict import Verdict, Verification
 
 __all__ = ["assess"]
 
@@ -121,9 +121,16 @@ def _guess(data: Dataset, person: str | None) -> _Guess:
 def _of_classes(data: Dataset, known: Sequence[str], secret: Sequence[str], person: str | None) -> dict[str, Any]:
     """What the classes of records that agree on the quasi-identifiers say."""
     classes = Classes.of(data, known, person)
+    classes.sizes  # noqa: B018  (once, and not in every thread)
+
+    def of_secret(name: str) -> tuple[list[Verdict], CertainSecrets]:
+        return attained_of(classes, name), certain_secret(classes, name)
+
+    found = on_cores(of_secret, secret, rows=data.rows)
+    verdicts = [*attained(classes), *(verdict for some, _ in found for verdict in some)]
     return {
-        "verification": Verification.of(attained(classes, secret), known),
-        "secrets": tuple(certain_secret(classes, name) for name in secret),
+        "verification": Verification.of(verdicts, known),
+        "secrets": tuple(certain for _, certain in found),
         "worst": _worst(classes, known),
     }
 

@@ -93,11 +93,10 @@ class Model(Parameters):
         """Judge classes that were already formed."""
         if classes.data.rows == 0:
             return self.vacuous(EMPTY)
-        asked = classes.asked
-        if not asked.any():
+        if not classes.asked.any():
             return self.vacuous(ALL_EXEMPT)
-        scores, broken = (part[asked] for part in self._scores(classes))
-        sizes, records = classes.sizes[asked], classes.records[asked]
+        parts = (*self._scores(classes), classes.sizes, classes.records)
+        scores, broken, sizes, records = (part[classes.asked] for part in parts) if classes.exempt else parts
         found = Verdict.of(self.describe(), self.required, scores, broken, sizes, self.most, records)
         return found if classes.person is None else found.counting_people()
 

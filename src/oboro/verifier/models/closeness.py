@@ -42,6 +42,8 @@ def _differences(tally: Tally) -> tuple[np.ndarray, np.ndarray]:
 
 def _over(total: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """The distances; a class in which nobody is counted is as far away as can be."""
+    if scale.all():
+        return np.asarray(total / scale)
     out = np.ones(total.size)
     np.divide(total, scale, out=out, where=scale > 0)
     return out
