@@ -58,6 +58,8 @@ def test_the_recipe_of_the_readme_is_valid() -> None:
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+        if "reference/" in target or page.parent.name in ("reference", "_build"):
+            continue  # written from the code when the site is built, where each link is checked
         assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
@@ -92,7 +94,20 @@ def test_the_picture_shows_the_imports_that_there_are() -> None:
     assert drawn == architecture.PICTURE.read_text(), "docs/architecture.svg is out of date: run `make picture`"
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.name)
+WALKED = (
+    "start",
+    "tutorials",
+    "ja",
+    "reference",
+    "_build",
+)  # these are walked from top to bottom, or written from the code
+
+
+@pytest.mark.parametrize(
+    "page",
+    [one for one in sorted((ROOT / "docs").rglob("*.md")) if one.relative_to(ROOT / "docs").parts[0] not in WALKED],
+    ids=lambda page: page.name,
+)
 def test_the_python_of_the_pages_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for code in blocks(page.read_text(), "python"):

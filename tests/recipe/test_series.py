@@ -255,7 +255,7 @@ def test_what_a_series_tells_can_be_accepted_in_plain_words(tmp_path: Path) -> N
     assert out.exists()
     assert "April replaces March" in done.out
     assert "earlier release march.csv" in done.out  # evidence of what was read
-    with pytest.raises(RecipeError, match="either unique_on"):
+    with pytest.raises(RecipeError, match="say one thing: unique_on"):
         oboro.Recipe(attributes={}, steps=[], accept={"because": "nothing"})
 
 

@@ -221,15 +221,20 @@ class Recipe(BaseModel):
     @property
     def accepted(self) -> list[Accept]:
         """What it accepts of people who are unique by columns that no promise covers."""
-        return [one for one in self._acceptances if one.unique_on]
+        return [one for one in self.acceptances if one.unique_on]
 
     @property
     def series_accepted(self) -> str:
         """Why it accepts that earlier releases tell people together with this one; empty where it does not."""
-        return next((one.because for one in self._acceptances if one.series), "")
+        return next((one.because for one in self.acceptances if one.series), "")
+
+    def rows_accepted(self, identifier: str) -> str:
+        """Why it accepts that rows are counted although an identifier repeats; empty where it does not."""
+        return next((one.because for one in self.acceptances if identifier in one.rows_of), "")
 
     @property
-    def _acceptances(self) -> list[Accept]:
+    def acceptances(self) -> list[Accept]:
+        """Everything that it accepts."""
         return [self.accept] if isinstance(self.accept, Accept) else self.accept
 
     @property
@@ -298,6 +303,7 @@ class Recipe(BaseModel):
     def _apart(self, schema: Schema) -> list[Message]:
         """That promises over different columns say nothing of these together, where there are such promises."""
         over = {frozenset(one) for step in self.steps for one in step.promised_over(schema)}
+        over = {one for one in over if not one <= set(schema.sensitive)}  # no attacker knows the secrets
         columns = [name for name in schema.attributes if any(name in part for part in over)]
         if len(over) < 2 or frozenset(columns) in over:
             return []

@@ -17,6 +17,7 @@ from oboro.io.files import Source, column_names, read, read_data
 from oboro.measure.changed_cells import changed_cells
 from oboro.recipe.release import Release, StepRecord
 from oboro.recipe.released.last_look_before_writing import check_accept, look_before_writing
+from oboro.recipe.released.people_before_writing import people_before_writing
 from oboro.recipe.released.released_order import moves_rows, released_order, warning_of_order
 from oboro.recipe.released.secret_seed import entropy_of, warning_of_seed
 from oboro.table.dataset import Column, Dataset
@@ -48,7 +49,7 @@ def run(
     data, given = _admitted(recipe, frame.data)
     given = replace(given, coming=coming)
     frame.require_whole()
-    check_accept(recipe.accepted, frame.data)
+    check_accept(recipe.acceptances, frame.data)
     _check_person(recipe)
     _check_identifiers(recipe, given)
     _check_hierarchies(recipe, data, given)
@@ -63,7 +64,7 @@ def run(
     order = _order_coming(recipe, table, last)
     say(Message("progress.verifying"))
     names = [record.name for record in table.records]
-    verification = verify_promises(table.data, table.promises, names, table.person)
+    verification = verify_promises(table.data, table.promises, names, table.person, given.sensitive)
     if recipe.together or any(step.bounds_linkage for step in recipe.steps):
         from oboro.recipe.released.joint_linkage import with_linkage
 
@@ -72,11 +73,17 @@ def run(
     made = table.data, table.schema, table.promises, table.records
     look = look_before_writing(*made, accept=recipe.accepted, source=origin, person=table.person)
     series = _series(recipe, frame.data, given, table, origin)
+    rows = people_before_writing(recipe, frame.data, given, table.data, table.promises, origin)
     table.warn_of_linked_rows(recipe.person)
     return Release(
         worked=replace(frame, data=table.data),
         shuffle=order.result(),
-        cautions=(*warning_of_order(recipe.order, recipe.steps), *warning_of_seed(recipe), *verification.warnings),
+        cautions=(
+            *warning_of_order(recipe.order, recipe.steps),
+            *warning_of_seed(recipe),
+            *verification.warnings,
+            *rows,
+        ),
         original=frame.data,
         schema=table.schema,
         given=given,

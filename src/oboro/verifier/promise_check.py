@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from oboro.errors import PromiseError
@@ -16,13 +16,19 @@ __all__ = ["judge_together", "verify_promises"]
 
 
 def verify_promises(
-    data: Dataset, promises: Sequence[Promise], steps: Sequence[str], person: Column | None = None
+    data: Dataset,
+    promises: Sequence[Promise],
+    steps: Sequence[str],
+    person: Column | None = None,
+    secret: Collection[str] = (),
 ) -> Verification:
     """Verify what `steps`, done in this order, promised; raise a `PromiseError` where a promise does not hold.
 
     `person` says whose each row is, where that is known: then people are counted. It stands beside the table and need not be
-    released. Where promises are over different columns, `Verification.joint` has what holds over all of them together.
+    released. Where promises are over different columns, `Verification.joint` has what holds over all of them together. Columns that
+    are `secret` no attacker knows: a promise over nothing else is left out of that.
     """
+    known = [promise for promise in promises if not set(promise.quasi) <= set(secret)]
     several = len({frozenset(promise.quasi) for promise in promises}) > 1
     verdicts: list[Verdict] = []
     exempt: list[Message] = []
@@ -32,7 +38,7 @@ def verify_promises(
         verdicts += [one.naming(over) for one in found.verdicts]
         exempt += found.warnings
     quasi = dict.fromkeys(name for promise in promises for name in promise.quasi if name in data)
-    found = Verification.of(verdicts, list(quasi), judge_together(data, promises, person) if several else ())
+    found = Verification.of(verdicts, list(quasi), judge_together(data, known, person) if several else ())
     said = spelling_warnings(data, [model for promise in promises for model in promise.models], person)
     return replace(found, warnings=(*exempt, *said))
 

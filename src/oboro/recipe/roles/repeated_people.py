@@ -20,7 +20,7 @@ from oboro.table.schema import Role
 from oboro.table.values import Kind
 from oboro.text import Message
 
-__all__ = ["RepeatedPeople", "ask_for_person", "repeated_people"]
+__all__ = ["RepeatedPeople", "ask_for_person", "repeated_in", "repeated_people"]
 
 FEWEST_PEOPLE = 8
 MOST_ROWS_EACH = 200  # on average; a column with more rows for each value is a category
@@ -58,6 +58,11 @@ class RepeatedPeople:
         return tuple(said)
 
     @property
+    def proven(self) -> bool:
+        """Whether more than its name speaks for it: sex or birth never changes, or everybody has a row for each moment."""
+        return self.moment is not None or any(map(names_person_trait, self.fixed))
+
+    @property
     def question(self) -> Message:
         """Whether these are people: who counts records should count them."""
         return Message("role.people.ask", column=self.column, reasons=list(self.reasons))
@@ -74,7 +79,7 @@ def repeated_people(data: Dataset) -> RepeatedPeople | None:
     >>> repeated_people(Dataset.of(visits)).column
     'patient'
     """
-    found = [one for name in data if (one := _candidate(data, name)) is not None]
+    found = [one for name in data if (one := repeated_in(data, name)) is not None]
     return max(found, key=lambda one: (one.named, len(one.fixed), one.moment is not None, one.people), default=None)
 
 
@@ -89,7 +94,7 @@ def ask_for_person(data: Dataset, person: str | None) -> list[Message]:
     return [] if found is None else [found.question]
 
 
-def _candidate(data: Dataset, name: str) -> RepeatedPeople | None:
+def repeated_in(data: Dataset, name: str) -> RepeatedPeople | None:
     """What speaks for one column, if enough does."""
     column = data[name]
     if not _may_number_people(name, column):

@@ -60,6 +60,7 @@ def _wrong(function: Callable[..., Any], args: Any, kwargs: Any) -> Message | No
 def _fits(value: Any, hint: Any, function: Callable[..., Any]) -> bool:
     """Whether a value is of the kind that is asked for; where that cannot be told, it is."""
     from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
+    from pydantic_core import SchemaError
 
     if hint is inspect.Parameter.empty:
         return True
@@ -68,6 +69,6 @@ def _fits(value: Any, hint: Any, function: Callable[..., Any]) -> bool:
         TypeAdapter(kind, config=ConfigDict(arbitrary_types_allowed=True)).validate_python(value, strict=True)
     except ValidationError:
         return False
-    except (NameError, PydanticUserError, TypeError):
+    except (NameError, PydanticUserError, SchemaError, TypeError):
         return True
     return True

@@ -1,0 +1,95 @@
+"""Before anything is written: where rows were counted, is one of the identifiers the number of a person who has several?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from oboro.errors import PromiseError
+from oboro.table.dataset import Column, Dataset
+from oboro.table.schema import Role, Schema
+from oboro.table.unencoded_columns import unread_columns
+from oboro.text import Message
+
+if TYPE_CHECKING:
+    from oboro.io.files import Source
+    from oboro.recipe.recipe import Recipe
+    from oboro.recipe.roles.repeated_people import RepeatedPeople
+    from oboro.verifier.table_check import Promise
+
+__all__ = ["people_before_writing"]
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The table as it came and as it is released."""
+
+    original: Dataset
+    released: Dataset
+    source: Source | None
+
+    def held(self, names: Sequence[str]) -> Dataset:
+        """The original with these columns, without those that would have to be read from a large file."""
+        unread = [name for name in unread_columns(self.original) if name in names]
+        if not unread or self.source is None:
+            return self.original.select([name for name in self.original if name not in unread_columns(self.original)])
+        if self.source.untouched is not None and not self.source.untouched.small:
+            return self.held([name for name in names if name not in unread])
+        read = self.source.fill_columns(self.original, unread)
+        return self.held(()).with_columns({name: read[name] for name in unread})
+
+    def whose(self, column: Column) -> Column:
+        origin = self.released.origin
+        return column if origin is None else Column(column.values, column.codes[origin])
+
+
+def people_before_writing(
+    recipe: Recipe,
+    original: Dataset,
+    given: Schema,
+    released: Dataset,
+    promises: Sequence[Promise],
+    source: Source | None = None,
+) -> list[Message]:
+    """Count every promise in people, where an identifier seems to number people with several rows and the recipe has no `person`.
+
+    Raises a `PromiseError` where a promise of rows is broken for them and their traits or a pattern prove that these are people,
+    unless the recipe accepts it; else returns what the release should say of it. An identifier that tells all rows apart ends
+    the look: then a row is a person. O(rows) for each identifier that repeats.
+    """
+    names = given.named(Role.IDENTIFIER)
+    if recipe.person is not None or not promises or not names:
+        return []
+    rows = _Rows(original, released, source)
+    held = rows.held(names)
+    if any(len(held[name].values) == held.rows for name in names if name in held):
+        return []
+    missing = [one for one in names if one not in held]
+    said = [Message("exposure.rows.unread", columns=missing)] if missing else []
+    for found, broken in _broken(rows, held, names, promises):
+        facts = {"column": found.column, "reasons": list(found.reasons), "broken": broken}
+        because = recipe.rows_accepted(found.column)
+        if because:
+            said.append(Message("exposure.rows.accepted", **facts, because=because))
+        elif found.proven:
+            raise PromiseError(Message("error_exposure.rows", **facts))
+        else:
+            said.append(Message("exposure.rows.perhaps", **facts))
+    return said
+
+
+def _broken(
+    rows: _Rows, held: Dataset, names: Sequence[str], promises: Sequence[Promise]
+) -> Iterator[tuple[RepeatedPeople, list[Message]]]:
+    """Identifiers that seem to number people with several rows, and what does not hold of these people."""
+    from oboro.recipe.roles.repeated_people import repeated_in
+
+    for name in names:
+        found = repeated_in(held, name) if name in held else None
+        if found is not None:
+            person = rows.whose(held[name])
+            verdicts = [one for promise in promises for one in promise.verify(rows.released, person).verdicts]
+            broken = [one.message() for one in verdicts if not one.holds]
+            if broken:
+                yield found, broken

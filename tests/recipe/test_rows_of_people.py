@@ -1,0 +1,106 @@
+"""A promise that counts rows is not kept where the rows are one person's: the run says so before anything is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.command_line import call
+
+import oboro
+from oboro.errors import PromiseError, RecipeError
+
+BIRTHS = [1950 + who % 4 for who in range(40)]
+
+
+def visits(each: int = 6) -> dict[str, list[object]]:
+    """Forty patients with some visits each; ten to a year of birth, so that rows are many where people are few."""
+    who = [number // each for number in range(40 * each)]
+    return {
+        "patient": [f"P{one:02}" for one in who],
+        "birth_year": [BIRTHS[one] for one in who],
+        "sex": ["F" if one % 8 < 4 else "M" for one in who],
+        "ward": ["rare" if one == 7 else "usual" for one in who],
+    }
+
+
+def recipe(**more: object) -> oboro.Recipe:
+    return oboro.Recipe(
+        attributes={
+            "patient": {"role": "identifier"},
+            "birth_year": {"role": "quasi"},
+            "sex": {"role": "quasi"},
+            "ward": {"role": "quasi"},
+        },
+        steps=[
+            more.pop("step", {"pseudonymize": {"attribute": "patient", "method": "random"}}),
+            {"k_anonymize": {"k": 3}},
+        ],
+        seed=1,
+        **more,
+    )
+
+
+@pytest.mark.parametrize(
+    "step",
+    [{"drop_columns": {"attributes": ["patient"]}}, {"pseudonymize": {"attribute": "patient", "method": "random"}}],
+)
+def test_classes_of_one_person_are_refused(step: dict[str, object]) -> None:
+    with pytest.raises(PromiseError, match="'patient' numbers people who have several.*Say `person: patient`"):
+        recipe(step=step).run(visits())
+
+
+def test_counted_in_people_it_is_released() -> None:
+    release = recipe(person="patient").run(visits())
+    table = {name: release.data[name] for name in ("birth_year", "sex", "ward")}
+    people: dict[tuple[object, ...], set[object]] = {}
+    for *quasi, who in zip(*table.values(), release.data["patient"], strict=True):
+        people.setdefault(tuple(quasi), set()).add(who)
+    assert min(map(len, people.values())) >= 3
+
+
+def test_it_can_be_accepted_in_plain_words() -> None:
+    release = recipe(accept={"rows_of": ["patient"], "because": "a patient is a bed here"}).run(visits())
+    assert any("a patient is a bed here" in str(one) for one in release.cautions)
+    with pytest.raises(RecipeError, match="say one thing"):
+        recipe(accept={"rows_of": ["patient"], "series": True, "because": "two things"})
+
+
+def test_classes_that_hold_enough_people_anyway_say_nothing() -> None:
+    table = visits()
+    table["ward"] = ["usual"] * len(table["ward"])
+    assert recipe().run(table).cautions == recipe(person="patient").run(table).cautions
+
+
+def test_an_identifier_of_every_row_says_that_a_row_is_a_person() -> None:
+    table = visits()
+    table["number"] = list(range(240))
+    plan = recipe().model_dump(mode="json")
+    plan["attributes"]["number"] = {"role": "identifier"}
+    plan["steps"].insert(0, {"drop_columns": {"attributes": ["number"]}})
+    assert oboro.Recipe(**plan).run(table).verification.holds
+
+
+def test_values_that_repeat_without_a_sign_of_people_are_told() -> None:
+    """A name that repeats may be two people's: nothing about them stays the same."""
+    table = visits()
+    table["sex"] = ["F" if number % 2 else "M" for number in range(240)]
+    table["birth_year"] = [1950] * 240
+    table["ward"] = ["rare" if 35 <= number < 42 else "usual" for number in range(240)]
+    table["patient"] = [f"P{number // 7:02}" for number in range(240)]
+    said = [str(one) for one in recipe().run(table).cautions]
+    assert any("k counts rows, but 'patient' repeats" in one for one in said), said
+
+
+def test_from_a_file_too_and_in_japanese(tmp_path: Path) -> None:
+    table = visits()
+    lines = [",".join(table), *(",".join(map(str, row)) for row in zip(*table.values(), strict=True))]
+    (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n")
+    step = {"drop_columns": {"attributes": ["patient"]}}
+    (tmp_path / "recipe.yaml").write_text(recipe(step=step).to_yaml())
+    done = call(
+        "anonymize", "visits.csv", "--recipe", "recipe.yaml", "--output", "out.csv", "--lang", "ja", cwd=tmp_path
+    )
+    assert done.code == 1
+    assert "複数の行を持つ人の番号です" in done.err
+    assert not (tmp_path / "out.csv").exists()

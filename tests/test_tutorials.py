@@ -1,0 +1,73 @@
+"""The pages that take a newcomer by the hand are walked from top to bottom: files, commands and Python, in one folder each.
+
+A `yaml` block whose first line is a comment with a file's name is that file. A line of `bash` that fails says so (`# exit 1`).
+A `text` block shows what the commands before it said, or lines of it.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.command_line import Done, call
+
+DOCS = Path(__file__).parent.parent / "docs"
+PAGES = sorted(page for room in ("start", "tutorials", "ja") for page in (DOCS / room).rglob("*.md"))
+BLOCK = re.compile(r"^```(python|bash|yaml|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+class Walk:
+    """One page on its way."""
+
+    def __init__(self, page: Path, folder: Path) -> None:
+        self.page, self.folder = page, folder
+        self.names: dict[str, Any] = {}
+        self.said = ""
+
+    def do(self, language: str, block: str) -> None:
+        getattr(self, f"_{language}")(block)
+
+    def _python(self, block: str) -> None:
+        exec(compile(block, str(self.page.name), "exec"), self.names)
+
+    def _yaml(self, block: str) -> None:
+        named = re.match(r"# ([\w.-]+\.yaml)\n", block)
+        if named:
+            (self.folder / named[1]).write_text(block, encoding="utf-8")
+
+    def _bash(self, block: str) -> None:
+        self.said = ""
+        for line in block.splitlines():
+            command, _, wanted = line.partition("  # exit ")
+            program, *words = shlex.split(command)
+            words, target = (words[:-2], words[-1]) if ">" in words else (words, None)
+            done = _in_process(words, self.folder) if words[0] == "stream" else call(*words, cwd=self.folder)
+            assert (program, done.code) == ("oboro", int(wanted or 0)), f"{line}: {done.err}"
+            self.said += done.out + done.err
+            if target:
+                (self.folder / target).write_text(done.out, encoding="utf-8")
+
+    def _text(self, block: str) -> None:
+        for line in block.splitlines():
+            assert line.strip() in self.said, f"{self.page.name}: {line!r} was not said: {self.said}"
+
+
+def _in_process(words: list[str], folder: Path) -> Done:
+    """A stream takes files and signals of a process of its own."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "oboro", *words], cwd=folder, capture_output=True, text=True, check=False
+    )
+    return Done(ran.returncode, ran.stdout, ran.stderr)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
+def test_the_page_can_be_walked(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    walk = Walk(page, tmp_path)
+    for language, block in BLOCK.findall(page.read_text(encoding="utf-8")):
+        walk.do(language, block)
