@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow.csv as csv
 import pytest
+import typer.main
 from hypothesis import HealthCheck, settings
 
 from oboro.kernels import always_compiled
@@ -36,6 +37,10 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # is compared with it in tests/kernels/test_little_work.py; processes that tests start do as they do for everybody.
 COMPILED = always_compiled()
 COMPILED.__enter__()
+
+# Commands are called in this process hundreds of times. To read the options of all of them from their functions takes longer than most
+# of what they then do, and is the same every time.
+typer.main.get_params_from_function = cache(typer.main.get_params_from_function)
 
 
 # Real data ------------------------------------------------------------------------------------------------------------
