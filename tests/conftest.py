@@ -38,8 +38,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 COMPILED = always_compiled()
 COMPILED.__enter__()
 
-# Commands are called in this process hundreds of times. To read the options of all of them from their functions takes longer than most
-# of what they then do, and is the same every time.
+# Commands are called in this process hundreds of times. To read the options of all of them from their functions takes longer than
+# most of what they then do, and is the same every time.
 typer.main.get_params_from_function = cache(typer.main.get_params_from_function)
 
 
