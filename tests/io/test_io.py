@@ -196,7 +196,7 @@ def test_what_is_wrong_with_a_file(tmp_path: Path, text: str, message: str) -> N
 def test_files_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(FileError, match=r"nowhere.csv: cannot be read: there is no such file"):
         read(tmp_path / "nowhere.csv")
-    with pytest.raises(FileError, match="it is a directory"):
+    with pytest.raises(FileError, match="there is no data file"):
         read(tmp_path)
     (tmp_path / "file").write_text("x")
     with pytest.raises(FileError, match="not a directory"):

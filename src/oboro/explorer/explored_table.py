@@ -6,11 +6,11 @@ import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from pathlib import Path
 from typing import Any, TypeVar
 
 from oboro.decide.lattice.memory.look_memory import LookMemory
 from oboro.io.files import Source, read
+from oboro.io.opened_tables import names_a_place
 from oboro.measure.exposure.separation import Counted
 from oboro.recipe.roles.guess_roles import Roles, guess_roles
 from oboro.table.dataset import Column, Dataset
@@ -42,7 +42,7 @@ class ExploredTable:
     @staticmethod
     def of(source: Any, reading: Mapping[str, Any] | None = None) -> ExploredTable:
         """Read and encode anything that a recipe can run on."""
-        if isinstance(source, str | Path):
+        if names_a_place(source):
             source = read(source, **(reading or {}))
         if isinstance(source, Source):
             return ExploredTable(Frame.read(source.dataset), source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,6 +29,7 @@ from oboro.io.output import (
     write,
     write_blocks,
 )
+from oboro.io.places.place_names import Place, is_plain_file
 from oboro.io.untouched_columns import (
     FileState,
     UntouchedColumns,
@@ -64,6 +65,9 @@ class Source:
     untouched: UntouchedColumns | None = None  # the columns that stayed in the file
     notes: tuple[Message, ...] = ()  # what was found out and should be said
     types: Types = field(default_factory=dict)  # those of columns in the file that the table does not tell any more
+    place: Place | None = None  # where it came from, where that is no file of this machine
+    kept: tuple[object, ...] = ()  # what must stay open as long as columns are in it
+    given_back: Callable[[pa.Table], Any] | None = None  # makes the kind of table that came in
 
     @property
     def dataset(self) -> Dataset:
@@ -74,21 +78,11 @@ class Source:
         """What became of the table, with the columns that stayed in the file."""
         if self.untouched is None or not unread_columns(data):
             return data
-        return with_untouched(data, self.untouched, self._read_untouched)
+        return with_untouched(data, self.untouched)
 
     def fill_columns(self, data: Dataset, names: Sequence[str]) -> Dataset:
         """These columns of what became of the table; those that stayed in the file are read."""
         return self.fill(data.select(names))
-
-    def _read_untouched(self, names: Sequence[str]) -> Dataset:
-        if self.dialect is None:
-            from oboro.io.parquet.encode import encode
-
-            with readable(self.path):
-                return encode(self.path, names)
-        with open_stream(self.path, self.dialect.encoding) as stream:
-            assert self.untouched is not None
-            return read_columns(stream, self.dialect, self.untouched.names, names)
 
     def write(
         self,
@@ -189,7 +183,7 @@ def in_encoding_held(data: Dataset, dialect: Dialect | None) -> Dataset:
 
 @at_the_door
 def read(
-    path: str | Path,
+    path: Any,
     *,
     columns: Sequence[str] | None = None,
     held: Collection[str] | None = None,
@@ -204,12 +198,22 @@ def read(
 ) -> Source:
     """Read and encode a table: CSV (packed or not), Parquet, Feather / Arrow, Excel, JSON lines; `-` is CSV on standard input.
 
+    `path` may be any place: a folder, a pattern (`*.parquet`), an object of a store (`s3://…`), a table of a database
+    (`sqlite:///file.db?table=people`), or an object of another library that gives a table. docs/places.md has them all.
+
     What is not given is found out: CSV's `delimiter`, `quote` and `encoding`. `columns` reads only these. With `held`,
     only these are held in memory: of CSV and Parquet files the others are checked but stay in the file, to be read when the
     table is written, and `progress` is told rows instead of bytes. Those that are `fingerprinted` are held too, unless they are
     large; of those in a CSV file one number a record is then kept. `header=False` says that the first line is data
     already (columns are then named `column1` …), `None` guesses. `sheet` and `header_row` (from 1) are for Excel.
     """
+    if not is_plain_file(path):
+        how = {"delimiter": delimiter, "quote": quote, "encoding": encoding, "header": header, "sheet": sheet}
+        from oboro.io.opened_tables import opened_table
+
+        opened = opened_table(path, {**how, "header_row": header_row})
+        found: Source = opened.read(columns=columns, held=held, fingerprinted=fingerprinted, progress=progress)
+        return found
     if is_json_lines(path):
         from oboro.io.json_lines import read_json_lines
 

@@ -7,11 +7,11 @@ decimal that 64 bits would change stays as written, and a key that a line lacks 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import pyarrow as pa
 
@@ -20,7 +20,7 @@ from oboro.io.byte_streams import ByteStream, open_stream
 from oboro.table.dataset import Column, Dataset
 from oboro.text import Message
 
-__all__ = ["read_json_lines"]
+__all__ = ["json_objects", "json_table", "read_json_lines"]
 
 PIECE = 1 << 22
 
@@ -29,9 +29,30 @@ class Literal(str):
     """A decimal number as it was written."""
 
 
+class Line(NamedTuple):
+    """Where a row stands."""
+
+    path: str
+    number: int
+
+
+Row = tuple[Line, dict[str, Any]]
+
+
 def read_json_lines(path: str | Path, columns: Sequence[str] | None = None, encoding: str | None = None) -> Dataset:
     """The table in a file of JSON lines, columns in the order in which keys first appear. O(bytes), all rows in memory."""
-    rows = list(_objects(str(path), encoding))
+    return json_table(path, json_objects(path, encoding), columns)
+
+
+def json_objects(path: str | Path, encoding: str | None = None, shown: str | None = None) -> Iterator[Row]:
+    """The objects of a file, and where each stands; messages call the file `shown`."""
+    for number, row in _objects(str(path), encoding, shown or str(path)):
+        yield Line(shown or str(path), number), row
+
+
+def json_table(path: str | Path, objects: Iterable[Row], columns: Sequence[str] | None = None) -> Dataset:
+    """Objects as a table."""
+    rows = list(objects)
     names = list(dict.fromkeys(name for _, row in rows for name in row))
     if not names:
         raise FileError(Message("error_json_lines.empty", path=str(path)))
@@ -39,11 +60,11 @@ def read_json_lines(path: str | Path, columns: Sequence[str] | None = None, enco
     unknown = [name for name in wanted if name not in names]
     if unknown:
         raise ColumnError(Message("error_json_lines.unknown", path=str(path), columns=unknown, known=names))
-    found = {name: _as_written(Column.encode(_array(str(path), name, rows)), name, rows) for name in wanted}
+    found = {name: _as_written(Column.encode(_array(name, rows)), name, rows) for name in wanted}
     return Dataset(found, len(rows))
 
 
-def _as_written(column: Column, name: str, rows: Sequence[tuple[int, dict[str, Any]]]) -> Column:
+def _as_written(column: Column, name: str, rows: Sequence[Row]) -> Column:
     """The column with how its values are written beside it, where that tells more apart: 1 and 1.0, null and no key at all."""
     if column.missing < 0 and not pa.types.is_floating(column.values.type):
         return column
@@ -58,10 +79,10 @@ def _written(row: dict[str, Any], name: str) -> str | None:
     return f'"{value}"' if type(value) is str else _text(value)
 
 
-def _objects(path: str, encoding: str | None) -> Iterator[tuple[int, dict[str, Any]]]:
+def _objects(file: str, encoding: str | None, path: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """The number of each line that is not blank, and its object."""
     decoder = json.JSONDecoder(object_pairs_hook=_once, parse_float=Literal, parse_constant=_no_constant)
-    with open_stream(path, encoding) as stream:
+    with open_stream(file, encoding) as stream:
         for number, line in enumerate(_lines(stream), 1):
             if not line.strip():
                 continue
@@ -114,12 +135,12 @@ def _refuse(path: str, line: int, problem: Exception) -> NoReturn:
 # Values to columns ----------------------------------------------------------------------------------------------------
 
 
-def _array(path: str, name: str, rows: Sequence[tuple[int, dict[str, Any]]]) -> pa.Array:
+def _array(name: str, rows: Sequence[Row]) -> pa.Array:
     """One column, of the narrowest type that keeps every value as it is; text where there is none."""
     values = [row.get(name) for _, row in rows]
     kinds = set(map(type, values)) - {type(None)}
     if kinds & {dict, list}:
-        line = next(number for number, row in rows if isinstance(row.get(name), dict | list))
+        path, line = next(line for line, row in rows if isinstance(row.get(name), dict | list))
         raise FileError(Message("error_json_lines.nested", path=path, line=line, column=name))
     if kinds <= {str}:
         return pa.array(values, pa.string())
@@ -129,7 +150,7 @@ def _array(path: str, name: str, rows: Sequence[tuple[int, dict[str, Any]]]) -> 
         return pa.array(values, pa.int64())
     if kinds <= {int, Literal} and all(_fits(value) for value in set(values) if value is not None):
         return pa.array([None if value is None else float(value) for value in values], pa.float64())
-    return _texts(path, name, rows, values)
+    return _texts(name, rows, values)
 
 
 def _fits(value: int | Literal) -> bool:
@@ -140,7 +161,7 @@ def _fits(value: int | Literal) -> bool:
         return False
 
 
-def _texts(path: str, name: str, rows: Sequence[tuple[int, dict[str, Any]]], values: Sequence[Any]) -> pa.Array:
+def _texts(name: str, rows: Sequence[Row], values: Sequence[Any]) -> pa.Array:
     """Numbers and words in one column (`31`, `30-39`, `*`): all as text, unless two different values would become one."""
     said: dict[str, type] = {}
     for (line, _), value in zip(rows, values, strict=True):
@@ -148,7 +169,7 @@ def _texts(path: str, name: str, rows: Sequence[tuple[int, dict[str, Any]]], val
             continue
         kind = str if type(value) is str else float
         if said.setdefault(_text(value), kind) is not kind:
-            raise FileError(Message("error_json_lines.two_kinds", path=path, line=line, column=name))
+            raise FileError(Message("error_json_lines.two_kinds", path=line.path, line=line.number, column=name))
     return pa.array([None if value is None else _text(value) for value in values], pa.string())
 
 

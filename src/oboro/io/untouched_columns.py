@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -89,17 +89,21 @@ class UntouchedColumns:
     path: str
     names: Sequence[str]  # all columns of the file, in its order
     rows: int
-    file_state: FileState
+    file_state: Hashable
     fingerprints: FileFingerprints | None
 
     def blocks(self, wanted: Sequence[str]) -> Iterator[Dataset]:
         """The wanted columns, block by block in the order of the file; at least one block."""
         raise NotImplementedError
 
+    def read(self, names: Sequence[str]) -> Dataset:
+        """Some of the columns, encoded, all rows of them."""
+        raise NotImplementedError
+
     @property
     def small(self) -> bool:
         """Whether all of it is held more easily than it is copied block by block in another order."""
-        return self.file_state.size <= SMALL
+        return isinstance(self.file_state, FileState) and self.file_state.size <= SMALL
 
     def check(self, rows: int | None = None) -> None:
         """Raise if the file is not as it was, or if another number of rows was found in it."""
@@ -146,6 +150,13 @@ class UntouchedCsvColumns(UntouchedColumns):
                 yield text, size, block_end
                 begin = block_end.end
 
+    def read(self, names: Sequence[str]) -> Dataset:
+        """From the text."""
+        from oboro.io.csv.small_tables import read_columns
+
+        with open_stream(self.path, self.dialect.encoding) as stream:
+            return read_columns(stream, self.dialect, self.names, names)
+
     def blocks(self, wanted: Sequence[str]) -> Iterator[Dataset]:
         """Each block is read as a file of its own."""
         from oboro.io.csv.parse import parse
@@ -161,6 +172,13 @@ class UntouchedCsvColumns(UntouchedColumns):
 @dataclass(frozen=True)
 class UntouchedParquetColumns(UntouchedColumns):
     """Columns that stayed in a Parquet file."""
+
+    def read(self, names: Sequence[str]) -> Dataset:
+        """On all cores."""
+        from oboro.io.parquet.encode import encode
+
+        with readable(self.path):
+            return encode(self.path, names)
 
     def blocks(self, wanted: Sequence[str]) -> Iterator[Dataset]:
         """Batch by batch, not encoded: most are written as they come."""
@@ -219,10 +237,10 @@ def _taken(column: Column, rows: np.ndarray) -> Column:
     return column.take(rows) if isinstance(column, UnencodedColumn) else Column(column.values, column.codes[rows])
 
 
-def with_untouched(data: Dataset, untouched: UntouchedColumns, read: Callable[[Sequence[str]], Dataset]) -> Dataset:
-    """The table with all its columns in memory; `read` reads those that stayed in the file."""
+def with_untouched(data: Dataset, untouched: UntouchedColumns) -> Dataset:
+    """The table with all its columns in memory; those that stayed in the file are read."""
     untouched.check()
-    found = read([name for name in unread_columns(data) if not isinstance(data[name], NestedColumn)])
+    found = untouched.read([name for name in unread_columns(data) if not isinstance(data[name], NestedColumn)])
     untouched.check(found.rows)
     if data.origin is not None:
         found = found.take(data.origin)

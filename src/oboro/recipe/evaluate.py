@@ -16,6 +16,7 @@ from oboro.attacks.comparison.row_linking import link_rows
 from oboro.attacks.comparison.row_pairing import correspond
 from oboro.errors import InputError, UsageError
 from oboro.io.files import Source, read
+from oboro.io.opened_tables import names_a_place
 from oboro.recipe.comparable import comparable, explained
 from oboro.recipe.evaluation.concealment_attacks import attacks, owners
 from oboro.recipe.evaluation.named_promises import hidden_columns, named_promises
@@ -193,7 +194,7 @@ class _Table:
     @staticmethod
     def of(table: Any, reading: Mapping[str, Any]) -> _Table:
         """From a frame, a file, or one that was read already."""
-        if isinstance(table, str | Path):
+        if names_a_place(table):
             table = read(table, **reading)
         return _Table(table.data, Path(table.path)) if isinstance(table, Source) else _Table(Frame.read(table).data)
 

@@ -136,7 +136,10 @@ class Release:
     @cached_property
     def data(self) -> Any:
         """The released table, as the kind of frame that came in (an Arrow table if a file came in)."""
-        return self.dataset.to_arrow() if self.source is not None else self.frame.write()
+        if self.source is None:
+            return self.frame.write()
+        table = self.dataset.to_arrow()
+        return table if self.source.given_back is None else self.source.given_back(table)
 
     def numeric(self) -> Any:
         """The released table with numbers instead of interval labels, for models: `20–29` is 24.5, `*` is missing.

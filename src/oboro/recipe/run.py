@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from oboro.errors import ColumnError, HierarchyError, RecipeError
-from oboro.io.files import Source, column_names, read, read_data
+from oboro.io.files import Source, read_data
+from oboro.io.opened_tables import names_a_place, opened_table
 from oboro.measure.changed_cells import changed_cells
 from oboro.recipe.release import Release, StepRecord
 from oboro.recipe.released.last_look_before_writing import check_accept, look_before_writing
@@ -194,16 +194,17 @@ def _opened(
     """The table, its file if it came from one, and the hierarchies that are being read meanwhile."""
     if isinstance(source, Source):
         return Frame.read(source.data), source, {}
-    if not isinstance(source, str | Path):
+    if not names_a_place(source):
         return Frame.read(source), None, {}
     counted = None
     if progress is not None:
         progress(READING)
         counted = partial(progress, READING)
     coming = _hierarchies_coming(recipe)
-    names = column_names(source, **reading)
+    opened = opened_table(source, reading)
+    names = opened.columns
     held, looked = (None, ()) if names is None else (recipe.reads(names), recipe.looks_at(names))
-    found = read(source, held=held, fingerprinted=looked, progress=counted, **reading)
+    found = opened.read(held=held, fingerprinted=looked, progress=counted)
     return Frame.read(found.data), found, coming
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oboro.errors import UsageError
 from oboro.io.files import Source, read
+from oboro.io.opened_tables import names_a_place
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.text import Message
@@ -28,7 +28,7 @@ IN_DOUBT = 2  # values of a secret, where nothing more was asked for
 
 def dataset_of(table: Any, reading: Mapping[str, Any]) -> Dataset:
     """A frame, a file, or one that was read already."""
-    if isinstance(table, str | Path):
+    if names_a_place(table):
         table = read(table, **reading)
     return table.data if isinstance(table, Source) else Frame.read(table).data
 

@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from oboro.io.files import Source, read
+from oboro.io.opened_tables import names_a_place
 from oboro.recipe.preparing.starter_steps import StarterStep, starter_steps
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.roles.column_guess import ColumnGuess
@@ -108,7 +109,7 @@ def init(source: Any, *, reading: Mapping[str, Any] | None = None) -> Starter:
     >>> starter.columns["age"].role, starter.recipe.steps[0].step
     (<Role.QUASI: 'quasi'>, 'k_anonymize')
     """
-    if isinstance(source, str | Path):
+    if names_a_place(source):
         source = read(source, **(reading or {}))
     data = source.data if isinstance(source, Source) else Frame.read(source).data
     name = Path(source.path).name if isinstance(source, Source) else None

@@ -1,4 +1,6 @@
-"""Frames in, the same kind of frame out: pandas, polars, pyarrow, narwhals, a dict of lists, or a `Dataset`.
+"""Frames in, the same kind of frame out: pandas, polars, pyarrow, narwhals, a dict of lists, a list of dicts, or a `Dataset`.
+
+What gives its rows as Arrow (readers, datasets, relations, any `__arrow_c_stream__`) comes back as an Arrow table.
 
 What comes back has the kind, the column names and, where a column's values kept their type, the column types of what
 came in. Nothing but released values comes back with it:
@@ -19,7 +21,7 @@ changed.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
@@ -309,8 +311,39 @@ def _holds_dataset(native: Any) -> bool:
     return hasattr(type(native), "dataset")
 
 
-def _refuse_lazy(frame: Any) -> Frame:
-    raise UsageError(Message("error_table.not_computed", kind=type(frame).__name__))
+def _read_lazy(frame: Any) -> Frame:
+    """A lazy frame is computed, and comes back lazy."""
+    inner = Frame.read(frame.collect())
+    return Frame(inner.data, lambda released: inner.rebuild(released).lazy(), inner.lost)
+
+
+def _read_stream(native: Any) -> Frame:
+    """Anything that gives its rows as Arrow: a reader, a relation, a frame of a library that we do not know."""
+    try:
+        table = pa.RecordBatchReader.from_stream(native).read_all()
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # a stream of values that are no rows
+        raise UsageError(Message("error_table.no_table", kind=type(native).__name__)) from None
+    table.validate(full=True)  # whoever made it may be mistaken, and kernels believe Arrow
+    return _read_arrow(table)
+
+
+def _is_records(native: Any) -> bool:
+    return isinstance(native, list | tuple) and bool(native) and isinstance(native[0], Mapping)
+
+
+def _read_records(rows: Sequence[Mapping[Hashable, Any]]) -> Frame:
+    """A list of dictionaries, one a row, as JSON has them; a key that a row lacks is a missing value."""
+    strange = next((number for number, row in enumerate(rows) if not isinstance(row, Mapping)), None)
+    if strange is not None:
+        kind = type(rows[strange]).__name__
+        raise UsageError(Message("error_table.dict_rows", row=strange + 1, kind=kind))
+    labels = dict.fromkeys(label for row in rows for label in row)
+    inner = _read_mapping({label: [row.get(label) for row in rows] for label in labels})
+    return Frame(inner.data, lambda released: _records(inner.rebuild(released), released.rows))
+
+
+def _records(columns: Mapping[Hashable, Sequence[Any]], rows: int) -> list[dict[Hashable, Any]]:
+    return [{label: values[row] for label, values in columns.items()} for row in range(rows)]
 
 
 @cache
@@ -320,12 +353,15 @@ def _kinds() -> tuple[tuple[Callable[[Any], bool], Callable[[Any], Frame]], ...]
 
     return (
         (is_.is_narwhals_dataframe, _read_narwhals),
-        (is_.is_narwhals_lazyframe, _refuse_lazy),
+        (is_.is_narwhals_lazyframe, _read_lazy),
         (is_.is_pandas_dataframe, _read_pandas),
         (is_.is_polars_dataframe, _read_polars),
-        (is_.is_polars_lazyframe, _refuse_lazy),
+        (is_.is_polars_lazyframe, _read_lazy),
         (lambda it: isinstance(it, pa.Table), _read_arrow),
         (lambda it: isinstance(it, pa.RecordBatch), _read_batch),
         (lambda it: isinstance(it, Mapping), _read_mapping),
+        (_is_records, _read_records),
         (_holds_dataset, lambda it: _read_dataset(it.dataset)),
+        (lambda it: hasattr(it, "get_fragments"), lambda it: _read_arrow(it.to_table())),
+        (lambda it: hasattr(it, "__arrow_c_stream__"), _read_stream),
     )

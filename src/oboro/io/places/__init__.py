@@ -1,0 +1,1 @@
+"""Where tables are: files, folders, object stores, databases, and objects of other libraries."""

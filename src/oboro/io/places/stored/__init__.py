@@ -1,0 +1,1 @@
+"""Tables in files: folders, patterns, objects of stores."""
