@@ -8,7 +8,7 @@ SOURCES := src tests
 # Tests run in several processes: what one has compiled, Python and kernels, the next one finds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint types layers unit thorough browser faults fuzz audit bench picture lock clean
+.PHONY: help demo test lint types layers unit thorough browser faults fuzz audit bench docs picture lock clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 16
@@ -54,12 +54,15 @@ audit: $(VENV)/.dev  ## ask the advisory database about the pinned versions (nee
 bench: $(VENV)/.dev  ## reading and encoding a wide CSV, next to polars in the same run
 	$(BIN)/python benchmarks/read_csv.py
 
+docs: $(VENV)/.dev  ## build the site into site/: pages, and a reference written from the code
+	$(BIN)/sphinx-build -q -n -W --keep-going -b html docs site
+
 picture: $(VENV)/.dev  ## draw docs/architecture.svg anew from the imports
 	$(BIN)/python docs/architecture.py
 
 lock: $(VENV)/.dev  ## pin the newest versions that pyproject.toml allows
 	$(BIN)/uv pip compile $(LOCK) --extra build --extra web pyproject.toml -o requirements.lock
-	$(BIN)/uv pip compile $(LOCK) --extra build --extra web --extra dev pyproject.toml -o requirements-dev.lock
+	$(BIN)/uv pip compile $(LOCK) --extra build --extra web --extra docs --extra dev pyproject.toml -o requirements-dev.lock
 LOCK := --quiet --upgrade --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11
 
 clean:  ## remove the environment and every cache

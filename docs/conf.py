@@ -10,6 +10,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 import reference  # noqa: E402
+import translations  # noqa: E402
 
 import oboro  # noqa: E402
 
@@ -18,7 +19,7 @@ author = "The oboro founders"
 copyright = "The oboro founders, Apache License 2.0"
 version = release = oboro.__version__
 extensions = ["myst_parser", "sphinx_copybutton", "sphinx_design"]
-exclude_patterns = ["_build", "README.md"]
+exclude_patterns = ["_build"]
 myst_enable_extensions = ["colon_fence", "deflist", "attrs_block", "attrs_inline", "dollarmath"]
 myst_heading_anchors = 4
 nitpicky = True
@@ -37,6 +38,25 @@ copybutton_only_copy_prompt_lines = True
 language = "en"
 
 
+BESIDE = {"../SECURITY.md": "security.md", "../CONTRIBUTING.md": "contributing.md", "../CHANGELOG.md": "changelog.md"}
+
+
+def _as_on_the_site(app: Any, docname: str, source: list[str]) -> None:
+    """Pages that stand beside `docs/` are pages of the site; a README lists the pages of its folder."""
+    depth = "../" * docname.count("/")
+    for there, here in BESIDE.items():
+        source[0] = source[0].replace(f"({depth}{there}", f"({depth}{here}")
+    if docname.startswith("ja/") and "lags" in translations.said(HERE / f"{docname}.md"):
+        source[0] += "\n:::{note}\n英語版のほうが新しいページです。\n:::\n"
+    if docname.endswith("/README"):
+        source[0] += "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
+
+
+def _included(source: list[str]) -> None:
+    """A file from the root of the project names its neighbours from there."""
+    source[0] = source[0].replace("(docs/", "(").replace("(SECURITY.md", "(security.md").replace("(CONTRIBUTING.md", "(contributing.md")
+
+
 def _language_of_page(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
     """Pages below ja/ are in Japanese, for screen readers and for fonts."""
     context["language"] = "ja" if pagename.startswith("ja/") else "en"
@@ -45,4 +65,6 @@ def _language_of_page(app: Any, pagename: str, templatename: str, context: dict[
 def setup(app: Any) -> None:
     """Write the reference before anything is read."""
     app.connect("builder-inited", lambda app: reference.write(HERE / "reference"))
+    app.connect("source-read", _as_on_the_site)
+    app.connect("include-read", lambda app, path, parent, source: _included(source))
     app.connect("html-page-context", _language_of_page)

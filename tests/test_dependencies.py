@@ -85,7 +85,8 @@ def test_what_the_tests_import_is_declared() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lock", "extras"), [("requirements.lock", ["build", "web"]), ("requirements-dev.lock", ["build", "web", "dev"])]
+    ("lock", "extras"),
+    [("requirements.lock", ["build", "web"]), ("requirements-dev.lock", ["build", "web", "docs", "dev"])],
 )
 def test_the_lock_files_hold_what_is_declared(lock: str, extras: list[str]) -> None:
     text = (ROOT / lock).read_text(encoding="utf-8")

@@ -1,0 +1,72 @@
+"""The site: it builds without a warning, names everything that is public, and its Japanese pages are in step."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import typer.main
+
+import oboro
+from oboro.app.cli import app
+from oboro.techniques import TECHNIQUES
+
+DOCS = Path(__file__).parent.parent / "docs"
+pytest.importorskip("sphinx", reason="the site is not built here: install oboro[docs]")
+
+
+def module(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The whole site, built as `make docs` builds it: a warning (of a link that leads nowhere, too) is an error."""
+    folder = tmp_path_factory.mktemp("site")
+    words = [sys.executable, "-m", "sphinx", "-q", "-n", "-W", "--keep-going", "-b", "html", str(DOCS), str(folder)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_every_public_name_has_its_place(site: Path) -> None:
+    page = (site / "reference" / "python.html").read_text(encoding="utf-8")
+    assert [name for name in oboro.__all__ if f'id="py-{name.lower().replace("_", "-")}"' not in page] == []
+
+
+def test_every_step_and_every_option_has_its_place(site: Path) -> None:
+    steps = (site / "reference" / "steps.html").read_text(encoding="utf-8")
+    assert [step for step in TECHNIQUES if f"<h2>{step}<" not in steps] == []
+    for name in ("commands", "commands_ja"):
+        page = re.sub(r"<[^>]+>", "", (site / "reference" / f"{name}.html").read_text(encoding="utf-8"))
+        group = typer.main.get_command(app)
+        options = [one for command in group.commands.values() for param in command.params for one in param.opts]  # type: ignore[attr-defined]
+        assert [one for one in options if one.startswith("--") and one not in page] == []
+
+
+def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        found = re.findall(
+            r'(?:src|href)="(https?:[^"]+\.(?:js|css|png|svg|woff2?))"', page.read_text(encoding="utf-8")
+        )
+        assert found == [], page
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "ja").rglob("*.md")), ids=lambda page: page.name)
+def test_a_japanese_page_is_in_step_or_says_that_it_lags(page: Path) -> None:
+    pages = module("translations")
+    if page in pages.translations():
+        assert pages.in_step(page) or "lags" in pages.said(page), (
+            f"{pages.translations()[page].name} has changed: change {page.name} too and run `python docs/translations.py`,"
+            " or say `lags: true` in its front matter"
+        )
