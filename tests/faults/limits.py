@@ -252,11 +252,11 @@ def _other_state(command: Command) -> Command:
 
 def _holding(folder: Path, state: str | None) -> Callable[[], object]:
     """Somebody else, who holds the state or the output."""
-    from oboro.stream.runner.state_folder import StateFolder
+    from oboro.stream.runner.state_folder import Batch, StateFolder
     from oboro.system.private_file import hold_output, open_private
 
     if state is not None:
-        return StateFolder(folder / state).close
+        return StateFolder(folder / state, Batch).close
     descriptor = open_private(folder / "out.ndjson", os.O_RDWR | os.O_CREAT)
     hold_output(descriptor)
     return lambda: os.close(descriptor)

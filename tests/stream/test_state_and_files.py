@@ -93,7 +93,7 @@ def logged(folder: Path) -> Path:
     """A log of some entries, as a process that was killed leaves it."""
     from oboro.stream.runner.state_folder import Batch, StateFolder
 
-    state = StateFolder(folder / "state")
+    state = StateFolder(folder / "state", Batch)
     list(state.entries())
     for number in range(3):
         state.log(Batch([b"line %d" % number] * 5, [1, 2], 0.0, number, number, 0))
@@ -103,7 +103,7 @@ def logged(folder: Path) -> Path:
 
 def test_any_flipped_bit_in_the_middle_is_noticed_and_a_torn_end_is_not_one(tmp_path: Path) -> None:
     from oboro.errors import FileError
-    from oboro.stream.runner.state_folder import StateFolder
+    from oboro.stream.runner.state_folder import Batch, StateFolder
 
     path = logged(tmp_path)
     whole = path.read_bytes()
@@ -111,7 +111,7 @@ def test_any_flipped_bit_in_the_middle_is_noticed_and_a_torn_end_is_not_one(tmp_
 
     def entries(text: bytes) -> int:
         path.write_bytes(text)
-        state = StateFolder(tmp_path / "state")
+        state = StateFolder(tmp_path / "state", Batch)
         try:
             return len(list(state.entries()))
         finally:
@@ -128,15 +128,15 @@ def test_any_flipped_bit_in_the_middle_is_noticed_and_a_torn_end_is_not_one(tmp_
 
 def test_a_torn_entry_full_of_marks_is_read_in_little_time(tmp_path: Path) -> None:
     """A record may hold whatever a stranger likes, also what entries of the log begin with."""
-    from oboro.stream.runner.state_folder import MARK, Batch, StateFolder
+    from oboro.stream.runner.state_folder import Batch, StateFolder
 
     path = logged(tmp_path)
-    state = StateFolder(tmp_path / "state")
+    state = StateFolder(tmp_path / "state", Batch)
     list(state.entries())
-    state.log(Batch([MARK * 200_000], [], 0.0, 9, 9, 0))
+    state.log(Batch([Batch.MARK * 200_000], [], 0.0, 9, 9, 0))
     state.close()
     path.write_bytes(path.read_bytes()[:-5])
-    state = StateFolder(tmp_path / "state")
+    state = StateFolder(tmp_path / "state", Batch)
     assert len(list(state.entries())) == 3
     state.close()
 

@@ -176,14 +176,14 @@ def test_a_state_belongs_to_one_stream(tmp_path: Path) -> None:
         go(tmp_path, state=state, options={"mode": "count"})
     with pytest.raises(UsageError, match="holds data already"):
         go(tmp_path, state=tmp_path / "new")
-    folder = StateFolder(state)
+    folder = StateFolder(state, Batch)
     with pytest.raises(FileError, match="another stream"):
         go(tmp_path, state=state)
     folder.close()
 
 
 def test_a_damaged_log_ends_where_it_is_damaged(tmp_path: Path) -> None:
-    folder = StateFolder(tmp_path)
+    folder = StateFolder(tmp_path, Batch)
     assert list(folder.entries()) == []
     batches = [Batch([b"a\x1eb\x1b", b""], [i], 1.5, i, 2 * i, 3 * i) for i in range(3)]
     for batch in batches:
@@ -191,11 +191,11 @@ def test_a_damaged_log_ends_where_it_is_damaged(tmp_path: Path) -> None:
     folder.done(7)
     folder.close()
     log = tmp_path / "log.0"
-    again = StateFolder(tmp_path)
+    again = StateFolder(tmp_path, Batch)
     assert list(again.entries()) == [*batches, 7]
     again.close()
     log.write_bytes(log.read_bytes()[:-20])
-    torn = StateFolder(tmp_path)
+    torn = StateFolder(tmp_path, Batch)
     assert list(torn.entries()) == batches
     torn.close()
 
@@ -205,7 +205,7 @@ def test_a_log_of_another_version_is_not_taken_for_a_damaged_one(tmp_path: Path)
     lay_out(tmp_path, people(10))
     state = tmp_path / "state"
     go(tmp_path, state=state)
-    folder = StateFolder(state)
+    folder = StateFolder(state, Batch)
     list(folder.entries())
     folder.log(Batch([b"{}"], [0], 1.5, 1, 2, 3))
     folder.close()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.stream.stream_cases import command, killed_again_and_again, lay_out, lines, people
 
-from oboro.app.stream import _watch
+from oboro.app.streams.stream import _watch
 from oboro.errors import UsageError
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.stream import run_stream

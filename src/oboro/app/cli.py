@@ -24,7 +24,7 @@ from oboro.app.language import SpeakingGroup, spoken
 from oboro.app.made_up.demo import demo
 from oboro.app.made_up.synth import synth
 from oboro.app.schema import schema
-from oboro.app.stream import stream
+from oboro.app.streams.stream import stream
 from oboro.app.verify import verify
 from oboro.app.warm_up import warm_up
 from oboro.app.web.web import web

@@ -42,6 +42,16 @@ class Anonymizer(Protocol):
     """What `save` was given along with the state that this was restored from."""
 
     @property
+    def repeatable(self) -> bool:
+        """Whether the same records in blocks of other sizes are decided alike, so that another process releases the same."""
+        ...
+
+    @property
+    def timed(self) -> bool:
+        """Whether the moments at which records come change what is released."""
+        ...
+
+    @property
     def fields(self) -> Sequence[str]:
         """The fields of a released record, in order."""
         ...

@@ -210,6 +210,16 @@ class DelayFree:
         """The fields of a released record, in order."""
         return self.settings.released
 
+    @property
+    def repeatable(self) -> bool:
+        """Other blocks, the same decisions: not where functions are made in a thread of their own, or for each block."""
+        return self.settings.mode in COUNTING
+
+    @property
+    def timed(self) -> bool:
+        """Whether `now` matters."""
+        return self.settings.horizon_seconds is not None
+
     def fingerprint(self) -> str:
         """Equal for two anonymizers that would decide alike."""
         return self.settings.fingerprint(self.folder)

@@ -18,7 +18,7 @@ import stat
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from types import FrameType
 from typing import Any
@@ -47,7 +47,8 @@ class StopRequest:
     def ask(self, *_: Any) -> None:
         """End after what is in hand."""
         self.asked = True
-        self._writer.send(b".")
+        with suppress(OSError):  # nobody waits any more
+            self._writer.send(b".")
 
     @contextmanager
     def listening(self) -> Iterator[None]:

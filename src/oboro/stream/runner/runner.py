@@ -30,7 +30,7 @@ from oboro.text import Message
 
 __all__ = ["Runner", "StreamPlan"]
 
-T = TypeVar("T", Anonymizer, StateFolder, StreamInput, StreamOutput)
+T = TypeVar("T", Anonymizer, StateFolder[Batch], StreamInput, StreamOutput)
 IN_VAIN = Message("error_stream.letter.in_vain")
 
 
@@ -103,7 +103,7 @@ class Runner:
     def _open(self) -> None:
         plan = self.plan
         check_apart(plan.source, plan.target, plan.dead, plan.state, plan.others)
-        self.folder = self._keep(StateFolder(plan.state, plan.fsync)) if plan.state else None
+        self.folder = self._keep(StateFolder(plan.state, Batch, plan.fsync)) if plan.state else None
         self.target = self._keep(StreamOutput(plan.target, self.stop))
         self.dead = self._keep(StreamOutput(plan.dead or "stderr", self.stop))
         form = plan.form or _form_of(plan.source)

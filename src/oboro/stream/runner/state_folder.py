@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, ClassVar, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -26,18 +26,38 @@ from oboro.system.drafts import sweep
 from oboro.system.private_file import FileLock, open_private
 from oboro.text import Message
 
-__all__ = ["Batch", "StateFolder"]
+__all__ = ["Batch", "LogEntry", "StateFolder"]
 
 ENTRY = struct.Struct("<4sIIc")  # mark, length, checksum, kind
 HEAD = struct.Struct("<dQQQ?I")
-MARK = b"obr2"  # the digit is the version of the format; 1 had no `last`
 BATCH, DONE = b"B", b"D"
 MARKS_TRIED = 100  # after a torn entry: its records may hold marks too
+
+
+class LogEntry(Protocol):
+    """What a log notes of a block before its output is written."""
+
+    MARK: ClassVar[bytes]
+    """Stands before each entry; its last digit is the version of the format."""
+
+    def pack(self) -> bytes:
+        """As bytes."""
+        ...
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Self:
+        """The way back."""
+        ...
+
+
+E = TypeVar("E", bound=LogEntry)
 
 
 @dataclass(frozen=True)
 class Batch:
     """Lines that were taken together, and what was decided."""
+
+    MARK: ClassVar[bytes] = b"obr2"  # 1 had no `last`
 
     lines: list[bytes]
     decisions: list[int]
@@ -57,8 +77,8 @@ class Batch:
         head = HEAD.pack(self.now, self.taken, self.written, self.refused, self.last, len(self.decisions))
         return head + decisions + counts + text
 
-    @staticmethod
-    def unpack(data: bytes) -> Batch:
+    @classmethod
+    def unpack(cls, data: bytes) -> Batch:
         """The way back."""
         now, taken, written, refused, last, count = HEAD.unpack_from(data)
         end = HEAD.size + 8 * count
@@ -69,11 +89,12 @@ class Batch:
         return Batch(restored, decisions, now, taken, written, refused, last)
 
 
-class StateFolder:
+class StateFolder(Generic[E]):
     """The state of one stream on disk. Only one process may use it."""
 
-    def __init__(self, path: Path, fsync: bool = False) -> None:
+    def __init__(self, path: Path, entry: type[E], fsync: bool = False) -> None:
         self.path = path
+        self.entry = entry
         self.fsync = fsync
         try:
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -91,7 +112,7 @@ class StateFolder:
         """The newest snapshot; there may be none yet."""
         return self.path / f"snapshot.{self.number}"
 
-    def entries(self) -> Iterator[Batch | int]:
+    def entries(self) -> Iterator[E | int]:
         """The log since the snapshot: batches, and positions up to which the output is known to be written.
 
         A last entry that was not written to its end was never acted upon, and is cut off. Any other damage is an error: what
@@ -102,10 +123,10 @@ class StateFolder:
         good = 0
         if path.exists():
             with path.open("rb") as file:
-                while (entry := _read(file)) is not None:
+                while (entry := _read(file, self.entry)) is not None:
                     yield entry
                     good = file.tell()
-                _check_torn(file, good)
+                _check_torn(file, good, self.entry)
         self._log = _opened(path, os.O_RDWR | os.O_CREAT)
         self._log.truncate(good)
         self._log.seek(good)
@@ -120,7 +141,7 @@ class StateFolder:
     def _numbers(self, kind: str) -> list[int]:
         return [int(one.suffix[1:]) for one in self.path.glob(f"{kind}.*") if one.suffix[1:].isdigit()]
 
-    def log(self, batch: Batch) -> None:
+    def log(self, batch: E) -> None:
         """Note a batch, before any of its output is written."""
         self._append(BATCH, batch.pack())
 
@@ -130,7 +151,7 @@ class StateFolder:
 
     def _append(self, kind: bytes, payload: bytes) -> None:
         assert self._log is not None, "entries() comes first"
-        data = memoryview(ENTRY.pack(MARK, len(payload), zlib.crc32(payload), kind) + payload)
+        data = memoryview(ENTRY.pack(self.entry.MARK, len(payload), zlib.crc32(payload), kind) + payload)
         try:
             while data:
                 data = data[self._log.write(data) :]
@@ -176,52 +197,54 @@ def _unwritable(path: Path, error: OSError) -> FileError:
     return FileError(Message("error_stream.cannot_write", place=path, why=why_unwritable(error)))
 
 
-def _check_torn(file: BinaryIO, good: int) -> None:
+def _check_torn(file: BinaryIO, good: int, kind: type[LogEntry]) -> None:
     """Raise unless what follows the last good entry is the beginning of one, or what a file system puts there: zeros."""
     file.seek(good)
     rest = file.read()
     if len(rest) < ENTRY.size or not rest.strip(b"\0"):
         return
     mark, length, *_ = ENTRY.unpack(rest[: ENTRY.size])
-    if mark != MARK or ENTRY.size + length <= len(rest) or _entry_within(file, good, rest):
+    if mark != kind.MARK or ENTRY.size + length <= len(rest) or _entry_within(file, good, rest, kind):
         raise FileError(Message("error_stream.damaged_log", path=file.name))
 
 
-def _entry_within(file: BinaryIO, start: int, rest: bytes) -> bool:
+def _entry_within(file: BinaryIO, start: int, rest: bytes, kind: type[LogEntry]) -> bool:
     """Whether a whole entry follows, so that not the end is torn but a length is wrong.
 
     Records may hold any number of marks, so only some of them are tried.
     """
     place = 0
     for _ in range(MARKS_TRIED):
-        place = rest.find(MARK, place + 1)
+        place = rest.find(kind.MARK, place + 1)
         if place < 0:
             return False
         file.seek(start + place)
-        if _read(file) is not None:
+        if _read(file, kind) is not None:
             return True
     return False
 
 
-def _read(file: BinaryIO) -> Batch | int | None:
+def _read(file: BinaryIO, form: type[E]) -> E | int | None:
     head = file.read(ENTRY.size)
     if len(head) < ENTRY.size:
         return None
     mark, length, checksum, kind = ENTRY.unpack(head)
-    if mark != MARK and mark[:3] == MARK[:3]:  # whole, so it was acted upon: cutting it off would lose records
+    if (
+        mark != form.MARK and mark[:3] == form.MARK[:3]
+    ):  # whole, so it was acted upon: cutting it off would lose records
         raise FileError(
             Message(
                 "error_stream.other_log",
                 path=file.name,
                 form=mark[3:].decode(errors="replace"),
-                expected=MARK[3:].decode(),
+                expected=form.MARK[3:].decode(),
             )
         )
-    if mark != MARK:
+    if mark != form.MARK:
         return None
     payload = file.read(length)
     if len(payload) < length or zlib.crc32(payload) != checksum:
         return None
     if kind not in (BATCH, DONE) or (kind == DONE) != (length == struct.calcsize("<Q")):
         return None
-    return Batch.unpack(payload) if kind == BATCH else int(struct.unpack("<Q", payload)[0])
+    return form.unpack(payload) if kind == BATCH else int(struct.unpack("<Q", payload)[0])

@@ -220,6 +220,16 @@ class Window:
         """The fields of a released record, in order."""
         return self.settings.released
 
+    @property
+    def repeatable(self) -> bool:
+        """Other blocks, the same groups; but places are exchanged by chance, and time that passes is seen by one process only."""
+        return self.settings.max_delay is None and (self.settings.order == "kept" or self.settings.seed is not None)
+
+    @property
+    def timed(self) -> bool:
+        """Whether `now` matters."""
+        return self.settings.max_delay is not None
+
     def fingerprint(self) -> str:
         """Equal for two windows that would decide alike."""
         return self.settings.fingerprint()

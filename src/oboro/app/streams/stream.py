@@ -12,21 +12,23 @@ import typer
 
 from oboro.app.language import spoken
 from oboro.app.options import ExcelSafe, names
+from oboro.app.streams.stream_service import is_service, run_as_service
 from oboro.text import Message
 
 __all__ = ["stream"]
 
 
 def stream(
-    recipe: Annotated[Path, typer.Option("--recipe", "-r", help="The recipe (YAML or JSON).")],
+    recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="The recipe (YAML or JSON).")] = None,
     source: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--from",
-            help="Where records come from: - (standard input), a file, tcp://HOST:PORT, unix:///PATH, tcp-listen://…",
+            help="Where records come from: - (standard input), a file, tcp://HOST:PORT, unix:///PATH, tcp-listen://…, "
+            "or a broker: nats://HOST/STREAM.",
         ),
-    ] = "-",
-    target: Annotated[str, typer.Option("--to", help="Where released records go, in the same forms.")] = "-",
+    ] = None,
+    target: Annotated[str | None, typer.Option("--to", help="Where released records go, in the same forms.")] = None,
     state: Annotated[
         Path | None, typer.Option(help="A folder for the state. After a crash, the stream continues from it.")
     ] = None,
@@ -35,8 +37,11 @@ def stream(
         typer.Option(help="A file for rejected lines, each with its reason. Without it, only reasons go to stderr."),
     ] = None,
     mode: Annotated[
-        str, typer.Option(help="How to decide: swap, count, paper, sequential or fixed (without delay), or window.")
-    ] = "swap",
+        str | None,
+        typer.Option(
+            help="How to decide: swap (if not given), count, paper, sequential or fixed (without delay), or window."
+        ),
+    ] = None,
     window: Annotated[
         int | None, typer.Option(help="Mode window: the most records held at a time (10,000 if not given).")
     ] = None,
@@ -71,16 +76,22 @@ def stream(
         ),
     ] = None,
     form: Annotated[
-        str | None, typer.Option("--format", help="The input format: ndjson or csv. Default: by the name of the file.")
+        str | None,
+        typer.Option(
+            "--format",
+            help="The input format: ndjson or csv; in a broker ndjson, msgpack or avro. Default: by the name of the file.",
+        ),
     ] = None,
     output_form: Annotated[
-        str | None, typer.Option("--output-format", help="The output format: ndjson or csv. Default: as the input.")
+        str | None, typer.Option("--output-format", help="The output format. Default: as the input.")
     ] = None,
     resume: Annotated[
         str | None,
         typer.Option(help="After a restart: replay (the input is sent again from its start) or continue (it is not)."),
     ] = None,
-    longest_line: Annotated[int, typer.Option(min=1, help="Reject lines longer than this many bytes.")] = 1 << 20,
+    longest_line: Annotated[
+        int | None, typer.Option(min=1, help="Reject lines longer than this many bytes (1,048,576 if not given).")
+    ] = None,
     excel_safe: ExcelSafe = False,
     fsync: Annotated[
         bool,
@@ -92,17 +103,71 @@ def stream(
         bool,
         typer.Option("--json", help="Print metrics to stderr as JSON: one line every half second and one at the end."),
     ] = False,
+    config: Annotated[
+        Path | None, typer.Option(help="A file (YAML) with these options by name; what is given here counts more.")
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option(help="Service: the most records that are taken at a time (256 if not given).")
+    ] = None,
+    once: Annotated[bool | None, typer.Option("--once", help="Service: end when the input holds nothing more.")] = None,
+    id: Annotated[
+        str | None, typer.Option("--id", help="Service: the field that tells records apart; repeats are passed over.")
+    ] = None,
+    id_horizon: Annotated[
+        int | None, typer.Option(help="Service: how many of the latest ids are remembered (100,000 if not given).")
+    ] = None,
+    rate: Annotated[float | None, typer.Option(help="Service: the most records a second.")] = None,
+    raw_letters: Annotated[
+        bool | None, typer.Option("--raw-letters", help="Service: dead letters hold what was refused.")
+    ] = None,
+    schema: Annotated[Path | None, typer.Option(help="Service: the Avro schema of the input.")] = None,
+    snapshots: Annotated[
+        str | None, typer.Option(help="Service: in place of --state, where in a broker snapshots are kept.")
+    ] = None,
+    lease: Annotated[
+        float | None,
+        typer.Option(help="Service: lead for so many seconds at a time; another process stands by and takes over."),
+    ] = None,
+    listen: Annotated[
+        str | None, typer.Option(help="Service: HOST:PORT for /metrics, /health/live and /health/ready.")
+    ] = None,
+    log: Annotated[str | None, typer.Option(help="Service: how its log is written, text or json.")] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Service: try settings, recipe and brokers on a sample, and stop.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Service: decide what is there, publish nothing, and say what would be.")
+    ] = False,
 ) -> None:
     """Anonymize a stream record by record: each line in, its anonymized version out.
 
     Example: `oboro stream --recipe recipe.yaml --state state < people.ndjson > released.ndjson`
+
+    Between brokers: `oboro stream --recipe recipe.yaml --from nats://HOST/PEOPLE --to nats://HOST/RELEASED --state state`
     """
+    from oboro.errors import UsageError
     from oboro.recipe.recipe import Recipe
     from oboro.recipe.stream import run_stream
     from oboro.recipe.stream_plan import StreamOptions
 
+    service: dict[str, Any] = {
+        **{"batch": batch, "once": once, "id": id, "id_horizon": id_horizon, "rate": rate, "raw_letters": raw_letters},
+        **{"schema": schema, "snapshots": snapshots, "lease": lease, "listen": listen, "log": log},
+    }
+    if config or check or dry_run or any(one is not None for one in service.values()) or is_service(source, target):
+        given: dict[str, Any] = {
+            **{"recipe": recipe, "from": source, "to": target, "state": state, "dead_letters": dead_letters},
+            **{"mode": mode, "person": person, "horizon": horizon, "horizon_seconds": horizon_seconds, "reach": reach},
+            **{"window": window, "max_delay": max_delay, "categories": names(categories) or None, "index": index},
+            **{"group": group, "order": order, "format": form, "output_format": output_form},
+            **{"longest_line": longest_line, "fsync": fsync or None},
+        }
+        run_as_service(config, {**given, **service}, check=check, dry=dry_run, as_json=as_json)
+        return
+    if recipe is None:
+        raise UsageError(Message("error_app.no_recipe"))
     options = StreamOptions(
-        mode=mode,  # type: ignore[arg-type]
+        mode=mode or "swap",  # type: ignore[arg-type]
         person=person,
         horizon=horizon,
         horizon_seconds=horizon_seconds,
@@ -117,14 +182,14 @@ def stream(
     metrics = run_stream(
         Recipe.load(recipe),
         options,
-        source=source,
-        target=target,
+        source=source or "-",
+        target=target or "-",
         state=state,
         dead_letters=dead_letters,
         form=form,  # type: ignore[arg-type]
         output_form=output_form,  # type: ignore[arg-type]
         resume=resume,  # type: ignore[arg-type]
-        longest_line=longest_line,
+        longest_line=longest_line or 1 << 20,
         excel_safe=excel_safe,
         fsync=fsync,
         lang=spoken(),

@@ -1,0 +1,1 @@
+"""The command `oboro stream`: from file to file, and between brokers."""

@@ -1,0 +1,37 @@
+"""`oboro stream` between brokers: the skin of a service."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from oboro.app.language import spoken
+from oboro.text import Message
+
+__all__ = ["is_service", "run_as_service"]
+
+
+def is_service(*places: str | None) -> bool:
+    """Whether a stream comes from or goes to a broker."""
+    from oboro.io.brokers.brokers import broker_of
+
+    return any(place is not None and broker_of(place) is not None for place in places)
+
+
+def run_as_service(config: Path | None, given: dict[str, Any], *, check: bool, dry: bool, as_json: bool) -> None:
+    """Check, try or run a service."""
+    from oboro.recipe.service.service_making import check_service, run_service
+    from oboro.recipe.service.service_settings import ServiceSettings
+
+    settings = ServiceSettings.load(config, {name: one for name, one in given.items() if one is not None})
+    if check:
+        for said in check_service(settings):
+            print(said.say(spoken()))
+        return
+    counts = run_service(settings, dry=dry, lang=spoken())
+    if dry and not as_json:
+        print(Message("service.dry", **counts).say(spoken()))
+    if as_json:
+        print(json.dumps(counts), file=sys.stderr, flush=True)

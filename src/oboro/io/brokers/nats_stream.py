@@ -1,0 +1,340 @@
+"""NATS JetStream: exactly once. Publishing is compare-and-set on the stream's last sequence number.
+
+Each message of a block says after which number it comes (`Nats-Expected-Last-Sequence`), and only the last asks for an answer: the
+server stores a message only if all before it are stored. Nothing depends on a window of de-duplication. The output stream belongs
+to one service, so its sequence number is the number of the released record.
+
+The client's own reconnecting is off: it would send what it had buffered for a connection that is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Any, ClassVar, TypeVar
+
+import nats
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+from nats.errors import Error as NatsError
+from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy, RetentionPolicy, StreamConfig, StreamInfo
+from nats.js.errors import APIError, BadRequestError, NotFoundError, ServerError, ServiceUnavailableError
+
+from oboro.errors import BrokerError, ConflictError, FileError, UsageError
+from oboro.io.brokers.broker_address import BrokerAddress
+from oboro.io.brokers.waiting_loop import WaitingLoop
+from oboro.text import Message
+
+__all__ = ["NatsLink", "NatsSink", "NatsSource"]
+
+T = TypeVar("T")
+ANSWER = 5.0  # seconds that the server has
+EXPECTED = "Nats-Expected-Last-Sequence"
+MARK = "Oboro-Mark"
+PULL = {"expires": 30_000_000_000, "idle_heartbeat": 1_000_000_000}  # nanoseconds
+SILENCE = 4.0  # seconds without a record or a heartbeat, after which the consumer is made again
+
+
+class NatsLink:
+    """A connection, from code that waits."""
+
+    def __init__(self, address: BrokerAddress) -> None:
+        self.address = address
+        self.client: Client | None = None
+        self._loop: WaitingLoop | None = None
+
+    def connect(self) -> None:
+        """Anew."""
+        self.close()
+        self._loop = WaitingLoop()
+        self.client = self.wait(self._connected(), ANSWER)
+        self.js = self.client.jetstream(timeout=ANSWER)
+
+    async def _connected(self) -> Client:
+        one = self.address
+        scheme = "tls" if one.tls else "nats"
+        return await nats.connect(
+            f"{scheme}://{one.host}:{one.port}",
+            allow_reconnect=False,
+            connect_timeout=2,
+            error_cb=_quiet,
+            name="oboro",
+            user=one.secret("USER"),
+            password=one.secret("PASSWORD"),
+            token=one.secret("TOKEN"),
+            tls=one.ssl_context(),
+            pending_size=1 << 28,
+            skip_subject_validation=True,
+        )
+
+    def wait(self, asked: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
+        """The answer; `BrokerError` if the broker is away."""
+        try:
+            return self._held().wait(asked, seconds)
+        except (NotFoundError, BadRequestError):
+            raise
+        except (NatsError, OSError, TimeoutError, ServiceUnavailableError, ServerError) as error:
+            if isinstance(error, APIError) and not isinstance(error, ServiceUnavailableError | ServerError):
+                raise
+            why = str(error) or type(error).__name__
+            raise BrokerError(Message("error_broker.away", place=self.address.server, why=why)) from None
+
+    def _held(self) -> WaitingLoop:
+        if self._loop is None:
+            raise BrokerError(Message("error_broker.away", place=self.address.server, why="closed"))
+        return self._loop
+
+    def tend(self) -> None:
+        """Answer what the server asked meanwhile."""
+        self._held().tend()
+
+    def info(self) -> StreamInfo:
+        """What the server says of the stream."""
+        try:
+            return self.wait(self.js.stream_info(self.address.name))
+        except NotFoundError:
+            raise UsageError(Message("error_broker.missing", place=self.address.place)) from None
+
+    def moment(self, number: int) -> tuple[datetime | None, dict[str, str], bytes] | None:
+        """When a message came, its headers and its body; None if it is not kept."""
+        try:
+            found = self.wait(self.js.get_msg(self.address.name, seq=number))
+        except NotFoundError:
+            return None
+        return found.time, dict(found.headers or {}), found.data or b""
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        client, self.client = self.client, None
+        loop, self._loop = self._loop, None
+        if loop is None:
+            return
+        if client is not None:
+            with suppress(NatsError, OSError, TimeoutError):
+                loop.wait(client.close(), 1.0)
+        loop.close()
+
+
+async def _quiet(error: Exception) -> None:
+    """What goes wrong is seen by whoever waits for an answer."""
+
+
+class NatsSource:
+    """Records of a stream, from any of its numbers on. Nothing is acknowledged: the place follows from the output."""
+
+    replays: ClassVar[bool] = True
+    repeats: ClassVar[bool] = False
+
+    def __init__(self, address: BrokerAddress) -> None:
+        address.allow({"subject"})
+        self.link = NatsLink(address)
+        self._came: deque[Msg] = deque()
+        self._asked = self._read = self._sequence = 0
+        self._news: asyncio.Event | None = None
+        self._wrong: str | None = None
+        self._heard = 0.0
+        self._position: str | None = None
+        self._subscription: Subscription | None = None
+        self.whole = True
+
+    def open(self, after: str | None) -> None:
+        """Begin behind a position: its number must still be there with the same moment, or lie just before what is there."""
+        self.link.connect()
+        info = self.link.info()
+        if info.config.retention not in (None, RetentionPolicy.LIMITS):
+            raise UsageError(Message("error_broker.not_limits", place=self.link.address.place))
+        number = self._check(info, after) if after is not None else 0
+        self.whole = info.state.first_seq <= 1
+        self._position = after
+        self._came.clear()
+        self._asked = self._read = 0
+        self._wrong = None
+        self._consumer = self.link.wait(self._consume(number))
+
+    def _check(self, info: StreamInfo, after: str) -> int:
+        """The number of a position; raises where the stream does not hold what it held then."""
+        text, _, moment = after.partition("@")
+        number, place = int(text), self.link.address.place
+        if info.state.last_seq < number:
+            raise FileError(Message("error_broker.set_back", place=place, number=number, last=info.state.last_seq))
+        if info.state.first_seq > number + 1:
+            gone = info.state.first_seq - number - 1
+            raise FileError(Message("error_broker.gone", place=place, count=gone))
+        found = self.link.moment(number) if info.state.first_seq <= number else None
+        if found is not None and found[0] is not None and abs(found[0].timestamp() - int(moment) / 1e9) > 2e-6:
+            raise FileError(Message("error_broker.other_input", place=place, number=number))
+        return number
+
+    async def _consume(self, number: int) -> str:
+        self._news = asyncio.Event()
+        client = self.link.client
+        assert client is not None
+        self._inbox = client.new_inbox()
+        self._subscription = await client.subscribe(
+            self._inbox, cb=self._arrived, pending_msgs_limit=1 << 20, pending_bytes_limit=1 << 30
+        )
+        config = ConsumerConfig(
+            deliver_policy=DeliverPolicy.BY_START_SEQUENCE,
+            opt_start_seq=number + 1,
+            ack_policy=AckPolicy.NONE,
+            filter_subject=self.link.address.options.get("subject"),
+            inactive_threshold=60.0,
+            mem_storage=True,
+            num_replicas=1,
+        )
+        made = await self.link.js.add_consumer(self.link.address.name, config)
+        self._heard = asyncio.get_running_loop().time()
+        return made.name
+
+    async def _arrived(self, message: Msg) -> None:
+        self._heard = asyncio.get_running_loop().time()
+        if not message.reply:
+            status = (message.headers or {}).get("Status")
+            if status == "100":  # a heartbeat
+                return
+            self._asked -= int((message.headers or {}).get("Nats-Pending-Messages", self._asked))
+            if status not in ("408", "404"):
+                self._wrong = (message.headers or {}).get("Description", status)
+        else:
+            self._asked -= 1
+            self._came.append(message)
+        assert self._news is not None
+        self._news.set()
+
+    def read(self, most: int, wait: float) -> list[tuple[bytes, str, float]] | None:
+        """What has arrived; more is asked for before it is needed, at most two blocks of it."""
+        self.link.wait(self._waited(most, wait))
+        if self._wrong is not None:
+            raise BrokerError(Message("error_broker.away", place=self.link.address.server, why=self._wrong))
+        came = self._came
+        found = [self._item(came.popleft()) for _ in range(min(most, len(came)))]
+        if found:
+            self._position = found[-1][1]
+        return found
+
+    async def _waited(self, most: int, wait: float) -> None:
+        client, loop = self.link.client, asyncio.get_running_loop()
+        if client is None or not client.is_connected:
+            raise ConnectionError("closed")
+        if self._asked + len(self._came) <= most:
+            self._asked += 2 * most
+            request = json.dumps({"batch": 2 * most, **PULL}).encode()
+            subject = f"$JS.API.CONSUMER.MSG.NEXT.{self.link.address.name}.{self._consumer}"
+            await client.publish(subject, request, reply=self._inbox)
+        assert self._news is not None
+        if self._came:
+            await asyncio.sleep(0)
+            return
+        self._news.clear()
+        try:
+            await asyncio.wait_for(self._news.wait(), wait)
+        except TimeoutError:
+            if loop.time() - self._heard > SILENCE + wait:
+                raise ConnectionError("no heartbeat") from None
+
+    def _item(self, message: Msg) -> tuple[bytes, str, float]:
+        """Body, position and moment. The consumer numbers what it sends: a gap means that some did not arrive."""
+        parts = message.reply.split(
+            "."
+        )  # $JS.ACK.[DOMAIN.ACCOUNT.]STREAM.CONSUMER.DELIVERED.NUMBER.SEQUENCE.MOMENT.PENDING
+        base = 5 if len(parts) == 9 else 7
+        self._read += 1
+        if int(parts[base + 1]) != self._read:
+            raise BrokerError(Message("error_broker.away", place=self.link.address.server, why="a gap"))
+        moment = parts[base + 2]
+        return message.data, f"{parts[base]}@{moment}", int(moment) / 1e9
+
+    def confirm(self, position: str) -> None:
+        """Nothing to acknowledge."""
+
+    def behind(self) -> int | None:
+        """Numbers behind the last that was read."""
+        read = int(self._position.partition("@")[0]) if self._position else 0
+        info = self.link.info()
+        return max(0, info.state.last_seq - max(read, info.state.first_seq - 1)) if info.state.messages else 0
+
+    def close(self) -> None:
+        """Let go of it."""
+        self.link.close()
+
+
+class NatsSink:
+    """A stream that one service writes."""
+
+    compares: ClassVar[bool] = True
+
+    def __init__(self, address: BrokerAddress) -> None:
+        address.allow({"subject"})
+        self.link = NatsLink(address)
+        self._subject = address.options.get("subject", "")
+
+    def open(self) -> None:
+        """Connect; a stream that is not there is made, with its own name as subject."""
+        self.link.connect()
+        name = self.link.address.name
+        try:
+            config = self.link.wait(self.link.js.stream_info(name)).config
+        except NotFoundError:
+            asked = StreamConfig(name=name, subjects=[self._subject or f"{name}.released"])
+            config = self.link.wait(self.link.js.add_stream(asked)).config
+        self._subject = self._subject or (config.subjects or [name])[0]
+        if "*" in self._subject or ">" in self._subject:
+            raise UsageError(Message("error_broker.wildcard", place=self.link.address.place, subject=self._subject))
+        client = self.link.client
+        assert client is not None
+        self._inbox = client.new_inbox()
+        self._answers: asyncio.Queue[bytes] = asyncio.Queue()
+        self.link.wait(client.subscribe(f"{self._inbox}.*", cb=self._answered))
+
+    async def _answered(self, message: Msg) -> None:
+        self._answers.put_nowait(message.data)
+
+    def last(self) -> tuple[int, str, bytes]:
+        """The last message; where it has expired, its number is still known."""
+        number = self.link.info().state.last_seq
+        found = self.link.moment(number) if number else None
+        return (number, found[1].get(MARK, ""), found[2]) if found else (number, "", b"")
+
+    def bodies(self, first: int, count: int) -> list[bytes | None]:
+        """One request for each: only what was published and not remembered is asked for."""
+        return [found[2] if (found := self.link.moment(n)) else None for n in range(first, first + count)]
+
+    def units(self, body: bytes) -> int:
+        """Records are counted."""
+        return 1
+
+    def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
+        """All of them, each expecting the one before; the answer to the last one speaks for all."""
+        answer = json.loads(self.link.wait(self._sent(after, bodies, mark), ANSWER))
+        if "error" in answer:
+            code, why = answer["error"].get("err_code"), answer["error"].get("description", "")
+            if code in (10071, 10164):  # another last sequence
+                raise ConflictError(Message("error_service.other_leader", place=self.link.address.place))
+            raise BrokerError(Message("error_broker.away", place=self.link.address.place, why=why))
+        if answer["seq"] != after + len(bodies):
+            raise ConflictError(Message("error_service.other_leader", place=self.link.address.place))
+
+    async def _sent(self, after: int, bodies: Sequence[bytes], mark: str) -> bytes:
+        client = self.link.client
+        if client is None or not client.is_connected:
+            raise ConnectionError("closed")
+        reply, last = f"{self._inbox}.{after}", len(bodies) - 1
+        while not self._answers.empty():  # to a question that was given up
+            self._answers.get_nowait()
+        for i, body in enumerate(bodies):
+            headers = {EXPECTED: str(after + i), MARK: mark}
+            await client.publish(self._subject, body, reply if i == last else "", headers)
+        return await self._answers.get()
+
+    def tend(self) -> None:
+        """Answer what the server asked meanwhile."""
+        self.link.tend()
+
+    def close(self) -> None:
+        """Let go of it."""
+        self.link.close()

@@ -1,0 +1,1 @@
+"""A recipe as a service between brokers: its settings, and how it is put together."""

@@ -1,0 +1,140 @@
+"""A recipe as a service: from a broker to a broker, or between a broker and a file, a pipe or a socket."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from oboro.errors import UsageError
+from oboro.io.brokers.brokers import broker_of, open_place
+from oboro.recipe.service.service_settings import ServiceSettings
+from oboro.recipe.stream_plan import anonymizer, pseudonyms
+from oboro.stream.runner.endpoints import StopRequest
+from oboro.stream.service.bodies import body_form
+from oboro.stream.service.deciding import BodyForm, Decider
+from oboro.stream.service.ends import RecordSink, RecordSource
+from oboro.stream.service.health_page import health_page
+from oboro.stream.service.plain_ends import FileSink, LineSource, NoSink, PipeSink
+from oboro.stream.service.service import Service
+from oboro.stream.service.watching import Watch, to_stderr
+from oboro.text import Message
+
+if TYPE_CHECKING:
+    from oboro.recipe.recipe import Recipe
+
+__all__ = ["check_service", "make_service", "run_service", "service_sink", "service_source"]
+
+SAMPLE = 100  # records that a check looks at
+
+
+def service_source(place: str, stop: StopRequest, longest: int = 1 << 20) -> RecordSource:
+    """Where records come from."""
+    if broker_of(place) is not None:
+        source: RecordSource = open_place(place, "source", "FROM")
+        return source
+    return LineSource(place, stop, longest)
+
+
+def service_sink(place: str, stop: StopRequest, side: str = "TO") -> RecordSink:
+    """Where released records or dead letters go."""
+    if broker_of(place) is not None:
+        sink: RecordSink = open_place(place, "sink", side)
+        return sink
+    plain = place != "-" and "://" not in place
+    return FileSink(place, stop) if plain else PipeSink(place, stop)
+
+
+def make_service(
+    recipe: Recipe,
+    settings: ServiceSettings,
+    *,
+    dry: bool = False,
+    lang: str = "en",
+    watch: Watch | None = None,
+    stop: StopRequest | None = None,
+    every: int | None = None,
+) -> Service:
+    """A service that can be run. Addresses and settings are checked; nothing is connected yet."""
+    stop, options = stop or StopRequest(), settings.options()
+    plan = settings.plan(lang, pseudonyms(recipe))
+    if dry:
+        plan = replace(plan, state=None, once=True)
+    if every is not None:
+        plan = replace(plan, every=every)
+    source, sink, letters = _ends(settings, stop, dry)
+    return Service(
+        lambda: anonymizer(recipe, options),
+        (source, sink),
+        _forms(settings, anonymizer(recipe, options).fields),
+        plan,
+        letters=letters,
+        store=None if settings.snapshots is None or dry else open_place(settings.snapshots, "store", "TO"),
+        lease=None if settings.lease is None or dry else _lease(settings.target, settings.lease),
+        watch=watch,
+        stop=stop,
+        names=(settings.source, settings.target),
+    )
+
+
+def _ends(
+    settings: ServiceSettings, stop: StopRequest, dry: bool
+) -> tuple[RecordSource, RecordSink, RecordSink | None]:
+    source = service_source(settings.source, stop, settings.longest_line)
+    if dry:
+        if not source.replays:
+            raise UsageError(Message("error_service.dry_takes", source=settings.source))
+        return source, NoSink(), None
+    dead = settings.dead_letters
+    return source, service_sink(settings.target, stop), None if dead is None else service_sink(dead, stop, "LETTERS")
+
+
+def _forms(settings: ServiceSettings, fields: Sequence[str]) -> tuple[BodyForm, BodyForm]:
+    return body_form(settings.form, settings.avro), body_form(settings.output_form or settings.form, None, fields)
+
+
+def _lease(target: str, seconds: float) -> Any:
+    if broker_of(target) is None:
+        raise UsageError(Message("error_service.lease_needs_broker", place=target))
+    lease = open_place(target, "lease", "TO")
+    lease.seconds = seconds
+    return lease
+
+
+def run_service(settings: ServiceSettings, *, dry: bool = False, lang: str = "en") -> dict[str, Any]:
+    """Run until the input ends or somebody asks to stop; its counts. Its log goes to standard error."""
+    from oboro.recipe.recipe import Recipe
+
+    stop = StopRequest()
+    watch = Watch(to_stderr(lang, settings.log == "json"))
+    with ExitStack() as opened:
+        opened.enter_context(stop.listening())
+        if settings.listen is not None:
+            opened.enter_context(health_page(settings.listen, watch))
+        return make_service(Recipe.load(settings.recipe), settings, dry=dry, lang=lang, watch=watch, stop=stop).run()
+
+
+def check_service(settings: ServiceSettings) -> list[Message]:
+    """Try the recipe on a sample of the input and reach the output; what was found. Nothing is published or confirmed."""
+    from oboro.recipe.recipe import Recipe
+
+    recipe = Recipe.load(settings.recipe)
+    service = make_service(recipe, settings)
+    found: list[Message] = []
+    try:
+        service.source.open(None)
+        items = service.source.read(SAMPLE, 2.0) or []
+        made = anonymizer(recipe, settings.options())
+        done = Decider(made, *service.forms, service.plan.change, lang=service.plan.lang).decide(items)
+        found.append(Message("service.sample", place=settings.source, count=len(items), refused=len(done.letters)))
+        found += [Message("service.refused", why=json.loads(letter)["reason"]) for letter in done.letters[:3]]
+        service.sink.open()
+        found.append(Message("service.reached", place=settings.target, number=service.sink.last()[0]))
+        made.close()
+    finally:
+        service.source.close()
+        service.sink.close()
+        service.stop.close()
+    return found

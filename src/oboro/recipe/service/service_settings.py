@@ -1,0 +1,102 @@
+"""What is told to a service, on the command line or in a file; checked before anything is connected."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import Field, ValidationError
+
+from oboro.errors import UsageError
+from oboro.recipe.loading import content_of, text_of
+from oboro.recipe.stream_plan import StreamOptions
+from oboro.stream.service.service_plan import ServicePlan
+from oboro.table.parameters import Parameters
+from oboro.text import Message
+from oboro.text.pydantic_words import complaint
+
+__all__ = ["ServiceSettings"]
+
+Bodies = Literal["ndjson", "msgpack", "avro"]
+
+
+class ServiceSettings(Parameters):
+    """Everything about a service but its recipe."""
+
+    recipe: Path
+    """The recipe; beside the file that names it."""
+    source: str = Field("-", alias="from")
+    """Where records come from: an address in a broker, a file, `-`, or a socket."""
+    target: str = Field("-", alias="to")
+    """Where released records go."""
+    dead_letters: str | None = None
+    """Where refused records are named, with reason and position."""
+    raw_letters: bool = False
+    """Whether dead letters hold what was refused."""
+    state: Path | None = None
+    """A folder for snapshots and the journal."""
+    snapshots: str | None = None
+    """In place of a folder: where in a broker snapshots are kept, so that the service may restart elsewhere."""
+    lease: float | None = Field(None, gt=0.2, le=3600)
+    """Seconds for which a process leads; another one with the same settings stands by."""
+    batch: int = Field(256, ge=1, le=100_000)
+    """The most records that are taken at a time."""
+    rate: float | None = Field(None, gt=0)
+    """The most records a second."""
+    once: bool = False
+    """End when the input holds nothing more."""
+    id: str | None = None
+    """The field that tells records apart; repeats are passed over."""
+    id_horizon: int = Field(100_000, ge=1)
+    """How many of the latest ids are remembered."""
+    form: Bodies = Field("ndjson", alias="format")
+    """How bodies are written: ndjson (one JSON object), msgpack, avro."""
+    output_form: Bodies | None = Field(None, alias="output_format")
+    """The same for the output; as the input if not given."""
+    avro: Path | None = Field(None, alias="schema")
+    """The Avro schema of the input."""
+    fsync: bool = False
+    """Wait for the disk before anything is published."""
+    longest_line: int = Field(1 << 20, ge=1)
+    """Lines that are longer are refused."""
+    patience: float = Field(300.0, gt=0)
+    """Seconds for which a broker may be away."""
+    listen: str | None = None
+    """HOST:PORT for /metrics, /health/live and /health/ready."""
+    log: Literal["text", "json"] = "text"
+    """How the log is written."""
+    mode: Literal["swap", "count", "paper", "sequential", "fixed", "window"] = "swap"
+    person: str | None = None
+    horizon: int | None = None
+    horizon_seconds: float | None = None
+    reach: int | None = None
+    window: int | None = None
+    max_delay: float | None = None
+    categories: list[str] | None = None
+    index: Literal["auto", "exhaustive", "fdh", "fdhq"] | None = None
+    group: Literal["grow", "paper"] | None = None
+    order: Literal["exchanged", "kept"] | None = None
+
+    @classmethod
+    def load(cls, path: Path | None, given: dict[str, Any]) -> Self:
+        """From a file, if there is one, and from what was given beside it, which counts more."""
+        content = content_of(text_of(path), str(path)) if path is not None else {}
+        if path is not None and isinstance(content.get("recipe"), str):
+            content["recipe"] = path.parent / content["recipe"]
+        try:
+            return cls.model_validate({**content, **given})
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where, what = ".".join(map(str, first["loc"])), complaint(first)
+            raise UsageError(Message("error_value.at_with", where=where, what=what, got=first["input"])) from None
+
+    def options(self) -> StreamOptions:
+        """What is told to the anonymizer."""
+        known = [one.name for one in fields(StreamOptions) if one.name in type(self).model_fields]
+        return StreamOptions(**{name: getattr(self, name) for name in known})
+
+    def plan(self, lang: str, change: Any) -> ServicePlan:
+        """What is told to the loop."""
+        names = ("state", "batch", "once", "rate", "id", "id_horizon", "raw_letters", "fsync", "patience")
+        return ServicePlan(lang=lang, change=change, **{name: getattr(self, name) for name in names})

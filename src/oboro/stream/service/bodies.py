@@ -1,0 +1,102 @@
+"""How a record is written in the body of a message: JSON, MessagePack, or Avro with a schema that both sides know."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from oboro.errors import FileError, UsageError
+from oboro.stream.runner.codecs import BadRecord, NdjsonCodec, encode_json
+from oboro.stream.service.deciding import BodyForm
+from oboro.text import Message
+from oboro.text.os_reasons import os_reason
+
+__all__ = ["AvroBody", "BodyFormat", "JsonBody", "MessagePackBody", "body_form"]
+
+BodyFormat = Literal["ndjson", "msgpack", "avro"]
+CELL = ["null", "boolean", "long", "double", "string"]
+
+
+class JsonBody:
+    """One JSON object."""
+
+    def __init__(self) -> None:
+        self.decode = NdjsonCodec().decode
+
+    def encode(self, record: Mapping[str, Any]) -> bytes:
+        """A released record."""
+        return encode_json(record)[:-1]
+
+
+class MessagePackBody:
+    """One map."""
+
+    def decode(self, body: bytes) -> dict[str, Any] | None:
+        """The record."""
+        try:
+            found = msgspec.msgpack.decode(body)
+        except (msgspec.DecodeError, RecursionError, ValueError):
+            raise BadRecord("not_msgpack") from None
+        if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
+            raise BadRecord("not_object")
+        return found
+
+    def encode(self, record: Mapping[str, Any]) -> bytes:
+        """A released record."""
+        return msgspec.msgpack.encode(record)
+
+
+class AvroBody:
+    """One record without its schema, as brokers carry it. Released cells may be labels, so each is a union of all simple types."""
+
+    def __init__(self, schema: Path | None, fields: Sequence[str]) -> None:
+        import fastavro
+
+        self._avro = fastavro
+        self._reader = fastavro.parse_schema(_read_schema(schema)) if schema is not None else None
+        released = [{"name": name, "type": CELL} for name in fields]
+        self.released = {"type": "record", "name": "Released", "fields": released}
+        self._writer = fastavro.parse_schema(self.released)
+
+    def decode(self, body: bytes) -> dict[str, Any] | None:
+        """The record."""
+        if self._reader is None:
+            raise UsageError(Message("error_service.avro_schema"))
+        data = io.BytesIO(body)
+        try:
+            found = self._avro.schemaless_reader(data, self._reader, None)
+        except Exception:  # the reader raises whatever strange bytes make it raise
+            raise BadRecord("not_avro") from None
+        if not isinstance(found, dict) or data.read(1):
+            raise BadRecord("not_avro")
+        return found
+
+    def encode(self, record: Mapping[str, Any]) -> bytes:
+        """A released record."""
+        data = io.BytesIO()
+        self._avro.schemaless_writer(data, self._writer, dict(record))
+        return data.getvalue()
+
+
+def _read_schema(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileError(Message("error_stream.cannot_read", place=path, why=os_reason(error))) from None
+    except ValueError:
+        raise FileError(Message("error_service.not_a_schema", path=path)) from None
+
+
+def body_form(form: BodyFormat, schema: Path | None = None, fields: Sequence[str] = ()) -> BodyForm:
+    """The form of bodies."""
+    if form != "avro":
+        return MessagePackBody() if form == "msgpack" else JsonBody()
+    try:
+        return AvroBody(schema, fields)
+    except ImportError:
+        raise UsageError(Message("error_service.avro_client")) from None

@@ -1,0 +1,135 @@
+"""From bodies to released bodies: decode, pass over what was there before, decide, encode.
+
+All of it can be done again: the same bodies, moments and decisions give the same released bodies, after a crash and in another
+process. Time is the broker's, not this machine's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from oboro.errors import InputError
+from oboro.stream.anonymizer import Anonymizer
+from oboro.stream.runner.codecs import encode_json
+from oboro.stream.service.ends import Incoming
+from oboro.stream.service.record_ids import RecordIds
+from oboro.text import Message
+
+__all__ = ["BodyForm", "Decided", "Decider"]
+
+
+class BodyForm(Protocol):
+    """How a record is written in a body."""
+
+    def decode(self, body: bytes) -> dict[str, Any] | None:
+        """The record of a body, None if it holds none; raises `InputError` without any value in it."""
+        ...
+
+    def encode(self, record: Mapping[str, Any]) -> bytes:
+        """The body of a released record."""
+        ...
+
+
+@dataclass
+class Decided:
+    """What came of a block."""
+
+    bodies: list[bytes]
+    letters: list[bytes]
+    decisions: list[list[int]]
+    records: int = 0
+    repeats: int = 0
+
+
+@dataclass
+class Decider:
+    """One stream's memory, and how its records are read and written."""
+
+    anonymizer: Anonymizer
+    incoming: BodyForm
+    outgoing: BodyForm
+    change: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    ids: RecordIds | None = None
+    lang: str = "en"
+    raw: bool = False
+    """Whether dead letters hold what was refused."""
+    now: float = 0.0
+
+    def decide(
+        self,
+        items: Sequence[Incoming],
+        moment: float = 0.0,
+        decisions: Sequence[list[int]] | None = None,
+        last: bool = False,
+    ) -> Decided:
+        """Take a block, possibly empty (then `moment` says when). `decisions`: those of the first time."""
+        done = Decided([], [], [])
+        letters: dict[int, InputError] = {}
+        records, places = self._records(items, letters, done)
+        again = iter(decisions or ())
+        for start, stop, now in self._moments(items, places, moment):
+            taken = self.anonymizer.take(records[start:stop], now, next(again, None) if decisions is not None else None)
+            letters.update((places[start + i], reason) for i, reason in taken.refused.items())
+            done.decisions.append(taken.decisions)
+            done.bodies += map(self.outgoing.encode, taken.released)
+        if last:
+            done.bodies += map(self.outgoing.encode, self.anonymizer.flush(self.now))
+        done.records = len(records)
+        done.letters = [self._letter(items[i], letters[i]) for i in sorted(letters)] + self._withheld()
+        return done
+
+    def _records(
+        self, items: Sequence[Incoming], letters: dict[int, InputError], done: Decided
+    ) -> tuple[list[dict[str, Any]], list[int]]:
+        """The records of a block and their places in it; what is none is among the letters."""
+        records: list[dict[str, Any]] = []
+        places: list[int] = []
+        decode, ids, changes = self.incoming.decode, self.ids, list(self.change.items())
+        for i, (body, _, _) in enumerate(items):
+            try:
+                record = decode(body)
+                if record is None:
+                    continue
+                if ids is not None and ids.meet(record) == "repeat":
+                    done.repeats += 1
+                    continue
+                for name, change in changes:
+                    if name in record:  # where it is missing, the anonymizer says so
+                        record[name] = change(record[name])
+            except InputError as bad:
+                letters[i] = bad
+                continue
+            records.append(record)
+            places.append(i)
+        return records, places
+
+    def _moments(
+        self, items: Sequence[Incoming], places: Sequence[int], moment: float
+    ) -> Iterator[tuple[int, int, float]]:
+        """Parts of the block that arrived at one moment; all of it where time changes nothing. Time never goes back."""
+        if not self.anonymizer.timed or not places:
+            self.now = max(self.now, moment, items[-1][2] if items else 0.0)
+            yield 0, len(places), self.now
+            return
+        start = 0
+        for at in range(1, len(places) + 1):
+            if at == len(places) or items[places[at]][2] > max(self.now, items[places[start]][2]):
+                self.now = max(self.now, items[places[start]][2])
+                yield start, at, self.now
+                start = at
+
+    def _letter(self, item: Incoming, reason: InputError) -> bytes:
+        letter: dict[str, Any] = {"position": item[1], "reason": reason.say(self.lang)}
+        if self.raw:
+            letter["record"] = item[0].decode(errors="backslashreplace")
+        return encode_json(letter).rstrip(b"\n")
+
+    def _withheld(self) -> list[bytes]:
+        """Letters about records that waited in vain: nothing they could be released as keeps the promise."""
+        if not self.anonymizer.holds:
+            return []
+        said = Message("error_stream.letter.in_vain").say(self.lang)
+        found = ({"reason": said, **({"record": one} if self.raw else {})} for one in self.anonymizer.withheld())
+        return [encode_json(one).rstrip(b"\n") for one in found]

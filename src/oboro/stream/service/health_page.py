@@ -1,0 +1,103 @@
+"""What machines ask of a service: `/metrics` (Prometheus), `/health/live` and `/health/ready`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from oboro.errors import FileError, UsageError
+from oboro.stream.service.watching import Watch
+from oboro.text import Message
+from oboro.text.os_reasons import os_reason
+
+__all__ = ["health_page"]
+
+COUNTS = {
+    "records": "Records taken from the input",
+    "released": "Records released to the output",
+    "dead_letters": "Records refused",
+    "repeats": "Records passed over, since their id was there before",
+    "interruptions": "Times that a broker did not answer",
+    "blocks": "Blocks that went through",
+}
+STATES = {
+    "ready": "1 once the state is restored and the first block can be taken",
+    "connected": "1 while the brokers answer",
+    "leading": "1 if this process publishes, 0 if it stands by",
+    "behind": "Records that wait in the input, when it was last asked",
+}
+SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0)
+
+
+@contextmanager
+def health_page(address: str, watch: Watch) -> Iterator[None]:
+    """Answer at an address while this lasts. A process that cannot be watched does not start."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit() or int(port) > 65_535:
+        raise UsageError(Message("error_service.listen", address=address))
+    try:
+        server = ThreadingHTTPServer((host, int(port)), _answers(watch))
+    except OSError as error:
+        raise FileError(Message("error_stream.cannot_listen", place=address, why=os_reason(error))) from None
+    server.daemon_threads = True
+    serving = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
+    serving.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        serving.join()
+
+
+def _answers(watch: Watch) -> type[BaseHTTPRequestHandler]:
+    metrics = _metrics(watch)
+
+    class _Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path == "/metrics":
+                self._answer(200, metrics(), "text/plain; version=0.0.4; charset=utf-8")
+            elif self.path == "/health/live":
+                self._answer(200, b"live\n")
+            elif self.path == "/health/ready":
+                self._answer(200, b"ready\n") if watch.ready and watch.connected else self._answer(503, b"not ready\n")
+            else:
+                self._answer(404, b"/metrics, /health/live, /health/ready\n")
+
+        def _answer(self, code: int, body: bytes, kind: str = "text/plain; charset=utf-8") -> None:
+            self.send_response(code)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            """Those who ask are not logged."""
+
+    return _Answers
+
+
+def _metrics(watch: Watch) -> Callable[[], bytes]:
+    """What gives the page of Prometheus."""
+    try:
+        from prometheus_client import CollectorRegistry, Histogram, generate_latest
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+    except ImportError:
+        raise UsageError(Message("error_service.prometheus")) from None
+
+    class _Counts:
+        def collect(self) -> Iterator[Metric]:
+            for name, about in COUNTS.items():
+                yield CounterMetricFamily(f"oboro_{name}", about, value=float(getattr(watch, name)))
+            for name, about in STATES.items():
+                yield GaugeMetricFamily(f"oboro_{name}", about, value=float(getattr(watch, name)))
+
+    registry = CollectorRegistry()
+    registry.register(_Counts())
+    about = "From the arrival of a block until it is published"
+    seconds = Histogram("oboro_block_seconds", about, buckets=SECONDS, registry=registry)
+    watch.told.append(lambda count, done, took: seconds.observe(took))
+    return lambda: generate_latest(registry)

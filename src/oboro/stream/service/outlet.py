@@ -1,0 +1,117 @@
+"""An output of a service: what is published there once, whatever happens to the connection or to this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from secrets import token_hex
+
+from oboro.errors import BrokerError, ConflictError
+from oboro.stream.service.ends import Held, RecordSink
+from oboro.text import Message
+
+__all__ = ["Outlet", "digest", "publisher"]
+
+
+TRIES = 1000  # of one block; a broker that is away this often is not coming back
+
+
+def digest(body: bytes) -> str:
+    """Short for a body, where it must be recognized later."""
+    return blake2b(body, digest_size=16).hexdigest()
+
+
+def publisher(mark: str) -> tuple[str, str]:
+    """The stream and the process that a mark tells."""
+    stream, _, rest = mark.partition("/")
+    return stream, rest.partition("/")[0]
+
+
+class Outlet:
+    """Publishes blocks one after the other, each exactly where the one before ended.
+
+    What the place holds already is compared byte for byte and not published again: it came from a life before this one, or from
+    another process that leads. `again` is asked after every interruption whether to go on.
+    """
+
+    def __init__(self, sink: RecordSink, name: str, stream: str, again: Callable[[BrokerError], None]) -> None:
+        self.sink = sink
+        self.name = name
+        self.stream = stream
+        self.run = token_hex(6)
+        self.at = 0
+        self.last = ""  # a digest of what stands at `at`
+        self.there = 0
+        self._again = again
+
+    def open(self) -> Held:
+        """Connect; what the place holds last."""
+        while True:
+            try:
+                self.sink.open()
+                held = self.sink.last()
+                self.there = held[0]
+                return held
+            except BrokerError as away:
+                self._again(away)
+
+    def put(self, bodies: Sequence[bytes], position: str) -> None:
+        """Publish, or see that it is published: at the end, the place holds all of it once."""
+        mark = f"{self.stream}/{self.run}/{position}"
+        rest = list(bodies)
+        for _ in range(TRIES):
+            if not rest:
+                return
+            try:
+                seen = self._compare(rest)
+                if seen < len(rest):
+                    self.sink.publish(self.at, rest[seen:], mark)
+                    self._moved(rest[seen:])
+                rest = []
+            except BrokerError as away:
+                self._again(away)
+                rest = rest[self._reopened(rest) :]
+            except ConflictError:
+                rest = rest[self._reopened(rest) :]
+        raise self.moved()
+
+    def _moved(self, bodies: Sequence[bytes]) -> None:
+        units = self.sink.units
+        self.at += sum(map(units, bodies))
+        self.there = max(self.there, self.at)
+        self.last = digest(bodies[-1])
+
+    def _compare(self, bodies: list[bytes]) -> int:
+        """How many of these stand in the output already; raises where something else stands there."""
+        if self.there <= self.at:
+            return 0
+        count = min(len(bodies), self.there - self.at)
+        found = self.sink.bodies(self.at + 1, count)
+        if any(one is not None and one != body for one, body in zip(found, bodies, strict=False)):
+            raise self.moved()
+        self._moved(bodies[:count])
+        return count
+
+    def _reopened(self, bodies: list[bytes]) -> int:
+        """Connect again; how many of these the place has got meanwhile from this process, and from no other."""
+        if not self.sink.compares:
+            self.open()
+            return 0
+        number, mark, _ = self.open()
+        if number < self.at:
+            raise ConflictError(Message("error_service.output_set_back", place=self.name, number=number, at=self.at))
+        if number > self.at and publisher(mark) != (self.stream, self.run):
+            raise self.moved()
+        at, taken = self.at, 0
+        while taken < len(bodies) and at < number:
+            at += self.sink.units(bodies[taken])
+            taken += 1
+        if at != number:
+            raise self.moved()
+        if taken:
+            self._moved(bodies[:taken])
+        return taken
+
+    def moved(self) -> ConflictError:
+        """Somebody else has published what this process was about to."""
+        return ConflictError(Message("error_service.other_leader", place=self.name))

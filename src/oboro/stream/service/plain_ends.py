@@ -1,0 +1,204 @@
+"""Files, pipes and sockets as ends of a service whose other end is a broker; one record a line."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from typing import ClassVar
+
+from oboro.errors import ConflictError, FileError, UsageError
+from oboro.stream.runner.codecs import NdjsonCodec
+from oboro.stream.runner.endpoints import StopRequest, StreamInput, StreamOutput
+from oboro.stream.runner.line_blocks import LineBlocks
+from oboro.stream.service.ends import Held, Incoming
+from oboro.text import Message
+
+__all__ = ["FileSink", "LineSource", "NoSink", "PipeSink"]
+
+CHUNK = 1 << 20
+
+
+class LineSource:
+    """Lines of a file, of standard input or of a socket. A position is the byte behind a line."""
+
+    repeats: ClassVar[bool] = False
+
+    def __init__(self, place: str, stop: StopRequest, most: int) -> None:
+        self.place = place
+        self._stop = stop
+        self._input = StreamInput(place, stop)
+        self._blocks = LineBlocks(NdjsonCodec(), most)
+        self._lines: list[bytes] = []
+        self._at = 0
+        self._ended = False
+        self.whole = True
+
+    @property
+    def replays(self) -> bool:
+        """A file does; what came through a pipe or a socket is gone."""
+        return self._input.is_file
+
+    def open(self, after: str | None) -> None:
+        """Behind so many bytes of a file; a pipe or a socket goes on."""
+        self._at = int(after or 0)
+        if after is not None and self._input.is_file:
+            self._input.skip(self._at)
+
+    def read(self, most: int, wait: float) -> list[Incoming] | None:
+        """Lines that are there."""
+        while not self._lines and not self._ended:
+            if not self._input.is_file and not self._input.ready(wait):
+                return []
+            data = self._input.read()
+            if data is None:
+                return []
+            self._lines, _ = self._blocks.add(data) if data else self._blocks.end()
+            self._ended = not data and not self._input.again()
+        if not self._lines:
+            return None
+        taken, self._lines = self._lines[:most], self._lines[most:]
+        now = time.time()
+        found = []
+        for line in taken:
+            self._at += len(line) + 1
+            found.append((line, str(self._at), now))
+        return found
+
+    def confirm(self, position: str) -> None:
+        """Nobody waits for it."""
+
+    def behind(self) -> int | None:
+        """Unknown."""
+        return None
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._input.close()
+
+
+class FileSink:
+    """A file that grows by one line for each record; its number is its length in bytes."""
+
+    compares: ClassVar[bool] = True
+
+    def __init__(self, place: str, stop: StopRequest) -> None:
+        self._output = StreamOutput(place, stop)
+        if not self._output.is_file:
+            raise UsageError(Message("error_service.not_a_file", place=place))
+        self.place = place
+
+    def open(self) -> None:
+        """It is open."""
+
+    def last(self) -> Held:
+        """Its whole lines, and the last of them."""
+        size = os.path.getsize(self.place)
+        at, tail = size, b""
+        while at and tail.count(b"\n") < 2:
+            start = max(0, at - CHUNK)
+            tail = self._at(start, at - start) + tail
+            at = start
+        whole = tail.rfind(b"\n") + 1
+        line = tail[:whole].rstrip(b"\n").rpartition(b"\n")[2]
+        return size - (len(tail) - whole), "", line
+
+    def _at(self, start: int, count: int) -> bytes:
+        with open(self.place, "rb") as file:
+            file.seek(start)
+            return file.read(count)
+
+    def bodies(self, first: int, count: int) -> list[bytes | None]:
+        """Not asked for: a file needs a journal."""
+        return [None] * count
+
+    def units(self, body: bytes) -> int:
+        """Bytes with the line's end."""
+        return len(body) + 1
+
+    def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
+        """Append; a line that was half written when a process was killed is finished."""
+        data = b"".join(body + b"\n" for body in bodies)
+        there = self._at(after, CHUNK) if os.path.getsize(self.place) > after else b""
+        if os.path.getsize(self.place) < after or not data.startswith(there):
+            raise ConflictError(Message("error_service.other_leader", place=self.place))
+        if not self._output.write(data[len(there) :]):
+            raise FileError(Message("error_stream.cannot_write", place=self.place, why="stopped"))
+
+    def tend(self) -> None:
+        """Nothing to do."""
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._output.close()
+
+
+class PipeSink:
+    """Standard output, a pipe or a socket: it cannot say what was read, so after a crash some records come again, in one form."""
+
+    compares: ClassVar[bool] = False
+
+    def __init__(self, place: str, stop: StopRequest) -> None:
+        self._output = StreamOutput(place, stop)
+        self.place = place
+
+    def open(self) -> None:
+        """It is open."""
+
+    def last(self) -> Held:
+        """It cannot say."""
+        return 0, "", b""
+
+    def bodies(self, first: int, count: int) -> list[bytes | None]:
+        """It cannot say."""
+        return [None] * count
+
+    def units(self, body: bytes) -> int:
+        """Records are counted."""
+        return 1
+
+    def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
+        """One line each."""
+        if not self._output.write(b"".join(body + b"\n" for body in bodies)):
+            raise FileError(Message("error_stream.reader_gone", place=self.place))
+
+    def tend(self) -> None:
+        """Nothing to do."""
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._output.close()
+
+
+class NoSink:
+    """Nowhere: a dry run decides and publishes nothing."""
+
+    compares: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        self._number = 0
+
+    def open(self) -> None:
+        """Nothing to open."""
+
+    def last(self) -> Held:
+        """Nothing is there."""
+        return self._number, "", b""
+
+    def bodies(self, first: int, count: int) -> list[bytes | None]:
+        """Nothing is there."""
+        return [None] * count
+
+    def units(self, body: bytes) -> int:
+        """Records are counted."""
+        return 1
+
+    def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
+        """Forget them."""
+        self._number = after + len(bodies)
+
+    def tend(self) -> None:
+        """Nothing to do."""
+
+    def close(self) -> None:
+        """Nothing to close."""

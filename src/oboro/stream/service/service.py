@@ -1,0 +1,355 @@
+"""The loop of a service: read what is there, decide, note it, publish it; again, for months.
+
+What was published and forgotten would be decided again, perhaps differently: two forms of one record. So everything is noted before
+it is published, the place in the input follows from what the output holds, and publishing succeeds only where the output stands
+where this process believes it does. Whatever is unsure stops the service.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from oboro.errors import BrokerError, FileError, UsageError
+from oboro.stream.anonymizer import Anonymizer
+from oboro.stream.runner.endpoints import StopRequest
+from oboro.stream.runner.state_folder import StateFolder
+from oboro.stream.service.deciding import BodyForm, Decider
+from oboro.stream.service.ends import Incoming, Lease, RecordSink, RecordSource, Store
+from oboro.stream.service.journal import JournalEntry
+from oboro.stream.service.outlet import Outlet, publisher
+from oboro.stream.service.record_ids import RecordIds
+from oboro.stream.service.service_plan import ServicePlan, ServicePosition
+from oboro.stream.service.starting import Missing, check_held, from_store, replayed, restored
+from oboro.stream.service.watching import Watch
+from oboro.system.steady_clock import SteadyClock
+from oboro.text import Message
+
+__all__ = ["Service"]
+
+WAIT = 0.25  # seconds: a wish to end is heard this soon
+PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0)  # before a broker that is away is asked again
+
+
+class _Stopped(Exception):
+    """Somebody asked to end while a broker was away. Everything that was decided is noted, or will be decided alike."""
+
+
+class Service:
+    """One stream between two places."""
+
+    def __init__(
+        self,
+        make: Callable[[], Anonymizer],
+        ends: tuple[RecordSource, RecordSink],
+        forms: tuple[BodyForm, BodyForm],
+        plan: ServicePlan,
+        *,
+        letters: RecordSink | None = None,
+        store: Store | None = None,
+        lease: Lease | None = None,
+        watch: Watch | None = None,
+        stop: StopRequest | None = None,
+        names: tuple[str, str] = ("--from", "--to"),
+    ) -> None:
+        self.plan, self.store, self.lease = plan, store, lease
+        self.source, self.sink = ends
+        self.forms, self.names = forms, names
+        self.watch = watch or Watch()
+        self.stop = stop or StopRequest()
+        self._make = make
+        self._letter_sink = letters
+        self._away = 0  # times that a broker did not answer, one after the other
+        self._away_since = 0.0
+        self._taken_bytes = 0
+        self._settled = False  # whether all that was decided is published
+
+    def run(self) -> dict[str, Any]:
+        """Until the input ends or somebody asks to stop; counts of this run."""
+        with self.stop.listening(), ExitStack() as self._opened:
+            self._opened.callback(self.stop.close)
+            try:
+                self._start()
+                self.watch.say(Message("service.ready", source=self.names[0], sink=self.names[1], at=self.records.at))
+                self.watch.ready = self._settled = True
+                self._loop()
+            except _Stopped:
+                pass
+            self.watch.ready = False
+            self._end()
+        return self.watch.counts()
+
+    # The start ----------------------------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        plan = self.plan
+        self.folder = self._keep(StateFolder(plan.state, JournalEntry, plan.fsync)) if plan.state else None
+        anonymizer, self.at = self._known() or (self._make(), ServicePosition(lang=plan.lang))
+        self._opened.callback(anonymizer.close)
+        self._fresh = self.at.position is None
+        self._check_plan(anonymizer)
+        ids = RecordIds(plan.id, plan.id_horizon) if plan.id else None
+        if ids is not None:
+            ids.load(self.at.ids)
+        self.decider = Decider(anonymizer, *self.forms, plan.change, ids, self.at.lang, plan.raw_letters, self.at.now)
+        self.records = Outlet(self.sink, self.names[1], self.at.stream, self._interrupted)
+        self.records.at, self.records.last = self.at.published, self.at.last
+        self.letters = Outlet(
+            self._letter_sink or self.watch.letters(), "--dead-letters", self.at.stream, self._interrupted
+        )
+        self.letters.at, self.letters.last = self.at.letters, self.at.last_letter
+        for end in (self.source, self.sink, self.letters.sink):
+            self._opened.callback(end.close)
+        self._meet_output()
+        self._open_source(self.at.position)
+        self.clock = SteadyClock(self.decider.now)
+
+    def _known(self) -> tuple[Anonymizer, ServicePosition] | None:
+        """What was saved, if anything was."""
+        if self.folder is not None:
+            found = self.folder.snapshot.exists()
+            return restored(self._make, self.folder.snapshot, str(self.folder.path)) if found else None
+        return from_store(self._make, self.store) if self.store is not None else None
+
+    def _check_plan(self, anonymizer: Anonymizer) -> None:
+        if self.source.repeats and self.plan.id is None:
+            raise UsageError(Message("error_service.needs_id", source=self.names[0]))
+        if self.folder is not None:
+            return
+        if not (self.source.replays and self.sink.compares):
+            raise UsageError(Message("error_service.needs_state", source=self.names[0], sink=self.names[1]))
+        if not anonymizer.repeatable:
+            raise UsageError(Message("error_service.not_deterministic"))
+
+    def _meet_output(self) -> None:
+        """Whether the output is the one that belongs to the state; publish what it lacks."""
+        held, held_letters = self.records.open(), self.letters.open()
+        if self.folder is None:
+            self._adopt(held, held_letters)
+            return
+        if not self.folder.snapshot.exists():
+            if held[0]:
+                raise FileError(Message("error_service.not_empty", place=self.names[1]))
+            list(self.folder.entries())
+            self._snapshot()
+            return
+        missing, letters = Missing(self.records), Missing(self.letters)
+        position = replayed(self.folder, self.decider, missing, letters)
+        self.at.position = position if position is not None else self.at.position
+        again = missing.publish(held)
+        letters.publish(held_letters)
+        if again:
+            self.watch.say(Message("service.published_again", count=again))
+        self._fresh = False
+
+    def _adopt(self, held: tuple[int, str, bytes], held_letters: tuple[int, str, bytes]) -> None:
+        """Without a journal: what the output holds beyond the snapshot is decided again, and compared."""
+        if held[0] < self.records.at:
+            raise FileError(
+                Message("error_service.output_lacks", place=self.names[1], number=held[0], known=self.records.at)
+            )
+        if self._fresh and held[0]:
+            self.at.stream = publisher(held[1])[0]
+            if not self.at.stream:
+                raise FileError(Message("error_service.not_empty", place=self.names[1]))
+            self.records.stream = self.letters.stream = self.at.stream
+        check_held(self.records, held, self.records.last if held[0] == self.records.at else "")
+
+    def _open_source(self, after: str | None) -> None:
+        while True:
+            try:
+                self.source.open(after)
+                break
+            except BrokerError as away:
+                self._interrupted(away)
+        if self.folder is None and after is None and self.records.there and not self.source.whole:
+            raise FileError(Message("error_service.input_trimmed", place=self.names[0]))
+
+    def _interrupted(self, away: BrokerError) -> None:
+        """A broker did not answer: wait a little longer each time, unless somebody asks to end or it takes too long."""
+        if self.stop.asked:
+            raise _Stopped
+        self.watch.interruptions += 1
+        self.watch.connected = False
+        if not self._away:
+            self._away_since = time.monotonic()
+            self.watch.say(Message("service.away", why=away.words), "warning")
+        if time.monotonic() - self._away_since > self.plan.patience:
+            raise away
+        time.sleep(PAUSES[min(self._away, len(PAUSES) - 1)])
+        self._away += 1
+
+    # The loop -----------------------------------------------------------------------------------------------------
+
+    def _loop(self) -> None:
+        began, taken = time.monotonic(), 0
+        while not self.stop.asked:
+            items = self._read()
+            if items is None:
+                self._handle([], last=True)
+                return
+            if items:
+                self._handle(items)
+                taken += len(items)
+                self._slow_down(began, taken)
+                self._save_if_due()
+            elif self._idle():
+                return
+
+    def _read(self) -> list[Incoming] | None:
+        due = self.decider.anonymizer.due
+        wait = WAIT if due is None else min(WAIT, max(0.0, due - self.clock.now()))
+        try:
+            items = self.source.read(self.plan.batch, wait)
+        except BrokerError as away:
+            self._interrupted(away)
+            self._open_source(self.at.position)
+            return []
+        if self._away:
+            self.watch.say(Message("service.back"))
+        self._away, self.watch.connected = 0, True
+        return items
+
+    def _idle(self) -> bool:
+        """Nothing came; whether that is the end."""
+        due = self.decider.anonymizer.due
+        if due is not None and due <= self.clock.now():
+            self._handle([], self.clock.now())
+        self.sink.tend()
+        if self.lease is not None and self.watch.leading:
+            self.watch.leading = self.lease.held()
+        try:
+            behind = self.source.behind()
+        except BrokerError:
+            return False
+        self.watch.behind = behind or 0
+        if not self.plan.once or behind:
+            return False
+        if self.decider.anonymizer.holds:
+            self._handle([], last=True)
+        return True
+
+    def _handle(self, items: Sequence[Incoming], moment: float = 0.0, last: bool = False) -> None:
+        """One block: decide, note, publish, confirm."""
+        began = time.perf_counter()
+        position = items[-1][1] if items else self.at.position or ""
+        done = self.decider.decide(items, moment, None, last)
+        if self.folder is not None and (items or done.bodies or done.letters or self.decider.anonymizer.holds):
+            self.folder.log(
+                JournalEntry(
+                    [one[0] for one in items],
+                    [one[2] for one in items],
+                    moment,
+                    done.decisions,
+                    position,
+                    self.records.at,
+                    done.bodies,
+                    self.letters.at,
+                    done.letters,
+                    last,
+                )
+            )
+        if items:
+            self.at.position = position
+        self._settled = False
+        self._publish(done.bodies, position)
+        self._tell(done.letters, position)
+        self._settled = True
+        if items:
+            self._confirm(position)
+        self.watch.took(len(items), done, time.perf_counter() - began)
+        self._taken_bytes += sum(len(one[0]) for one in items)
+
+    def _publish(self, bodies: list[bytes], position: str) -> None:
+        if bodies and self.lease is not None:
+            self._await_lead(bodies)
+        if bodies:
+            self.records.put(bodies, position)
+            if self.folder is not None and not self.sink.compares:
+                self.folder.done(self.records.at)
+
+    def _await_lead(self, bodies: list[bytes]) -> None:
+        """As a standby: wait until the leader has published this, or until it is gone."""
+        assert self.lease is not None
+        end = self.records.at + len(bodies)
+        while True:
+            leads = self.lease.held()
+            if leads != self.watch.leading:
+                self.watch.leading = leads
+                self.watch.say(Message("service.leads" if leads else "service.stands_by"))
+                if leads:
+                    self._refresh()
+            if leads or self._refresh() >= end:
+                return
+            if self.stop.asked:
+                raise _Stopped
+            time.sleep(min(0.05, self.lease.seconds / 10))
+
+    def _refresh(self) -> int:
+        """How much the output holds by now."""
+        try:
+            self.records.there = max(self.records.there, self.sink.last()[0])
+        except BrokerError as away:
+            self._interrupted(away)
+            self.records.open()
+        return self.records.there
+
+    def _tell(self, letters: list[bytes], position: str) -> None:
+        if letters:
+            self.letters.put(letters, position)
+
+    def _confirm(self, position: str) -> None:
+        try:
+            self.source.confirm(position)
+        except BrokerError as away:  # it will be handed over again, and is known then
+            self._interrupted(away)
+            self._open_source(self.at.position)
+
+    def _slow_down(self, began: float, taken: int) -> None:
+        while self.plan.rate and not self.stop.asked:
+            left = taken / self.plan.rate - (time.monotonic() - began)
+            if left <= 0:
+                return
+            time.sleep(min(left, WAIT))
+
+    # Snapshots ----------------------------------------------------------------------------------------------------
+
+    def _save_if_due(self) -> None:
+        size = self.folder.size if self.folder is not None else self._taken_bytes if self.store is not None else 0
+        if size > self.plan.every:
+            self._snapshot()
+
+    def _snapshot(self) -> None:
+        self._note_position()
+        anonymizer, extra = self.decider.anonymizer, asdict(self.at)
+        if self.folder is not None:
+            anonymizer.save(self.folder.next(), extra=extra)
+            self.folder.advance()
+        elif self.store is not None and self.watch.leading:
+            with TemporaryDirectory() as folder:
+                anonymizer.save(Path(folder, "snapshot"), extra=extra)
+                self.store.put(Path(folder, "snapshot").read_bytes())
+        self._taken_bytes = 0
+
+    def _note_position(self) -> None:
+        at = self.at
+        at.published, at.last = self.records.at, self.records.last
+        at.letters, at.last_letter = self.letters.at, self.letters.last
+        at.now = self.decider.now
+        at.ids = self.decider.ids.dump() if self.decider.ids is not None else ""
+
+    def _end(self) -> None:
+        if self._settled:
+            self._snapshot()  # so that the next start is quick
+        if self.lease is not None:
+            self.lease.release()
+        self.watch.say(Message("service.ended", records=self.watch.records, released=self.watch.released))
+
+    def _keep(self, folder: StateFolder[JournalEntry]) -> StateFolder[JournalEntry]:
+        self._opened.callback(folder.close)
+        return folder

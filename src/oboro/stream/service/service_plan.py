@@ -1,0 +1,56 @@
+"""Everything that is told to a service at its start, and how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+__all__ = ["ServicePlan", "ServicePosition"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServicePlan:
+    """What the places and the anonymizer do not say themselves."""
+
+    state: Path | None = None
+    """A folder for snapshots and the journal. Without it, what was published is decided again at the start and compared."""
+    batch: int = 256
+    """The most records that are taken at a time; fewer are never waited for."""
+    once: bool = False
+    """End when the input holds nothing more."""
+    rate: float | None = None
+    """The most records a second."""
+    id: str | None = None
+    """The field that tells a record from all others; repeats of it are passed over."""
+    id_horizon: int = 100_000
+    """How many of the latest ids are remembered."""
+    raw_letters: bool = False
+    """Whether dead letters hold what was refused."""
+    every: int = 1 << 26
+    """Bytes of journal (or of input, for snapshots in a broker) after which a new snapshot is made."""
+    fsync: bool = False
+    lang: str = "en"
+    patience: float = 300.0
+    """Seconds for which a broker may be away before the service gives up."""
+    change: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    """Fields that are replaced before anything else sees them (pseudonyms), and by what."""
+
+
+@dataclass
+class ServicePosition:
+    """How far a service is; kept in every snapshot."""
+
+    kind: str = "service"
+    stream: str = field(default_factory=lambda: token_hex(8))
+    position: str | None = None
+    published: int = 0
+    last: str = ""
+    """A digest of the last that was published."""
+    letters: int = 0
+    last_letter: str = ""
+    now: float = 0.0
+    lang: str = "en"
+    ids: str = ""

@@ -1,0 +1,126 @@
+"""How a service starts: what it knows, what the output holds, and whether the two belong together.
+
+The output is asked, not the input's acknowledgements. What it holds beyond the state, what it lacks, and what another stream wrote
+there is refused: going on would lose or double records, or release one in two forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from oboro.errors import ConflictError, FileError, UsageError
+from oboro.stream.anonymizer import Anonymizer
+from oboro.stream.runner.state_folder import StateFolder
+from oboro.stream.service.deciding import Decider
+from oboro.stream.service.ends import Held, Store
+from oboro.stream.service.journal import JournalEntry
+from oboro.stream.service.outlet import Outlet, digest, publisher
+from oboro.stream.service.service_plan import ServicePosition
+from oboro.text import Message
+
+__all__ = ["Missing", "check_held", "replayed", "restored"]
+
+
+def restored(make: Callable[[], Anonymizer], snapshot: Path, name: str) -> tuple[Anonymizer, ServicePosition]:
+    """The anonymizer of a snapshot and where it was; raises unless it was made under the same settings."""
+    fresh = make()
+    anonymizer = type(fresh).restore(snapshot)
+    known = {one.name for one in fields(ServicePosition)}
+    if fresh.fingerprint() != anonymizer.fingerprint() or set(anonymizer.extra) != known:
+        raise UsageError(Message("error_stream.other_settings", folder=name))
+    return anonymizer, ServicePosition(**anonymizer.extra)
+
+
+def from_store(make: Callable[[], Anonymizer], store: Store) -> tuple[Anonymizer, ServicePosition] | None:
+    """The same from a store outside of this machine."""
+    data = store.get()
+    if data is None:
+        return None
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "snapshot")
+        path.touch(mode=0o600)
+        path.write_bytes(data)
+        return restored(make, path, "--state")
+
+
+class Missing:
+    """What the journal knows of an output: all of it since the snapshot, of which the place may lack the end."""
+
+    def __init__(self, outlet: Outlet) -> None:
+        self.outlet = outlet
+        self.start = outlet.at
+        self.bodies: list[bytes] = []
+        self.end = outlet.at
+        self.position = ""
+
+    def add(self, after: int, bodies: list[bytes], position: str) -> None:
+        """A block."""
+        if after != self.end:
+            raise FileError(Message("error_service.broken_journal", place=self.outlet.name))
+        self.bodies += bodies
+        self.end += sum(map(self.outlet.sink.units, bodies))
+        self.position = position
+
+    def confirmed(self, number: int) -> None:
+        """The place had it up to a number: what it cannot say itself."""
+        if not self.outlet.sink.compares:
+            self._drop(number)
+
+    def _drop(self, number: int) -> None:
+        """Leave out what is there up to a number."""
+        units, at, count = self.outlet.sink.units, self.outlet.at, 0
+        while at < number:
+            at += units(self.bodies[count])
+            count += 1
+        if at != number:
+            raise FileError(Message("error_stream.shorter_output", place=self.outlet.name))
+        if count:
+            self.outlet.last = digest(self.bodies[count - 1])
+        self.outlet.at, self.bodies = at, self.bodies[count:]
+
+    def publish(self, held: Held) -> int:
+        """Publish what the place lacks, byte for byte as it was noted; how many."""
+        number, outlet = held[0], self.outlet
+        if outlet.sink.compares:
+            if number < self.start:
+                raise FileError(
+                    Message("error_service.output_lacks", place=outlet.name, number=number, known=self.start)
+                )
+            if number > self.end:
+                raise ConflictError(
+                    Message("error_service.state_older", place=outlet.name, number=number, known=self.end)
+                )
+            self._drop(number)
+            check_held(outlet, held, outlet.last)
+        missing = len(self.bodies)
+        outlet.put(self.bodies, self.position)
+        return missing
+
+
+def check_held(outlet: Outlet, held: Held, last: str) -> None:
+    """Raise unless the last of the output is what this stream put there."""
+    number, mark, body = held
+    if number and mark and publisher(mark)[0] != outlet.stream:
+        raise ConflictError(Message("error_service.foreign_output", place=outlet.name))
+    if number and body and last and digest(body) != last:
+        raise ConflictError(Message("error_service.other_output", place=outlet.name))
+
+
+def replayed(folder: StateFolder[JournalEntry], decider: Decider, records: Missing, letters: Missing) -> str | None:
+    """Take what the journal holds into memory again; where in the input it ends, None if it is empty."""
+    position = None
+    for entry in folder.entries():
+        if isinstance(entry, int):
+            records.confirmed(entry)
+            continue
+        items = [(body, "", moment) for body, moment in zip(entry.bodies, entry.moments, strict=True)]
+        done = decider.decide(items, entry.moment, entry.decisions, entry.last)
+        if done.bodies != entry.released:
+            raise FileError(Message("error_service.not_repeatable", path=folder.path))
+        records.add(entry.after, entry.released, entry.position)
+        letters.add(entry.letters_after, entry.letters, entry.position)
+        position = entry.position
+    return position

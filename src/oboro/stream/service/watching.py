@@ -1,0 +1,126 @@
+"""What can be seen of a service: counts, latencies, and a line in the log for what happens. Never a value of a record."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from oboro.stream.service.deciding import Decided
+from oboro.stream.service.ends import Held
+from oboro.text import Message
+
+__all__ = ["LoggedLetters", "Watch", "log_line", "to_stderr"]
+
+LATENCIES = 4096  # of the latest blocks
+
+
+def log_line(said: Message, level: str, lang: str, as_json: bool) -> str:
+    """One line of the log: a sentence, or an object with the event's name and its values."""
+    moment = datetime.now(UTC).isoformat(timespec="milliseconds")
+    if not as_json:
+        return f"{moment} {level} {said.say(lang)}"
+    values = {name: value if isinstance(value, int | float) else str(value) for name, value in said.values.items()}
+    return json.dumps({"time": moment, "level": level, "event": said.id, "said": said.say(lang), **values})
+
+
+class Watch:
+    """Counts of one run, and where its log goes."""
+
+    def __init__(self, log: Callable[[Message, str], None] | None = None) -> None:
+        self._log = log
+        self.records = self.released = self.dead_letters = self.repeats = self.blocks = self.interruptions = 0
+        self.behind = 0
+        self.ready, self.connected, self.leading = False, True, True
+        self.latencies: deque[float] = deque(maxlen=LATENCIES)
+        self.told: list[Callable[[int, Decided, float], None]] = []
+        self._began = time.perf_counter()
+
+    def say(self, said: Message, level: str = "info") -> None:
+        """A line in the log."""
+        if self._log is not None:
+            self._log(said, level)
+
+    def took(self, count: int, done: Decided, seconds: float) -> None:
+        """A block went through in so many seconds."""
+        self.records += count
+        self.released += len(done.bodies)
+        self.dead_letters += len(done.letters)
+        self.repeats += done.repeats
+        self.blocks += 1
+        self.latencies.append(seconds)
+        for tell in self.told:
+            tell(count, done, seconds)
+
+    def counts(self) -> dict[str, Any]:
+        """What `oboro stream --json` prints at the end."""
+        seconds = time.perf_counter() - self._began
+        ordered = sorted(self.latencies) or [0.0]
+        return {
+            "records": self.records,
+            "released": self.released,
+            "dead_letters": self.dead_letters,
+            "repeats": self.repeats,
+            "interruptions": self.interruptions,
+            "behind": self.behind,
+            "seconds": round(seconds, 3),
+            "records_per_second": round(self.records / seconds, 1) if seconds else 0.0,
+            "latency_ms": {
+                "p50": round(1e3 * ordered[len(ordered) // 2], 3),
+                "p99": round(1e3 * ordered[int(len(ordered) * 0.99)], 3),
+            },
+        }
+
+    def letters(self) -> LoggedLetters:
+        """Where dead letters go if nobody gave a place: their reasons, into the log."""
+        return LoggedLetters(self)
+
+
+class LoggedLetters:
+    """A sink for dead letters that only names their reasons."""
+
+    compares: ClassVar[bool] = False
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+
+    def open(self) -> None:
+        """Nothing to open."""
+
+    def last(self) -> Held:
+        """A log cannot be asked."""
+        return 0, "", b""
+
+    def bodies(self, first: int, count: int) -> list[bytes | None]:
+        """A log cannot be asked."""
+        return [None] * count
+
+    def units(self, body: bytes) -> int:
+        """Letters are counted."""
+        return 1
+
+    def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
+        """A line for each."""
+        for body in bodies:
+            letter = json.loads(body)
+            said = Message("service.letter", position=letter.get("position", ""), reason=letter["reason"])
+            self._watch.say(said, "warning")
+
+    def tend(self) -> None:
+        """Nothing to do."""
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+def to_stderr(lang: str, as_json: bool) -> Callable[[Message, str], None]:
+    """A log on standard error."""
+
+    def log(said: Message, level: str) -> None:
+        print(log_line(said, level, lang, as_json), file=sys.stderr, flush=True)
+
+    return log

@@ -1,0 +1,46 @@
+"""Brokers for tests: one server of each kind for a module, real ones on loopback."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oboro.papers.service.killing import RECIPE, people
+from oboro.papers.service.local_brokers import LocalBroker
+from oboro.recipe.recipe import Recipe
+from oboro.recipe.service.service_making import make_service
+from oboro.recipe.service.service_settings import ServiceSettings
+from oboro.stream.service.service import Service
+
+__all__ = ["BODIES", "ROWS", "running", "serve", "service"]
+
+ROWS = people(120)
+BODIES = [json.dumps(row).encode() for row in ROWS]
+
+
+@contextmanager
+def running(kind: type[LocalBroker], folder: Path) -> Iterator[LocalBroker]:
+    """A server, while this lasts; skipped where it cannot run, and said why."""
+    if why := kind.found():
+        pytest.skip(why)
+    broker = kind(folder)
+    broker.start()
+    try:
+        yield broker
+    finally:
+        broker.stop()
+
+
+def service(source: str, target: str, recipe: dict[str, Any] = RECIPE, dry: bool = False, **more: Any) -> Service:
+    given = {"recipe": ".", "from": source, "to": target, "once": True, "batch": 16, **more}
+    return make_service(Recipe(**recipe), ServiceSettings.load(None, given), dry=dry)
+
+
+def serve(source: str, target: str, **more: Any) -> dict[str, Any]:
+    """Run until the input holds nothing more; the counts."""
+    return service(source, target, **more).run()

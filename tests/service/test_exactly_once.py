@@ -1,0 +1,130 @@
+"""Between brokers every record comes out once, in one form, whatever is killed; what does not belong together is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.service.brokers_here import BODIES, ROWS, running, serve, service
+
+from oboro.errors import ConflictError, FileError
+from oboro.papers.service.killing import Trial, kill_often
+from oboro.papers.service.local_brokers import LocalBroker, LocalNats
+
+pytestmark = pytest.mark.xdist_group("service")
+KILLS = 24
+
+
+@pytest.fixture(scope="module", params=[LocalNats], ids=lambda one: one.kind)
+def broker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalBroker]:
+    with running(request.param, tmp_path_factory.mktemp(request.param.kind)) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def source(broker: LocalBroker) -> str:
+    broker.send("PEOPLE", BODIES)
+    return broker.place("PEOPLE")
+
+
+def notes(broker: LocalBroker, name: str) -> list[int]:
+    return [json.loads(body)["note"] for _, body in broker.held(name)]
+
+
+def test_killed_again_and_again(broker: LocalBroker, tmp_path: Path) -> None:
+    found = kill_often(broker, tmp_path, KILLS, seed=11, records=200)
+    assert (found.lost, found.doubled, found.two_forms, found.promise_broken, found.failed) == (0, 0, 0, 0, [])
+    assert found.kills + found.broker_kills >= KILLS
+
+
+def test_without_a_folder_what_was_published_is_decided_again_and_compared(broker: LocalBroker, tmp_path: Path) -> None:
+    def without(trial: Trial) -> None:
+        trial.state, trial.target = None, f"BARE{trial.target}"
+
+    found = kill_often(broker, tmp_path, 6, seed=5, records=200, change=without)
+    assert found.wrong == 0, found
+
+
+def test_a_state_that_is_older_than_the_output_is_refused(broker: LocalBroker, source: str, tmp_path: Path) -> None:
+    def part(records: int) -> None:
+        one = service(source, broker.place("OLDER"), state=tmp_path / "state", batch=records)
+        one._idle = lambda: True  # type: ignore[method-assign]
+        handle = one._handle
+        one._handle = lambda *given, **named: (handle(*given, **named), one.stop.ask())  # type: ignore[method-assign, assignment]
+        one.run()
+
+    part(30)
+    shutil.copytree(tmp_path / "state", tmp_path / "backup")
+    part(30)
+    shutil.rmtree(tmp_path / "state")
+    shutil.copytree(tmp_path / "backup", tmp_path / "state")
+    with pytest.raises(ConflictError, match="state is older"):
+        part(30)
+    assert notes(broker, "OLDER") == list(range(60))
+
+
+def test_a_lost_and_a_foreign_state_are_refused(broker: LocalBroker, source: str, tmp_path: Path) -> None:
+    serve(source, broker.place("MINE"), state=tmp_path / "mine")
+    with pytest.raises(FileError, match="no state that knows them"):
+        serve(source, broker.place("MINE"), state=tmp_path / "lost")
+    serve(source, broker.place("YOURS"), state=tmp_path / "yours")
+    with pytest.raises(ConflictError, match="belongs to another stream"):
+        serve(source, broker.place("MINE"), state=tmp_path / "yours")
+    assert notes(broker, "MINE") == list(range(len(ROWS)))
+
+
+def test_a_process_that_was_stopped_and_woke_up_publishes_nothing(
+    broker: LocalBroker, source: str, tmp_path: Path
+) -> None:
+    zombie = service(source, broker.place("ZOMBIE"), batch=30)
+    publish, others = zombie.sink.publish, []
+
+    def late(after: int, bodies: list[bytes], mark: str) -> None:
+        if after and not others:  # another process did all of it meanwhile
+            others.append(serve(source, broker.place("ZOMBIE")))
+        publish(after, bodies, mark)
+
+    zombie.sink.publish = late  # type: ignore[method-assign, assignment]
+    with pytest.raises(ConflictError, match="another process publishes there"):
+        zombie.run()
+    assert notes(broker, "ZOMBIE") == list(range(len(ROWS)))
+
+
+def test_an_input_that_was_set_back_is_refused(broker: LocalBroker, tmp_path: Path) -> None:
+    broker.send("SHORT", BODIES[:50])
+    serve(broker.place("SHORT"), broker.place("BACK"), state=tmp_path / "state")
+    broker.send("OTHER", BODIES[:20])
+    broker.send("LATER", BODIES[:60])
+    for name in ("OTHER", "LATER"):  # fewer records; as many, that came at other times
+        with pytest.raises(FileError, match="set back"):
+            serve(broker.place(name), broker.place("BACK"), state=tmp_path / "state")
+
+
+def test_refused_records_go_to_a_topic_without_their_values(broker: LocalBroker, tmp_path: Path) -> None:
+    bad = [b'{"name": "Ann"', b'{"name": "Ann", "age": 3}', b"[]"]
+    broker.send("MIXED", [*BODIES[:10], *bad, *BODIES[10:20]])
+    counts = serve(
+        broker.place("MIXED"), broker.place("CLEAN"), state=tmp_path / "state", dead_letters=broker.place("DEAD")
+    )
+    assert (counts["released"], counts["dead_letters"]) == (20, 3)
+    letters = [json.loads(body) for _, body in broker.held("DEAD")]
+    assert [sorted(one) for one in letters] == [["position", "reason"]] * 3
+    assert "Ann" not in json.dumps(letters)
+
+
+def test_repeats_of_a_producer_do_not_protect_each_other(broker: LocalBroker, tmp_path: Path) -> None:
+    again = [body for body in BODIES[:40] for _ in range(3)]
+    broker.send("AGAIN", again)
+    counts = serve(broker.place("AGAIN"), broker.place("SINGLE"), state=tmp_path / "state", id="note")
+    assert (counts["released"], counts["repeats"]) == (40, 80)
+    broker.send("ONCE", BODIES[:40])
+    serve(broker.place("ONCE"), broker.place("PLAIN"), state=tmp_path / "plain")
+    assert [body for _, body in broker.held("SINGLE")] == [body for _, body in broker.held("PLAIN")]
+
+
+def test_a_dry_run_publishes_nothing(broker: LocalBroker, source: str) -> None:
+    counts = serve(source, broker.place("NOWHERE"), dry=True)
+    assert counts["released"] == len(ROWS)
