@@ -11,7 +11,6 @@ from pydantic import Field, model_validator
 
 from oboro.decide.class_rules import Rule
 from oboro.decide.lattice.node_check import NodeChecker
-from oboro.decide.lattice.objective import Aggregate, LossName, loss_of
 from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.search import SearchResult, Strategy, checker_for, search
 from oboro.errors import PromiseError, UsageError
@@ -25,11 +24,11 @@ from oboro.techniques.base import Outcome, Work
 from oboro.techniques.demands.allowed_levels import AllowedLevels, AskedOfLevels, LevelLimits
 from oboro.techniques.demands.blind_choice import keeps_or_not, told_of_secrets
 from oboro.techniques.demands.chosen_levels import local_facts, mixed, progress, runner_up, warning
-from oboro.techniques.demands.class_demands import ClassDemands
 from oboro.techniques.demands.models_asked import Alpha, Closeness, Disclosure, Diversity, Likeness, Presence
 from oboro.techniques.demands.population_table import PopulationCodes
 from oboro.techniques.demands.risk_sizes import most_classes
 from oboro.techniques.demands.suppressed_records import person_left, treated
+from oboro.techniques.demands.worth_asked import WorthAsked
 from oboro.text import Message, Words
 from oboro.verifier.models.class_models import KAnonymity
 from oboro.verifier.table_check import Promise
@@ -44,7 +43,7 @@ Suppressed = Literal["class", "drop", "exempt"]
 SMALL_LATTICE = 2000  # up to here all minimal nodes are listed without being asked for
 
 
-class KAnonymize(ClassDemands):
+class KAnonymize(WorthAsked):
     """Generalize the quasi-identifiers, each to one level for all, so that every record looks like at least k − 1
     others.
 
@@ -92,15 +91,6 @@ class KAnonymize(ClassDemands):
     """What becomes of suppressed records. class: they are released with `*` and must keep every demand as a class of their own;
     drop: they are left out of the release; exempt: they are released with `*`, and nothing is promised of them (as ARX does).
     """
-    loss: LossName = "loss"
-    """Which information loss is minimized: loss (normalized certainty penalty, NCP), precision, entropy, discernibility,
-    average_class_size, height, arx and arx_entropy (as the ARX tool computes its Loss and its non-uniform entropy).
-    """
-    aggregate: Aggregate | None = None
-    """How what the columns lose is put together: mean, geometric, sum or max. Without it geometric for arx, sum for height,
-    else mean."""
-    gen_factor: float = Field(0.5, ge=0, le=1)
-    """Generalization against suppression, as in ARX: below 0.5 suppression costs less, above 0.5 generalization does."""
     search: Strategy = "auto"
     """auto: the fastest search; depth_first: bottom-up, depth first. Both find the same optimum."""
     recoding: Literal["global", "local"] = "global"
@@ -131,6 +121,8 @@ class KAnonymize(ClassDemands):
             raise ValueError(Message("error_technique.local_population"))
         if self.recoding == "local" and (self.gen_factor != 0.5 or self.loss in ("arx_entropy", "height")):
             raise ValueError(Message("error_technique.local_loss"))
+        if (self.by_class or self.profitability) and (self.recoding == "local" or self.suppress_people):
+            raise ValueError(Message("error_technique.worth_global"))
         if self.of_sizes and (self.recoding == "local" or self.suppress_people):
             raise ValueError(Message("error_technique.sizes_global"))
         if self.suppressed != "class" and (self.earlier or self.of_sizes):
@@ -152,11 +144,10 @@ class KAnonymize(ClassDemands):
         """A population has one row a person, and an average over classes changes with who is in several."""
         if self.population is not None:
             return Message("technique.k_anonymize.population_not_people")
-        return (
-            None
-            if self.average_risk is None and not self.of_sizes
-            else Message("technique.k_anonymize.average_not_people")
-        )
+        if self.by_class or self.profitability is not None:
+            return Message("technique.k_anonymize.worth_not_people")
+        average = self.average_risk is not None or self.of_sizes
+        return Message("technique.k_anonymize.average_not_people") if average else None
 
     def once(self, work: Work) -> Outcome:
         """Search, generalize, suppress."""
@@ -175,7 +166,8 @@ class KAnonymize(ClassDemands):
         if self.suppress_people and work.person is None:
             raise UsageError(Message("error_technique.whole_people_of_whom", step=self.step))
         names, demands = schema.chosen(self.quasi, self.step), self.demands(schema)
-        schema.require(data, [*names, *(sensitive for sensitive, _ in demands)], self.step)
+        predicted = [] if self.target is None else [self.target]
+        schema.require(data, [*names, *(sensitive for sensitive, _ in demands), *predicted], self.step)
         population = None if self.population is None else PopulationCodes.read(self.population, work, names)
         columns = {name: data[name] for name in names} if population is None else population.columns
         hierarchies = {name: schema.hierarchy(name, columns[name]) for name in names}
@@ -188,6 +180,7 @@ class KAnonymize(ClassDemands):
         models += self.risk_limits()
         models += self.sample_limits(data.rows if work.person is None else int(np.count_nonzero(work.person.counts)))
         models += [] if population is None else self.population_limits(population.table, hierarchies)
+        models += self.worth_limits(hierarchies, population)
         promise = Promise(self.step, tuple(names), (KAnonymity(k=self.k), *models), self.suppressed == "exempt")
         if data.rows == 0:
             return AskedOfLevels(promise, hierarchies, AllowedLevels(()), None)
@@ -196,11 +189,12 @@ class KAnonymize(ClassDemands):
             rules = tuple(rule.counting(work.person) for rule in rules)
         seen = () if self.blind else rules
         allowed = AllowedLevels.of(hierarchies, self.limits, self.step)
-        problem = self._problem(columns, schema, hierarchies, seen, work.person)
+        problem = self._problem(columns, work, hierarchies, seen, work.person)
         problem = replace(
             problem,
             hierarchies=tuple(allowed.restrict(hierarchies).values()),
             loss=allowed.restrict_loss(problem.loss),
+            earnings=allowed.restrict_earnings(self.earnings(hierarchies)),
             population=None if population is None else self._population(population, hierarchies, allowed),
         )
         return AskedOfLevels(promise, hierarchies, allowed, problem)
@@ -209,7 +203,7 @@ class KAnonymize(ClassDemands):
         """What is demanded, of which columns, at what price."""
         demands = [Message("technique.demand.alike" if schema.person is None else "technique.demand.people", k=self.k)]
         demands += [demand.plan(name) for name, demand in self.demands(schema)]
-        demands += self.limits_told()
+        demands += [*self.limits_told(), *self.worth_told()]
         limit = Message("technique.k_anonymize.no_suppression")
         if self.suppress:
             people = "_people" if self.suppress_people else ""
@@ -237,7 +231,7 @@ class KAnonymize(ClassDemands):
     def _problem(
         self,
         columns: Mapping[str, Column],
-        schema: Schema,
+        work: Work,
         hierarchies: Mapping[str, Hierarchy],
         rules: tuple[Rule, ...],
         person: Column | None,
@@ -245,14 +239,13 @@ class KAnonymize(ClassDemands):
         held, steps = tuple(columns.values()), tuple(hierarchies.values())
         rows = len(held[0])
         whole = np.count_nonzero(person.counts) if person is not None and self.suppress_people else rows
-        weights = [schema.attributes[name].weight if name in schema.attributes else 1.0 for name in hierarchies]
         return Problem(
             columns=held,
             hierarchies=steps,
             k=self.least_class(rows if person is None else int(np.count_nonzero(person.counts))),
             limit=int(np.floor(self.suppress * whole + 1e-9)),
             rules=rules,
-            loss=loss_of(self.loss, held, steps, weights, self.k, self.aggregate, self.gen_factor),
+            loss=self.loss_over(columns, hierarchies, work.schema, work.data),
             most_classes=self._most_classes(rows),
             kept_risk=self.average_risk,
             class_sizes=self.size_limits(rows),
@@ -272,7 +265,10 @@ class KAnonymize(ClassDemands):
         from oboro.decide.lattice.population_limits import Population, unclear_values
 
         presence, unclear = self.presence or Presence(), unclear_values(tuple(hierarchies.values()), allowed.levels)
-        return Population(population.codes, self.k_map or 1, presence.min, presence.max, unclear)
+        least = self.k_map or 1
+        if self.profitability is not None and self.profitability.attacker == "journalist":
+            least = max(least, self.profitability.least)
+        return Population(population.codes, least, presence.min, presence.max, unclear)
 
     def _run_global(
         self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy], allowed: AllowedLevels

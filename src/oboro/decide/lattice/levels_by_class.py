@@ -16,7 +16,7 @@ import numpy as np
 from oboro.decide.lattice.kernels import node_classes as kernels
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Levels
-from oboro.decide.lattice.objective import CellLoss
+from oboro.decide.lattice.objective import CellLoss, ClassLoss
 from oboro.decide.lattice.problem import Problem
 from oboro.errors import UsageError
 from oboro.text import Message
@@ -138,6 +138,7 @@ def _loss(problem: Problem, checker: NodeChecker, nodes: list[Levels], at: np.nd
     loss, tuples = problem.loss, checker.tuples
     suppressed = int(tuples.weights[at < 0].sum())
     if not isinstance(loss, CellLoss):
+        assert isinstance(loss, ClassLoss), "what classes pay is not asked of local recoding"
         return loss.value(sizes.size - (suppressed > 0), int(np.dot(sizes, sizes)) - suppressed**2, suppressed)
     parts = np.ones(len(problem.columns))  # everything suppressed, minus what each record keeps
     for visit, levels in enumerate(nodes):

@@ -17,10 +17,11 @@ from oboro.decide.lattice import whole_people
 from oboro.decide.lattice.distinct_tuples import DistinctTuples, number_alike
 from oboro.decide.lattice.kernels import node_classes as kernels
 from oboro.decide.lattice.nodes import Levels
-from oboro.decide.lattice.objective import CellLoss
+from oboro.decide.lattice.objective import CellLoss, ClassLoss
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.suppression.rule_verdicts import ALL, ask_rule
 from oboro.decide.lattice.suppression.suppressed_group import STEPS, complete, joining
+from oboro.decide.lattice.worth.class_payments import ClassPayments
 from oboro.kernels import grouping
 
 __all__ = ["NodeChecker", "NodeClasses"]
@@ -85,8 +86,7 @@ class NodeChecker:
     @staticmethod
     def of(problem: Problem) -> NodeChecker:
         """A checker of every node."""
-        secrets = [rule.codes for rule in problem.rules]
-        tuples = DistinctTuples.of(problem.columns, secrets, problem.rows, problem.population, problem.person)
+        tuples = DistinctTuples.of(problem.columns, problem.secrets, problem.rows, problem.population, problem.person)
         return NodeChecker(problem, tuples, problem.lattice.bottom)
 
     def can_check(self, levels: Levels) -> bool:
@@ -107,7 +107,7 @@ class NodeChecker:
 
         Which classes join the suppressed is only asked where the node can lose less than `hurdle`.
         """
-        if self.problem.only_k and len(self.tuples.blocks) == 1:
+        if self.problem.sizes_alone and len(self.tuples.blocks) == 1:
             node = self._check_sizes(levels)
             if node is not None:
                 return node
@@ -140,9 +140,7 @@ class NodeChecker:
         return gone[: self.problem.rows] if self.tuples.rows is None else np.asarray(gone[self.tuples.rows])
 
     def rebased(self, levels: Levels) -> NodeChecker:
-        """A checker of nodes that are nowhere finer than these levels: tuples that agree there are one. The same one if
-        that saves little.
-        """
+        """A checker of nodes nowhere finer than these levels: tuples that agree there are one. The same if that saves little."""
         if self.problem.population is not None and self.problem.population.unclear is not None:
             return self  # values under one label are not alike to a reader
         labels = self.classes(levels).labels
@@ -163,10 +161,8 @@ class NodeChecker:
         if 0 < suppressed < problem.k and not problem.relaxed:
             lost = kept == 0 or suppressed + smallest > problem.limit
             return Node(levels, suppressed, suppressed, 0, True, inf, floor) if lost else None
-        if isinstance(loss, CellLoss):
-            value = loss.value(levels, tally if suppressed else None)
-        else:
-            value = loss.value(kept, kept_squares, suppressed)
+        by_class = loss.value(kept, kept_squares, suppressed) if isinstance(loss, ClassLoss) else 0.0
+        value = loss.value(levels, tally if suppressed else None) if isinstance(loss, CellLoss) else by_class
         return Node(levels, suppressed, suppressed, 0, True, value, floor)
 
     def _survey(self, levels: Levels, steps: np.ndarray, tally: np.ndarray) -> np.ndarray:
@@ -198,9 +194,7 @@ class NodeChecker:
         return local()
 
     def _scratch(self, counters: int) -> tuple[np.ndarray, np.ndarray]:
-        """Zeroed counters and a place per tuple, kept for the next node: touching fresh memory costs more than
-        counting.
-        """
+        """Zeroed counters and a place per tuple, kept for the next node: touching fresh memory costs more than counting."""
         kept = self._local
         if getattr(kept, "held", None) is None or kept.held.size < counters:
             kept.held = np.zeros(counters, dtype=np.int64)
@@ -275,6 +269,8 @@ class NodeChecker:
         if population is not None and classes.people is not None:
             verdicts[population.breaks_k_map(classes.people)] = 1
             verdicts[population.breaks_presence(classes.sizes, classes.people, classes.open_people)] = 1
+        if self.problem.earnings is not None:
+            verdicts[self.problem.earnings.of_classes(self, classes) <= 0] = 1
         self.ask([i for i, rule in enumerate(rules) if not rule.strong], classes, verdicts, most)
         return replace(self._thinned(classes, verdicts == 1), surely=surely.suppressed)
 
@@ -343,7 +339,7 @@ class NodeChecker:
             return False
         if size == 0:
             return True
-        return size >= self.problem.k and not any(
+        return size >= self.problem.least_suppressed and not any(
             rule.breaks(part, size) for rule, part in zip(rules, held, strict=True)
         )
 
@@ -389,11 +385,15 @@ class NodeChecker:
         loss = self.problem.loss
         if isinstance(loss, CellLoss):
             return loss.value(classes.levels, self.tallied(classes) if classes.suppressed else None)
+        if isinstance(loss, ClassPayments):
+            return loss.of_node(self, classes)
         kept = whole_people.kept_sizes(self, classes)
         return loss.value(kept.size, int(np.dot(kept, kept)), self.problem.rows - int(kept.sum()))
 
     def _floor(self, classes: NodeClasses) -> float:
         if isinstance(self.problem.loss, CellLoss):
             return -inf
+        if isinstance(self.problem.loss, ClassPayments):
+            return self.problem.loss.least(self, classes)
         filled = classes.sizes[classes.sizes > 0]
         return self.problem.loss.floor(filled.size, int(np.dot(filled, filled)))

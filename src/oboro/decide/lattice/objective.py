@@ -12,6 +12,8 @@ checked.
 | `discernibility` | each record pays its class's size, a suppressed one the table's size | records … records² |
 | `average_class_size` | records / classes / k; the suppressed records are one class | ≥ 1 / k |
 
+Four more are summed over classes (`class_payments`): `ambiguity`, `kl`, `classification` and `payout`.
+
 All but the last two look at cells (attribute weights count), the last two at classes. What the attributes lose is put together by
 an *aggregate*: mean, sum, max or geometric. Weights add up to 1 in a mean of `loss`, `precision` and `entropy`; those named after
 ARX, and `height`, take them as ARX does: over the greatest, and the geometric mean is that of (1 + part) · weight, minus 1 (so
@@ -31,6 +33,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from oboro.decide.lattice.worth.class_payments import ClassPayments, PaymentName
 from oboro.system.process import on_cores
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, Level
@@ -38,9 +41,10 @@ from oboro.table.values import texts_of
 
 __all__ = ["CellLoss", "ClassLoss", "Loss", "LossName", "loss_of"]
 
-LossName = Literal[
+CellName = Literal[
     "loss", "precision", "discernibility", "average_class_size", "entropy", "arx", "arx_entropy", "height"
 ]
+LossName = CellName | PaymentName
 Aggregate = Literal["mean", "geometric", "sum", "max"]
 
 
@@ -212,7 +216,7 @@ class ClassLoss:
         return self.value(classes, squares, 0)
 
 
-Loss = CellLoss | ClassLoss
+Loss = CellLoss | ClassLoss | ClassPayments
 
 
 def loss_of(
@@ -224,7 +228,10 @@ def loss_of(
     aggregate: Aggregate | None = None,
     factor: float = 0.5,
 ) -> Loss:
-    """The loss of that name for these columns; `factor` weighs generalization against suppression."""
+    """The loss of that name for these columns; `factor` weighs generalization against suppression.
+
+    What classes pay needs more than columns: `ClassPayments.of`.
+    """
     rows = len(columns[0]) if columns else 0
     if name in ("discernibility", "average_class_size"):
         return ClassLoss(name, rows, k)

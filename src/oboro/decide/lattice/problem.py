@@ -12,6 +12,7 @@ import numpy as np
 from oboro.decide.class_rules import Rule
 from oboro.decide.lattice.nodes import Lattice, Levels
 from oboro.decide.lattice.objective import Loss
+from oboro.decide.lattice.worth.class_payments import ClassPayments
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.values import texts_of
@@ -19,6 +20,7 @@ from oboro.table.values import texts_of
 if TYPE_CHECKING:
     from oboro.decide.lattice.population_limits import Population
     from oboro.decide.lattice.suppression.size_limits import SizeLimit
+    from oboro.decide.lattice.worth.class_payments import ClassEarnings
 
 __all__ = ["Node", "Problem"]
 
@@ -76,6 +78,8 @@ class Problem:
     """How many classes a record there may be among those who are not suppressed (average risk)."""
     class_sizes: tuple[SizeLimit, ...] = ()
     """Limits on the sizes of all classes together: records at risk, estimates of uniqueness."""
+    earnings: ClassEarnings | None = None
+    """What every kept class must earn something of, if that is asked; the suppressed must cost nothing."""
     person: Column | None = None
     """Whose each record is, if classes must hold k different people and rules count people."""
     whole_people: bool = False
@@ -106,17 +110,38 @@ class Problem:
         suppressed in the coarser one too, which then has no more classes.
         """
         strong = all(rule.strong for rule in self.rules) and (self.population is None or self.population.strong)
+        if self.earnings is not None:  # coarser labels earn less
+            return False
         return strong or (self.limit == 0 and self.joinable)
 
     @cached_property
     def joinable(self) -> bool:
         """Whether good classes stay good when they are joined: then above a node without suppression there is none."""
+        if self.earnings is not None:
+            return False
         return (self.population is None or self.population.joinable) and all(rule.joinable for rule in self.rules)
+
+    @cached_property
+    def sizes_alone(self) -> bool:
+        """Whether sizes also tell what is lost."""
+        return self.only_k and not isinstance(self.loss, ClassPayments)
+
+    @cached_property
+    def secrets(self) -> list[np.ndarray]:
+        """What tuples are told apart by, beside their values: the codes of every rule, and last those of what is predicted."""
+        target = getattr(self.loss, "target", None)
+        return [rule.codes for rule in self.rules] + ([] if target is None else [target])
+
+    @cached_property
+    def least_suppressed(self) -> int:
+        """How many suppressed records, or people, there must be, if there are any."""
+        return self.k if self.earnings is None else max(self.k, self.earnings.market.least_suppressed)
 
     @cached_property
     def only_k(self) -> bool:
         """Whether nothing but a class's size decides."""
-        return not self.rules and self.population is None and self.person is None and not self.class_sizes
+        plain = self.population is None and self.person is None and self.earnings is None
+        return plain and not self.rules and not self.class_sizes
 
     @cached_property
     def label_counts(self) -> tuple[tuple[np.ndarray, ...], ...]:

@@ -15,6 +15,7 @@ from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.objective import CellLoss, Loss
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.search import SearchResult
+from oboro.decide.lattice.worth.class_payments import ClassEarnings, ClassPayments
 from oboro.errors import ColumnError, PromiseError, UsageError
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.parameters import Parameters
@@ -38,6 +39,7 @@ class LevelLimits(Parameters):
     """Values that must stay as they are wherever a record is not suppressed."""
 
 
+Leaves = tuple[tuple[np.ndarray, ...], ...]
 Limits = Mapping[str, Annotated[LevelLimits, Field()]]
 
 
@@ -62,10 +64,19 @@ class AllowedLevels:
 
     def restrict_loss(self, loss: Loss) -> Loss:
         """The loss of the same levels."""
+        if isinstance(loss, ClassPayments):
+            return replace(loss, leaves=self._picked(loss.leaves))
         if not isinstance(loss, CellLoss):
             return loss
         pairs = zip(loss.costs, self.levels, strict=True)
         return replace(loss, costs=tuple(tuple(costs[i] for i in levels) for costs, levels in pairs))
+
+    def restrict_earnings(self, earnings: ClassEarnings | None) -> ClassEarnings | None:
+        """What classes of the same levels earn."""
+        return None if earnings is None else replace(earnings, leaves=self._picked(earnings.leaves))
+
+    def _picked(self, leaves: Leaves) -> Leaves:
+        return tuple(tuple(part[i] for i in levels) for part, levels in zip(leaves, self.levels, strict=True))
 
     def absolute(self, levels: Levels) -> Levels:
         """The levels of the hierarchies that a search means."""

@@ -66,9 +66,14 @@ class ClassDemands(InSeries):
 
     @model_validator(mode="after")
     def _population_for_something(self) -> Self:
-        if (self.population is None) != (self.k_map is None and self.presence is None):
+        if (self.population is not None) != self.needs_population:
             raise ValueError(Message("error_technique.population_with"))
         return self
+
+    @property
+    def needs_population(self) -> bool:
+        """Whether something is asked of people beyond the table."""
+        return self.k_map is not None or self.presence is not None
 
     def files(self) -> tuple[str, ...]:
         """The files of the population and of earlier releases, if they were given as such."""
@@ -149,7 +154,11 @@ class ClassDemands(InSeries):
         sizes += [
             int(model.required) for model in self.sample_limits(sample) if model.message == "model.estimated_k_map"
         ]
-        return max(sizes)
+        return max([*sizes, *self.further_sizes()])
+
+    def further_sizes(self) -> list[int]:
+        """How many records further demands need in every class."""
+        return []
 
     def risk_limits(self) -> list[Model]:
         """What the verifier is to check of the risk."""

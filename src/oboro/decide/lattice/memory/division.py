@@ -61,7 +61,7 @@ class Division:
     def tuples(self) -> tuple[Any, ...]:
         """What distinct tuples depend on: the values, the secrets and the people."""
         columns = tuple(self.digest(column.codes) for column in self.problem.columns)
-        secrets = tuple(self.digest(rule.codes) for rule in self.problem.rules)
+        secrets = tuple(self.digest(codes) for codes in self.problem.secrets)
         return ("tuples", columns, secrets, self.asked[1:])
 
     @cached_property

@@ -20,6 +20,7 @@ from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.sliced_check import SlicedChecker
+from oboro.decide.lattice.worth.class_payments import ClassPayments
 
 __all__ = ["RememberingChecker", "RememberingSlices"]
 
@@ -72,7 +73,8 @@ def _reused(memory: LookMemory, division: Division, levels: Levels, ask: Callabl
 def _unlike_others(problem: Problem) -> bool:
     """Whether more decides than what is kept tells: limits on the sizes of all classes, labels that a reader cannot tell apart."""
     unclear = problem.population is not None and problem.population.unclear is not None
-    return bool(problem.class_sizes) or unclear
+    paid = isinstance(problem.loss, ClassPayments) or problem.earnings is not None
+    return bool(problem.class_sizes) or unclear or paid
 
 
 def _remembers(problem: Problem) -> bool:

@@ -26,6 +26,7 @@ from oboro.decide.lattice.suppression.group_demands import (
     RuleDemand,
 )
 from oboro.decide.lattice.suppression.size_limits import SizesDemand
+from oboro.decide.lattice.worth.class_payments import ClassPayments
 
 if TYPE_CHECKING:
     from oboro.decide.lattice.node_check import NodeChecker, NodeClasses
@@ -145,7 +146,9 @@ class _Group:
             return few
         if self.problem.person is not None:
             return [*few, *self._of_people()]
-        sizes = LinearDemand(np.array([self.gone]), self.sizes[:, np.newaxis], np.ones(1), float(self.problem.k))
+        sizes = LinearDemand(
+            np.array([self.gone]), self.sizes[:, np.newaxis], np.ones(1), float(self.problem.least_suppressed)
+        )
         rules = [self._of_rule(i) for i in range(len(self.problem.rules))]
         return [*few, *([sizes] if self.gone else []), *self._population(), *rules]
 
@@ -236,8 +239,22 @@ class _Group:
             extras += slopes[a] * loss.costs[a][level].extra[steps[:, a]]
         return value, extras * self.sizes
 
+    def _payments(self, loss: ClassPayments) -> tuple[Callable[[Sequence[int]], float], np.ndarray]:
+        """The loss with some classes joined, and what each adds, where every class pays a part."""
+        paid, classes = loss.paid(self.checker, self.classes), self.classes
+        kept = ~classes.gone & (classes.sizes > 0)
+
+        def value(joined: Sequence[int]) -> float:
+            left = kept.copy()
+            left[self.candidates[list(joined)]] = False
+            return loss.total(paid[left], self.gone + int(self.sizes[list(joined)].sum()))
+
+        return value, np.maximum(self.sizes * loss.of_suppressed - paid[self.candidates], 0.0)
+
     def _classes(self) -> tuple[Callable[[Sequence[int]], float], np.ndarray]:
         """The loss with some classes joined, and what each adds at least, where classes are counted."""
+        if isinstance(self.problem.loss, ClassPayments):
+            return self._payments(self.problem.loss)
         loss, sizes = self.problem.loss, self.classes.sizes[~self.classes.gone]
         assert not isinstance(loss, CellLoss)
         squares = int(np.dot(sizes, sizes))

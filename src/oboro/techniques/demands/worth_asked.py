@@ -1,0 +1,133 @@
+"""What a release is to be worth: as a demand on every class, and as what a search makes the most of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, Self
+
+from pydantic import Field, model_validator
+
+from oboro.decide.lattice.objective import Aggregate, Loss, LossName, loss_of
+from oboro.decide.lattice.worth.class_payments import ClassEarnings, ClassPayments
+from oboro.decide.lattice.worth.market import Market
+from oboro.errors import UsageError
+from oboro.table.dataset import Column, Dataset
+from oboro.table.hierarchy import Hierarchy
+from oboro.table.parameters import Parameters
+from oboro.table.schema import Schema
+from oboro.techniques.demands.class_demands import ClassDemands
+from oboro.text import Message
+from oboro.verifier.models.class_models import Model
+
+if TYPE_CHECKING:
+    from oboro.techniques.demands.population_table import PopulationCodes
+
+__all__ = ["Profitability", "WorthAsked"]
+
+
+class Profitability(Parameters):
+    """What a record is worth to its publisher and to an attacker, as amounts of money (Wan et al. 2015)."""
+
+    benefit: float = Field(gt=0, allow_inf_nan=False)
+    """What the publisher earns with a record that lost nothing."""
+    loss: float = Field(ge=0, allow_inf_nan=False)
+    """What it costs the publisher when somebody is recognised."""
+    gain: float = Field(ge=0, allow_inf_nan=False)
+    """What an attacker gains by recognising somebody."""
+    cost: float = Field(gt=0, allow_inf_nan=False)
+    """What an attack on a record costs the attacker."""
+    attacker: Literal["prosecutor", "journalist"] = "prosecutor"
+    """prosecutor: knows who is in the table; journalist: looks among the people of the `population`."""
+    attacks: Literal["allowed", "none"] = "allowed"
+    """allowed: every class must earn its publisher something, attacks included; none: no attack may pay off."""
+
+    def market(self) -> Market:
+        """The same for whoever decides."""
+        return Market(self.benefit, self.loss, self.gain, self.cost, self.attacker == "journalist")
+
+    @property
+    def least(self) -> int:
+        """How many people a record must be among so that no attack pays off; 1 where attacks are allowed."""
+        return self.market().least_unattacked if self.attacks == "none" else 1
+
+
+class WorthAsked(ClassDemands):
+    """A step that may be asked for what a release is worth, and to lose as little as possible of something."""
+
+    loss: LossName = "loss"
+    """Which information loss is minimized: loss (normalized certainty penalty, NCP), precision, entropy, discernibility,
+    average_class_size, height, arx and arx_entropy (as the ARX tool computes its Loss and its non-uniform entropy), ambiguity, kl
+    (divergence from the original), classification (how often `target` cannot be told from a class), payout (`profitability`).
+    """
+    aggregate: Aggregate | None = None
+    """How what the columns lose is put together: mean, geometric, sum or max. Without it geometric for arx, sum for height,
+    else mean."""
+    gen_factor: float = Field(0.5, ge=0, le=1)
+    """Generalization against suppression, as in ARX: below 0.5 suppression costs less, above 0.5 generalization does."""
+    target: str | None = None
+    """With `loss: classification`: the column that is to be predicted from the quasi-identifiers."""
+    profitability: Profitability | None = None
+    """What a record is worth to its publisher and to an attacker: every class must earn something, or no attack may pay off."""
+
+    @model_validator(mode="after")
+    def _worth_fits(self) -> Self:
+        if (self.loss == "classification") != (self.target is not None):
+            raise ValueError(Message("error_technique.target"))
+        if self.loss == "payout" and self.profitability is None:
+            raise ValueError(Message("error_technique.payout"))
+        if self.by_class and (self.aggregate is not None or self.gen_factor != 0.5):
+            raise ValueError(Message("error_technique.by_class", loss=self.loss))
+        return self
+
+    @property
+    def by_class(self) -> bool:
+        """Whether what is lost is paid by classes."""
+        return self.loss in ("ambiguity", "kl", "classification", "payout")
+
+    @property
+    def needs_population(self) -> bool:
+        """Whether something is asked of people beyond the table."""
+        journalist = self.profitability is not None and self.profitability.attacker == "journalist"
+        return journalist or super().needs_population
+
+    def further_sizes(self) -> list[int]:
+        """So many that no attack of a prosecutor pays off, where none may."""
+        asked = self.profitability
+        return [] if asked is None or asked.attacker == "journalist" else [asked.least]
+
+    def loss_over(
+        self, columns: Mapping[str, Column], hierarchies: Mapping[str, Hierarchy], schema: Schema, data: Dataset
+    ) -> Loss:
+        """What the search makes least."""
+        held, steps = list(columns.values()), list(hierarchies.values())
+        if self.by_class:
+            if self.target in hierarchies:
+                raise UsageError(Message("error_technique.target_quasi", target=self.target))
+            target = None if self.target is None else data[self.target]
+            market = None if self.profitability is None else self.profitability.market()
+            return ClassPayments.of(self.loss, held, steps, target, market)  # type: ignore[arg-type]
+        weights = [schema.attributes[name].weight if name in schema.attributes else 1.0 for name in hierarchies]
+        return loss_of(self.loss, held, steps, weights, getattr(self, "k", 1), self.aggregate, self.gen_factor)
+
+    def earnings(self, hierarchies: Mapping[str, Hierarchy]) -> ClassEarnings | None:
+        """What every class must earn something of."""
+        if self.profitability is None or self.profitability.attacks == "none":
+            return None
+        return ClassEarnings.of(self.profitability.market(), list(hierarchies.values()))
+
+    def worth_limits(self, hierarchies: Mapping[str, Hierarchy], population: PopulationCodes | None) -> list[Model]:
+        """What the verifier is to check of the worth."""
+        if self.profitability is None:
+            return []
+        from oboro.verifier.models.worth_models import NoAttackPays, Profitable
+
+        amounts = self.profitability.model_dump(exclude={"attacks"})
+        people = {"population": None if population is None else population.table, "hierarchies": hierarchies}
+        return [(NoAttackPays if self.profitability.attacks == "none" else Profitable)(**amounts, **people)]
+
+    def worth_told(self) -> list[Message]:
+        """What is demanded of the worth, in words."""
+        if self.profitability is None:
+            return []
+        amounts = self.profitability.model_dump()
+        return [Message(f"technique.demand.profitability.{amounts.pop('attacks')}", **amounts)]
