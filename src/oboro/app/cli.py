@@ -6,6 +6,7 @@ Progress and messages go to stderr, data to stdout. Exit codes: 0 done, 1 a priv
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -29,12 +30,14 @@ from oboro.app.verify import verify
 from oboro.app.warm_up import warm_up
 from oboro.app.web.web import web
 from oboro.errors import Sayable
+from oboro.kernels import alone_in_process
 from oboro.system.drafts import tell_when_swept
 from oboro.system.process import print_utf8
 from oboro.text import Message
 
 __all__ = ["app", "main", "program"]
 
+SELDOM = 100_000  # objects made between two looks for garbage: modules make many, none of them garbage, and then few are made
 READER_GONE = 128 + 13  # as a shell says it of a program that SIGPIPE ended
 
 app = typer.Typer(
@@ -50,6 +53,8 @@ app = typer.Typer(
 def program() -> None:
     """Run the command line as a program of its own."""
     options.OWN_PROCESS = True
+    alone_in_process()
+    gc.set_threshold(SELDOM)
     _leave_out_others()
     try:
         main()

@@ -3,6 +3,11 @@ machine), errors as in NumPy. `parallel` is for loops over `prange`."""
 
 from __future__ import annotations
 
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
 from types import FunctionType
 from typing import Any
 
@@ -12,7 +17,7 @@ from numba.core.environment import lookup_environment
 from numba.core.registry import cpu_target
 from numba.core.targetconfig import TargetConfig
 
-from oboro.kernels import Kernel, prange
+from oboro.kernels import Kernel, is_alone, prange
 from oboro.kernels.kernel_cache import LayeredCache
 
 __all__ = ["compiled"]
@@ -74,6 +79,29 @@ def _chosen(options: Any) -> dict[str, Any]:
 # gives all the same hash: a tenth of the time that compiling takes.
 TargetConfig.__eq__ = lambda one, other: isinstance(other, TargetConfig) and _chosen(one) == _chosen(other)
 TargetConfig.__hash__ = lambda options: hash(frozenset(_chosen(options)))
+
+
+@contextmanager
+def _without_blas() -> Iterator[None]:
+    """As if there were no scipy, for this thread: numba imports its BLAS for correlations, which takes a tenth of a second."""
+    mine = threading.get_ident()
+
+    class NoBlas(MetaPathFinder):
+        @classmethod
+        def find_spec(cls, name: str, path: object = None, target: object = None) -> None:
+            if name in ("scipy", "scipy.linalg") and threading.get_ident() == mine:
+                raise ModuleNotFoundError(name)
+
+    sys.meta_path.insert(0, NoBlas)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(NoBlas)
+
+
+if is_alone():
+    with _without_blas():
+        cpu_target.target_context.refresh()
 
 
 def compiled(kernel: Kernel, *, parallel: bool, inner: bool, bare: bool) -> Any:

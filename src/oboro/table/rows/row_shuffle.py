@@ -83,7 +83,7 @@ class RowShuffle:
 
     def prepared(self) -> RowShuffle:
         """The same; for a table whose columns fit the cache, the rows of each bucket are found now."""
-        if 4 * self.within.size <= CACHED:
+        if self.buckets > 1 and 4 * self.within.size <= CACHED:
             self._dealt  # noqa: B018
         return self
 

@@ -153,13 +153,18 @@ def matched(asked: pa.Array, known: pa.Array) -> np.ndarray:
     >>> matched(pa.array([39.0, 7.5]), pa.array(["39.00", "40", "x"])).tolist()
     [0, -1]
     """
-    own, theirs = (pa.array(texts_of(values), pa.string()) for values in (asked, known))
+    own, theirs = _texts(asked), _texts(known)
     place = pc.index_in(own, value_set=theirs, skip_nulls=True).fill_null(-1)
     found: np.ndarray = place.to_numpy(zero_copy_only=False).astype(np.int64)
     open_ = (found < 0) & _booleans(own.is_valid())
     if open_.any():
         found[open_] = _by_meaning(asked, theirs)[open_]
     return found
+
+
+def _texts(values: pa.Array) -> pa.Array:
+    """Values as text; text is what it is already, and half a million labels need not become Python's."""
+    return values if pa.types.is_string(values.type) else pa.array(texts_of(values), pa.string())
 
 
 def _by_meaning(asked: pa.Array, known: pa.Array) -> np.ndarray:
