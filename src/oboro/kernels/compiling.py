@@ -83,13 +83,13 @@ TargetConfig.__hash__ = lambda options: hash(frozenset(_chosen(options)))
 
 @contextmanager
 def _without_blas() -> Iterator[None]:
-    """As if there were no scipy, for this thread: numba imports its BLAS for correlations, which takes a tenth of a second."""
+    """As if there were no scipy.linalg, for this thread: numba imports its BLAS for correlations, in a tenth of a second."""
     mine = threading.get_ident()
 
     class NoBlas(MetaPathFinder):
         @classmethod
         def find_spec(cls, name: str, path: object = None, target: object = None) -> None:
-            if name in ("scipy", "scipy.linalg") and threading.get_ident() == mine:
+            if name == "scipy.linalg" and threading.get_ident() == mine:
                 raise ModuleNotFoundError(name)
 
     sys.meta_path.insert(0, NoBlas)
