@@ -57,11 +57,12 @@ def anonymize(
     data: Data,
     recipe: RecipeFile,
     output: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--output",
             "-o",
-            help="The released table. Its ending chooses the format (.csv, .xlsx, .parquet, .arrow …).",
+            help="The released table. Its ending chooses the format (.csv, .xlsx, .parquet, .arrow, .ndjson …);"
+            " folder/, s3://… or sqlite:///file.db?table=released are places too.",
         ),
     ] = None,
     report: ReportFile = None,
@@ -100,6 +101,7 @@ def anonymize(
     """
     from oboro.errors import UsageError
     from oboro.io.output import check_output
+    from oboro.io.places.place_names import is_plain_file
     from oboro.recipe.recipe import Recipe
 
     plan = Recipe.load(recipe)
@@ -108,15 +110,16 @@ def anonymize(
         return
     if output is None:
         raise UsageError(Message("error_app.no_output"))
-    check_files({"--output": output}, data, recipe, *plan.files, force=force)
-    check_output(output, output_encoding, excel_safe)
+    file = Path(output) if is_plain_file(output) else None
+    check_files({"--output": file}, data, recipe, *plan.files, force=force)
+    check_output(output, output_encoding, excel_safe, force, data)
     pages = Pages(report, public_report, law, made_by, made_for, purpose)
-    check_files({"--truth": truth, "--ledger": ledger, **pages.files}, data, recipe, output, *plan.files, force=force)
+    check_files({"--truth": truth, "--ledger": ledger, **pages.files}, data, recipe, file, *plan.files, force=force)
     warn_if_cold()
     options = {"encoding": encoding, "delimiter": delimiter, "header": header, "sheet": sheet, "header_row": header_row}
     with stages() as stage, _report_loaded(pages.any, stage) as progress:
         release = plan.run(data, progress=progress, reading=options)
-        _write(release, output, pages, stage, {"encoding": output_encoding, "excel_safe": excel_safe})
+        _write(release, output, pages, stage, {"force": force, "encoding": output_encoding, "excel_safe": excel_safe})
         if truth is not None:
             release.write_truth(truth, force=True)
         if ledger is not None:
@@ -163,14 +166,14 @@ def _load_report() -> None:
     load()
 
 
-def _write(release: Release, output: Path, pages: Pages, stage: Any, how: Mapping[str, Any]) -> None:
+def _write(release: Release, output: str, pages: Pages, stage: Any, how: Mapping[str, Any]) -> None:
     if pages.any:
         from oboro.report.page.charts import warm_up
 
         stage(Message("progress.measuring_release"))
         release.report  # noqa: B018  (measured before anything is written, so that a failure leaves nothing)
     stage(WRITING)
-    release.write(output, force=True, progress=partial(stage, WRITING), **how)  # `check_files` asked
+    release.write(output, progress=partial(stage, WRITING), **how)
     if pages.any:
         stage(Message("progress.making_report"))
         with ThreadPoolExecutor(1) as pool:  # hashes files while the pictures are made ready

@@ -85,7 +85,7 @@ def evaluate(
     purpose: Purpose = None,
     fraction: Fraction = 1.0,
     control: Annotated[
-        Path | None, typer.Option(help="A control group for the attacks: people who are in neither table.")
+        str | None, typer.Option(help="A control group for the attacks: people who are in neither table.")
     ] = None,
     target: Annotated[
         str | None,
@@ -99,7 +99,7 @@ def evaluate(
         str | None, typer.Option(help="Columns that were renamed, released=original: Age=age,ZIP=zip.")
     ] = None,
     truth: Annotated[
-        Path | None,
+        str | None,
         typer.Option(help="A table whose first column gives the original row number (from 1) of each released record."),
     ] = None,
     stream_metrics: Annotated[

@@ -33,7 +33,11 @@ __all__ = [
 OWN_PROCESS = False  # whether `oboro` is a program of its own, and not called within another one
 
 Data = Annotated[
-    Path, typer.Argument(help="A CSV, Parquet, Arrow/Feather, Excel or NDJSON file (also .csv.gz, .csv.zst).")
+    str,
+    typer.Argument(
+        help="A CSV, Parquet, Arrow/Feather, Excel or NDJSON file (also .csv.gz …), a folder or pattern of such files,"
+        " an object (s3://…), or a table of a database (sqlite:///file.db?table=people). See docs/places.md."
+    ),
 ]
 RecipeFile = Annotated[Path, typer.Option("--recipe", "-r", help="The recipe (YAML or JSON).")]
 ReportFile = Annotated[
@@ -80,7 +84,7 @@ ExcelSafe = Annotated[
     ),
 ]
 Earlier = Annotated[
-    list[Path] | None,
+    list[str] | None,
     typer.Option(
         "--earlier",
         help="A release of the same people that is out already; repeat the option, oldest first. Attacks then use all of them.",
@@ -141,7 +145,7 @@ def print_json(content: Any) -> None:
 
 
 def read_table(
-    path: Path,
+    path: str | Path,
     encoding: str | None = None,
     delimiter: str | None = None,
     header: bool = True,
@@ -174,18 +178,19 @@ def say_notes(source: Source | None) -> None:
         print(f"oboro: {note.say(spoken())}", file=sys.stderr)
 
 
-def check_files(written: Mapping[str, Path | None], *others: Path | None, force: bool = False) -> None:
+def check_files(written: Mapping[str, Path | None], *others: str | Path | None, force: bool = False) -> None:
     """Before any work: raise if the file of an option could not be written, or would replace one of the others or of these.
 
     Without `force`, it may not replace any file.
     """
     from oboro.errors import UsageError
+    from oboro.io.places.place_names import is_plain_file
     from oboro.system.atomic_file import check_free, check_place
     from oboro.system.named_files import NamedFiles
 
     taken = NamedFiles()
     for one in others:
-        if one is not None and str(one) != "-":
+        if one is not None and str(one) != "-" and is_plain_file(one):
             taken.add(one)
     for option, path in written.items():
         if path is None or _may_be_named_twice(path):

@@ -95,7 +95,7 @@ def verify(
         float, typer.Option(help="How likely --estimated-k-map may take a class for larger than it is.")
     ] = 0.05,
     population: Annotated[
-        Path | None,
+        str | None,
         typer.Option(help="The population that the table was drawn from, not generalized (for --k-map, --presence)."),
     ] = None,
     k_map: Annotated[

@@ -34,7 +34,7 @@ class TypedTable(NamedTuple):
 Reader = Callable[[str, Sequence[str] | None, str | None], TypedTable]
 
 JSON_LINES = (".ndjson", ".jsonl")
-PACKED = (".gz", ".zst")
+PACKED = (".gz", ".zst", ".bz2", ".lz4")
 EXCEL = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 
 

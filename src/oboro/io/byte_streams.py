@@ -31,7 +31,12 @@ STDIN = "-"
 SAMPLE = 1 << 18  # bytes that the guesses about a file are made from
 LONGEST_HEADER = 1 << 24  # bytes
 PIECE = 1 << 20
-COMPRESSIONS = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+COMPRESSIONS = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bz2",
+    b"\x04\x22\x4d\x18": "lz4",
+}
 UNREADABLE = {
     errno.ENOENT: Message("error_io.unreadable.enoent"),
     errno.EACCES: Message("error_io.unreadable.eacces"),

@@ -20,11 +20,13 @@ from oboro.io.csv.small_tables import hold_columns, is_small, read_columns, text
 from oboro.io.file_progress import ByteProgress, RowProgress
 from oboro.io.held_limit import HeldTooMuch
 from oboro.io.output import (
+    Output,
     destination,
     dialect_asked,
     dialect_for,
     encoded,
     is_csv,
+    is_one_file,
     one_dictionary,
     write,
     write_blocks,
@@ -87,7 +89,7 @@ class Source:
     def write(
         self,
         data: Dataset,
-        path: str | Path,
+        path: Output,
         done: RowProgress | None = None,
         encoding: str | None = None,
         shuffle: RowShuffle | None = None,
@@ -122,13 +124,14 @@ class Source:
         self,
         data: Dataset,
         untouched: UntouchedColumns,
-        path: str | Path,
+        path: Output,
         asked: Dialect | None,
         done: RowProgress | None,
         shuffle: RowShuffle | None,
         guard: FormulaGuard | None,
     ) -> None:
-        if guard is not None or not isinstance(untouched, UntouchedCsvColumns) or not is_csv(path):
+        copied = guard is None and is_csv(path) and is_one_file(path)
+        if not copied or not isinstance(untouched, UntouchedCsvColumns):
             blocks = _blocks(data, untouched, path, done, shuffle)
             write_blocks(blocks, path, asked, guard=guard, types=self.types)
             return
@@ -142,7 +145,7 @@ class Source:
 
 
 def _blocks(
-    data: Dataset, untouched: UntouchedColumns, path: str | Path, done: RowProgress | None, shuffle: RowShuffle | None
+    data: Dataset, untouched: UntouchedColumns, path: Output, done: RowProgress | None, shuffle: RowShuffle | None
 ) -> Iterator[Dataset]:
     """The table block by block."""
     if shuffle is None:
@@ -156,7 +159,7 @@ def _blocks(
 def _lines(
     data: Dataset,
     untouched: UntouchedCsvColumns,
-    path: str | Path,
+    path: Output,
     dialect: Dialect,
     done: RowProgress | None,
     shuffle: RowShuffle | None,

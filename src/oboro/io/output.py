@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import io
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -18,6 +18,7 @@ from oboro.io.binary_formats import EXCEL
 from oboro.io.csv.dialect import Dialect
 from oboro.io.csv.encoded_text import EncodedFile, encoding_named, in_encoding, is_utf8
 from oboro.io.csv.small_tables import is_small, text_before_rows, text_of_rows
+from oboro.io.places.place_names import Place, as_place
 from oboro.system.atomic_file import STDOUT, atomic, check_place
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames.came_as import Types, as_it_came, dictionary_array, restorable, type_again
@@ -36,6 +37,7 @@ __all__ = [
     "encoded",
     "formula_guard",
     "is_csv",
+    "is_one_file",
     "one_dictionary",
     "write",
     "write_blocks",
@@ -44,17 +46,39 @@ __all__ = [
 NO_TYPES: Types = MappingProxyType({})
 # Rows in a row group, and values in one of a wide table.
 FEWEST, MOST, CELLS = 1 << 16, 1 << 20, 1 << 24
+PART = 1 << 22  # rows in a file of a folder, about
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
+TABLE = "table"  # instead of an ending
+FOLDERS = (".parquet", ".csv", ".tsv", ".arrow", ".feather", ".ndjson", ".jsonl")
 
 
-def check_output(path: str | Path, encoding: str | None = None, excel_safe: bool = False) -> None:
-    """Before any work: raise if no table could be written under this name, in this encoding, safe for spreadsheets."""
+Output = str | Path | Place
+
+
+def check_output(
+    path: Output,
+    encoding: str | None = None,
+    excel_safe: bool = False,
+    force: bool = False,
+    read: str | Path | None = None,
+) -> None:
+    """Before any work: raise if no table could be written under this name, in this encoding, safe for spreadsheets.
+
+    What is there already may be replaced with `force` only, and never the place that is `read`; a file is whoever asks to judge.
+    """
     _format_of(path)
     dialect_asked(path, None, encoding)
     formula_guard(path, excel_safe)
-    check_place(path)
+    place, other = as_place(path), as_place(read) if isinstance(read, str | Path) else None
+    if place.is_plain and (other is None or other.is_plain):
+        check_place(place.path)
+        return
+    from oboro.io.places.place_out import check_place_out
+
+    check_place_out(place, force, other)
 
 
-def formula_guard(path: str | Path, asked: bool) -> FormulaGuard | None:
+def formula_guard(path: Output, asked: bool) -> FormulaGuard | None:
     """What keeps a spreadsheet from running cells, where that is asked for. A sheet of Excel needs none: its text is text."""
     if not asked:
         return None
@@ -67,7 +91,7 @@ def formula_guard(path: str | Path, asked: bool) -> FormulaGuard | None:
 
 def write(
     data: Dataset,
-    path: str | Path,
+    path: Output,
     dialect: Dialect | None = None,
     guard: FormulaGuard | None = None,
     types: Types = NO_TYPES,
@@ -105,24 +129,59 @@ def _group(columns: int) -> int:
 
 def write_blocks(
     blocks: Iterable[Dataset | pa.Table],
-    path: str | Path,
+    path: Output,
     dialect: Dialect | None = None,
     large: bool = True,
     guard: FormulaGuard | None = None,
     types: Types = NO_TYPES,
 ) -> None:
     """Write tables that together are one, without ever holding more than a few of them."""
-    writer = WRITERS[_format_of(path)[0]]
+    writer, place = WRITERS[_format_of(path)[0]], as_place(path)
     datasets: Iterator[Dataset] = (block if isinstance(block, Dataset) else _unencoded(block) for block in blocks)
     if guard is not None and writer is _csv:
         guard.begin()
         datasets = map(guard.guarded, datasets)
     chosen = dialect_for(path, dialect)
-    with destination(path, large) as file:
-        if writer is _excel:
-            _excel(file, datasets, chosen, from_text=dialect is not None)
-        else:
-            writer(encoded(file, chosen) if writer is _csv else file, datasets, chosen, types)
+    if place.kind == "table":
+        from oboro.io.places.databases.database_out import write_table
+
+        write_table(place, _regrouped(_typed(block, NO_TYPES) for block in datasets), place.force)
+    elif place.kind == "files":
+        _write_folder(datasets, place, writer, chosen, types)
+    else:
+        with destination(path, large) as file:
+            if writer is _excel:
+                _excel(file, datasets, chosen, from_text=dialect is not None)
+            else:
+                writer(encoded(file, chosen) if writer is _csv else file, datasets, chosen, types)
+
+
+def _write_folder(blocks: Iterator[Dataset], place: Place, writer: Writer, dialect: Dialect, types: Types) -> None:
+    """Files of at most some million rows each; their names are numbers, since names of folders would tell values."""
+    from oboro.io.places.place_out import folder_out
+
+    name, compression = _format_of(place)
+    ending = "".join(Path(place.ending.lower()).suffixes) if place.wild else name
+    with folder_out(place, place.force) as folder, _errors_of_the_system():
+        for number, part in enumerate(_parts(blocks)):
+            with folder.file(f"part-{number:05}{ending}") as file, _packed(file, compression) as out:
+                writer(encoded(out, dialect) if writer is _csv else out, part, dialect, types)
+
+
+def _parts(blocks: Iterator[Dataset]) -> Iterator[Iterator[Dataset]]:
+    """The blocks of one file after the other; each must be used up before the next."""
+    first = next(blocks, None)
+
+    def some() -> Iterator[Dataset]:
+        nonlocal first
+        rows = 0
+        while first is not None and rows < PART:
+            rows += first.rows
+            yield first
+            first = next(blocks, None)
+
+    while first is not None:
+        yield some()
 
 
 def encoded(file: Any, dialect: Dialect) -> Any:
@@ -137,13 +196,13 @@ def _unencoded(table: pa.Table) -> Dataset:
     )
 
 
-def dialect_for(path: str | Path, dialect: Dialect | None) -> Dialect:
+def dialect_for(path: Output, dialect: Dialect | None) -> Dialect:
     """How a CSV file of this name is written, when the input was written in `dialect`."""
     dialect = dialect or Dialect()
-    return replace(dialect, delimiter="\t") if ".tsv" in Path(path).suffixes else dialect
+    return replace(dialect, delimiter="\t") if ".tsv" in Path(as_place(path).ending).suffixes else dialect
 
 
-def dialect_asked(path: str | Path, dialect: Dialect | None, encoding: str | None) -> Dialect | None:
+def dialect_asked(path: Output, dialect: Dialect | None, encoding: str | None) -> Dialect | None:
     """How the output is written: as the input, but in `encoding` if that is given."""
     if encoding is None:
         return dialect
@@ -152,30 +211,59 @@ def dialect_asked(path: str | Path, dialect: Dialect | None, encoding: str | Non
     return replace(dialect or Dialect(), encoding=encoding_named(encoding))
 
 
-def is_csv(path: str | Path) -> bool:
+def is_one_file(path: Output) -> bool:
+    """Whether it is a file or an object, neither a folder nor a table of a database."""
+    return as_place(path).kind == "file"
+
+
+def is_csv(path: Output) -> bool:
     """Whether what is written under this name is CSV, packed or not."""
     return WRITERS[_format_of(path)[0]] is _csv
 
 
-def one_dictionary(path: str | Path) -> bool:
+def one_dictionary(path: Output) -> bool:
     """Whether a file of this name has one dictionary for a column, which must be known before its first row is written."""
     return WRITERS[_format_of(path)[0]] is _feather
 
 
 @contextmanager
-def destination(path: str | Path, large: bool = True) -> Iterator[Any]:
+def destination(path: Output, large: bool = True) -> Iterator[Any]:
     """`atomic`, and what is written is packed if the name says so. `large`: not through the system's cache."""
     _, compression = _format_of(path)
-    with atomic(path, large=large and compression is None) as file, _errors_of_the_system():
-        if compression is None:
-            yield file
-        else:
-            # Arrow closes what it packs into, but the file is still to be synced and renamed: so it gets a second handle.
-            with (
-                open(os.dup(file.fileno()), "wb") as second,
-                pa.CompressedOutputStream(pa.PythonFile(second, "w"), compression) as packed,
-            ):
-                yield packed
+    place = as_place(path)
+    if not place.is_local:
+        from oboro.io.places.stored.store_out import stored_file
+
+        with stored_file(place, place.force) as file, _packed(file, compression) as out:
+            yield out
+        return
+    written = atomic(place.path, large=large and compression is None)
+    with written as file, _errors_of_the_system(), _packed(file, compression) as out:
+        yield out
+
+
+@contextmanager
+def _packed(file: Any, compression: str | None) -> Iterator[Any]:
+    """What packs bytes on their way into a file, which stays open: it is still to be synced and named."""
+    if compression is None:
+        yield file
+    else:
+        with pa.CompressedOutputStream(pa.PythonFile(_Kept(file), "w"), compression) as packed:
+            yield packed
+
+
+class _Kept(io.RawIOBase):
+    """A file that Arrow does not close."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self.file.write(data)
+        return len(data)
 
 
 @contextmanager
@@ -193,18 +281,23 @@ def _errors_of_the_system() -> Iterator[None]:
 Writer = Callable[[Any, Iterator[Dataset], Dialect, Types], None]
 
 
-def _format_of(path: str | Path) -> tuple[str, str | None]:
+def _format_of(path: Output) -> tuple[str, str | None]:
     """The ending that chooses the format, and what it is packed with."""
-    name = str(path).lower()
-    compression = {".gz": "gzip", ".zst": "zstd"}.get(Path(name).suffix)
+    place = as_place(path)
+    if place.kind == "table":
+        return TABLE, None
+    name = ".parquet" if place.kind == "files" and not place.wild else place.ending.lower()
+    compression = COMPRESSIONS.get(Path(name).suffix)
     inner = Path(name).stem if compression else name
-    ending = ".csv" if name == STDOUT else Path(inner).suffix
+    ending = ".csv" if name == STDOUT else name if name == ".parquet" else Path(inner).suffix
     if ending in EXCEL and ending not in WRITERS:
         raise UsageError(Message("error_io.old_excel", path=str(path), ending=ending))
-    if ending not in WRITERS or (compression and WRITERS[ending] is not _csv):
-        raise UsageError(
-            Message("error_io.no_format", path=path, ending=Path(name).suffix or "no ending", known=list(WRITERS))
-        )
+    if place.kind == "files" and ending not in FOLDERS:
+        raise UsageError(Message("error_places.no_folder_format", place=place.shown, known=list(FOLDERS)))
+    if ending not in WRITERS or ending == TABLE or (compression and WRITERS[ending] not in (_csv, _json)):
+        known = [one for one in WRITERS if one != TABLE]
+        ending = Path(name).suffix or "no ending"
+        raise UsageError(Message("error_io.no_format", path=place.shown, ending=ending, known=known))
     return ending, compression
 
 
@@ -284,7 +377,16 @@ def _excel(
     file.write(sheet_bytes(list(blocks), from_text=from_text))
 
 
+def _json(file: Any, blocks: Iterator[Dataset], dialect: Dialect, types: Types) -> None:
+    from oboro.io.json_out import write_json_lines
+
+    write_json_lines(file, blocks)
+
+
 WRITERS: dict[str, Writer] = {
+    TABLE: _feather,  # a database takes Arrow
+    ".ndjson": _json,
+    ".jsonl": _json,
     ".csv": _csv,
     ".tsv": _csv,
     ".txt": _csv,

@@ -17,6 +17,7 @@ from oboro.errors import UsageError
 from oboro.io.file_progress import RowProgress
 from oboro.io.files import Source
 from oboro.io.output import dialect_asked, formula_guard, write
+from oboro.io.places.place_names import Place, as_place
 from oboro.measure.exposure.last_look import LastLook
 from oboro.recipe.evidence import files_evidence, hierarchy_files, measure
 from oboro.recipe.released.last_look_before_writing import said_of_look, unique_by_all, warnings_of_look
@@ -284,24 +285,43 @@ class Release:
     ) -> None:
         """Write the released table; the name's ending chooses the format. All of it appears at once, or nothing does.
 
+        `path` may be any place: `folder/` (files of Parquet), `s3://bucket/released.csv`, `sqlite:///people.db?table=released`;
+        never the place that was read. docs/places.md has them all.
+
         Only with `force` it replaces a file that is there. CSV is written in the encoding that came in (UTF-8 for a frame), or
         in `encoding`; `excel_safe` puts an apostrophe before every cell that a spreadsheet would run as a formula, which changes
         no promise: different values stay different. `progress` is told how many rows of the input are done, where columns come
         from there.
         """
-        check_free(path, force)
-        if str(path) != "-":
-            self.written["output"] = os.path.abspath(path)
-        replaced = os.path.exists(path) and os.path.realpath(path)
+        place = self._checked(path, force)
+        replaced = place.is_plain and os.path.exists(place.path) and os.path.realpath(place.path)
         if replaced and any(os.path.realpath(one) == replaced for one in self._read_from.values()):
             self._inputs  # noqa: B018  (what is about to be replaced is evidence too)
-        guard = formula_guard(path, excel_safe)
+        guard = formula_guard(place, excel_safe)
         if self.source is None:
-            write(self.frame.data, path, dialect_asked(path, None, encoding), guard)
+            write(self.frame.data, place, dialect_asked(place, None, encoding), guard)
         else:
-            self.source.write(self.worked.data, path, progress, encoding, self.shuffle, guard)
+            self.source.write(self.worked.data, place, progress, encoding, self.shuffle, guard)
         if guard is not None:
             self.changed_in_writing["excel_safe"] = guard.said
+
+    def _checked(self, path: str | Path, force: bool) -> Place:
+        """Where it is written; raises if something is there that may not be replaced, or it is the place that was read."""
+        place, source = replace(as_place(path), force=force), self.source
+        came = (
+            None
+            if source is None
+            else source.place or (as_place(Path(source.path)) if source.path != "bytes" else None)
+        )
+        if place.is_plain:
+            check_free(place.path, force)
+        if not place.is_plain or (came is not None and not came.is_plain):
+            from oboro.io.places.place_out import check_place_out
+
+            check_place_out(place, force, came)
+        if place.path != "-":
+            self.written["output"] = os.path.abspath(place.path) if place.is_local else place.shown
+        return place
 
     @at_the_door
     def write_ledger(self, path: str | Path, *, force: bool = False) -> None:

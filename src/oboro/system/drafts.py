@@ -18,7 +18,7 @@ from pathlib import Path
 from oboro.system.private_file import LOCKS_LET_READ, hold_output, open_private, take
 from oboro.text import Message
 
-__all__ = ["Draft", "sweep", "tell_when_swept"]
+__all__ = ["DRAFT", "Draft", "draft_name", "machine", "sweep", "tell_when_swept", "umask"]
 
 NAME_BYTES = 100  # of the file that a draft is of: what stands behind it must fit into a name too
 DRAFT = re.compile(r"\..+\.oboro-([0-9a-f]{8})-[0-9a-f]{8}\.part", re.DOTALL)
@@ -49,7 +49,7 @@ class Draft:
     def create(self) -> int:
         """Make it; the system's number of it."""
         while True:
-            self.path = self.target.with_name(_draft_name(self.target.name))
+            self.path = self.target.with_name(draft_name(self.target.name))
             descriptor = open_private(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
             if hold_output(descriptor) and _is_named(self.path, descriptor):
                 return descriptor
@@ -61,7 +61,7 @@ class Draft:
         os.replace(self.path, self.target)
         if not private:
             with suppress(OSError):  # a file system without modes; otherwise it stays private
-                os.chmod(self.target, 0o666 & ~_umask())
+                os.chmod(self.target, 0o666 & ~umask())
 
     def remove(self) -> None:
         """Leave nothing of it."""
@@ -70,19 +70,21 @@ class Draft:
                 self.path.unlink()
 
 
-def _umask() -> int:
+def umask() -> int:
+    """What the user lets nobody do with new files."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
 
 
-def _draft_name(name: str) -> str:
+def draft_name(name: str) -> str:
+    """A name beside another one, by which everybody of this machine knows what is being written."""
     short = os.fsencode(name)[:NAME_BYTES].decode("utf-8", "ignore")
-    return f".{short}.oboro-{_machine()}-{secrets.token_hex(4)}.part"
+    return f".{short}.oboro-{machine()}-{secrets.token_hex(4)}.part"
 
 
 @cache
-def _machine() -> str:
+def machine() -> str:
     """The same for all processes that see each other's locks: those of one running system, in whatever container."""
     try:
         running = Path("/proc/sys/kernel/random/boot_id").read_bytes()
@@ -110,7 +112,7 @@ def sweep(folder: Path) -> int:
 
 def _is_ours(entry: os.DirEntry[str]) -> bool:
     found = DRAFT.fullmatch(entry.name)
-    return found is not None and found[1] == _machine() and entry.is_file(follow_symlinks=False)
+    return found is not None and found[1] == machine() and entry.is_file(follow_symlinks=False)
 
 
 def _removed(draft: str) -> bool:

@@ -40,6 +40,7 @@ class Place:
     kind: Kind
     path: str = field(repr=False)  # without scheme and parameters; on this machine a path
     parameters: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    force: bool = False  # whether what is there may be replaced
 
     def __str__(self) -> str:
         return self.shown
@@ -72,6 +73,11 @@ class Place:
         given = [value for name, value in self.parameters if re.search("pass|secret|key|token", name, re.IGNORECASE)]
         known = [os.environ.get(name, "") for name in SECRETS]
         return [one for one in (password, unquote(password), *given, *known) if one]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is one file of this machine, or standard output."""
+        return self.is_local and self.kind == "file"
 
     @property
     def wild(self) -> bool:

@@ -11,6 +11,7 @@ from typing import IO
 
 import numpy as np
 
+from oboro.io.places.place_names import Place, as_place
 from oboro.system.atomic_file import STDOUT
 
 __all__ = ["DealtRuns", "private_folder"]
@@ -18,8 +19,12 @@ __all__ = ["DealtRuns", "private_folder"]
 HELD = 1 << 29  # bytes that are held in memory; what comes after them goes to the file
 
 
-def private_folder(path: str | Path) -> str | None:
+def private_folder(output: str | Path | Place) -> str | None:
     """Where a file waits that is part of an output: beside it, where there must be room for it; None: where the system says."""
+    place = as_place(output)
+    if not place.is_local:
+        return None
+    path = place.path
     folder = os.path.dirname(os.path.realpath(path))
     return None if str(path) == STDOUT or not os.access(folder, os.W_OK) or Path(path).is_fifo() else folder
 

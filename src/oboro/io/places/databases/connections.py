@@ -152,7 +152,7 @@ def _why(problem: Exception, place: Place) -> Any:
     for words, kind in KNOWN.items():
         if words in said.lower():
             return Message(f"error_places.why.{kind}")
-    return re.sub(r"'[^']*'|\"[^\"]*\"", "…", without_secrets(said, place))  # what stands in quotes may be a value
+    return re.sub(r"['\"].*['\"]", "…", without_secrets(said, place))  # what stands in quotes may be a value
 
 
 KNOWN = {
