@@ -46,6 +46,7 @@ from oboro.system.named_files import require_file
 from oboro.table.dataset import Dataset
 from oboro.table.frames.came_as import Types, lost_types
 from oboro.table.named_columns import names_shown
+from oboro.table.nested_values import is_nested, numbered
 from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.unencoded_columns import NestedColumn, UnreadColumn, unread_columns
 from oboro.text import Message, Raw
@@ -83,8 +84,14 @@ class Source:
         return with_untouched(data, self.untouched)
 
     def fill_columns(self, data: Dataset, names: Sequence[str]) -> Dataset:
-        """These columns of what became of the table; those that stayed in the file are read."""
-        return self.fill(data.select(names))
+        """These columns of what became of the table, to be compared; those that stayed in the file are read.
+
+        Of lists and structures only which rows are equal can be seen.
+        """
+        filled = self.fill(data.select(names))
+        return filled.with_columns(
+            {name: numbered(column) for name, column in filled.columns.items() if is_nested(column.values.type)}
+        )
 
     def write(
         self,
@@ -350,7 +357,7 @@ def _parquet(path: str, held: Collection[str], fingerprinted: Collection[str], p
         schema = schema_of(path)
         names, nested = schema.names, unusable(path, schema)
         small = are_small(path, fingerprinted, held_limit.HELD_TOO)
-        kept = [name for name in names if name in held or (small and name in fingerprinted)]
+        kept = [name for name in names if name in held or (small and name in fingerprinted and name not in nested)]
         data = encode(path, kept, progress)
     left = {
         name: NestedColumn(data.rows, nested[name]) if name in nested else UnreadColumn(data.rows) for name in names

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from oboro.errors import UsageError
+from oboro.errors import ColumnError, UsageError
 from oboro.io.binary_formats import EXCEL
 from oboro.io.csv.dialect import Dialect
 from oboro.io.csv.encoded_text import EncodedFile, encoding_named, in_encoding, is_utf8
 from oboro.io.csv.small_tables import is_small, text_before_rows, text_of_rows
+from oboro.io.packed_out import COMPRESSIONS, packed
 from oboro.io.places.place_names import Place, as_place
 from oboro.system.atomic_file import STDOUT, atomic, check_place
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames.came_as import Types, as_it_came, dictionary_array, restorable, type_again
+from oboro.table.nested_values import is_nested
 from oboro.table.unencoded_columns import UnencodedColumn
 from oboro.text import Message
 
@@ -47,7 +49,6 @@ NO_TYPES: Types = MappingProxyType({})
 # Rows in a row group, and values in one of a wide table.
 FEWEST, MOST, CELLS = 1 << 16, 1 << 20, 1 << 24
 PART = 1 << 22  # rows in a file of a folder, about
-COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
 TABLE = "table"  # instead of an ending
 FOLDERS = (".parquet", ".csv", ".tsv", ".arrow", ".feather", ".ndjson", ".jsonl")
 
@@ -141,6 +142,7 @@ def write_blocks(
     if guard is not None and writer is _csv:
         guard.begin()
         datasets = map(guard.guarded, datasets)
+    datasets = map(partial(_require_single, writer), datasets)
     chosen = dialect_for(path, dialect)
     if place.kind == "table":
         from oboro.io.places.databases.database_out import write_table
@@ -156,6 +158,16 @@ def write_blocks(
                 writer(encoded(file, chosen) if writer is _csv else file, datasets, chosen, types)
 
 
+def _require_single(writer: Writer, data: Dataset) -> Dataset:
+    """The table; raises where it holds lists or structures and goes to a format that has none."""
+    if writer in (_csv, _excel, _json):
+        for name, column in data.columns.items():
+            type_ = column.array.type if isinstance(column, UnencodedColumn) else column.values.type
+            if is_nested(type_):
+                raise ColumnError(Message("error_io.nested_out", column=name, type=str(type_)))
+    return data
+
+
 def _write_folder(blocks: Iterator[Dataset], place: Place, writer: Writer, dialect: Dialect, types: Types) -> None:
     """Files of at most some million rows each; their names are numbers, since names of folders would tell values."""
     from oboro.io.places.place_out import folder_out
@@ -164,7 +176,7 @@ def _write_folder(blocks: Iterator[Dataset], place: Place, writer: Writer, diale
     ending = "".join(Path(place.ending.lower()).suffixes) if place.wild else name
     with folder_out(place, place.force) as folder, _errors_of_the_system():
         for number, part in enumerate(_parts(blocks)):
-            with folder.file(f"part-{number:05}{ending}") as file, _packed(file, compression) as out:
+            with folder.file(f"part-{number:05}{ending}") as file, packed(file, compression) as out:
                 writer(encoded(out, dialect) if writer is _csv else out, part, dialect, types)
 
 
@@ -234,36 +246,12 @@ def destination(path: Output, large: bool = True) -> Iterator[Any]:
     if not place.is_local:
         from oboro.io.places.stored.store_out import stored_file
 
-        with stored_file(place, place.force) as file, _packed(file, compression) as out:
+        with stored_file(place, place.force) as file, packed(file, compression) as out:
             yield out
         return
     written = atomic(place.path, large=large and compression is None)
-    with written as file, _errors_of_the_system(), _packed(file, compression) as out:
+    with written as file, _errors_of_the_system(), packed(file, compression) as out:
         yield out
-
-
-@contextmanager
-def _packed(file: Any, compression: str | None) -> Iterator[Any]:
-    """What packs bytes on their way into a file, which stays open: it is still to be synced and named."""
-    if compression is None:
-        yield file
-    else:
-        with pa.CompressedOutputStream(pa.PythonFile(_Kept(file), "w"), compression) as packed:
-            yield packed
-
-
-class _Kept(io.RawIOBase):
-    """A file that Arrow does not close."""
-
-    def __init__(self, file: Any) -> None:
-        self.file = file
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        self.file.write(data)
-        return len(data)
 
 
 @contextmanager

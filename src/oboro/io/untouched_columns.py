@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from oboro.errors import FileError
 from oboro.io.byte_streams import ByteStream, open_stream, readable
@@ -20,6 +21,7 @@ from oboro.io.csv.dialect import Dialect
 from oboro.io.file_progress import RowProgress
 from oboro.table.dataset import Column, Dataset
 from oboro.table.large_arrays import large_zeros
+from oboro.table.nested_values import nested_column
 from oboro.table.unencoded_columns import NestedColumn, UnencodedColumn, UnreadColumn, unread_columns
 from oboro.text import Message
 
@@ -237,10 +239,20 @@ def _taken(column: Column, rows: np.ndarray) -> Column:
     return column.take(rows) if isinstance(column, UnencodedColumn) else Column(column.values, column.codes[rows])
 
 
+def _nested(untouched: UntouchedColumns, names: Sequence[str]) -> dict[str, Column]:
+    """Columns of lists and structures, each distinct value once."""
+    blocks = list(untouched.blocks(names))
+    return {name: nested_column(pa.chunked_array([block[name].decode() for block in blocks])) for name in names}
+
+
 def with_untouched(data: Dataset, untouched: UntouchedColumns) -> Dataset:
     """The table with all its columns in memory; those that stayed in the file are read."""
     untouched.check()
-    found = untouched.read([name for name in unread_columns(data) if not isinstance(data[name], NestedColumn)])
+    nested = [name for name in unread_columns(data) if isinstance(data[name], NestedColumn)]
+    single = [name for name in unread_columns(data) if name not in nested]
+    found = untouched.read(single) if single else Dataset({}, untouched.rows)
+    if nested:
+        found = found.with_columns(_nested(untouched, nested))
     untouched.check(found.rows)
     if data.origin is not None:
         found = found.take(data.origin)

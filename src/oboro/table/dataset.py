@@ -168,7 +168,8 @@ class Column:
     def tidy(self) -> Column:
         """Without dictionary entries that no row uses or that occur twice."""
         held = self if self.counts.all() else self._used()
-        if len(held.values.unique()) == len(held.values):
+        # Values that pass through nested are distinct from the beginning; Arrow cannot compare them.
+        if pa.types.is_nested(held.values.type) or len(held.values.unique()) == len(held.values):
             return held
         return held.recode(np.arange(len(held.values)), held.values)
 

@@ -8,7 +8,6 @@ import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.io.places.servers import s3_server
 
 from oboro.errors import FileError, UsageError
 from oboro.io.files import read
@@ -18,14 +17,8 @@ from oboro.io.places.place_names import as_place
 ROWS = {"age": [31, 32, None], "name": ["あ", "b", "c"]}
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    with s3_server("people") as address:
-        yield address
-
-
 @pytest.fixture(params=["s3", "memory"])
-def store(request, server) -> Iterator[str]:
+def store(request, s3) -> Iterator[str]:
     """The URL of an empty folder in a store."""
     if request.param == "s3":
         yield "s3://people/in"
@@ -68,7 +61,7 @@ def test_objects_and_folders_of_a_store(store) -> None:
         read(f"{store}/nothing.csv")
 
 
-def test_a_wrong_key_is_refused_in_plain_words_without_the_key(server, monkeypatch) -> None:
+def test_a_wrong_key_is_refused_in_plain_words_without_the_key(s3) -> None:
     with pytest.raises(FileError) as caught:
         read("s3://tester:hush%2Bhush@no-such-bucket/people.csv")
     assert "hush" not in str(caught.value)

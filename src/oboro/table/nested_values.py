@@ -1,0 +1,77 @@
+"""Columns of lists and structures that only pass through: nobody reads their values, but equal ones must be known as equal.
+
+Each value becomes a text that no other value has: every part with its length before it. No row is looked at in Python.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oboro.table.dataset import Column, smallest_unsigned
+
+__all__ = ["is_nested", "nested_column", "numbered"]
+
+
+def is_nested(type_: pa.DataType) -> bool:
+    """Whether a column holds lists, structures or somebody's own type."""
+    inner = type_.value_type if pa.types.is_dictionary(type_) or pa.types.is_run_end_encoded(type_) else type_
+    return bool(pa.types.is_nested(inner) or isinstance(inner, pa.BaseExtensionType))
+
+
+def nested_column(array: pa.ChunkedArray) -> Column:
+    """The column with each distinct value once, as it is, and a code for each row. O(bytes).
+
+    >>> nested_column(pa.chunked_array([[[1], [2, 3], [1]]])).codes
+    array([0, 1, 0], dtype=uint8)
+    """
+    texts = pa.chunked_array([_texts(chunk) for chunk in array.chunks], pa.large_binary())
+    encoded = texts.combine_chunks().dictionary_encode(null_encoding="encode")
+    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(smallest_unsigned(len(encoded.dictionary)))
+    first = np.empty(len(encoded.dictionary), dtype=np.int64)
+    first[codes[::-1]] = np.arange(codes.size)[::-1]  # the last one written stays
+    values = array.take(pa.array(first))
+    return Column(values.combine_chunks() if values.num_chunks != 1 else values.chunk(0), codes)
+
+
+def numbered(column: Column) -> Column:
+    """The column with a number for each distinct value: which rows are equal, and nothing else."""
+    return Column(pa.array(np.arange(len(column.values))), column.codes)
+
+
+def _texts(array: pa.Array) -> pa.Array:
+    """A text for each value, the same for the same value only; missing stays missing."""
+    type_ = array.type
+    if isinstance(array, pa.ExtensionArray):
+        return _texts(array.storage)
+    if pa.types.is_dictionary(type_):
+        return _texts(array.dictionary_decode())
+    if pa.types.is_run_end_encoded(type_):
+        return _texts(pc.run_end_decode(array))
+    if pa.types.is_struct(type_):
+        parts = [_measured(_texts(one)) for one in array.flatten()]
+        empty = pa.repeat(pa.scalar(b"", pa.large_binary()), len(array))
+        joined = pc.binary_join_element_wise(empty, *parts, pa.scalar(b"", pa.large_binary()))
+        return pc.if_else(array.is_valid(), joined, pa.scalar(None, pa.large_binary()))
+    if pa.types.is_nested(type_):
+        return _listed(array)
+    if pa.types.is_binary(type_) or pa.types.is_fixed_size_binary(type_) or pa.types.is_large_binary(type_):
+        return array.cast(pa.large_binary())
+    return array.cast(pa.large_string()).cast(pa.large_binary())
+
+
+def _listed(array: pa.Array) -> pa.Array:
+    """Lists, maps (lists of pairs) and lists of one length: their parts one after the other."""
+    sizes = pc.fill_null(pc.list_value_length(array), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    parts = _measured(_texts(array.flatten()))  # those of lists that are there, in their order
+    offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int64())
+    joined = pc.binary_join(pa.LargeListArray.from_arrays(offsets, parts), pa.scalar(b"", pa.large_binary()))
+    return pc.if_else(array.is_valid(), joined, pa.scalar(None, pa.large_binary()))
+
+
+def _measured(texts: pa.Array) -> pa.Array:
+    """Each text behind its length, so that two of them in a row can be read in one way only; `n` is missing."""
+    length = pc.binary_length(texts).cast(pa.large_string()).cast(pa.large_binary())
+    measured = pc.binary_join_element_wise(length, texts, pa.scalar(b":", pa.large_binary()))
+    return pc.fill_null(measured, pa.scalar(b"n", pa.large_binary()))
