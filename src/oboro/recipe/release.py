@@ -17,7 +17,7 @@ from oboro.errors import UsageError
 from oboro.io.file_progress import RowProgress
 from oboro.io.files import Source
 from oboro.io.output import dialect_asked, formula_guard, write
-from oboro.io.places.place_names import Place, as_place
+from oboro.io.places.place_names import Place, as_place, is_plain_file
 from oboro.measure.exposure.last_look import LastLook
 from oboro.recipe.evidence import files_evidence, hierarchy_files, measure
 from oboro.recipe.released.last_look_before_writing import said_of_look, unique_by_all, warnings_of_look
@@ -333,6 +333,7 @@ class Release:
         person = self.given.person
         if person is None:
             raise UsageError(Message("error_recipe.ledger_of_whom"))
+        _require_file(path)
         check_free(path, force)
         released = self.dataset
         if person not in released:
@@ -351,10 +352,17 @@ class Release:
 
         Whoever has it and the original knows everybody: nobody else may read the file. Only with `force` it replaces one.
         """
+        _require_file(path)
         check_free(path, force)
         rows = pa.array(self.frame.data.origin_rows + 1)
         with atomic(path, private=True) as file:
             csv.write_csv(pa.table({"original_row": rows}), file)
+
+
+def _require_file(path: str | Path) -> None:
+    """What must be kept as safe as the original goes to a file of this machine, which only its owner may read."""
+    if not is_plain_file(path):
+        raise UsageError(Message("error_places.no_ledger", place=as_place(path).shown))
 
 
 def _said(key: str, value: Any, lang: str) -> list[str]:

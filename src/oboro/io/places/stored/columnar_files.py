@@ -40,7 +40,7 @@ class ColumnarFiles(BatchTable):
 
     def __init__(self, place: Place, files: Sequence[TableFile], format_: str) -> None:
         self.place, self.files, self.shown = place, files, place.shown
-        self.open = _ParquetFile if format_ == "parquet" else _ArrowFile
+        self.kind = _ParquetFile if format_ == "parquet" else _ArrowFile
         self.nbytes = sum(one.size for one in files)
         self.format = format_
         self._states = tuple(one.state() for one in files)
@@ -50,7 +50,7 @@ class ColumnarFiles(BatchTable):
         """The columns of all files together, and their rows: one small read a file."""
         schemas, rows = [], 0
         for one in self.files:
-            with self._reading(one), self.open(one) as file:
+            with self._reading(one), self.kind(one) as file:
                 schemas.append(simple_schema(file.schema))
                 rows += file.rows
         told = [entry for entry in partition_schema(self.files) if entry.name not in _names(schemas)]
@@ -78,7 +78,7 @@ class ColumnarFiles(BatchTable):
         wanted = pa.schema([self.schema.field(name) for name in columns])
         step = min(max(CELLS // max(len(columns), 1), FEWEST), MOST_ROWS)
         for one in self.files:
-            with self._reading(one), self.open(one) as file:
+            with self._reading(one), self.kind(one) as file:
                 here = [name for name in columns if name in file.schema.names]
                 for batch in file.batches(here, step):
                     yield _with_keys(batch, dict(one.keys), wanted)
@@ -122,7 +122,7 @@ class _ParquetFile:
     """One Parquet file."""
 
     def __init__(self, file: TableFile) -> None:
-        self.handle = file.open()
+        self.handle = file.opened()
         self.file = pq.ParquetFile(self.handle, pre_buffer=not file.local)
         self.schema, self.rows = self.file.schema_arrow, self.file.metadata.num_rows
 
@@ -144,7 +144,7 @@ class _ArrowFile:
     """One Arrow file (Feather), or a stream of Arrow in a file."""
 
     def __init__(self, file: TableFile) -> None:
-        self.handle = file.open()
+        self.handle = file.opened()
         self.streamed = file.head(6) != b"ARROW1"
         self.reader: Any = pa.ipc.open_stream(self.handle) if self.streamed else pa.ipc.open_file(self.handle)
         self.schema = self.reader.schema

@@ -58,7 +58,7 @@ class TableFile:
         info = self.system.get_file_info(self.path)
         return self.path, info.size if info.is_file else -1, info.mtime_ns
 
-    def open(self) -> Any:
+    def opened(self) -> Any:
         """The file, for reading anywhere in it."""
         return self.system.open_input_file(self.path)
 
