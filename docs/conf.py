@@ -62,9 +62,27 @@ def _language_of_page(app: Any, pagename: str, templatename: str, context: dict[
     context["language"] = "ja" if pagename.startswith("ja/") else "en"
 
 
+FOR_EVERYBODY = {  # what the theme leaves out for people who use a keyboard or a screen reader
+    'class="caption" role="heading"': 'class="caption" role="heading" aria-level="2"',
+    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="All pages">',
+    '<aside class="toc-drawer': '<aside aria-label="This page" class="toc-drawer',
+    "<pre>": '<pre tabindex="0">',
+    '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
+}
+
+
+def _for_everybody(app: Any, error: Exception | None) -> None:
+    for page in Path(app.outdir).rglob("*.html") if error is None and app.builder.name == "html" else ():
+        text = page.read_text(encoding="utf-8")
+        for old, new in FOR_EVERYBODY.items():
+            text = text.replace(old, new)
+        page.write_text(text, encoding="utf-8")
+
+
 def setup(app: Any) -> None:
     """Write the reference before anything is read."""
     app.connect("builder-inited", lambda app: reference.write(HERE / "reference"))
     app.connect("source-read", _as_on_the_site)
     app.connect("include-read", lambda app, path, parent, source: _included(source))
     app.connect("html-page-context", _language_of_page)
+    app.connect("build-finished", _for_everybody)

@@ -25,7 +25,7 @@ PART_OF = {"pydantic-core": "pydantic"}  # a package and the one that is made of
 DATABASES = ("postgresql", "sqlite", "duckdb")  # whose drivers are imported when a table is in one
 YOURS = {"pandas", "polars"}  # imported only where the user's own frame is one of theirs
 TOOLS = {  # what is run, or imported by something else
-    *("import-linter", "mypy", "pandas-stubs", "pytest-xdist", "ruff", "types-pyyaml", "uv"),
+    *("basedpyright", "import-linter", "mypy", "pandas-stubs", "pytest-xdist", "ruff", "types-pyyaml", "uv"),
     "httpx2",  # starlette's test client imports it
     *("axe-playwright-python", "densratio", "playwright"),  # asked for with pytest.importorskip
     *("adbc-driver-manager", "adbc-driver-postgresql", "adbc-driver-sqlite"),  # imported by the name of a database
