@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from oboro.explorer.answers import SessionAnswer
-from oboro.table.values import Kind, kind_of
+from oboro.explorer.column_values import NUMBERS, in_parts
+from oboro.table.values import kind_of
 
 if TYPE_CHECKING:
     from oboro.decide.lattice.nodes import Levels
@@ -82,22 +82,13 @@ def _labelled(question: Question, name: str, level: int, data: Dataset) -> tuple
         labels = [None if one is None else str(one) for one in held.labels.to_pylist()]
         return labels, held.table[question.problem.columns[a].codes], len(labels) <= 2 * SHOWN
     texts = _texts(column)
-    if len(texts) > SHOWN and kind_of(column.values) is Kind.NUMBER:
-        return _binned(column)
+    if len(texts) > SHOWN and kind_of(column.values) in NUMBERS:
+        return *in_parts(column, BINS), True
     return texts, column.codes, False
 
 
 def _texts(column: Column) -> list[str | None]:
     return [None if one is None else str(one) for one in column.values.to_pylist()]
-
-
-def _binned(column: Column) -> tuple[list[str | None], np.ndarray, bool]:
-    numbers = np.array([np.nan if one is None else float(str(one)) for one in column.values.to_pylist()])
-    known = np.isfinite(numbers)
-    edges = np.linspace(numbers[known].min(), numbers[known].max(), BINS + 1)
-    places = np.where(known, np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, BINS - 1), BINS)
-    labels: list[str | None] = [f"{low:g} – {high:g}" for low, high in pairwise(edges)]
-    return [*labels, None], places[column.codes], True
 
 
 def released_by(question: Question, levels: Levels) -> Dataset:

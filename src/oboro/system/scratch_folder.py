@@ -34,6 +34,7 @@ class ScratchFolder:
             raise FileError(Message("error_system.scratch", path=home))
         self.swept = sum(map(_swept, _others(home)))
         self.path, self._lock = _held(home)
+        self._closed = False
 
     def file(self, ending: str = "") -> Path:
         """The name of a new file in it; nothing of it comes from a user but its ending."""
@@ -47,8 +48,10 @@ class ScratchFolder:
 
     def close(self) -> None:
         """Remove it with everything in it."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        self._lock.release()
+        if not self._closed:
+            self._closed = True
+            shutil.rmtree(self.path, ignore_errors=True)
+            self._lock.release()
 
 
 def _held(home: Path) -> tuple[Path, FileLock]:

@@ -18,7 +18,6 @@ from typing import Any
 from oboro.app.unforeseen import unforeseen
 from oboro.app.web.guard import Receive, Scope, Send
 from oboro.errors import OboroError
-from oboro.explorer.answers import plain
 from oboro.text import Words, say
 from oboro.text.raw_values import values_shown
 
@@ -86,7 +85,7 @@ class Answering:
         gone = asyncio.ensure_future(_disconnected(receive))
         try:
             async for line in self._lines(work, lang, cancel, gone):
-                body = json.dumps(line, ensure_ascii=False, default=plain).encode() + b"\n"
+                body = json.dumps(line, ensure_ascii=False, default=str).encode() + b"\n"
                 await send({"type": "http.response.body", "body": body, "more_body": True})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
@@ -127,6 +126,8 @@ def _answered(work: Callable[[Ask], Any], ask: Ask) -> dict[str, Any]:
     """The result, or what went wrong in words. What nobody foresaw is told by its place only: its text may hold values."""
     try:
         with values_shown():
+            from oboro.explorer.answers import plain  # loads what takes a second
+
             return {"result": plain(work(ask))}
     except Cancelled:
         return {"error": {"kind": "cancelled", "text": ""}}

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 from oboro.app.web.picker import Picker
 from oboro.app.web.tickets import Tickets
 from oboro.errors import UsageError
-from oboro.explorer.session import Session
 from oboro.system.scratch_folder import ScratchFolder
 from oboro.text import Message
 
 if TYPE_CHECKING:
     from oboro.app.web.asking import Ask
+    from oboro.explorer.session import Session
     from oboro.recipe.release import Release
 
 __all__ = ["Desk", "FirstTable", "OpenTable", "State"]
@@ -59,7 +59,7 @@ class State:
     moment: float = 0.0
 
 
-FirstTable = Callable[["Ask"], tuple[OpenTable, Session]]
+FirstTable = Callable[["Ask"], "tuple[OpenTable, Session]"]
 
 
 class Desk:

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from oboro.app.web.asking import Ask
 from oboro.app.web.desk import FirstTable, OpenTable
-from oboro.explorer.session import Session, explore
-from oboro.io.files import read
 from oboro.system.named_files import require_file
 from oboro.text import Message
 from oboro.text.progress import READING
 
 if TYPE_CHECKING:
+    from oboro.explorer.session import Session
     from oboro.recipe.recipe import Recipe
 
 __all__ = ["first_table"]
@@ -24,10 +23,15 @@ __all__ = ["first_table"]
 def first_table(data: Path, recipe: Path | None, reading: Mapping[str, Any]) -> FirstTable:
     """How it is opened: when the page asks for it, so that the page is there before a long file is read."""
     require_file(data)
-    plan = None if recipe is None else _here(recipe)
+    if recipe is not None:
+        require_file(recipe)
 
     def opened(ask: Ask) -> tuple[OpenTable, Session]:
+        from oboro.explorer.session import explore
+        from oboro.io.files import read
+
         ask.tell(READING)
+        plan = None if recipe is None else _here(recipe)
         source = read(data, **reading, progress=partial(ask.tell, READING))
         ask.tell(Message("web.looking"))
         session = explore(source, plan)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from importlib.resources import files
 from typing import Any
 from urllib.parse import quote
@@ -20,52 +21,53 @@ from oboro.app.web.asking import Answering, Ask, Handler
 from oboro.app.web.desk import Desk
 from oboro.app.web.guard import Guard, Receive, Scope, Send
 from oboro.app.web.received import ending_of, name_given, received_json, save_body
-from oboro.app.web.screens import (
-    columns_screen,
-    open_screen,
-    promise_screen,
-    rows_screen,
-    shown_state,
-    take_screen,
-)
 from oboro.errors import OboroError, UsageError
 from oboro.text import LANGUAGES, Message
 from oboro.text.message import catalogue
 
-__all__ = ["page_app"]
+__all__ = ["QUESTIONS", "handler_of", "load_screens", "page_app"]
 
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-QUESTIONS: dict[str, Handler] = {
-    "state": shown_state.state_now,
-    "files": open_screen.show_files,
-    "sheets": open_screen.sheets,
-    "open": open_screen.open_file,
-    "sample": open_screen.open_sample,
-    "opened": open_screen.opened,
-    "undo": open_screen.undo,
-    "redo": open_screen.redo,
-    "columns": columns_screen.show_columns,
-    "role": columns_screen.set_role,
-    "person": columns_screen.set_person,
-    "confirm": columns_screen.confirm,
-    "demands": promise_screen.set_demands,
-    "answer": promise_screen.answer,
-    "nearest": promise_screen.nearest,
-    "take": promise_screen.take,
-    "frontier": promise_screen.frontier,
-    "nodes": promise_screen.nodes,
-    "look": promise_screen.look,
-    "compare": promise_screen.compare,
-    "rows": rows_screen.show_rows,
-    "distributions": rows_screen.show_distributions,
-    "pairs": rows_screen.show_pairs,
-    "score": rows_screen.show_score,
-    "drawer": take_screen.drawer,
-    "release": take_screen.make_release,
-    "report": take_screen.make_report,
-    "offer": take_screen.offer_file,
+QUESTIONS = {  # the screen and its function, loaded when it is first asked: the page itself must be there at once
+    "state": "shown_state.state_now",
+    "files": "open_screen.show_files",
+    "sheets": "open_screen.sheets",
+    "open": "open_screen.open_file",
+    "sample": "open_screen.open_sample",
+    "opened": "open_screen.opened",
+    "undo": "open_screen.undo",
+    "redo": "open_screen.redo",
+    "columns": "columns_screen.show_columns",
+    "role": "columns_screen.set_role",
+    "person": "columns_screen.set_person",
+    "confirm": "columns_screen.confirm",
+    "demands": "promise_screen.set_demands",
+    "answer": "promise_screen.answer",
+    "nearest": "promise_screen.nearest",
+    "take": "promise_screen.take",
+    "frontier": "promise_screen.frontier",
+    "nodes": "promise_screen.nodes",
+    "look": "promise_screen.look",
+    "compare": "promise_screen.compare",
+    "rows": "rows_screen.show_rows",
+    "distributions": "rows_screen.show_distributions",
+    "pairs": "rows_screen.show_pairs",
+    "score": "rows_screen.show_score",
+    "drawer": "drawer_screen.drawer",
+    "release": "take_screen.make_release",
+    "report": "take_screen.make_report",
+    "offer": "take_screen.offer_file",
+    "hierarchy": "hierarchy_screen.show_hierarchy",
+    "hierarchy_set": "hierarchy_screen.set_hierarchy",
+    "hierarchy_file": "hierarchy_screen.offer_hierarchy",
+    "assessed": "assess_screen.assessed_columns",
+    "assess": "assess_screen.assess_file",
+    "stream": "stream_screen.watch_stream",
 }
-NEWEST_WINS = {"demands": "solve", "answer": "solve", "take": "solve", "frontier": "frontier", "nodes": "nodes"}
+NEWEST_WINS = {
+    **dict.fromkeys(("demands", "answer", "take", "hierarchy_set"), "solve"),
+    **{"frontier": "frontier", "nodes": "nodes"},
+}
 
 
 def page_app(desk: Desk, token: str, hosts: frozenset[str]) -> Guard:
@@ -153,9 +155,21 @@ class _Asked:
             refused = {"error": {"kind": type(error).__name__, "text": error.show(lang)}}
             await PlainTextResponse(json.dumps(refused) + "\n", status_code=413)(scope, receive, send)
             return
-        handler = QUESTIONS[name]
-        work = lambda ask: handler(self._desk, given, ask)  # noqa: E731
+        work = lambda ask: handler_of(name)(self._desk, given, ask)  # noqa: E731
         await self._answering.respond(work, lang, scope, receive, send, NEWEST_WINS.get(name))
+
+
+def handler_of(name: str) -> Handler:
+    """What answers a question."""
+    screen, _, function = QUESTIONS[name].partition(".")
+    found: Handler = getattr(import_module(f"oboro.app.web.screens.{screen}"), function)
+    return found
+
+
+def load_screens() -> None:
+    """Load what answers questions, while the browser opens."""
+    for name in QUESTIONS:
+        handler_of(name)
 
 
 async def _unforeseen(request: Request, error: Exception) -> Response:

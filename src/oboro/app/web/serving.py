@@ -16,7 +16,7 @@ import uvicorn
 
 from oboro.app.web.desk import Desk
 from oboro.app.web.guard import allowed_hosts
-from oboro.app.web.routes import page_app
+from oboro.app.web.routes import load_screens, page_app
 from oboro.errors import UsageError
 from oboro.system.scratch_folder import ScratchFolder
 from oboro.text import Message
@@ -59,6 +59,7 @@ class PageServer:
     def run(self, ready: Callable[[], None] = lambda: None, open_browser: bool = False) -> None:
         """Serve until it is stopped."""
         ready()
+        threading.Thread(target=load_screens, daemon=True).start()
         if open_browser:
             threading.Timer(0.2, webbrowser.open, (self.url,)).start()
         self.server.run(sockets=[self.listening])

@@ -45,6 +45,7 @@ def web(
     from oboro.errors import UsageError
 
     try:
+        from oboro.app.web.opening import first_table
         from oboro.app.web.serving import page_server
     except ModuleNotFoundError as error:
         if error.name not in ("starlette", "uvicorn", "anyio", "h11"):
@@ -55,8 +56,6 @@ def web(
     held |= {} if header else {"header": False}
     with page_server(root, host=host, port=port, most_bytes=max_upload << 20) as serving:
         if data is not None:
-            from oboro.app.web.opening import first_table
-
             serving.desk.first = first_table(data, recipe, held)
         if host not in LOOPBACK:
             print(Message("error_web.not_alone", host=host).say(spoken()), flush=True)

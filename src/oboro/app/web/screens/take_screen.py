@@ -17,13 +17,12 @@ if TYPE_CHECKING:
     from oboro.recipe.release import Release
     from oboro.report import Report
 
-__all__ = ["drawer", "make_release", "make_report", "offer_file", "page_offer"]
+__all__ = ["make_release", "make_report", "offer_file", "page_offer", "taken"]
 
 FORMATS = (".csv", ".parquet", ".xlsx")
 PAGE_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; frame-ancestors 'self'; sandbox"
 )
-SHOWN = 100_000  # characters of a recipe in the drawer
 NOTEBOOK, SCRIPT, PLAIN = "application/x-ipynb+json", "text/x-python", "text/plain"
 
 
@@ -38,19 +37,10 @@ def _seed(given: dict[str, Any]) -> int | None:
     return None if seed in (None, "") else int(seed)
 
 
-def _taken(state: State, given: dict[str, Any], output: str = "released.csv") -> TakenAway:
+def taken(state: State, given: dict[str, Any], output: str = "released.csv") -> TakenAway:
+    """A state as YAML, command and script."""
     table, recipe = state.table, _recipe(state, _seed(given))
     return state.session.take_away(recipe, data=table.path, output=output, reading=table.reading)
-
-
-def drawer(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
-    """The recipe, the command and the Python for what is on the screen."""
-    state = desk.state(given.get("version"))
-    taken = _taken(state, given)
-    before = f"{state.table.made_up}\n" if state.table.made_up else ""
-    long = len(taken.yaml) > SHOWN
-    return {"version": state.number, "yaml": taken.yaml[:SHOWN], "long": long, "command": before + taken.command,
-            "python": taken.python if not long else ""}  # fmt: skip
 
 
 def _release(desk: Desk, state: State, given: dict[str, Any], ask: Ask) -> Release:
@@ -124,13 +114,13 @@ def page_offer(name: str, html: str) -> Offer:
 def offer_file(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
     """The recipe, the script, the notebook or the CI job as a file."""
     state, kind = desk.state(given.get("version")), str(given["kind"])
-    taken = _taken(state, given)
+    written = taken(state, given)
     offers = {
-        "recipe": lambda: Offer("recipe.yaml", PLAIN, text=taken.yaml),
-        "command": lambda: Offer("anonymize.sh", PLAIN, text=f"#!/bin/sh\nset -e\n{taken.command}\n"),
-        "script": lambda: Offer("anonymize.py", SCRIPT, text=taken.python),
-        "notebook": lambda: Offer("anonymize.ipynb", NOTEBOOK, text=taken.notebook),
-        "ci": lambda: Offer("anonymize.yml", PLAIN, text=taken.ci_job),
+        "recipe": lambda: Offer("recipe.yaml", PLAIN, text=written.yaml),
+        "command": lambda: Offer("anonymize.sh", PLAIN, text=f"#!/bin/sh\nset -e\n{written.command}\n"),
+        "script": lambda: Offer("anonymize.py", SCRIPT, text=written.python),
+        "notebook": lambda: Offer("anonymize.ipynb", NOTEBOOK, text=written.notebook),
+        "ci": lambda: Offer("anonymize.yml", PLAIN, text=written.ci_job),
     }
     if kind not in offers:
         raise UsageError(Message("error_web.no_format", formats=list(offers)))

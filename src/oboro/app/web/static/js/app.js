@@ -3,17 +3,22 @@ import { h, clear } from "./dom.js";
 import { takeToken } from "./net.js";
 import { t, speak, preferred, language, count, bytes } from "./words.js";
 import { store, onChange, accept, act } from "./store.js";
-import { announce, failed, go, said, work, working } from "./frame.js";
+import { announce, failed, go, leave, said, work, working } from "./frame.js";
 import { drawer } from "./drawer.js";
 import { openScreen } from "./screens/open.js";
 import { columnsScreen } from "./screens/columns.js";
+import { hierarchyScreen } from "./screens/hierarchy.js";
 import { promiseScreen } from "./screens/promise.js";
 import { spaceScreen } from "./screens/space.js";
+import { rowsScreen } from "./screens/rows.js";
+import { reportScreen } from "./screens/report.js";
 import { takeScreen } from "./screens/take.js";
+import { streamScreen } from "./screens/stream.js";
+import { assessScreen } from "./screens/assess.js";
 
 const SCREENS = {
-  open: openScreen, columns: columnsScreen, promise: promiseScreen, space: spaceScreen,
-  take: takeScreen,
+  open: openScreen, columns: columnsScreen, hierarchy: hierarchyScreen, promise: promiseScreen, space: spaceScreen,
+  rows: rowsScreen, report: reportScreen, take: takeScreen, stream: streamScreen, assess: assessScreen,
 };
 const ALONE = new Set(["open", "stream", "assess"]);
 const place = () => { const found = /^#\/(\w+)/.exec(location.hash)?.[1]; return found in SCREENS ? found : "open"; };
@@ -62,6 +67,7 @@ function drawNav() {
 
 function draw() {
   leaving?.();
+  leave();
   current = place();
   drawTop();
   drawNav();
@@ -102,7 +108,7 @@ async function start() {
   draw();
   if (!token) { failed({ kind: "token" }, main.querySelector(".screen")); return; }
   try {
-    const state = await work("state", {});
+    const state = await work("state", {}, { stay: true });
     accept({ state });
     if (state.table && place() === "open" && !sessionStorage.getItem("oboro-seen")) { sessionStorage.setItem("oboro-seen", "yes"); go("columns"); }
     draw();

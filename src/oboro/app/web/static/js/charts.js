@@ -42,7 +42,7 @@ export function classSizes(sizes, k) {
   });
   return drawing;
 }
-const range = (bin) => (bin.high === Infinity ? `${bin.low}+` : bin.low === bin.high ? `${bin.low}` : `${bin.low}–${bin.high}`);
+const range = (bin) => (bin.low === bin.high ? `${bin.low}` : bin.low >= 64 || bin.high === Infinity ? `${bin.low} +` : `${bin.low}–${bin.high}`);
 
 // The frontier: loss over k, one line for each limit and method. Points are buttons: arrows walk, Enter takes.
 export function frontierChart(lines, cliffs, now, { onTake, onShow }) {
@@ -51,9 +51,8 @@ export function frontierChart(lines, cliffs, now, { onTake, onShow }) {
   const x = (k) => L + (ks.length > 1 ? (Math.log(k / ks[0]) / Math.log(ks.at(-1) / ks[0])) * (W - L - R) : (W - L - R) / 2);
   const y = (loss) => T + (1 - loss / top) * (H - T - B);
   const drawing = s("svg", { viewBox: `0 0 ${W} ${H}`, class: "chart frontier", role: "group", "aria-label": t("space.frontier") });
-  for (let part = 0; part <= 4; part += 1) {
-    const value = (top * part) / 4;
-    drawing.append(s("path", { d: `M${L},${y(value)}H${W - R}`, class: "grid" }), s("text", { x: L - 8, y: y(value) + 4, class: "tick", "text-anchor": "end" }, percent(value, value < 0.1 && top < 0.4 ? 1 : 0)));
+  for (const value of ticks(top)) {
+    drawing.append(s("path", { d: `M${L},${y(value)}H${W - R}`, class: "grid" }), s("text", { x: L - 8, y: y(value) + 4, class: "tick", "text-anchor": "end" }, percent(value, top < 0.04 ? 1 : 0)));
   }
   let last = -Infinity;
   for (const k of ks) if (x(k) - last > 26) { drawing.append(s("text", { x: x(k), y: H - B + 20, class: "tick", "text-anchor": "middle" }, k)); last = x(k); }
@@ -82,10 +81,15 @@ export function frontierChart(lines, cliffs, now, { onTake, onShow }) {
       marks.find((mark) => mark.one === target).node.focus();
     });
     marks.push({ one, node });
-    drawing.append(node);
   }));
+  for (const mark of marks.toReversed()) drawing.append(mark.node); // where points lie on each other, the one that hides less is on top
   (marks.find((mark) => mark.node.classList.contains("here")) || marks[0])?.node.setAttribute("tabindex", "0");
   return drawing;
+}
+
+function ticks(top) {
+  const step = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25].find((one) => top / one <= 5) || 0.25;
+  return Array.from({ length: Math.floor(top / step) + 1 }, (_, place) => place * step);
 }
 
 // The lattice, where it is small: a row for each sum of levels.

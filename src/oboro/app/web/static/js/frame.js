@@ -8,26 +8,31 @@ export const working = h("div", { class: "working", hidden: true });
 
 export function announce(text) { said.textContent = ""; setTimeout(() => { said.textContent = text; }, 30); }
 
+// What a screen began need not be finished once it is left.
+let scope = new AbortController();
+export function leave() { scope.abort(); scope = new AbortController(); }
+
 // Long work: what is being done, how far it is, and a way to stop it.
-export async function work(name, body, { hear } = {}) {
+export async function work(name, body, { hear, stay = false } = {}) {
   const controller = new AbortController();
+  if (!stay) scope.signal.addEventListener("abort", () => controller.abort());
   return during((tell) => ask(name, body, { signal: controller.signal, hear: (line) => { tell(line); hear?.(line); } }), controller);
 }
 
+let jobs = 0;
 export async function during(job, controller = new AbortController()) {
   const label = h("span", {}, t("working")), bar = h("progress", { "aria-label": t("working") });
   const stop = h("button", { class: "small", onclick: () => controller.abort() }, t("cancel"));
   clear(working, label, bar, stop);
   working.hidden = false;
-  working.dataset.busy = "yes";
+  const mine = working.dataset.busy = String(jobs += 1);
   try {
     return await job((line) => {
       if (line.stage) label.textContent = line.stage;
       if (line.total) { bar.max = line.total; bar.value = line.done; } else bar.removeAttribute("value");
     }, controller.signal);
   } finally {
-    working.hidden = true;
-    delete working.dataset.busy;
+    if (working.dataset.busy === mine) { working.hidden = true; delete working.dataset.busy; }
   }
 }
 

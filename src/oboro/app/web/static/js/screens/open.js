@@ -1,15 +1,16 @@
 // Open: drop a file, pick one on this machine, or play with made-up people.
-import { h, clear, redraw } from "../dom.js";
+import { h, clear } from "../dom.js";
 import { ask, send } from "../net.js";
 import { t, bytes, count } from "../words.js";
 import { store, accept } from "../store.js";
 import { work, during, failed, go, announce } from "../frame.js";
 import { dataTable } from "../tables.js";
+import { filePicker } from "../picker.js";
 
-let folder = "", chosen = null;
+let chosen = null;
 
 export function openScreen(body) {
-  const wrong = h("div", {}), files = h("div", { class: "files" }), chosenBox = h("div", {}), peek = h("div", {});
+  const wrong = h("div", {}), chosenBox = h("div", {}), peek = h("div", {});
   const input = h("input", { type: "file", id: "file", class: "unseen-input", accept: ".csv,.tsv,.txt,.gz,.zst,.parquet,.arrow,.feather,.xlsx,.xlsm,.xls,.ods,.ndjson,.jsonl", onchange: () => drop(input.files[0]) });
   const zone = h("div", { class: "zone" }, h("p", { class: "zone-title" }, t("open.drop")), h("label", { for: "file", class: "button" }, t("open.choose")), input,
     h("p", { class: "quiet" }, t("open.kinds")));
@@ -62,20 +63,6 @@ export function openScreen(body) {
     go("columns");
   }
 
-  async function list(next) {
-    try {
-      const found = await ask("files", { folder: next });
-      folder = found.folder;
-      const up = folder ? h("li", {}, h("button", { class: "entry", "data-key": "..", onclick: () => list(folder.split("/").slice(0, -1).join("/")) }, "↰ ..")) : null;
-      redraw(files, h("p", { class: "quiet path" }, found.root, folder ? `/${folder}` : ""),
-        h("ul", { class: "entries", "data-scroll": "files", tabindex: "0", "aria-label": t("open.here") }, up, found.entries.map((one) => h("li", {}, h("button", {
-          class: "entry", "data-key": one.name,
-          onclick: () => (one.folder ? list([folder, one.name].filter(Boolean).join("/")) : choose({ path: [folder, one.name].filter(Boolean).join("/"), name: one.name, bytes: one.bytes }).catch((error) => failed(error, wrong))) },
-          one.folder ? "▸ " : "", one.name, one.folder ? null : h("span", { class: "quiet" }, bytes(one.bytes))))),
-          !found.entries.length ? h("li", { class: "quiet" }, t("open.empty")) : null));
-    } catch (error) { failed(error, files); }
-  }
-
   async function sample(kind) {
     clear(wrong);
     try { await opened(await work("sample", { kind, rows: Number(rows.value) })); } catch (error) { failed(error, wrong); }
@@ -94,12 +81,12 @@ export function openScreen(body) {
 
   clear(body, wrong, h("div", { class: "two" },
     h("section", { class: "card" }, h("h2", {}, t("open.from_browser")), zone),
-    h("section", { class: "card" }, h("h2", {}, t("open.from_machine")), h("p", { class: "quiet" }, t("open.large")), files)),
+    h("section", { class: "card" }, h("h2", {}, t("open.from_machine")), h("p", { class: "quiet" }, t("open.large")), filePicker("files", (file) => choose(file).catch((error) => failed(error, wrong))))),
     chosenBox,
     h("section", { class: "card" }, h("h2", {}, t("open.made_up")), h("p", { class: "quiet" }, t("open.made_up_said")),
       h("div", { class: "row" }, h("label", { for: "sample-rows" }, t("open.how_many")), rows,
         h("button", { onclick: () => sample("people"), "data-key": "people" }, t("open.people")), h("button", { onclick: () => sample("purchases") }, t("open.purchases")))),
     peek);
   drawChosen();
-  if (sessionStorage.getItem("oboro-token")) { list(folder); drawPeek().catch((error) => failed(error, peek)); }
+  if (sessionStorage.getItem("oboro-token")) { drawPeek().catch((error) => failed(error, peek)); }
 }

@@ -53,11 +53,11 @@ export function promiseScreen(body) {
       slider("suppress", t("promise.suppress"), (share) => t("promise.suppress_said", { rows: count(Math.floor(share * store.state.table.rows)) }), SHARES, demands.suppress || 0, (share) => percent(share, 1), (suppress) => moved("suppress", { ...demands, suppress }),
         { of: (share) => Number((share * 100).toFixed(3)), to: (value) => Math.max(0, Math.min(100, value)) / 100, min: 0, max: 100, step: 0.1 }),
       store.state.sensitive.length ? h("h3", {}, t("promise.secrets")) : h("p", { class: "quiet" }, t("promise.no_secrets")),
-      ofColumn("l_diversity", "l", "promise.l", (l) => t("promise.l_said", { l: count(l) }), LS, 1, (l) => (l === 1 ? t("promise.off") : count(l))),
+      ofColumn("l_diversity", "l", "promise.l", (l) => t("promise.l_said", { l: count(l) }), LS, 1, (l) => (l === 1 ? "–" : count(l))),
       h("details", { class: "more", open: more, ontoggle: (event) => { more = event.target.open; } }, h("summary", { "data-key": "more" }, t("promise.more")),
-        ofColumn("t_closeness", "t", "promise.t", (one) => t("promise.t_said", { t: number(one) }), TS, 1, (one) => (one === 1 ? t("promise.off") : number(one))),
-        ofColumn("alpha", "alpha", "promise.alpha", (one) => t("promise.alpha_said", { share: percent(one) }), TS, 1, (one) => (one === 1 ? t("promise.off") : percent(one))),
-        ["maximum_risk", "average_risk"].map((name) => slider(name, t(`promise.${name}`), (one) => (one === 1 ? t("promise.off") : t(`promise.${name}_said`, { share: percent(one) })), RISKS, demands[name] ?? 1, (one) => (one === 1 ? t("promise.off") : percent(one)),
+        ofColumn("t_closeness", "t", "promise.t", (one) => t("promise.t_said", { t: number(one) }), TS, 1, (one) => (one === 1 ? "–" : number(one))),
+        ofColumn("alpha", "alpha", "promise.alpha", (one) => t("promise.alpha_said", { share: percent(one) }), TS, 1, (one) => (one === 1 ? "–" : percent(one))),
+        ["maximum_risk", "average_risk"].map((name) => slider(name, t(`promise.${name}`), (one) => (one === 1 ? t("promise.off") : t(`promise.${name}_said`, { share: percent(one) })), RISKS, demands[name] ?? 1, (one) => (one === 1 ? "–" : percent(one)),
           (next) => moved(name, next === 1 ? without(demands, name) : { ...demands, [name]: next })))));
   }
 

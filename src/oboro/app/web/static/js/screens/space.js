@@ -120,6 +120,7 @@ export function spaceScreen(body) {
     if (rest() !== seen || !done) { seen = rest(); loadFrontier(); } else { drawFrontier(); loadNodes(); }
     if (beside) drawBeside(false);
   });
+  drawNodes();
   wantAnswer();
   loadFrontier();
   return () => { off(); running?.abort(); running = null; };

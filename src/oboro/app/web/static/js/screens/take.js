@@ -40,9 +40,9 @@ export function takeScreen(body) {
     try {
       const found = await work("release", { version: store.state.version, format, seed });
       const fetch = h("button", { class: "main", "data-key": "fetch", onclick: (event) => { fetchTicket(found.ticket); event.target.disabled = true; event.target.textContent = t("take.fetched"); } }, t("take.fetch", { name: found.name, size: bytes(found.bytes) }));
-      clear(result, h("div", { class: "verified", "data-version": found.version }, h("p", { class: "good big-said" }, "✓ ", found.sentence), h("ul", {}, found.verified.map((one) => h("li", {}, one))),
+      clear(result, h("div", { class: "verified", "data-version": found.version }, h("p", { class: "good big-said" }, "✓ ", t("take.holds")), h("ul", {}, found.verified.map((one) => h("li", {}, one))),
         found.notes.length ? h("ul", { class: "quiet" }, found.notes.map((one) => h("li", {}, one))) : null, h("p", {}, t("take.rows", { rows: count(found.rows) })), fetch));
-      announce(found.sentence);
+      announce(t("take.holds"));
       fetch.focus();
     } catch (error) { failed(error, result); }
   }

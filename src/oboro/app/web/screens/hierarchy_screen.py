@@ -1,0 +1,89 @@
+"""Hierarchy: how a value may become coarser, with the rows under every label, and the answer at once."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+from oboro.app.web.asking import Ask
+from oboro.app.web.desk import Desk, State
+from oboro.app.web.screens.promise_screen import answered
+from oboro.app.web.screens.shown_state import shown_state
+from oboro.app.web.tickets import Offer
+from oboro.errors import UsageError
+from oboro.explorer.column_values import histogram
+from oboro.table.hierarchy import HierarchySpec, listed
+from oboro.table.hierarchy.propose import propose
+from oboro.table.values import Kind, kind_of
+from oboro.text import Message
+
+__all__ = ["offer_hierarchy", "set_hierarchy", "show_hierarchy"]
+
+MOST_VALUES = 400  # of a column whose tree is shown
+EXAMPLES = 6
+OF_KIND = {
+    Kind.INTEGER: ["intervals", "edges", "mask", "japan_age", "tree"],
+    Kind.NUMBER: ["intervals", "edges", "mask", "tree"],
+    Kind.DATE: ["dates", "mask", "japan_era", "tree"],
+    Kind.DATETIME: ["dates", "mask", "tree"],
+}
+OF_TEXT = ["mask", "tree", "japan_address", "japan_postcode", "icd10"]
+
+
+def show_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
+    """A column's hierarchy: how it is made, its levels with the rows of their labels, its values."""
+    state, name = desk.state(given.get("version")), str(given["column"])
+    session = state.session
+    column, tree, spec = session.work.data[name], session.hierarchy(name), _spec(state, name)
+    rows = tree.to_rows() if len(column.values) <= MOST_VALUES else None
+    values = [] if rows is None else zip(column.texts, column.counts.tolist(), strict=True)
+    proposed = propose(name, column) or HierarchySpec()
+    return {
+        "version": state.number,
+        "column": name,
+        "spec": _written(spec),
+        "proposed": _written(proposed),
+        "plan": ask.say(spec.plan()),
+        "levels": [asdict(one) for one in tree.preview(column, EXAMPLES)],
+        "histogram": None if (found := histogram(column)) is None else asdict(found),
+        "rows": rows,
+        "counts": {text: count for text, count in values if text is not None},
+        "distinct": len(column.values),
+        "kinds": ["plain", *OF_KIND.get(kind_of(column.values), OF_TEXT)],
+    }
+
+
+def _spec(state: State, name: str) -> HierarchySpec:
+    held = state.session.plan.columns.get(name)
+    return HierarchySpec() if held is None or held.hierarchy is None else held.hierarchy
+
+
+def _written(spec: HierarchySpec) -> dict[str, Any]:
+    """As a recipe writes it; rows stand elsewhere in the answer."""
+    found: dict[str, Any] = spec.model_dump(mode="json", exclude_defaults=True, exclude={"rows"})
+    return found | ({"rows": len(spec.rows)} if spec.rows is not None else {})
+
+
+def set_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
+    """Another hierarchy, as a recipe writes it or as the text of a file of ARX; checked now, and solved for at once."""
+    name, spec = str(given["column"]), given.get("spec")
+    if (text := given.get("arx")) is not None:
+        path = desk.scratch.file(".csv")
+        path.write_text(str(text), encoding="utf-8")
+        try:
+            spec = {"rows": listed.from_csv(name, path).to_rows()}
+        finally:
+            path.unlink(missing_ok=True)
+    if not isinstance(spec, dict):
+        raise UsageError(Message("error_web.no_json"))
+    state = desk.change(
+        "hierarchy", lambda now: replace(now, session=now.session.with_hierarchy(name, spec), levels=None)
+    )
+    return {"state": shown_state(desk, state, ask), "answer": answered(state, ask)}
+
+
+def offer_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
+    """The hierarchy as a file of ARX."""
+    state, name = desk.state(given.get("version")), str(given["column"])
+    text = state.session.hierarchy(name).to_csv()
+    return {"version": state.number, "ticket": desk.tickets.issue(Offer("hierarchy.csv", "text/plain", text=text))}

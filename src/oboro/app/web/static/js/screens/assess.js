@@ -1,0 +1,69 @@
+// Assess: a released file alone, or beside its original.
+import { h, clear } from "../dom.js";
+import { send, fetchTicket } from "../net.js";
+import { t, count } from "../words.js";
+import { work, during, failed, announce } from "../frame.js";
+import { drawer } from "../drawer.js";
+import { filePicker } from "../picker.js";
+
+const ROLES = ["quasi", "sensitive", "other"];
+let released = null, original = null, columns = {}, person = "", shown = null;
+
+export function assessScreen(body) {
+  const wrong = h("div", {}), files = h("div", { class: "two" }), roles = h("div", {}), result = h("div", {});
+  clear(body, wrong, files, roles, result);
+  const tellDrawer = () => drawer.about(() => ({ command: shown?.command || "oboro assess released.csv", python: shown?.python || "import oboro\n\nprint(oboro.assess('released.csv').summary())\n" }));
+  tellDrawer();
+
+  async function upload(file) {
+    const controller = new AbortController();
+    const found = await during((tell) => send(file, { signal: controller.signal, hear: (line) => tell({ stage: t("open.sending"), ...line }) }), controller);
+    return { upload: found.upload, name: found.name };
+  }
+  function slot(key, label, said, held, set) {
+    const input = h("input", { type: "file", id: `assess-${key}`, class: "unseen-input", onchange: async () => { try { await set(await upload(input.files[0])); } catch (error) { failed(error, wrong); } } });
+    return h("section", { class: "card" }, h("h2", {}, label), h("p", { class: "quiet" }, said), held ? h("p", { class: "good" }, "✓ ", held.name) : null,
+      h("div", { class: "row" }, h("label", { for: `assess-${key}`, class: "button" }, t("open.choose")), input), filePicker(`assess-${key}-list`, (file) => set(file).catch((error) => failed(error, wrong))));
+  }
+  async function setReleased(file) {
+    clear(wrong);
+    released = file; shown = null;
+    const found = await work("assessed", file);
+    columns = found.columns;
+    for (const [name, role] of Object.entries(columns)) if (role === "identifier") columns[name] = "other";
+    draw();
+    roles.querySelector("button")?.focus();
+  }
+
+  function drawRoles() {
+    clear(roles, released ? h("section", { class: "card" }, h("h2", {}, t("assess.roles")), h("p", { class: "quiet" }, t("assess.roles_said")),
+      h("div", { class: "role-list" }, Object.entries(columns).map(([name, role]) => h("fieldset", { class: "segments" }, h("legend", {}, name), ROLES.map((one) => [h("input", { type: "radio", name: `assess-${name}`, id: `assess-${name}-${one}`, value: one, checked: role === one, onchange: () => { columns[name] = one; } }), h("label", { for: `assess-${name}-${one}` }, t(`role.${one}`))])))),
+      h("div", { class: "fields" }, h("div", {}, h("label", { for: "assess-person" }, t("columns.person")), h("select", { id: "assess-person", onchange: (event) => { person = event.target.value; } }, h("option", { value: "" }, t("columns.row_each")), Object.keys(columns).map((name) => h("option", { value: name, selected: name === person }, name))))),
+      h("button", { class: "main", onclick: measure }, t(original ? "assess.compare" : "assess.measure"))) : null);
+  }
+
+  async function measure() {
+    clear(wrong);
+    const named = (role) => Object.keys(columns).filter((name) => columns[name] === role && name !== person);
+    try {
+      shown = await work("assess", { released, original, quasi: named("quasi"), sensitive: named("sensitive"), person });
+      drawResult();
+      tellDrawer();
+      announce(t("report.ready"));
+    } catch (error) { failed(error, wrong); }
+  }
+  function drawResult() {
+    clear(result, shown ? h("section", { class: "card report-card" }, h("div", { class: "row spread" }, h("h2", {}, shown.k === null ? t("assess.compared", { name: shown.name }) : t("assess.found", { name: shown.name, k: count(shown.k) })), h("button", { onclick: (event) => { fetchTicket(shown.download); event.target.disabled = true; } }, t("report.fetch"))),
+      shown.refused === true ? h("p", { class: "note" }, t("report.refused")) : null,
+      h("dl", { class: "lines" }, shown.lines.filter(([, said]) => said).map(([label, said]) => h("div", {}, label ? h("dt", {}, label) : null, h("dd", {}, said)))),
+      shown.ticket ? h("iframe", { src: `/taken/${shown.ticket}`, title: t("report.title"), class: "report", sandbox: "" }) : null) : null);
+    if (shown) shown = { ...shown, ticket: null };
+  }
+
+  function draw() {
+    clear(files, slot("released", t("assess.released"), t("assess.released_said"), released, setReleased), slot("original", t("assess.original"), t("assess.original_said"), original, async (file) => { original = file; draw(); }));
+    drawRoles();
+    drawResult();
+  }
+  draw();
+}

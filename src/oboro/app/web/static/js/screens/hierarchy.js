@@ -1,0 +1,156 @@
+// Hierarchy: how a value becomes coarser. What is changed here is solved for at once.
+import { h, s, clear, redraw } from "../dom.js";
+import { ask, fetchTicket, isCancelled } from "../net.js";
+import { t, count, percent, number } from "../words.js";
+import { store, onChange, act, answerNow, wantAnswer } from "../store.js";
+import { failed, announce } from "../frame.js";
+import { drawer } from "../drawer.js";
+import { dataTable } from "../tables.js";
+
+const UNITS = ["day", "month", "quarter", "year", "decade"];
+let column = null;
+
+export function hierarchyScreen(body) {
+  const list = h("nav", { class: "tabs wrap" }), answer = h("div", {}), wrong = h("div", {}), maker = h("div", {}), levels = h("div", {});
+  clear(body, list, answer, wrong, maker, levels);
+  const quasi = () => store.state.quasi;
+  let found = null, kind = null, newest = 0;
+
+  function drawList() {
+    list.setAttribute("aria-label", t("screen.hierarchy"));
+    redraw(list, quasi().map((name) => h("button", { "data-key": `col-${name}`, "aria-pressed": name === column ? "true" : "false", onclick: () => { column = name; kind = null; load(); } }, name)));
+  }
+  function drawAnswer() {
+    const now = answerNow();
+    clear(answer, h("section", { class: "card slim", "data-version": now?.version, role: "status" }, !now ? h("span", { class: "quiet" }, t("promise.searching")) : now.best ? h("div", { class: "row" }, h("strong", {}, `${t("promise.loss")}: ${percent((now.look?.node || now.best).loss, 1)}`), h("span", {}, `${t("promise.hidden")}: ${count((now.look?.node || now.best).suppressed)}`),
+      now.levels?.[column] !== undefined ? h("span", { class: "quiet" }, t("hierarchy.chosen", { column, level: now.levels[column] })) : null) : h("span", { class: "note" }, t("promise.impossible"))));
+  }
+  async function load() {
+    drawList();
+    drawer.about(() => ({ column }));
+    if (!quasi().length) { clear(maker, h("p", { class: "card" }, t("hierarchy.none"))); clear(levels); return; }
+    if (!quasi().includes(column)) column = quasi()[0];
+    drawList();
+    const mine = newest += 1;
+    try {
+      const got = await ask("hierarchy", { version: store.state.version, column });
+      if (mine !== newest) return;
+      found = got;
+      kind = kind && found.kinds.includes(kind) ? kind : kindOf(found.spec);
+      draw();
+    } catch (error) { if (!isCancelled(error)) failed(error, wrong); }
+  }
+  async function set(given, said = t("hierarchy.changed")) {
+    clear(wrong);
+    try { await act("hierarchy_set", { column, ...given }); announce(said); } catch (error) { if (!isCancelled(error)) failed(error, wrong); }
+  }
+  const kindOf = (spec) => (spec.intervals ? (Array.isArray(spec.intervals) ? "intervals" : "edges") : spec.dates ? "dates" : spec.mask ? "mask" : spec.japan ? `japan_${spec.japan}` : spec.icd10 ? "icd10" : spec.rows || spec.tree || spec.csv ? "tree" : spec.neighbours || spec.priority ? "tree" : "plain");
+
+  function draw() {
+    drawAnswer();
+    const kinds = h("select", { id: "kind", "data-key": "kind", onchange: (event) => { kind = event.target.value; draw(); if (SIMPLE[kind]) set({ spec: SIMPLE[kind] }); } }, found.kinds.filter((one) => one !== "tree" || found.rows).map((one) => h("option", { value: one, selected: one === kind }, t(`hierarchy.kind_${one}`))));
+    const file = h("input", { type: "file", id: "arx", class: "unseen-input", accept: ".csv,.txt", onchange: async () => set({ arx: await file.files[0].text() }, t("hierarchy.imported")) });
+    redraw(maker, h("section", { class: "card", "data-version": found.version }, h("div", { class: "row spread" }, h("h2", {}, found.column), h("span", { class: "quiet" }, found.plan)),
+      h("div", { class: "fields" }, h("div", {}, h("label", { for: "kind" }, t("hierarchy.how")), kinds), h("button", { "data-key": "proposed", onclick: () => { kind = null; set({ spec: found.proposed }); } }, t("hierarchy.propose")),
+        h("div", {}, h("label", { for: "arx", class: "button" }, t("hierarchy.import")), file), h("button", { "data-key": "export", onclick: async () => fetchTicket((await ask("hierarchy_file", { version: found.version, column })).ticket) }, t("hierarchy.export"))),
+      (EDITORS[kind] || (() => null))(found, set)));
+    redraw(levels, h("section", { class: "card", "data-version": found.version }, h("h2", {}, t("hierarchy.levels")), h("p", { class: "quiet" }, t("hierarchy.levels_said")),
+      dataTable(t("hierarchy.levels"), [t("hierarchy.level"), t("hierarchy.labels"), t("hierarchy.least"), t("hierarchy.most"), t("hierarchy.examples")], found.levels.map((one) => [h("th", { scope: "row" }, one.level), count(one.labels), count(one.smallest), count(one.largest), one.examples.map(([label, rows]) => h("span", { class: "pair" }, `${label ?? t("missing")}: ${count(rows)}`))]), { numeric: [1, 2, 3], scroll: "levels" })));
+  }
+  load();
+  wantAnswer();
+  return onChange((what) => { if (what === "state" || what === "answer") { wantAnswer(); load(); } else drawAnswer(); });
+}
+
+const SIMPLE = { plain: {}, japan_address: { japan: "address" }, japan_postcode: { japan: "postcode" }, japan_age: { japan: "age" }, japan_era: { japan: "era" }, icd10: { icd10: "chapters" } };
+
+const EDITORS = {
+  intervals(found, set) {
+    const held = Array.isArray(found.spec.intervals) ? found.spec.intervals : Array.isArray(found.proposed.intervals) ? found.proposed.intervals : [5, 10, 20];
+    const input = h("input", { type: "text", id: "widths", "data-key": "widths", value: held.join(", "), onchange: () => set({ spec: { intervals: input.value.split(/[,、\s]+/).filter(Boolean).map(Number) } }) });
+    return [h("div", { class: "fields" }, h("div", {}, h("label", { for: "widths" }, t("hierarchy.widths")), input), h("p", { class: "quiet" }, t("hierarchy.widths_said"))), found.histogram ? edgesChart(found, edgesOf(held[0], found.histogram), null) : null];
+  },
+  dates(found, set) {
+    const held = found.spec.dates || found.proposed.dates || ["month", "year"];
+    return h("fieldset", { class: "checks" }, h("legend", {}, t("hierarchy.units")), UNITS.map((unit) => h("div", { class: "check" }, h("input", { type: "checkbox", id: `unit-${unit}`, "data-key": `unit-${unit}`, checked: held.includes(unit),
+      onchange: (event) => { const next = UNITS.filter((one) => (one === unit ? event.target.checked : held.includes(one))); if (next.length) set({ spec: { dates: next } }); } }), h("label", { for: `unit-${unit}` }, t(`hierarchy.unit_${unit}`)))));
+  },
+  mask(found, set) {
+    const spec = found.spec.mask, side = typeof spec === "string" ? spec : spec?.side || "right", steps = spec?.steps || [];
+    const input = h("input", { type: "text", id: "mask-steps", "data-key": "mask-steps", value: steps.join(", "), placeholder: t("hierarchy.each"), onchange: () => save(side, input.value) });
+    const save = (where, text) => { const given = text.split(/[,、\s]+/).filter(Boolean).map(Number); set({ spec: { mask: given.length ? { side: where, steps: given } : where } }); };
+    return h("div", { class: "fields" }, h("fieldset", { class: "segments" }, h("legend", {}, t("hierarchy.side")), ["right", "left"].map((one) => [h("input", { type: "radio", name: "side", id: `side-${one}`, "data-key": `side-${one}`, value: one, checked: side === one, onchange: () => save(one, input.value) }), h("label", { for: `side-${one}` }, t(`hierarchy.side_${one}`))])),
+      h("div", {}, h("label", { for: "mask-steps" }, t("hierarchy.steps")), input));
+  },
+  edges(found, set) {
+    const chart = found.histogram;
+    if (!chart) return h("p", { class: "quiet" }, t("hierarchy.no_numbers"));
+    const given = found.spec.intervals?.edges || nice(chart), edges = given[0].map((at) => ({ at, top: given.findLastIndex((level) => level.includes(at)) + 1 }));
+    const save = () => {
+      edges.sort((a, b) => a.at - b.at);
+      const unique = edges.filter((one, place) => place === 0 || one.at !== edges[place - 1].at), highest = Math.max(...unique.map((one) => one.top));
+      const all = Array.from({ length: highest }, (_, level) => unique.filter((one) => one.top > level).map((one) => one.at)).filter((level) => level.length);
+      set({ spec: { intervals: { edges: all } } });
+    };
+    return [h("p", { class: "quiet" }, t("hierarchy.edges_said")), edgesChart(found, edges, save),
+      h("ol", { class: "edge-list" }, edges.map((edge, place) => h("li", {}, h("label", { for: `edge-${place}`, class: "unseen" }, t("hierarchy.edge", { n: place + 1 })), h("input", { type: "number", id: `edge-${place}`, "data-key": `edge-${place}`, value: edge.at, step: "any", onchange: (event) => { edge.at = Number(event.target.value); save(); } }),
+        h("label", { for: `edge-top-${place}`, class: "quiet" }, t("hierarchy.stays")), h("input", { type: "number", id: `edge-top-${place}`, "data-key": `edge-top-${place}`, class: "exact", min: "1", max: "9", value: edge.top, onchange: (event) => { edge.top = Math.max(1, Number(event.target.value)); save(); } }),
+        h("button", { class: "small", "data-key": `edge-gone-${place}`, disabled: edges.length < 2, "aria-label": t("hierarchy.remove_edge", { at: edge.at }), onclick: () => { edges.splice(place, 1); save(); } }, "×")))),
+      h("button", { class: "small", "data-key": "edge-add", onclick: () => { const last = edges.at(-1).at, before = edges.at(-2)?.at ?? chart.low; edges.push({ at: tidy((last + chart.high) / 2 > last ? (last + chart.high) / 2 : (last + before) / 2, chart), top: 1 }); save(); } }, t("hierarchy.add_edge"))];
+  },
+  tree(found, set) { return found.rows ? treeEditor(found, set) : h("p", { class: "quiet" }, t("hierarchy.too_many", { count: count(found.distinct) })); },
+};
+
+const tidy = (value, chart) => { const step = 10 ** Math.floor(Math.log10((chart.high - chart.low || 1) / 100)); return Number((Math.round(value / step) * step).toPrecision(12)); };
+function nice(chart) { const wide = tidy((chart.high - chart.low) / 8 || 1, chart) || 1, first = []; for (let at = Math.ceil(chart.low / wide) * wide; at < chart.high && first.length < 12; at += wide) first.push(tidy(at, chart)); if (!first.length) first.push(tidy(chart.low, chart)); const second = first.filter((_, place) => place % 2 === 0); return second.length < first.length ? [first, second] : [first]; }
+function edgesOf(width, chart) { const out = []; for (let at = Math.ceil(chart.low / width) * width; at < chart.high && out.length < 60; at += width) out.push({ at, top: 1 }); return out; }
+
+// The histogram; with `save`, its edges are sliders: drag them, or use the arrow keys.
+function edgesChart(found, edges, save) {
+  const { low, high, counts } = found.histogram, W = 720, H = 180, x = (value) => 12 + ((value - low) / (high - low || 1)) * (W - 24), most = Math.max(...counts, 1);
+  const drawing = s("svg", { viewBox: `0 0 ${W} ${H + 30}`, class: "chart histogram", role: save ? "group" : "img", "aria-label": t("hierarchy.histogram", { column: found.column, low: number(low), high: number(high) }) });
+  counts.forEach((value, place) => drawing.append(s("rect", { x: 12 + (place * (W - 24)) / counts.length + 1, width: (W - 24) / counts.length - 2, y: H - (value / most) * (H - 20), height: (value / most) * (H - 20), class: "mark-soft" })));
+  let last = -99;
+  for (const [place, edge] of edges.entries()) {
+    const mark = s("g", { class: `edge-mark top-${Math.min(3, edge.top)}`, ...(save ? { role: "slider", tabindex: "0", "aria-label": t("hierarchy.edge", { n: place + 1 }), "aria-valuemin": low, "aria-valuemax": high, "aria-valuenow": edge.at, "data-key": `mark-${place}` } : {}) },
+      s("rect", { x: -9, y: 0, width: 18, height: H, class: "target" }), s("path", { d: `M0,${10}V${H}`, class: "edge-line" }), save ? s("circle", { cx: 0, cy: 10, r: 6.5, class: "grip" }) : null);
+    const text = s("text", { x: 0, y: H + 18, class: "tick", "text-anchor": "middle" }, number(edge.at));
+    if (x(edge.at) - last > 34) { mark.append(text); last = x(edge.at); }
+    const show = () => { mark.setAttribute("transform", `translate(${x(edge.at)},0)`); mark.setAttribute("aria-valuenow", edge.at); text.textContent = number(edge.at); };
+    show();
+    if (save) {
+      const step = tidy((high - low) / 100, found.histogram) || (high - low) / 100, put = (value) => { edge.at = tidy(Math.max(low, Math.min(high, value)), found.histogram); show(); };
+      mark.addEventListener("keydown", (event) => { const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 }[event.key]; if (by) { event.preventDefault(); put(edge.at + by * step); clearTimeout(mark.wait); mark.wait = setTimeout(save, 350); } });
+      mark.addEventListener("pointerdown", (event) => { mark.setPointerCapture(event.pointerId); mark.dragging = true; });
+      mark.addEventListener("pointermove", (event) => { if (!mark.dragging) return; const box = drawing.getBoundingClientRect(); put(low + (((event.clientX - box.left) * (W / box.width) - 12) / (W - 24)) * (high - low)); });
+      mark.addEventListener("pointerup", () => { if (mark.dragging) { mark.dragging = false; save(); } });
+    }
+    drawing.append(mark);
+  }
+  return h("div", { class: "figure" }, drawing);
+}
+
+// Labels over values: drag one into another group, or choose the group from its list.
+function treeEditor(found, set) {
+  const rows = found.rows.map((row) => [...row]), depth = rows[0]?.length || 1;
+  if (depth < 3) for (const row of rows) row.splice(1, 0, row[0]);
+  const parents = [...new Set(rows.map((row) => row[1]))], save = () => set({ spec: { rows } });
+  const move = (value, parent) => { const model = rows.find((row) => row[1] === parent), row = rows.find((one) => one[0] === value); row.splice(1, row.length, ...(model && model !== row ? model.slice(1) : [parent, ...row.slice(2)])); save(); };
+  const name = h("input", { type: "text", id: "group-name", "data-key": "group-name" });
+  const picked = new Set(), chosen = h("span", { class: "quiet", role: "status" });
+  const together = () => { if (!name.value || !picked.size) return; for (const row of rows) if (picked.has(row[0])) { row[1] = name.value; for (let level = 2; level < row.length; level += 1) row[level] = rows[0].at(-1) === "*" && level === row.length - 1 ? "*" : name.value; } save(); };
+  return [h("p", { class: "quiet" }, t("hierarchy.tree_said")),
+    h("div", { class: "fields" }, h("div", {}, h("label", { for: "group-name" }, t("hierarchy.group_name")), name), h("button", { "data-key": "group", onclick: together }, t("hierarchy.group")), chosen),
+    h("div", { class: "groups", "data-scroll": "groups", tabindex: "0", role: "region", "aria-label": t("hierarchy.kind_tree") }, parents.map((parent) => {
+      const members = rows.filter((row) => row[1] === parent), total = members.reduce((all, row) => all + (found.counts[row[0]] || 0), 0);
+      const box = h("section", { class: "group", "aria-label": parent }, h("h3", {}, parent === "" ? t("missing") : parent, " ", h("span", { class: "quiet" }, t("hierarchy.rows", { rows: count(total) }))), h("ul", {}, members.map((row) => {
+        const key = `value-${row[0]}`;
+        return h("li", { draggable: "true", ondragstart: (event) => event.dataTransfer.setData("text/plain", row[0]) }, h("input", { type: "checkbox", id: key, "data-key": key, onchange: (event) => { if (event.target.checked) picked.add(row[0]); else picked.delete(row[0]); chosen.textContent = t("hierarchy.picked", { count: count(picked.size) }); } }), h("label", { for: key }, row[0] === "" ? t("missing") : row[0], " ", h("span", { class: "quiet" }, count(found.counts[row[0]] || 0))),
+          h("label", { for: `${key}-to`, class: "unseen" }, t("hierarchy.move", { value: row[0] })), h("select", { id: `${key}-to`, "data-key": `${key}-to`, class: "small", onchange: (event) => move(row[0], event.target.value) }, parents.map((one) => h("option", { value: one, selected: one === parent }, one === parent ? t("hierarchy.move_to") : `→ ${one}`))));
+      })));
+      box.addEventListener("dragover", (event) => { event.preventDefault(); box.classList.add("over"); });
+      box.addEventListener("dragleave", () => box.classList.remove("over"));
+      box.addEventListener("drop", (event) => { event.preventDefault(); move(event.dataTransfer.getData("text/plain"), parent); });
+      return box;
+    }))];
+}

@@ -1,0 +1,45 @@
+// Attack and report: the report inside the page, in both languages, for the owner and for the public.
+import { h, clear } from "../dom.js";
+import { fetchTicket } from "../net.js";
+import { t, language } from "../words.js";
+import { store, onChange, answerNow, wantAnswer } from "../store.js";
+import { work, failed, announce } from "../frame.js";
+
+let lang = null, version = "owner";
+
+export function reportScreen(body) {
+  const controls = h("section", { class: "card" }), wrong = h("div", {}), shown = h("div", {});
+  clear(body, controls, wrong, shown);
+  let made = 0;
+
+  function radios(name, label, values, held, change) {
+    return h("fieldset", { class: "segments" }, h("legend", {}, label), values.map(([value, text]) => [h("input", { type: "radio", name, id: `${name}-${value}`, value, checked: value === held, onchange: () => change(value) }), h("label", { for: `${name}-${value}` }, text)]));
+  }
+
+  function draw() {
+    const found = answerNow(), can = found?.best && !store.state.unconfirmed.length;
+    clear(controls, h("p", {}, t("report.said")),
+      store.state.unconfirmed.length ? h("p", { class: "note" }, t("columns.unconfirmed", { count: store.state.unconfirmed.length }), " ", h("a", { href: "#/columns" }, t("screen.columns"))) : null,
+      found && !found.best ? h("p", { class: "wrong" }, t("take.cannot")) : null,
+      h("div", { class: "fields" }, radios("report-lang", t("language"), [["en", "English"], ["ja", "日本語"]], lang || language(), (value) => { lang = value; if (made) make(); }),
+        radios("report-version", t("report.version"), [["owner", t("report.owner")], ["public", t("report.public")]], version, (value) => { version = value; if (made) make(); })),
+      h("button", { class: "main", "data-key": "attack", disabled: !can, onclick: make }, t("report.make")));
+  }
+
+  async function make() {
+    clear(wrong);
+    try {
+      const found = await work("report", { version: store.state.version, lang: lang || language(), public: version === "public" });
+      made = found.version;
+      clear(shown, h("section", { class: "card report-card", "data-version": found.version }, h("div", { class: "row spread" }, h("p", { class: found.refused ? "note" : "good" }, found.refused ? t("report.refused") : `✓ ${t("report.fine")}`),
+        h("button", { onclick: (event) => { fetchTicket(found.download); event.target.disabled = true; } }, t("report.fetch"))),
+        h("details", {}, h("summary", {}, t("report.summary")), h("pre", { tabindex: "0" }, found.summary)),
+        h("iframe", { src: `/taken/${found.ticket}`, title: t("report.title"), class: "report", sandbox: "" })));
+      announce(t("report.ready"));
+    } catch (error) { failed(error, wrong); }
+  }
+
+  draw();
+  wantAnswer();
+  return onChange((what) => { if (what === "state" || what === "answer") { if (store.state.version !== made) { clear(shown); made = 0; } draw(); wantAnswer(); } });
+}
