@@ -37,6 +37,7 @@ from oboro.techniques.round import Round as Round
 from oboro.techniques.sample import Sample as Sample
 from oboro.techniques.sort import Shuffle as Shuffle
 from oboro.techniques.sort import Sort as Sort
+from oboro.techniques.suppress_cells import SuppressCells as SuppressCells
 from oboro.techniques.swap import Swap as Swap
 from oboro.techniques.synthesize import Synthesize as Synthesize
 from oboro.techniques.top_code import BottomCode as BottomCode

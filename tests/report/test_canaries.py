@@ -41,6 +41,7 @@ SETTINGS: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {  # what each ste
     "swap": ({"attributes": ["income"], "fraction": 0.3719}, ("0.3719", "37.2", "37.19")),
     "noise": ({"attribute": "income", "scale": 4321.5}, ("4321.5", "4,321", "4322")),
     "k_anonymize": ({"k": 5, "suppress": 0.1937}, ("0.1937", "19.4 %", "19.37")),
+    "suppress_cells": ({"k": 5, "importance": {"age": 2.718}}, ("2.718",)),
     "dp_anonymize": ({"epsilon": 1, "delta": 0.00937, "levels": {"age": 2, "job": 1}}, ()),  # ε and δ are public
     "local_recode": ({"k": 5}, ()),
     "k_conceal": ({"k": 3}, ()),

@@ -41,6 +41,7 @@ def test_what_the_techniques_are() -> None:
         "noise": "noise",
         "k_anonymize": "aggregation",
         "dp_anonymize": "aggregation",
+        "suppress_cells": "aggregation",
         "local_recode": "aggregation",
         "microaggregate": "aggregation",
     }
@@ -51,6 +52,7 @@ def test_what_the_techniques_are() -> None:
         "generalize",
         "k_anonymize",
         "dp_anonymize",
+        "suppress_cells",
         "local_recode",
         "microaggregate",
         "partition_univariate",

@@ -31,6 +31,7 @@ PLACES = {
     "noise": "noise.Noise",
     "k_anonymize": "k_anonymize.KAnonymize",
     "local_recode": "local_recode.LocalRecode",
+    "suppress_cells": "suppress_cells.SuppressCells",
     "dp_anonymize": "dp_anonymize.DpAnonymize",
     "k_conceal": "k_conceal.KConceal",
     "pk_anonymize": "pk_anonymize.PkAnonymize",
