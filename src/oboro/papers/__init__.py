@@ -35,6 +35,9 @@ BENCHES = {
     "histogram": Bench("oboro.papers.histogram_bench", "histograms: tables 1 to 3, figures 2 and 3"),
     "lattice": Bench("oboro.papers.lattice_bench", "optimal generalization: purchase histories, Adult, many columns"),
     "local": Bench("oboro.papers.local_bench", "local recoding on Adult, beside public packages"),
+    "service": Bench(
+        "oboro.papers.service.service_bench", "a service between brokers: kills, and cost beside a pass-through"
+    ),
     "soak": Bench("oboro.papers.soak_bench", "a stream at full rate for some time: memory, latency and state"),
     "window": Bench("oboro.papers.window_bench", "windowed microaggregation of a stream: tables 1 to 5"),
 }

@@ -27,7 +27,10 @@ class Broker:
 
 
 BROKERS = {
+    "kafka": Broker("kafka_topic", "kafka", 9092, "KafkaSource", "KafkaSink"),
+    "mqtt": Broker("mqtt_topic", "mqtt", 1883, "MqttSource", "MqttSink"),
     "nats": Broker("nats_stream", "nats", 4222, "NatsSource", "NatsSink"),
+    "redis": Broker("redis_stream", "redis", 6379, "RedisSource", "RedisSink"),
 }
 PORTS = {kind: broker.port for kind, broker in BROKERS.items()}
 

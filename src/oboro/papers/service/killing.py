@@ -128,6 +128,12 @@ class Trial:
             arm(service, death)
         service.run()
 
+    def subscribe(self) -> None:
+        """Be known to a broker that keeps nothing for strangers."""
+        source = self.service().source
+        source.open(None)
+        source.close()
+
     def tap(self) -> int:
         """Listen to the wire in a process of its own, which is there when this returns; its number."""
 
@@ -272,7 +278,7 @@ def kill_often(
         listening = trial.tap()
         try:
             if not broker.once:
-                ended(forked(lambda t=trial: t.service().subscribe()))  # type: ignore[misc]
+                ended(forked(trial.subscribe))
                 broker.send(made, bodies)
             _lives(trial, rng, tally, brokers, min(LIVES, kills - tally.kills - tally.broker_kills))
             time.sleep(0.05)  # what is on the wire arrives
@@ -287,7 +293,7 @@ def kill_often(
 def _lives(trial: Trial, rng: random.Random, tally: KillTally, brokers: bool, lives: int) -> None:
     done = 0
     while done < lives:
-        death = _death(rng, brokers, trial.state is not None)
+        death = _death(rng, brokers and trial.broker.survives, trial.state is not None)
         code = trial.live(death)
         if code == 0 and not death.broker:
             return  # it came to its end before

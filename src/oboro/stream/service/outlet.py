@@ -13,7 +13,7 @@ from oboro.text import Message
 __all__ = ["Outlet", "digest", "publisher"]
 
 
-TRIES = 1000  # of one block; a broker that is away this often is not coming back
+CONFLICTS = 5  # of one block, where nobody else publishes: a server may drop the end of a chain
 
 
 def digest(body: bytes) -> str:
@@ -58,10 +58,8 @@ class Outlet:
     def put(self, bodies: Sequence[bytes], position: str) -> None:
         """Publish, or see that it is published: at the end, the place holds all of it once."""
         mark = f"{self.stream}/{self.run}/{position}"
-        rest = list(bodies)
-        for _ in range(TRIES):
-            if not rest:
-                return
+        rest, conflicts = list(bodies), 0
+        while rest:
             try:
                 seen = self._compare(rest)
                 if seen < len(rest):
@@ -70,10 +68,12 @@ class Outlet:
                 rest = []
             except BrokerError as away:
                 self._again(away)
-                rest = rest[self._reopened(rest) :]
+                rest = rest[self._found(rest, self.open()) :]
             except ConflictError:
-                rest = rest[self._reopened(rest) :]
-        raise self.moved()
+                conflicts += 1
+                if conflicts > CONFLICTS:
+                    raise
+                rest = rest[self._found(rest, self._asked()) :]
 
     def _moved(self, bodies: Sequence[bytes]) -> None:
         units = self.sink.units
@@ -92,12 +92,19 @@ class Outlet:
         self._moved(bodies[:count])
         return count
 
-    def _reopened(self, bodies: list[bytes]) -> int:
-        """Connect again; how many of these the place has got meanwhile from this process, and from no other."""
+    def _asked(self) -> Held:
+        """What the place holds last, without taking it from another process."""
+        try:
+            return self.sink.last()
+        except BrokerError as away:
+            self._again(away)
+            return self.open()
+
+    def _found(self, bodies: list[bytes], held: Held) -> int:
+        """How many of these the place has got meanwhile from this process, and from no other."""
         if not self.sink.compares:
-            self.open()
             return 0
-        number, mark, _ = self.open()
+        number, mark, _ = held
         if number < self.at:
             raise ConflictError(Message("error_service.output_set_back", place=self.name, number=number, at=self.at))
         if number > self.at and publisher(mark) != (self.stream, self.run):

@@ -33,6 +33,7 @@ from oboro.text import Message
 __all__ = ["Service"]
 
 WAIT = 0.25  # seconds: a wish to end is heard this soon
+SILENT = 3  # times that nothing came, after which an input that cannot say is at its end
 PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0)  # before a broker that is away is asked again
 
 
@@ -67,6 +68,7 @@ class Service:
         self._away = 0  # times that a broker did not answer, one after the other
         self._away_since = 0.0
         self._taken_bytes = 0
+        self._silent = 0
         self._settled = False  # whether all that was decided is published
 
     def run(self) -> dict[str, Any]:
@@ -194,6 +196,7 @@ class Service:
                 self._handle([], last=True)
                 return
             if items:
+                self._silent = 0
                 self._handle(items)
                 taken += len(items)
                 self._slow_down(began, taken)
@@ -228,7 +231,8 @@ class Service:
         except BrokerError:
             return False
         self.watch.behind = behind or 0
-        if not self.plan.once or behind:
+        self._silent += 1
+        if not self.plan.once or behind or (behind is None and self._silent < SILENT):
             return False
         if self.decider.anonymizer.holds:
             self._handle([], last=True)

@@ -1,0 +1,294 @@
+"""Kafka: transactions. A block is one transaction; a producer that starts fences every earlier one of the same output.
+
+Kafka cannot compare before it writes. So a process first takes the transactional id of the output (whoever had it commits nothing
+any more), then reads back the last released record, and goes on from its number. One process serves one partition of a topic.
+
+Experimental: met with librdkafka's mock cluster only, which shows open and aborted records to those who read committed ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Message as KafkaMessage
+
+from oboro.errors import BrokerError, ConflictError, FileError, UsageError
+from oboro.io.brokers.broker_address import BrokerAddress
+from oboro.text import Message
+
+__all__ = ["KafkaSink", "KafkaSource"]
+
+ANSWER = 15.0
+NUMBER, MARK = "oboro-number", "oboro-mark"
+FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
+
+
+class KafkaLink:
+    """How to reach one partition of a topic."""
+
+    def __init__(self, address: BrokerAddress) -> None:
+        address.allow({"partition"})
+        self.address = address
+        self.topic = address.name
+        self.partition = int(address.options.get("partition", "0"))
+
+    def settings(self) -> dict[str, Any]:
+        """What every client is told."""
+        one = self.address
+        user = one.secret("USER")
+        protocol = ("SASL_" if user else "") + ("SSL" if one.tls else "PLAINTEXT")
+        found = {
+            "bootstrap.servers": f"{one.host}:{one.port}",
+            "security.protocol": protocol,
+            "ssl.ca.location": one.secret("CA"),
+            "ssl.certificate.location": one.secret("CERT"),
+            "ssl.key.location": one.secret("KEY"),
+            "sasl.mechanism": "PLAIN" if user else None,
+            "sasl.username": user,
+            "sasl.password": one.secret("PASSWORD") if user else None,
+            "log_level": 0,
+            "socket.timeout.ms": 10_000,
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+    def consumer(self) -> Consumer:
+        """One that reads committed records, from where it is told."""
+        return Consumer(
+            {
+                **self.settings(),
+                "group.id": "oboro",
+                "enable.auto.commit": False,
+                "isolation.level": "read_committed",
+                "auto.offset.reset": "earliest",
+                "enable.partition.eof": True,
+                "fetch.wait.max.ms": 50,
+            }
+        )
+
+    def bounds(self, consumer: Consumer) -> tuple[int, int]:
+        """The first offset that is kept, and the one behind the last."""
+        try:
+            low, high = consumer.get_watermark_offsets(TopicPartition(self.topic, self.partition), timeout=ANSWER)
+        except KafkaException as error:
+            raise self.away(error) from None
+        return low, high
+
+    def check(self, consumer: Consumer) -> None:
+        """Raise where the topic has several partitions and nobody said which one."""
+        try:
+            found = consumer.list_topics(self.topic, timeout=ANSWER).topics[self.topic]
+        except KafkaException as error:
+            raise self.away(error) from None
+        count = len(found.partitions)
+        if found.error is not None and not count:
+            raise UsageError(Message("error_broker.missing", place=self.address.place))
+        if count > 1 and "partition" not in self.address.options:
+            raise UsageError(Message("error_broker.partitions", place=self.address.place, count=count))
+
+    def away(self, error: KafkaException | KafkaError) -> BrokerError:
+        """What librdkafka says, as an error that may be tried again."""
+        what = error.args[0] if isinstance(error, KafkaException) else error
+        return BrokerError(Message("error_broker.away", place=self.address.server, why=what.str()))
+
+
+class KafkaSource:
+    """Committed records of one partition."""
+
+    replays: ClassVar[bool] = True
+    repeats: ClassVar[bool] = False
+
+    def __init__(self, address: BrokerAddress) -> None:
+        self.link = KafkaLink(address)
+        self._consumer: Consumer | None = None
+        self._next = 0
+        self.whole = True
+
+    def open(self, after: str | None) -> None:
+        """Begin behind an offset, whose record must have the same moment still."""
+        self.close()
+        self._consumer = self.link.consumer()
+        self.link.check(self._consumer)
+        low, high = self.link.bounds(self._consumer)
+        self.whole = low == 0
+        offset = self._check(after, low, high) if after is not None else low
+        self._next = offset
+        self._consumer.assign([TopicPartition(self.link.topic, self.link.partition, offset)])
+
+    def _check(self, after: str, low: int, high: int) -> int:
+        text, _, moment = after.partition("@")
+        offset, place = int(text), self.link.address.place
+        if offset >= high:
+            raise FileError(Message("error_broker.set_back", place=place, number=offset, last=high - 1))
+        if low > offset + 1:
+            raise FileError(Message("error_broker.gone", place=place, count=low - offset - 1))
+        if offset >= low:
+            assert self._consumer is not None
+            self._consumer.assign([TopicPartition(self.link.topic, self.link.partition, offset)])
+            found = self._one(ANSWER)
+            if found is not None and found.offset() == offset and found.timestamp()[1] != int(moment):
+                raise FileError(Message("error_broker.other_input", place=place, number=offset))
+        return offset + 1
+
+    def _one(self, wait: float) -> KafkaMessage | None:
+        assert self._consumer is not None
+        found = self._consumer.poll(wait)
+        error = found.error() if found is not None else None
+        if error is not None and error.code() == KafkaError._PARTITION_EOF:
+            return None
+        if error is not None:
+            raise self.link.away(error)
+        return found
+
+    def read(self, most: int, wait: float) -> list[tuple[bytes, str, float]] | None:
+        """The first that comes within the time, and whatever came with it."""
+        first = self._one(wait)
+        if first is None:
+            return []
+        assert self._consumer is not None
+        found = [first]
+        if most > 1:
+            found += [one for one in self._consumer.consume(most - 1, 0) if one.error() is None]
+        self._next = (found[-1].offset() or 0) + 1
+        return [(one.value() or b"", f"{one.offset()}@{one.timestamp()[1]}", one.timestamp()[1] / 1e3) for one in found]
+
+    def confirm(self, position: str) -> None:
+        """Nothing to acknowledge."""
+
+    def behind(self) -> int | None:
+        """Offsets behind the last that was read."""
+        assert self._consumer is not None
+        return max(0, self.link.bounds(self._consumer)[1] - self._next)
+
+    def close(self) -> None:
+        """Let go of it."""
+        if self._consumer is not None:
+            self._consumer.close()
+            self._consumer = None
+
+
+class KafkaSink:
+    """A partition that one service writes."""
+
+    compares: ClassVar[bool] = True
+
+    def __init__(self, address: BrokerAddress) -> None:
+        self.link = KafkaLink(address)
+        self._producer: Producer | None = None
+        self._number = 0
+        self._reader: Iterator[tuple[int, bytes]] | None = None
+        self._ahead: tuple[int, bytes] | None = None
+
+    def open(self) -> None:
+        """Fence whoever published here before."""
+        self.close()
+        name = f"oboro-{self.link.topic}-{self.link.partition}"
+        self._producer = Producer(
+            {**self.link.settings(), "transactional.id": name, "linger.ms": 0, "transaction.timeout.ms": 30_000}
+        )
+        try:
+            found = self._producer.list_topics(self.link.topic, timeout=ANSWER).topics[self.link.topic]
+            if self.link.partition not in found.partitions:  # it may be in the making
+                why = "the topic is not there yet"
+                raise BrokerError(Message("error_broker.away", place=self.link.address.place, why=why))
+            self._producer.init_transactions(ANSWER)
+        except KafkaException as error:
+            raise self.link.away(error) from None
+
+    def last(self) -> tuple[int, str, bytes]:
+        """Read back the last released record; markers of transactions take offsets too, so it is looked for."""
+        consumer = self.link.consumer()
+        try:
+            low, high = self.link.bounds(consumer)
+            back = 16
+            while high > low:
+                start = max(low, high - back)
+                found = None
+                for one in self._from(consumer, start):
+                    found = one
+                if found is not None:
+                    self._number = int(_header(found, NUMBER) or 0) or 1
+                    return self._number, _header(found, MARK), found.value() or b""
+                if start == low:
+                    break
+                back *= 16
+        finally:
+            consumer.close()
+        self._number = 0
+        return 0, "", b""
+
+    def _from(self, consumer: Consumer, offset: int) -> Iterator[KafkaMessage]:
+        """Records from an offset to the end."""
+        consumer.assign([TopicPartition(self.link.topic, self.link.partition, offset)])
+        while True:
+            found = consumer.poll(ANSWER)
+            error = found.error() if found is not None else None
+            if error is not None and error.code() == KafkaError._PARTITION_EOF:
+                return
+            if found is None or error is not None:
+                raise self.link.away(error or KafkaError(KafkaError._TIMED_OUT))
+            yield found
+
+    def bodies(self, first: int, count: int) -> list[bytes | None]:
+        """What stands at some numbers, which only grow from call to call."""
+        there: dict[int, bytes] = {}
+        if self._reader is None:
+            self._reader = self._numbered()
+        while True:
+            one = self._ahead or next(self._reader, None)
+            self._ahead = None
+            if one is None or one[0] >= first + count:
+                self._ahead = one
+                break
+            if one[0] >= first:
+                there[one[0]] = one[1]
+            if one[0] == first + count - 1:
+                break
+        return [there.get(number) for number in range(first, first + count)]
+
+    def _numbered(self) -> Iterator[tuple[int, bytes]]:
+        consumer = self.link.consumer()
+        try:
+            for one in self._from(consumer, OFFSET_BEGINNING):
+                yield int(_header(one, NUMBER) or 0), one.value() or b""
+        finally:
+            consumer.close()
+
+    def units(self, body: bytes) -> int:
+        """Records are counted."""
+        return 1
+
+    def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
+        """One transaction."""
+        producer = self._producer
+        if producer is None or self._number != after:
+            raise ConflictError(Message("error_service.other_leader", place=self.link.address.place))
+        try:
+            producer.begin_transaction()
+            for number, body in enumerate(bodies, after + 1):
+                headers: Any = [(NUMBER, str(number).encode()), (MARK, mark.encode())]
+                producer.produce(self.link.topic, body, partition=self.link.partition, headers=headers)
+            producer.commit_transaction(ANSWER)
+        except (KafkaException, BufferError) as error:
+            raise self._failed(error) from None
+        self._number = after + len(bodies)
+
+    def _failed(self, error: KafkaException | BufferError) -> BrokerError | ConflictError:
+        if isinstance(error, BufferError):
+            return BrokerError(Message("error_broker.away", place=self.link.address.server, why=str(error)))
+        if error.args[0].code() in FENCED or error.args[0].fatal():
+            return ConflictError(Message("error_service.other_leader", place=self.link.address.place))
+        return self.link.away(error)
+
+    def tend(self) -> None:
+        """The client does that itself."""
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._producer = self._reader = self._ahead = None
+
+
+def _header(message: KafkaMessage, name: str) -> str:
+    found: Any = message.headers() or ()
+    return next((value.decode() for key, value in found if key == name and value is not None), "")

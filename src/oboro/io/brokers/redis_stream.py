@@ -1,0 +1,222 @@
+"""Redis and Valkey streams: exactly once. One script looks at the output's last id and adds a block behind it, or nothing at all.
+
+A released record has its number as id (`17-0`), so the last id is the number of the output. An id of the input holds the server's
+moment itself, so it is number and moment in one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeVar
+
+import redis
+from redis.backoff import NoBackoff
+from redis.exceptions import AuthenticationError, BusyLoadingError, RedisError, ResponseError
+from redis.retry import Retry
+
+from oboro.errors import BrokerError, ConflictError, FileError, UsageError
+from oboro.io.brokers.broker_address import BrokerAddress
+from oboro.text import Message
+
+__all__ = ["RedisSink", "RedisSource"]
+
+T = TypeVar("T")
+FIELD, MARK = b"record", b"mark"
+PUBLISH = """
+local last, info = '0-0', redis.pcall('XINFO', 'STREAM', KEYS[1])
+if not info.err then
+  for i = 1, #info, 2 do
+    if info[i] == 'last-generated-id' then last = info[i + 1] end
+  end
+end
+if last ~= ARGV[1] .. '-' .. '0' then return last end
+for i = 3, #ARGV do
+  redis.call('XADD', KEYS[1], string.format('%.0f-0', ARGV[1] + i - 2), 'record', ARGV[i], 'mark', ARGV[2])
+end
+return 'done'
+"""
+
+
+class RedisLink:
+    """A connection, without retries of its own: what may have been done is asked, not done again."""
+
+    def __init__(self, address: BrokerAddress) -> None:
+        self.address = address
+        self.key = address.name
+        self.client: redis.Redis | None = None
+
+    def connect(self) -> redis.Redis:
+        """Anew."""
+        self.close()
+        one = self.address
+        tls: dict[str, Any] = {"ssl": True, "ssl_ca_certs": one.secret("CA")} if one.tls else {}
+        if one.tls and one.secret("CERT"):
+            tls |= {"ssl_certfile": one.secret("CERT"), "ssl_keyfile": one.secret("KEY")}
+        self.client = redis.Redis(
+            host=one.host,
+            port=one.port,
+            db=int(one.options.get("db", "0")),
+            username=one.secret("USER"),
+            password=one.secret("PASSWORD") or one.secret("TOKEN"),
+            socket_timeout=10.0,
+            socket_connect_timeout=2.0,
+            retry=Retry(NoBackoff(), 0),
+            **tls,
+        )
+        self.ask(self.client.ping)
+        return self.client
+
+    def ask(self, what: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        """The answer; `BrokerError` if the server is away."""
+        try:
+            return what(*given, **named)
+        except AuthenticationError as error:
+            raise UsageError(Message("error_broker.refused", place=self.address.server, why=str(error))) from None
+        except BusyLoadingError as error:
+            raise BrokerError(Message("error_broker.away", place=self.address.server, why=str(error))) from None
+        except ResponseError as error:
+            if any(word in str(error) for word in ("LOADING", "READONLY", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN")):
+                raise BrokerError(Message("error_broker.away", place=self.address.server, why=str(error))) from None
+            raise UsageError(Message("error_broker.refused", place=self.address.place, why=str(error))) from None
+        except (RedisError, OSError) as error:
+            raise BrokerError(Message("error_broker.away", place=self.address.server, why=str(error))) from None
+
+    def held(self) -> redis.Redis:
+        """The connection that is open."""
+        if self.client is None:
+            raise BrokerError(Message("error_broker.away", place=self.address.server, why="closed"))
+        return self.client
+
+    def info(self) -> dict[str, Any] | None:
+        """What the server says of the stream; None where there is none."""
+        client = self.held()
+        if not self.ask(client.exists, self.key):
+            return None
+        found: dict[str, Any] = self.ask(client.xinfo_stream, self.key)
+        return found
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        if self.client is not None:
+            self.client.close()
+            self.client = None
+
+
+def _pair(id: bytes | str) -> tuple[int, int]:
+    text = id.decode() if isinstance(id, bytes) else id
+    first, _, second = text.partition("-")
+    return int(first), int(second or 0)
+
+
+class RedisSource:
+    """Entries of a stream, from any id on. Nothing is acknowledged: the place follows from the output."""
+
+    replays: ClassVar[bool] = True
+    repeats: ClassVar[bool] = False
+
+    def __init__(self, address: BrokerAddress) -> None:
+        address.allow({"db", "field"})
+        self.link = RedisLink(address)
+        self._field = address.options.get("field", FIELD.decode()).encode()
+        self._at = "0-0"
+        self.whole = True
+
+    def open(self, after: str | None) -> None:
+        """Begin behind an id, which must be there still, or be the last that was removed."""
+        self.link.connect()
+        info = self.link.info()
+        if info is None:
+            raise UsageError(Message("error_broker.missing", place=self.link.address.place))
+        removed = info.get("max-deleted-entry-id", b"0-0")
+        self.whole = _pair(removed) == (0, 0)
+        self._at = after or "0-0"
+        if after is not None:
+            self._check(info, after, removed)
+
+    def _check(self, info: dict[str, Any], after: str, removed: bytes) -> None:
+        place, client = self.link.address.place, self.link.held()
+        if _pair(info["last-generated-id"]) < _pair(after):
+            last = info["last-generated-id"].decode()
+            raise FileError(Message("error_broker.set_back", place=place, number=after, last=last))
+        if self.link.ask(client.xrange, self.link.key, after, after, 1) or _pair(removed) == _pair(after):
+            return
+        if _pair(removed) > _pair(after):
+            raise FileError(Message("error_broker.gone_some", place=place))
+        raise FileError(Message("error_broker.other_input", place=place, number=after))
+
+    def read(self, most: int, wait: float) -> list[tuple[bytes, str, float]] | None:
+        """What is there, or what comes first within the time."""
+        client = self.link.held()
+        found = self.link.ask(client.xread, {self.link.key: self._at}, most, max(1, int(wait * 1000)))
+        if not found:
+            return []
+        entries = found[0][1] if isinstance(found, list) else next(iter(found.values()))[0]
+        items = [self._item(id, fields) for id, fields in entries]
+        self._at = items[-1][1]
+        return items
+
+    def _item(self, id: bytes, fields: Any) -> tuple[bytes, str, float]:
+        position = id.decode()
+        body = fields.get(self._field) if fields else b""
+        return body or b"", position, int(position.partition("-")[0]) / 1e3
+
+    def confirm(self, position: str) -> None:
+        """Nothing to acknowledge."""
+
+    def behind(self) -> int | None:
+        """Entries behind the last that was read, as far as ten thousand."""
+        client = self.link.held()
+        return len(self.link.ask(client.xrange, self.link.key, f"({self._at}", "+", 10_000))
+
+    def close(self) -> None:
+        """Let go of it."""
+        self.link.close()
+
+
+class RedisSink:
+    """A stream that one service writes."""
+
+    compares: ClassVar[bool] = True
+
+    def __init__(self, address: BrokerAddress) -> None:
+        address.allow({"db"})
+        self.link = RedisLink(address)
+
+    def open(self) -> None:
+        """Connect, and hand over the script."""
+        self._publish = self.link.connect().register_script(PUBLISH)
+
+    def last(self) -> tuple[int, str, bytes]:
+        """The last entry; where it was trimmed, its number is still known."""
+        info = self.link.info()
+        if info is None:
+            return 0, "", b""
+        number, second = _pair(info["last-generated-id"])
+        entry = info.get("last-entry")
+        if second or (entry and MARK not in entry[1]):
+            return number or 1, "", b""
+        return (number, entry[1][MARK].decode(), entry[1][FIELD]) if entry else (number, "", b"")
+
+    def bodies(self, first: int, count: int) -> list[bytes | None]:
+        """What stands at some numbers."""
+        client = self.link.held()
+        found = self.link.ask(client.xrange, self.link.key, f"{first}-0", f"{first + count - 1}-0")
+        there = {_pair(id)[0]: fields.get(FIELD) for id, fields in found}
+        return [there.get(number) for number in range(first, first + count)]
+
+    def units(self, body: bytes) -> int:
+        """Records are counted."""
+        return 1
+
+    def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
+        """All of them, if the output stands at `after`; else none."""
+        done = self.link.ask(self._publish, [self.link.key], [after, mark, *bodies])
+        if done != b"done":
+            raise ConflictError(Message("error_service.other_leader", place=self.link.address.place))
+
+    def tend(self) -> None:
+        """A connection that was idle is made anew when it is used."""
+
+    def close(self) -> None:
+        """Let go of it."""
+        self.link.close()

@@ -1,0 +1,73 @@
+"""Brokers whose clients have threads of their own: everything happens in processes that are forked before."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from tests.service.brokers_here import BODIES, running, serve
+
+from oboro.errors import ConflictError, FileError, UsageError
+from oboro.papers.service.killing import kill_often
+from oboro.papers.service.local_brokers import ended, forked
+from oboro.papers.service.threaded_brokers import LocalKafka, LocalMqtt
+
+pytestmark = pytest.mark.xdist_group("service")
+
+
+@pytest.mark.parametrize("kind", [LocalKafka, LocalMqtt], ids=lambda one: one.kind)
+def test_killed_again_and_again(kind: type[LocalKafka | LocalMqtt], tmp_path: Path) -> None:
+    """On a mock cluster, or with a broker that gives at least once: one form, one id, nothing lost."""
+    with running(kind, tmp_path) as broker:
+        found = kill_often(broker, tmp_path, 10, seed=3, records=150)
+    assert found.wrong == 0, found
+    assert found.kills >= 10
+
+
+def test_kafka_refuses_what_does_not_belong_together(tmp_path: Path) -> None:
+    with running(LocalKafka, tmp_path) as broker:
+
+        def work() -> None:
+            source, target, state = broker.place("PEOPLE"), broker.place("OUT"), tmp_path / "state"
+            serve(source, target, state=state)
+            with pytest.raises(FileError, match="no state that knows them"):
+                serve(source, target, state=tmp_path / "lost")
+            broker._send("LATER", BODIES)
+            with pytest.raises(FileError, match="another time|set back"):
+                serve(broker.place("LATER"), target, state=state)
+            with pytest.raises(UsageError, match="4 partitions"):
+                serve(source.partition("?")[0], broker.place("ANOTHER"), state=tmp_path / "other")
+
+        broker.send("PEOPLE", BODIES)
+        assert ended(forked(work)) == 0
+        assert [json.loads(body)["note"] for _, body in broker.held("OUT")] == list(range(len(BODIES)))
+
+
+def test_mqtt_needs_ids_and_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--id"):
+        serve("mqtt://127.0.0.1/in", "mqtt://127.0.0.1/out", state=tmp_path / "state")
+    with pytest.raises(UsageError, match="--state"):
+        serve("mqtt://127.0.0.1/in", "mqtt://127.0.0.1/out", id="note")
+
+
+@pytest.mark.skipif("KAFKA_BOOTSTRAP" not in os.environ, reason="no real Kafka: set KAFKA_BOOTSTRAP to host:port")
+def test_a_real_kafka(tmp_path: Path) -> None:
+    """Two topics of one partition are made by their first use."""
+    where = os.environ["KAFKA_BOOTSTRAP"]
+
+    def work() -> None:
+        from confluent_kafka import Producer
+
+        name = f"oboro-test-{os.getpid()}"
+        producer = Producer({"bootstrap.servers": where})
+        for body in BODIES:
+            producer.produce(f"{name}-in", body, partition=0)
+        producer.flush(30)
+        source, target = f"kafka://{where}/{name}-in?partition=0", f"kafka://{where}/{name}-out?partition=0"
+        assert serve(source, target, state=tmp_path / "state")["released"] == len(BODIES)
+        with pytest.raises((FileError, ConflictError)):
+            serve(source, target, state=tmp_path / "lost")
+
+    assert ended(forked(work)) == 0
