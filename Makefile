@@ -8,7 +8,7 @@ SOURCES := src tests
 # Tests run in several processes: what one has compiled, Python and kernels, the next one finds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint types layers unit thorough browser faults fuzz audit bench docs picture lock clean
+.PHONY: help demo test lint types layers unit thorough browser postgresql faults fuzz audit bench docs picture lock clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 16
@@ -35,10 +35,16 @@ browser:  # the report is looked at in a real browser; without one those tests a
 	       && apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium fonts-noto-cjk >/dev/null 2>&1; } \
 	  || echo "No chromium here: the browser tests of the report are skipped" >&2
 
-unit: $(VENV)/.dev browser  ## tests, property tests and the examples in the documentation
+postgresql:  # tables of a database are written and read with a real server; without one those tests are skipped, and say so
+	@command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 \
+	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	       && apt-get update -qq && apt-get install -qq -y --no-install-recommends postgresql >/dev/null 2>&1; } \
+	  || echo "No PostgreSQL here: the tests with a PostgreSQL server are skipped" >&2
+
+unit: $(VENV)/.dev browser postgresql  ## tests, property tests and the examples in the documentation
 	$(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup --no-loadscope-reorder
 
-thorough: $(VENV)/.dev browser  ## the tests, with many more examples of each property that does not say how many
+thorough: $(VENV)/.dev browser postgresql  ## the tests, with many more examples of each property that does not say how many
 	OBORO_EXAMPLES=thorough $(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup --no-loadscope-reorder
 
 faults: $(VENV)/.dev  ## kill tables and streams KILLS times (2000), by chance from SEED, and count what is wrong afterwards

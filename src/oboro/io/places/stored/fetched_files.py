@@ -30,7 +30,7 @@ class FetchedFile:
             tempfile.TemporaryFile() if BY_NUMBER else tempfile.NamedTemporaryFile(suffix=ending)  # noqa: SIM115
         )
         weakref.finalize(self, self._file.close)
-        with file.system.open_input_stream(file.path) as source:
+        with file.system.open_input_stream(file.path, compression=None) as source:
             shutil.copyfileobj(source, self._file, PIECE)
         self._file.flush()
         self.path = f"/proc/self/fd/{self._file.fileno()}" if BY_NUMBER else self._file.name

@@ -25,14 +25,15 @@ COPIED = 5 << 30  # bytes: what S3 copies in one step
 MARK = "_writing"
 
 
-def check_stored(place: Place, force: bool) -> None:
+def check_stored(place: Place, force: bool, ours: str = "/") -> None:
     """Before any work: raise if something is there and may not be replaced, or the store lets nobody look."""
     with at_place(place, WORDS):
         system, path = file_system(place)
-        there = _files(system, path.rstrip("/")) if place.kind == "files" else _is_file(system, path)
+        found = _files(system, path.rstrip("/")) if place.kind == "files" else [path] * _is_file(system, path)
+    there = [one for one in found if not one.startswith(f"{ours}/")]
     if there and not force:
         raise FileError(Message("error_places.exists", place=place.shown))
-    strange = [one for one in there if not _is_part(one)] if isinstance(there, list) else []
+    strange = [one for one in there if not _is_part(one)] if place.kind == "files" else []
     if strange:
         names = [one.rpartition("/")[2] for one in strange]
         raise FileError(Message("error_places.not_a_table", place=place.shown, names=names))
@@ -63,7 +64,7 @@ def stored_file(place: Place, force: bool) -> Iterator[Any]:
     staging = f"{folder}/{STAGING}{secrets.token_hex(8)}-{name}"
     with at_place(place, WORDS), _leaving_nothing(system, folder, [staging]):
         _make_folder(place, system, folder)
-        with system.open_output_stream(staging) as file:
+        with system.open_output_stream(staging, compression=None) as file:
             yield file
             size = file.tell()
         check_stored(place, force)  # somebody may have been faster
@@ -81,7 +82,7 @@ class StoredFolder:
     @contextmanager
     def file(self, name: str) -> Iterator[Any]:
         """One of its files."""
-        with self.system.open_output_stream(f"{self.staging}/{name}") as file:
+        with self.system.open_output_stream(f"{self.staging}/{name}", compression=None) as file:
             yield file
             self.sizes[name] = file.tell()
 
@@ -107,7 +108,7 @@ def stored_folder(place: Place, force: bool) -> Iterator[StoredFolder]:
         _make_folder(place, system, folder.staging)
         _put(system, f"{folder.staging}/{MARK}")
         yield folder
-        check_stored(place, force)
+        check_stored(place, force, folder.staging)
         folder.publish()
 
 

@@ -64,7 +64,7 @@ class TableFile:
 
     def head(self, size: int = 8) -> bytes:
         """Its first bytes."""
-        with self.system.open_input_stream(self.path) as file:
+        with self.system.open_input_stream(self.path, compression=None) as file:
             return bytes(file.read(size))
 
 
