@@ -69,7 +69,7 @@ def files(room: str = "") -> set[Path]:
 
 
 def test_what_the_code_imports_is_declared() -> None:
-    others = declared("dp", "stores", *DATABASES, *EXTRAS)
+    others = declared("dp", "spark", "stores", *DATABASES, *EXTRAS)
     assert imported(files() - files("papers") - files("app/web")) - YOURS <= declared() | others
     assert imported(files("papers")) <= declared() | declared("bench", *EXTRAS)
     assert imported(files("app/web")) <= declared() | declared("web")
@@ -80,6 +80,7 @@ def test_what_is_declared_is_imported() -> None:
     assert declared("dp") <= imported(files("techniques"))
     assert declared("bench") - TOOLS <= imported(files("papers"))
     assert declared("web") <= imported(files("app/web"))
+    assert declared("spark") <= imported(files("engines"))
 
 
 def test_what_the_tests_import_is_declared() -> None:

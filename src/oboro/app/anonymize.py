@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oboro.app import options
+from oboro.app.engine_run import on_engine, refuse_options
 from oboro.app.language import spoken
 from oboro.app.options import (
     AsJson,
@@ -93,6 +94,12 @@ def anonymize(
     header_row: HeaderRow = None,
     output_encoding: OutputEncoding = None,
     excel_safe: ExcelSafe = False,
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="Where the work is done: local (this machine), spark or duckdb. The output is then a folder of Parquet files."
+        ),
+    ] = "local",
     as_json: AsJson = False,
 ) -> None:
     """Apply a recipe to a table, verify every promise on the result, and only then write it.
@@ -110,10 +117,17 @@ def anonymize(
         return
     if output is None:
         raise UsageError(Message("error_app.no_output"))
+    pages = Pages(report, public_report, law, made_by, made_for, purpose)
+    if engine != "local":
+        given: dict[str, Any] = {"--truth": truth, "--ledger": ledger, "--encoding": encoding, "--delimiter": delimiter}
+        given |= {"--sheet": sheet, "--header-row": header_row, "--output-encoding": output_encoding}
+        refuse_options(engine, given | {"--excel-safe": excel_safe or None, "--no-header": None if header else True})
+        check_files(pages.files, data, recipe, output, *plan.files, force=force)
+        on_engine(plan, data, output, engine, pages, force=force, as_json=as_json)
+        return
     file = Path(output) if is_plain_file(output) else None
     check_files({"--output": file}, data, recipe, *plan.files, force=force)
     check_output(output, output_encoding, excel_safe, force, data)
-    pages = Pages(report, public_report, law, made_by, made_for, purpose)
     check_files({"--truth": truth, "--ledger": ledger, **pages.files}, data, recipe, file, *plan.files, force=force)
     warn_if_cold()
     options = {"encoding": encoding, "delimiter": delimiter, "header": header, "sheet": sheet, "header_row": header_row}

@@ -34,7 +34,7 @@ from oboro.table.traits import Traits
 from oboro.techniques.base import Technique
 from oboro.techniques.demands.in_series import InSeries
 from oboro.text import Message, Words, known, say
-from oboro.verifier.table_check import Verification
+from oboro.verifier.table_check import Promise, Verification
 
 if TYPE_CHECKING:
     from oboro.attacks.series.series_attack import SeriesRisk
@@ -106,6 +106,7 @@ class Release:
     ] = ()  # an order that is kept, a seed that can be guessed, secrets written nearly alike
     last_look: LastLook | None = None  # who is unique by columns that no promise covers
     series: SeriesRisk | None = None  # whom it tells together with the releases before it
+    promises: tuple[Promise, ...] = ()  # what its steps promised
     written: dict[str, str] = field(default_factory=dict, repr=False)  # where it was written, and its ledger
     changed_in_writing: dict[str, Message] = field(default_factory=dict, repr=False)  # by what was asked for
 

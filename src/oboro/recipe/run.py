@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from oboro.table.hierarchy import Hierarchy
 from oboro.table.named_columns import names_shown
 from oboro.table.rows.row_shuffle import RowShuffle
 from oboro.table.schema import Attribute, Role, Schema
+from oboro.table.unencoded_columns import UnreadColumn
 from oboro.techniques.base import Technique, Work
 from oboro.text import Message
 from oboro.text.progress import READING, Progress, silent
@@ -37,13 +39,18 @@ if TYPE_CHECKING:
     from oboro.attacks.series.series_attack import SeriesRisk
     from oboro.recipe.recipe import Recipe
 
-__all__ = ["before_step", "run"]
+__all__ = ["before_step", "check_names", "run"]
+
+ENGINES = ("pyspark",)  # packages whose frames are anonymized where they are
 
 
 def run(
     recipe: Recipe, source: Any, *, progress: Progress | None = None, reading: Mapping[str, Any] | None = None
 ) -> Release:
     """Apply a recipe to a frame or a file; see `Recipe.run`."""
+    if type(source).__module__.partition(".")[0] in ENGINES:
+        engines = import_module("oboro.engines")  # they stand above recipes, and most jobs need none of them
+        return cast(Release, engines.run_frame(recipe, source, progress))
     say: Progress = progress or silent
     frame, origin, coming = _opened(recipe, source, progress, reading or {})
     data, given = _admitted(recipe, frame.data)
@@ -93,6 +100,7 @@ def run(
         source=origin,
         last_look=look,
         series=series,
+        promises=tuple(table.promises),
     )
 
 
@@ -234,6 +242,14 @@ def _admitted(recipe: Recipe, data: Dataset) -> tuple[Dataset, Schema]:
         data = data.select([name for name in data if name in attributes])
     given = {name: attributes.get(name, Attribute()) for name in data}
     return data, Schema(given, recipe.folder, person=recipe.person)
+
+
+def check_names(recipe: Recipe, names: Sequence[str]) -> None:
+    """Before any row is read: raise where a recipe cannot be done to a table with these columns."""
+    _, given = _admitted(recipe, Dataset({name: UnreadColumn(0) for name in names}, 0))
+    check_accept(recipe.accepted, names)
+    _check_person(recipe)
+    _check_identifiers(recipe, given)
 
 
 # Checks before any work -----------------------------------------------------------------------------------------------

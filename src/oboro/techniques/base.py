@@ -76,6 +76,9 @@ class Technique(Parameters):
         "technique.stream.whole_table"
     )  # why so; None: a stream can do it
 
+    by_value: ClassVar[bool] = False
+    """Whether rows of equal values become equal rows, the same ones in whatever order the rows came."""
+
     promises: ClassVar[bool] = False  # True: its outcome promises something that is counted on the released table
 
     # What a report asks; `oboro.table.traits.Traits` says what each means.

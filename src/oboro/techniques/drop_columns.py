@@ -27,6 +27,7 @@ class DropColumns(Technique):
     """
 
     step: ClassVar[str] = "drop_columns"
+    by_value: ClassVar[bool] = True
     iso: ClassVar[Words] = Message("technique.drop_columns.iso")
     examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"attributes": ["name"]},)
     not_in_stream: ClassVar[Message | None] = None

@@ -32,6 +32,7 @@ class Generalize(Technique):
     """
 
     step: ClassVar[str] = "generalize"
+    by_value: ClassVar[bool] = True
     iso: ClassVar[Words] = Message("technique.generalize.iso")
     examples: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"attribute": "age", "level": 1},

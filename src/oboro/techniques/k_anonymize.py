@@ -70,6 +70,7 @@ class KAnonymize(WorthAsked):
     """
 
     step: ClassVar[str] = "k_anonymize"
+    by_value: ClassVar[bool] = True
     promises: ClassVar[bool] = True
     iso: ClassVar[Words] = Message("technique.k_anonymize.iso")
     examples: ClassVar[Sequence[Mapping[str, Any]]] = (

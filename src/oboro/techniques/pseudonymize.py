@@ -64,6 +64,7 @@ class Pseudonymize(Technique):
     model_config = ConfigDict(hide_input_in_errors=True)  # a key that was put where it must not be is not repeated
 
     step: ClassVar[str] = "pseudonymize"
+    by_value: ClassVar[bool] = True
     iso: ClassVar[Words] = Message("technique.pseudonymize.iso")
     examples: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"attribute": "name", "method": "random"},

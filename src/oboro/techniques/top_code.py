@@ -168,6 +168,7 @@ class TopCode(_Code):
     """
 
     step: ClassVar[str] = "top_code"
+    by_value: ClassVar[bool] = True
     examples: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"attribute": "age", "at": 60},
         {"attribute": "income", "percentile": 90},
@@ -187,6 +188,7 @@ class BottomCode(_Code):
     """
 
     step: ClassVar[str] = "bottom_code"
+    by_value: ClassVar[bool] = True
     examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"attribute": "age", "at": 30},)
     top: ClassVar[bool] = False
 

@@ -1,0 +1,165 @@
+"""DuckDB: the same recipe on files that one machine reads, larger than its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from oboro.engines.packed_rows import Packer
+from oboro.engines.plan import OURS, ByValue, Places, prepared
+from oboro.engines.relational import placed, tally
+from oboro.engines.value_numbers import RowNumbers, summed
+
+__all__ = ["DuckTable", "duck_table"]
+
+BATCH = 1 << 17  # rows that are looked at together
+
+
+@dataclass(frozen=True, eq=False)
+class DuckTable:
+    """A relation of DuckDB. Its columns have plain names of ours inside (c0, c1 …): DuckDB takes `age` for `Age`."""
+
+    connection: Any
+    relation: Any
+    shown: str
+    names: tuple[str, ...]
+    engine: str = "duckdb"
+
+    @staticmethod
+    def of(connection: Any, relation: Any, shown: str, names: Sequence[str]) -> DuckTable:
+        """A relation as it came; `names` are those of its columns, which DuckDB may have changed."""
+        inner = ", ".join(f"{_quoted(name)} AS c{place}" for place, name in enumerate(relation.columns))
+        return DuckTable(connection, relation.project(inner), shown, tuple(names))
+
+    @cached_property
+    def types(self) -> Mapping[str, pa.DataType]:
+        """As Arrow says them."""
+        return dict(zip(self.names, self.relation.limit(0).to_arrow_table().schema.types, strict=True))
+
+    @property
+    def native(self) -> Any:
+        """The relation with the names of its columns."""
+        named = ", ".join(f"c{place} AS {_quoted(name)}" for place, name in enumerate(self.names))
+        return self.relation.project(named)
+
+    def _batches(self, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        wanted = list(self.names if names is None else names)
+        inner = [f"c{self.names.index(name)}" for name in wanted]
+        reader = self.relation.project(", ".join(inner) or "1").to_arrow_reader(BATCH)
+        yield from (batch.rename_columns(wanted) if wanted else batch for batch in reader)
+
+    def count(self) -> int:
+        """As DuckDB counts them."""
+        return int(self.relation.aggregate("count(*)").fetchall()[0][0])
+
+    def gather(self, packer: Packer) -> Iterable[bytes]:
+        """Encoded here: the data is on this machine."""
+        return packer.parts(self._batches([*packer.touched, *packer.others]))
+
+    def published(self, plan: ByValue | Places, types: Mapping[str, pa.DataType], order: str) -> DuckTable:
+        """Batch by batch through the plan; rows are put in a random order by DuckDB, on disk where they are many."""
+        plan = prepared(plan)
+        inner = pa.schema([(f"c{place}", one) for place, one in enumerate(types.values())])
+        connection = self.connection.cursor()  # the rows are read while the new ones are made: that takes two
+        if isinstance(plan, ByValue):
+            made = (plan.publish(one).rename_columns(inner.names).cast(inner) for one in self._batches())
+            relation = _scanned(connection, made, inner)
+            relation = relation.order("random()") if order == "random" else relation
+        else:
+            own = {name: f"c{place}" for place, name in enumerate(types)}
+            parts = (_renamed(plan.numbered(one), own) for one in self._batches())
+            rows = _scanned(connection, parts, _renamed(plan.numbered(self._empty()), own).schema)
+            outcomes = connection.from_arrow(_renamed(plan.outcomes, own))
+            relation = placed(rows, outcomes, list(own.values()), sorted_=order != "kept")
+        return replace(self, connection=connection, relation=relation, names=tuple(types))
+
+    def _empty(self) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays([pa.array([], one) for one in self.types.values()], list(self.names))
+
+    def uploaded(self, table: pa.Table) -> DuckTable:
+        """Arrow is read where it lies."""
+        inner = table.rename_columns([f"c{place}" for place in range(table.num_columns)])
+        return replace(self, relation=self.connection.from_arrow(inner), names=tuple(table.column_names))
+
+    def settled(self, folder: str | None) -> DuckTable:
+        """A Parquet file in the folder, or a table of the connection."""
+        if folder is None:
+            name = f"{OURS}{uuid4().hex}"
+            self.relation.create(name)
+            return replace(self, relation=self.connection.table(name))
+        Path(folder).mkdir()
+        file, schema = str(Path(folder) / "part-0.parquet"), pa.schema(list(self.types.items()))
+        with pq.ParquetWriter(file, schema, compression="zstd") as out:
+            for batch in self._batches():
+                out.write_batch(batch.cast(schema))
+        connection = self.connection.cursor()
+        relation = connection.sql(f"SELECT * FROM {_scan(file)}")
+        return DuckTable.of(connection, relation, self.shown, self.names)
+
+    def counted(self, numbers: RowNumbers) -> tuple[int, int]:
+        """Batch by batch."""
+        found = []
+        for batch in self._batches():
+            arrays = dict(zip(self.names, batch.columns, strict=True))
+            found.append((batch.num_rows, numbers.total(numbers.of_arrays(arrays, batch.num_rows))))
+        return sum(rows for rows, _ in found), summed(total for _, total in found)
+
+    def tally(self, names: Sequence[str]) -> pa.Table:
+        """By DuckDB's own grouping."""
+        inner = [f"c{self.names.index(name)}" for name in names]
+        floating = [own for own, name in zip(inner, names, strict=True) if pa.types.is_floating(self.types[name])]
+        return tally(self.relation, inner, floating).to_arrow_table()
+
+
+def _scanned(connection: Any, tables: Iterator[pa.Table], schema: pa.Schema) -> Any:
+    batches = (batch for table in tables for batch in table.to_batches())
+    return connection.from_arrow(pa.RecordBatchReader.from_batches(schema, batches))
+
+
+def _renamed(table: pa.Table, own: Mapping[str, str]) -> pa.Table:
+    return table.rename_columns([own.get(name, name) for name in table.column_names])
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def duck_table(place: str) -> DuckTable:
+    """A Parquet, CSV or JSON file, a folder of Parquet files, or a pattern of names."""
+    import duckdb
+
+    connection = duckdb.connect()
+    relation = connection.sql(f"SELECT * FROM {_scan(place)}")
+    return DuckTable.of(connection, relation, Path(place).name, _own_names(place, relation.columns))
+
+
+def _own_names(place: str, columns: Sequence[str]) -> Sequence[str]:
+    """The names as they stand in a Parquet file: where two differ in case only, DuckDB renames one."""
+    files = sorted(Path(place).rglob("*.parquet")) if Path(place).is_dir() else [Path(place)]
+    if not files or files[0].suffix != ".parquet" or not files[0].is_file():
+        return columns
+    names = pq.read_schema(files[0]).names
+    return [*names, *columns[len(names) :]]
+
+
+def _scan(place: str) -> str:
+    path = Path(place)
+    if path.is_dir():
+        return f"read_parquet({_text(str(path / '**' / '*.parquet'))}, hive_partitioning = true)"
+    stem = path.name.removesuffix(".gz").removesuffix(".zst")
+    if stem.endswith((".csv", ".tsv", ".txt")):
+        return f"read_csv({_text(place)}, all_varchar = true, header = true)"
+    if stem.endswith((".json", ".ndjson", ".jsonl")):
+        return f"read_json({_text(place)})"
+    return f"read_parquet({_text(place)})"
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

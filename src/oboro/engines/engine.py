@@ -1,0 +1,55 @@
+"""What an engine must be able to do. The rest is the same for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from oboro.engines.packed_rows import Packer
+from oboro.engines.plan import ByValue, Places
+from oboro.engines.value_numbers import RowNumbers
+
+__all__ = ["EngineTable"]
+
+
+class EngineTable(Protocol):
+    """A table that an engine holds or can read."""
+
+    @property
+    def engine(self) -> str:
+        """The engine's name."""
+
+    @property
+    def shown(self) -> str:
+        """What a report calls the table: never with a password."""
+
+    @property
+    def types(self) -> Mapping[str, pa.DataType]:
+        """The columns in their order, and what they hold."""
+
+    @property
+    def native(self) -> Any:
+        """The engine's own frame."""
+
+    def count(self) -> int:
+        """How many rows there are."""
+
+    def gather(self, packer: Packer) -> Iterable[pa.Buffer | bytes]:
+        """Codes of all rows, packed where the data is."""
+
+    def published(self, plan: ByValue | Places, types: Mapping[str, pa.DataType], order: str) -> EngineTable:
+        """What the plan makes of the rows; `order` is kept, random or placed. Nothing need be computed yet."""
+
+    def uploaded(self, table: pa.Table) -> EngineTable:
+        """A table of the driver's, given to the engine."""
+
+    def settled(self, folder: str | None) -> EngineTable:
+        """The same rows, written to a folder, or held by the engine: whoever reads them later reads these and computes nothing."""
+
+    def counted(self, numbers: RowNumbers) -> tuple[int, int]:
+        """How many rows there are, and one number for all of them in any order."""
+
+    def tally(self, names: Sequence[str]) -> pa.Table:
+        """How often each combination of some columns occurs."""

@@ -1,0 +1,93 @@
+"""A release whose rows are where the engine put them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from oboro.engines.engine import EngineTable
+from oboro.engines.plan import changed_data
+from oboro.engines.value_numbers import RowNumbers
+from oboro.errors import UsageError
+from oboro.recipe.release import Release
+from oboro.report import Report
+from oboro.table.dataset import Dataset
+from oboro.text import Message
+
+__all__ = ["EngineRelease", "Seal"]
+
+WORTH_IT = 200_000_000  # rows below which one machine is faster than a cluster, by what `oboro bench spark` measures
+
+
+@dataclass(frozen=True)
+class Seal:
+    """What the verified rows are, in one number: whoever writes them compares."""
+
+    numbers: RowNumbers
+    rows: int
+    total: int
+
+    def check(self, table: EngineTable) -> None:
+        """Raise where a table does not hold exactly these rows."""
+        if table.counted(self.numbers) != (self.rows, self.total):
+            raise changed_data()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EngineRelease(Release):
+    """The same facts, verdicts and report as on one machine; `data` is a frame of the engine."""
+
+    table: EngineTable | None = None
+    phases: Mapping[str, float] = field(default_factory=dict)
+    """Seconds of each phase."""
+    seal: Seal | None = None
+
+    @property
+    def small(self) -> Message | None:
+        """That one machine would have been faster, where that is so."""
+        assert self.table is not None
+        if self.table.engine != "spark" or self.original.rows >= WORTH_IT:
+            return None
+        return Message("error_engine.small", rows=self.original.rows, worth=WORTH_IT)
+
+    @cached_property
+    def data(self) -> Any:
+        """The released table, as a frame of the engine: exactly the rows that were verified."""
+        assert self.table is not None
+        return self.table.native
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """There is none on this machine."""
+        raise UsageError(Message("error_engine.not_here"))
+
+    def write(self, path: str | Path, *, force: bool = False, **options: Any) -> None:
+        """Write the released table as a folder of Parquet files. All of it appears at once, or nothing does."""
+        from oboro.engines.staging import staged
+
+        assert self.table is not None
+        assert self.seal is not None
+        with staged(str(path), force) as folder:
+            self.seal.check(self.table.settled(folder))
+        self.written["output"] = str(path)
+
+    def published_at(self, path: str, reopen: Callable[[str, str], EngineTable]) -> EngineRelease:
+        """The same release, whose files have their name now."""
+        assert self.table is not None
+        self.written["output"] = path
+        return replace(self, table=reopen(path, self.table.engine))
+
+    def with_files(self, output: str | Path) -> Report:
+        """The report; of a folder that an engine wrote there is no one hash."""
+        return self.report
+
+    def write_ledger(self, path: str | Path, *, force: bool = False) -> None:
+        """Not on an engine."""
+        raise UsageError(Message("error_engine.not_here"))
+
+    def write_truth(self, path: str | Path, *, force: bool = False) -> None:
+        """Not on an engine."""
+        raise UsageError(Message("error_engine.not_here"))

@@ -1,0 +1,223 @@
+"""A recipe on a table that an engine holds: codes to the driver, which decides; the rows are released where they are.
+
+The driver runs the recipe on the codes of the touched columns, exactly as one machine does: search, verification, last look. What
+it decided becomes a plan that is looked up row by row. What came of that is written, counted again and compared with what the
+driver verified, and only then released.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from hashlib import blake2b
+
+import numpy as np
+
+from oboro.engines.engine import EngineTable
+from oboro.engines.engine_release import EngineRelease, Seal
+from oboro.engines.packed_rows import GatheredRows, Packer, unpacked
+from oboro.engines.plan import OURS
+from oboro.engines.planning import by_place, by_value, released_columns
+from oboro.engines.relational import rows_of_tally
+from oboro.engines.value_numbers import RowNumbers, drawn_key
+from oboro.errors import ColumnError, UsageError
+from oboro.io.files import Source
+from oboro.io.untouched_columns import FileFingerprints, FileState, UntouchedColumns
+from oboro.recipe.recipe import Recipe
+from oboro.recipe.release import Release
+from oboro.recipe.released.secret_seed import entropy_of
+from oboro.recipe.run import check_names, run
+from oboro.table.dataset import Column, Dataset
+from oboro.table.schema import Role
+from oboro.table.unencoded_columns import UnreadColumn, unread_columns, why_unusable
+from oboro.text import Message
+from oboro.text.progress import Progress, silent
+from oboro.verifier.promise_check import verify_promises
+
+__all__ = ["Phases", "run_on_engine"]
+
+FEW = 1 << 20  # rows of which identifiers that no step reads come to the driver too
+
+
+@dataclass
+class Phases:
+    """How long each phase took."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Measure one."""
+        started = time.perf_counter()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
+
+
+class _NeedsColumns(Exception):
+    """The last look found somebody: it must know by which columns, which did not come to the driver."""
+
+
+class _EngineSource(Source):
+    def fill(self, data: Dataset) -> Dataset:
+        """The columns stayed where they are."""
+        if unread_columns(data):
+            raise _NeedsColumns
+        return data
+
+
+def run_on_engine(
+    recipe: Recipe, table: EngineTable, *, folder: str | None = None, progress: Progress | None = None
+) -> EngineRelease:
+    """Apply a recipe; with `folder` the release is written there, under nobody's eyes yet. Raises as `Recipe.run` does."""
+    check_engine(recipe, table)
+    say, phases, names = progress or silent, Phases(), list(table.types)
+    with phases.phase("count"):
+        touched, large = {*recipe.reads(names)}, _is_large(recipe, table)
+    looked = set() if large else {name for name in recipe.schema_given.named(Role.IDENTIFIER) if recipe.person is None}
+    work = _Work(recipe, table, folder, say, phases, large)
+    try:
+        return work.run(touched, looked)
+    except _NeedsColumns:
+        return work.run({*touched, *recipe.looks_at(names)}, looked)
+
+
+def _is_large(recipe: Recipe, table: EngineTable) -> bool:
+    """Whether identifiers that are dropped stay where they are. Of few rows they come too, to see whether a person has several."""
+    identifiers = set(recipe.schema_given.named(Role.IDENTIFIER)) - {*recipe.reads(list(table.types))}
+    promising = any(step.promises for step in recipe.steps)
+    return bool(identifiers and promising and recipe.person is None and table.count() > FEW)
+
+
+def check_engine(recipe: Recipe, table: EngineTable) -> None:
+    """Before any work: raise where the recipe does not fit the table, or asks for what no engine does."""
+    types = table.types
+    ours = [name for name in types if name.casefold().startswith(OURS)]
+    if ours:
+        raise ColumnError(Message("error_engine.our_name", names=ours, prefix=OURS))
+    check_names(recipe, list(types))
+    if recipe.earlier or any(getattr(step, "earlier", ()) for step in recipe.steps):
+        raise UsageError(Message("error_engine.earlier", engine=table.engine))
+    used = {*recipe.reads(list(types)), *recipe.looks_at(list(types))}
+    for name in types:
+        if name in used and (why := why_unusable(name, types[name])) is not None:
+            raise ColumnError(Message("error_engine.unusable", engine=table.engine, why=why))
+
+
+@dataclass(frozen=True)
+class _Work:
+    """One run, from the rows to the release."""
+
+    recipe: Recipe
+    table: EngineTable
+    folder: str | None
+    say: Progress
+    phases: Phases
+    large: bool
+
+    def run(self, touched: Collection[str], looked: Collection[str]) -> EngineRelease:
+        """With codes of the touched columns, and of some that are only looked at."""
+        recipe, table, phase = self.recipe, self.table, self.phases.phase
+        names = list(table.types)
+        held = [name for name in names if name in touched or name in looked]
+        others = tuple(name for name in recipe.looks_at(names) if name not in set(held))
+        numbers = RowNumbers(_key(recipe))
+        self.say(Message("progress.gathering", engine=table.engine))
+        with phase("gather"):
+            gathered = unpacked(table.gather(Packer(tuple(held), others, numbers)), held, table.types)
+            gathered = gathered if all(step.by_value for step in recipe.steps) else in_one_order(gathered)
+        with phase("decide"):
+            release = run(recipe, _source(table, gathered, others, self.large), progress=self.say)
+            assert set(unread_columns(release.worked.data)) == set(others), (
+                "a column is released that was not looked at"
+            )
+        self.say(Message("progress.publishing", engine=table.engine))
+        with phase("plan"):
+            published = _published(table, _only(gathered, touched), release, numbers, others)
+        with phase("publish"):
+            settled = published.settled(self.folder)
+        self.say(Message("progress.verifying_files"))
+        with phase("verify"):
+            seal = _seal(release, gathered, numbers)
+            seal.check(settled)
+            _verify_again(settled, release)
+        given = {one.name: getattr(release, one.name) for one in fields(Release)}
+        return EngineRelease(**given, table=settled, phases=dict(self.phases.seconds), seal=seal)
+
+
+def _only(gathered: GatheredRows, names: Collection[str]) -> GatheredRows:
+    return replace(gathered, columns={name: one for name, one in gathered.columns.items() if name in names})
+
+
+def _key(recipe: Recipe) -> bytes:
+    """The key of rows' numbers: drawn; where the recipe draws by a seed too, made from it, so that a run can be repeated."""
+    entropy = None if all(step.by_value for step in recipe.steps) else entropy_of(recipe)
+    return drawn_key() if entropy is None else blake2b(str(entropy).encode(), digest_size=16).digest()
+
+
+def in_one_order(gathered: GatheredRows) -> GatheredRows:
+    """Rows in an order that follows from their values alone, so that the same draws meet the same rows however they came."""
+    keys = [one.codes for one in gathered.columns.values()] + ([] if gathered.others is None else [_still(gathered)])
+    if not keys:
+        return gathered
+    order = np.lexsort(keys[::-1])
+    columns = {name: Column(one.values, one.codes[order]) for name, one in gathered.columns.items()}
+    others = None if gathered.others is None else gathered.others[order]
+    return GatheredRows(columns, others, gathered.rows)
+
+
+def _still(gathered: GatheredRows) -> np.ndarray:
+    assert gathered.others is not None
+    return gathered.others
+
+
+def _source(table: EngineTable, gathered: GatheredRows, others: tuple[str, ...], large: bool) -> Source:
+    columns: dict[str, Column] = {}
+    for name in table.types:
+        columns[name] = gathered.columns[name] if name in gathered.columns else UnreadColumn(gathered.rows)
+    parts = [] if gathered.others is None else [gathered.others]
+    nowhere = FileState(0, 0, 1 << 62 if large else 0, 0)
+    untouched = UntouchedColumns(
+        table.shown, list(table.types), gathered.rows, nowhere, FileFingerprints(others, parts)
+    )
+    return _EngineSource(Dataset(columns, gathered.rows), table.shown, untouched=untouched if others or large else None)
+
+
+def _published(
+    table: EngineTable, gathered: GatheredRows, release: Release, numbers: RowNumbers, others: tuple[str, ...]
+) -> EngineTable:
+    released = release.worked.data
+    held = released_columns(released)
+    types = {name: held[name].values.type if name in held else table.types[name] for name in released}
+    order = "kept" if release.shuffle is None else "random"
+    placed = any(step.reorders for step in release.recipe.steps) and order == "random"
+    plan = None if placed else by_value(gathered, released, drawn_key())
+    if plan is not None:
+        return table.published(plan, types, order)
+    if not others:  # the driver has all that is released
+        arrow = release.frame.data.to_arrow()
+        return table.uploaded(arrow)
+    sequence = None if release.shuffle is None else release.shuffle.order
+    return table.published(by_place(gathered, released, sequence, numbers, drawn_key(), others), types, order)
+
+
+def _seal(release: Release, gathered: GatheredRows, numbers: RowNumbers) -> Seal:
+    """The rows that the driver verified, in one number."""
+    released = release.worked.data
+    expected = np.zeros(released.rows, np.uint64)
+    if gathered.others is not None:
+        expected += gathered.others if released.origin is None else gathered.others[released.origin]
+    return Seal(numbers, released.rows, numbers.total(numbers.of_columns(released_columns(released), expected)))
+
+
+def _verify_again(settled: EngineTable, release: Release) -> None:
+    """The promises on what was written, counted by the engine. Whose rows they are is not released: people the driver counted."""
+    if release.given.person is not None:
+        return
+    for promise in release.promises:
+        secrets = [getattr(model, "sensitive", None) for model in promise.models]
+        wanted = [name for name in settled.types if name in {*promise.quasi, *secrets}]
+        if wanted and not any(model.every_column for model in promise.models):
+            data = rows_of_tally(settled.tally(wanted), wanted)
+            verify_promises(data, [promise], [one.name for one in release.steps])

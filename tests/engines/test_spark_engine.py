@@ -1,0 +1,129 @@
+"""A real Spark does what one machine does, whatever the partitions; so does another server that speaks Spark Connect."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.engines.engine_cases import BY_CHANCE, BY_VALUE, counted, facts, table
+
+from oboro.engines import anonymize_place
+from oboro.engines.spark import SETTINGS, quietly
+from oboro.errors import InputError, OboroError, SingledOutError
+
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.skipif(shutil.which("java") is None, reason="no Java here: Spark needs 17 or newer"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+PORT = 15902
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(PORT),
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+        "spark.log.level": "ERROR",
+        **SETTINGS,
+    }
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder: Any = SparkSession.builder.master("local[2,4]")  # a task may fail three times
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    session = quietly(builder.getOrCreate)()
+    yield session
+    session.stop()
+
+
+@quietly
+def frame(session: Any, data: pa.Table, partitions: int) -> Any:
+    return session.createDataFrame(data).repartition(partitions)
+
+
+@quietly
+def connected(port: int) -> Any:
+    from pyspark.sql.connect.session import SparkSession
+
+    return SparkSession.builder.remote(f"sc://127.0.0.1:{port}").getOrCreate()
+
+
+@quietly
+def rows(released: Any) -> pa.Table:
+    return released.toArrow()
+
+
+@pytest.mark.parametrize(("name", "partitions"), list(zip(BY_VALUE, [1, 7, 2, 3, 5, 1, 2, 7, 23, 1], strict=True)))
+def test_a_recipe_does_the_same(spark: Any, name: str, partitions: int) -> None:
+    data = table(40, partitions)
+    try:
+        one = BY_VALUE[name].run(data)
+    except OboroError as error:
+        with pytest.raises(type(error)) as refused:
+            BY_VALUE[name].run(frame(spark, data, partitions))
+        assert str(refused.value) == str(error)
+        return
+    release = BY_VALUE[name].run(frame(spark, data, partitions))
+    released = rows(release.data)
+    assert facts(release) == facts(one)
+    assert released.column_names == one.data.column_names
+    assert counted(released) == counted(one.data)
+
+
+@pytest.mark.parametrize("name", ["noise", "sample"])
+def test_chance_does_not_depend_on_partitions(spark: Any, name: str) -> None:
+    data = table(40, 1)
+    first, again = (rows(BY_CHANCE[name].run(frame(spark, data, partitions)).data) for partitions in (1, 7))
+    assert counted(first) == counted(again)
+
+
+def test_from_folder_to_folder(spark: Any, tmp_path: Path) -> None:
+    data = table(60, 5)
+    (tmp_path / "in").mkdir()
+    for part in range(3):
+        pq.write_table(data.slice(20 * part, 20), tmp_path / "in" / f"{part}.parquet")
+    release = anonymize_place(BY_VALUE["k"], str(tmp_path / "in"), str(tmp_path / "out"), engine="spark")
+    one = BY_VALUE["k"].run(data)
+    assert facts(release) == facts(one)
+    assert counted(pq.read_table(tmp_path / "out")) == counted(one.data)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
+    assert release.small is not None
+
+
+def test_what_one_machine_refuses_is_refused(spark: Any) -> None:
+    data = table(50, 1).set_column(7, "paid", pa.array(range(50)))
+    with pytest.raises(SingledOutError, match="paid"):
+        BY_VALUE["k"].model_copy(update={"accept": []}).run(frame(spark, data, 2))
+
+
+def test_a_frame_that_is_another_each_time_is_not_released(spark: Any) -> None:
+    from pyspark.sql import functions as F
+
+    changing = frame(spark, table(200, 1), 2).withColumn("paid", F.expr("cast(rand() * 1000000 as long)"))
+    with pytest.raises((InputError, OboroError), match="not what was verified"):
+        BY_VALUE["k"].run(changing)
+
+
+def test_over_spark_connect(spark: Any) -> None:
+    """Through a socket, without the JVM: what needs a SparkContext would fail."""
+    session = connected(PORT)
+    data, recipe = table(40, 2), BY_VALUE["k"]
+    one, release = recipe.run(data), recipe.run(frame(session, data, 3))
+    assert facts(release) == facts(one)
+    assert counted(rows(release.data)) == counted(one.data)
+    assert counted(rows(BY_CHANCE["noise"].run(frame(session, data, 3)).data))
+    session.stop()
