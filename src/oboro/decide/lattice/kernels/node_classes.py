@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from oboro.decide.lattice.kernels.class_keys import count_tuples
 from oboro.decide.lattice.kernels.share_rules import breaks_disclosure, breaks_likeness
 from oboro.kernels import kernel
 
@@ -131,20 +132,7 @@ def survey(
     kept ones, and the size of the smallest kept one; adds to `tally[a, step]` the suppressed records by what they
     cost, unless these are more than `most`.
     """
-    mask = np.uint64((held.size >> 1) - 1)
-    for i in range(codes.shape[0]):
-        key = np.uint64(0)
-        for a in range(codes.shape[1]):
-            key += table[codes[i, a]]
-        spot = key
-        if hashed:
-            spot = ((key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20) & mask
-            while held[np.uint64(2) * spot + np.uint64(1)] != 0 and np.uint64(held[np.uint64(2) * spot]) != key:
-                spot = (spot + np.uint64(1)) & mask
-            held[np.uint64(2) * spot] = key
-            spot = np.uint64(2) * spot + np.uint64(1)
-        held[spot] += weights[i]
-        places[i] = spot
+    count_tuples(codes, weights, table, hashed, held, places)
     suppressed, classes, kept, squares, kept_squares, smallest = 0, 0, 0, 0, 0, np.int64(1) << np.int64(62)
     for i in range(codes.shape[0]):
         size = held[places[i]]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from oboro.decide.lattice.kernels.class_keys import count_tuples, pair_of, row_key
 from oboro.kernels import kernel
 
 __all__ = ["count_sizes", "count_sizes_hashed", "read_sizes", "read_sizes_of_rows", "tuple_sizes"]
@@ -37,20 +38,7 @@ def tuple_sizes(
     Distinct tuples instead of rows; `held` and `places` as for `node_classes.survey`, and `held` is zeroed again. Sizes beyond the
     end of `classes` count as its last. O(tuples · attributes).
     """
-    mask = np.uint64((held.size >> 1) - 1)
-    for i in range(codes.shape[0]):
-        key = np.uint64(0)
-        for a in range(codes.shape[1]):
-            key += table[codes[i, a]]
-        spot = key
-        if hashed:
-            spot = ((key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20) & mask
-            while held[np.uint64(2) * spot + np.uint64(1)] != 0 and np.uint64(held[np.uint64(2) * spot]) != key:
-                spot = (spot + np.uint64(1)) & mask
-            held[np.uint64(2) * spot] = key
-            spot = np.uint64(2) * spot + np.uint64(1)
-        held[spot] += weights[i]
-        places[i] = spot
+    count_tuples(codes, weights, table, hashed, held, places)
     found, squares, last = 0, 0, classes.size - 1
     for i in range(codes.shape[0]):
         size = held[places[i]]
@@ -102,9 +90,7 @@ def read_sizes(counters: np.ndarray, out: np.ndarray) -> None:
 def read_sizes_of_rows(codes: np.ndarray, table: np.ndarray, start: int, counters: np.ndarray, out: np.ndarray) -> None:
     """The same from the counters of the rows alone, which are set to 0: where counters are many. O(rows · digits)."""
     for i in range(codes.shape[0]):
-        key = np.int64(-start)
-        for j in range(codes.shape[1]):
-            key += np.int64(table[codes[i, j]])
+        key = row_key(codes, i, table, start)
         out[counters[np.uint64(key)]] += 1
         counters[np.uint64(key)] = 0
 
@@ -121,9 +107,7 @@ def count_sizes_hashed(codes: np.ndarray, table: np.ndarray, held: np.ndarray, o
         key = np.uint64(0)
         for j in range(codes.shape[1]):
             key += np.uint64(table[codes[i, j]])
-        spot = ((key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20) & mask
-        while held[np.uint64(2) * spot + np.uint64(1)] != 0 and np.uint64(held[np.uint64(2) * spot]) != key:
-            spot = (spot + np.uint64(1)) & mask
+        spot = pair_of(key, mask, held)
         held[np.uint64(2) * spot] = key
         held[np.uint64(2) * spot + np.uint64(1)] += 1
     for spot in range(mask + np.uint64(1)):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from oboro.decide.lattice.kernels.class_keys import pair_of, row_key
 from oboro.kernels import kernel
 
 __all__ = ["add", "count", "count_hashed", "count_slices", "fetch", "mark", "spread", "tally"]
@@ -78,9 +79,7 @@ def count(codes: np.ndarray, table: np.ndarray, start: int, k: int, counters: np
 def tally(codes: np.ndarray, table: np.ndarray, start: int, k: int, counters: np.ndarray, out: np.ndarray) -> None:
     """After `count`: add to `out` the digits of the rows in classes smaller than k. O(rows · digits)."""
     for i in range(codes.shape[0]):
-        key = np.int64(-start)
-        for j in range(codes.shape[1]):
-            key += np.int64(table[codes[i, j]])
+        key = row_key(codes, i, table, start)
         if counters[np.uint64(key)] < k:
             for j in range(codes.shape[1]):
                 out[codes[i, j]] += 1
@@ -102,9 +101,7 @@ def count_hashed(
             key = np.uint64(0)
             for j in range(codes.shape[1]):
                 key += np.uint64(table[codes[i, j]])
-            spot = ((key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20) & mask
-            while held[np.uint64(2) * spot + np.uint64(1)] != 0 and np.uint64(held[np.uint64(2) * spot]) != key:
-                spot = (spot + np.uint64(1)) & mask
+            spot = pair_of(key, mask, held)
             if turn == 0:
                 held[np.uint64(2) * spot] = key
                 held[np.uint64(2) * spot + np.uint64(1)] += 1
@@ -121,7 +118,5 @@ def count_hashed(
 def mark(codes: np.ndarray, table: np.ndarray, start: int, k: int, counters: np.ndarray, out: np.ndarray) -> None:
     """After `count`: mark in `out` the rows in classes smaller than k. O(rows · digits)."""
     for i in range(codes.shape[0]):
-        key = np.int64(-start)
-        for j in range(codes.shape[1]):
-            key += np.int64(table[codes[i, j]])
+        key = row_key(codes, i, table, start)
         out[i] = counters[np.uint64(key)] < k
