@@ -15,6 +15,7 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -44,18 +45,15 @@ END = rf"(?:{MOMENT}|{WRITTEN}|{AMOUNT}|{NUMBER}|{INFINITE})"
 TO = r"(?:-|–|—|~|〜|～|\.\.+|to|から)"
 MORE = r"(?:\+|以上|or (?:more|older|over)|and (?:over|older|above|up))"
 UNITS = re.compile(r"(?<=\d)\s*(?:歳|才|years?|yrs?)")
-FORMS = tuple(
-    re.compile(f"^{form}$", re.IGNORECASE)
-    for form in (
-        rf"(?P<left>[\[\](])\s*(?P<first>{END})\s*[,;]\s*(?P<last>{END})\s*(?P<right>[\])\[])",
-        rf"(?P<first>{END})\s*{TO}\s*(?P<last>{END})",
-        rf"(?P<first>{END})以上(?P<last>{END})(?P<right>未満|以下)",
-        rf"(?P<right><=|=<|≤|≦|<)\s*(?P<last>{END})",
-        rf"(?P<left>>=|=>|≥|≧|>)\s*(?P<first>{END})",
-        rf"(?P<first>{END})\s*{MORE}",
-        rf"(?P<last>{END})(?P<right>未満|以下)",
-        rf"(?P<first>{END})(?P<left>超)",
-    )
+FORMS = (
+    rf"(?P<left>[\[\](])\s*(?P<first>{END})\s*[,;]\s*(?P<last>{END})\s*(?P<right>[\])\[])",
+    rf"(?P<first>{END})\s*{TO}\s*(?P<last>{END})",
+    rf"(?P<first>{END})以上(?P<last>{END})(?P<right>未満|以下)",
+    rf"(?P<right><=|=<|≤|≦|<)\s*(?P<last>{END})",
+    rf"(?P<left>>=|=>|≥|≧|>)\s*(?P<first>{END})",
+    rf"(?P<first>{END})\s*{MORE}",
+    rf"(?P<last>{END})(?P<right>未満|以下)",
+    rf"(?P<first>{END})(?P<left>超)",
 )
 DECADE = re.compile(r"^(\d+)(?:代|s)$")
 OPEN_LEFT, OPEN_RIGHT = ("(", "]", ">", "超"), (")", "[", "<", "未満")
@@ -75,6 +73,12 @@ class LabelRange:
     before: bool = False
 
 
+@cache
+def _forms() -> list[re.Pattern[str]]:
+    """The forms of a range, read when the first label is: to read them takes longer than to read a small table."""
+    return [re.compile(f"^{form}$", re.IGNORECASE) for form in FORMS]
+
+
 def label_range(text: str) -> LabelRange | None:
     """The range that a label names.
 
@@ -86,7 +90,7 @@ LabelRange(first='20', last='30', after=False, before=True), None)
     text = UNITS.sub("", text.strip())
     if decade := DECADE.match(text):
         return LabelRange(decade[1], str(int(decade[1]) + 10), before=True)
-    for form in FORMS:
+    for form in _forms():
         if found := form.match(text):
             part = {"left": "", "right": "", **{key: value or "" for key, value in found.groupdict().items()}}
             first, last = _end(part.get("first", "")), _end(part.get("last", ""))
