@@ -444,7 +444,8 @@ def test_a_release_is_the_same(tmp_path: Path, name: str) -> None:
 
 def test_a_process_of_our_own_starts_without_blas_and_can_import_it_later() -> None:
     program = (
-        "import sys; import numpy as np; from oboro.kernels import alone_in_process, always_compiled, grouping\n"
+        "import sys; import numpy as np; from oboro.kernels import always_compiled, grouping\n"
+        "from oboro.system.process import alone_in_process\n"
         "alone_in_process()\n"
         "out = np.empty(3, np.uint32)\n"
         "with always_compiled():\n"

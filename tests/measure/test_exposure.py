@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from tests.naive import exposure as naive
 
 from oboro.errors import ColumnError, UsageError
-from oboro.measure.exposure import certain_secrets, exposure, rare_values, unique_people
 from oboro.measure.exposure.class_counts import ClassCounts, class_counts
-from oboro.measure.exposure.separation import Counted
+from oboro.measure.exposure.secret_certainty import certain_secrets
+from oboro.measure.exposure.separation import Counted, exposure
+from oboro.measure.exposure.unique_by_columns import unique_people
+from oboro.measure.exposure.value_rarity import rare_values
 from oboro.table.dataset import Dataset
 
 VALUES = {

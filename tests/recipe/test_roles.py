@@ -14,7 +14,7 @@ from tests.recipe.public_tables import public_table
 
 import oboro
 from oboro.measure.column_contributions import contributions
-from oboro.measure.exposure import exposure
+from oboro.measure.exposure.separation import exposure
 from oboro.recipe.roles import repeated_people as room
 from oboro.recipe.roles.guess_roles import guess_roles
 from oboro.recipe.roles.kept_as_they_are import kept_as_they_are

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import oboro
 from oboro.app.cli import app
 from oboro.attacks.rates import Attack, Rate
-from oboro.measure.exposure import CertainSecrets
+from oboro.measure.exposure.secret_certainty import CertainSecrets
 from oboro.recipe.evaluate import evaluate
 from oboro.report import Report
 from oboro.report.attack_limits import largest_share, limited

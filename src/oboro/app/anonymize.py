@@ -18,12 +18,8 @@ from oboro.app.language import spoken
 from oboro.app.options import (
     AsJson,
     Data,
-    Delimiter,
-    Encoding,
     ExcelSafe,
     Force,
-    Header,
-    HeaderRow,
     Law,
     MadeBy,
     MadeFor,
@@ -33,13 +29,13 @@ from oboro.app.options import (
     Purpose,
     RecipeFile,
     ReportFile,
-    Sheet,
     check_files,
     print_json,
     say_notes,
     stages,
     warn_if_cold,
 )
+from oboro.app.reading_options import FOUND_OUT, Reading, reads_tables
 from oboro.system.process import without_pandas
 from oboro.text import Message
 from oboro.text.progress import READING
@@ -54,6 +50,7 @@ WRITING = Message("progress.writing")
 MEASURED = 250_000  # rows up to which risk and loss are measured without being asked for
 
 
+@reads_tables
 def anonymize(
     data: Data,
     recipe: RecipeFile,
@@ -87,11 +84,7 @@ def anonymize(
     ] = None,
     force: Force = False,
     explain: Annotated[bool, typer.Option("--explain", help="Print the plan in words, and do nothing.")] = False,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    header: Header = True,
-    sheet: Sheet = None,
-    header_row: HeaderRow = None,
+    reading: Reading = FOUND_OUT,
     output_encoding: OutputEncoding = None,
     excel_safe: ExcelSafe = False,
     engine: Annotated[
@@ -130,9 +123,8 @@ def anonymize(
     check_output(output, output_encoding, excel_safe, force, data)
     check_files({"--truth": truth, "--ledger": ledger, **pages.files}, data, recipe, file, *plan.files, force=force)
     warn_if_cold()
-    options = {"encoding": encoding, "delimiter": delimiter, "header": header, "sheet": sheet, "header_row": header_row}
     with stages() as stage, _report_loaded(pages.any, stage) as progress:
-        release = plan.run(data, progress=progress, reading=options)
+        release = plan.run(data, progress=progress, reading=reading.options())
         _write(release, output, pages, stage, {"force": force, "encoding": output_encoding, "excel_safe": excel_safe})
         if truth is not None:
             release.write_truth(truth, force=True)

@@ -10,24 +10,22 @@ from oboro.app.language import spoken
 from oboro.app.options import (
     AsJson,
     Data,
-    Delimiter,
     Earlier,
-    Encoding,
     Force,
-    Header,
     ReportFile,
-    Sheet,
     check_files,
     names,
     print_json,
     read_table,
     stages,
 )
+from oboro.app.reading_options import FOUND_OUT, Reading, reads_tables
 from oboro.text import Message
 
 __all__ = ["assess"]
 
 
+@reads_tables
 def assess(
     released: Data,
     quasi: Annotated[
@@ -46,10 +44,7 @@ def assess(
     ] = None,
     report: ReportFile = None,
     force: Force = False,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    header: Header = True,
-    sheet: Sheet = None,
+    reading: Reading = FOUND_OUT,
     as_json: AsJson = False,
 ) -> None:
     """Say what a released file alone tells: its k, l and t, who is unique on what, whose secret is certain.
@@ -59,10 +54,10 @@ def assess(
     from oboro.recipe.released.assess import assess as measure
 
     check_files({"--report": report}, released, *(earlier or ()), force=force)
-    table = read_table(released, encoding, delimiter, header, sheet)
+    table = read_table(released, reading)
     with stages() as stage:
         stage(Message("progress.measuring"))
-        before = [read_table(one, encoding, delimiter, header, sheet) for one in earlier or ()]
+        before = [read_table(one, reading) for one in earlier or ()]
         found = measure(table, names(quasi), names(sensitive), person, earlier=before, k=k, lang=spoken())
         if report is not None:
             found.to_html(report, force=True)  # `check_files` asked

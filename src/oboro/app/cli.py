@@ -10,7 +10,7 @@ import gc
 import os
 import signal
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -30,14 +30,14 @@ from oboro.app.verify import verify
 from oboro.app.warm_up import warm_up
 from oboro.app.web.web import web
 from oboro.errors import Sayable
-from oboro.kernels import alone_in_process
 from oboro.system.drafts import tell_when_swept
-from oboro.system.process import print_utf8
+from oboro.system.process import alone_in_process, print_utf8
 from oboro.text import Message
 
 __all__ = ["app", "main", "program"]
 
 SELDOM = 100_000  # objects made between two looks for garbage: modules make many, none of them garbage, and then few are made
+COMPLETION = "_OBORO_COMPLETE"  # a shell that asks for the options of a command sets this
 READER_GONE = 128 + 13  # as a shell says it of a program that SIGPIPE ended
 
 app = typer.Typer(
@@ -66,10 +66,22 @@ def program() -> None:
 
 
 def _leave_out_others() -> None:
-    """Leave out the commands that are not asked for: to read the options of all of them takes a tenth of a small job."""
+    """Leave out the commands that are not asked for, and from a list of them their options: to read all options takes a while."""
     asked = next((word.replace("-", "_") for word in sys.argv[1:] if not word.startswith("-")), None)
     wanted = [one for one in app.registered_commands if one.callback and one.callback.__name__ == asked]
     app.registered_commands = wanted or app.registered_commands
+    if asked is None and COMPLETION not in os.environ:
+        for one in app.registered_commands:
+            one.callback = _listed(one.callback)
+
+
+def _listed(command: Any) -> Any:
+    """A command as a list of them shows it."""
+
+    def listed() -> None: ...
+
+    listed.__name__, listed.__doc__ = command.__name__, command.__doc__
+    return listed
 
 
 def main() -> None:

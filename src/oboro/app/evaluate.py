@@ -11,13 +11,9 @@ from oboro.app.language import spoken
 from oboro.app.options import (
     AsJson,
     Data,
-    Delimiter,
     Earlier,
-    Encoding,
     Force,
     Fraction,
-    Header,
-    HeaderRow,
     Law,
     MadeBy,
     MadeFor,
@@ -25,18 +21,19 @@ from oboro.app.options import (
     PublicReport,
     Purpose,
     ReportFile,
-    Sheet,
     check_files,
     names,
     print_json,
     read_table,
     stages,
 )
+from oboro.app.reading_options import FOUND_OUT, Reading, reads_tables
 from oboro.text import Message
 
 __all__ = ["evaluate"]
 
 
+@reads_tables
 def evaluate(
     original: Data,
     released: Data,
@@ -107,11 +104,7 @@ def evaluate(
         typer.Option(help="The metrics that `oboro stream --json` printed; the report draws them over time."),
     ] = None,
     earlier: Earlier = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    header: Header = True,
-    sheet: Sheet = None,
-    header_row: HeaderRow = None,
+    reading: Reading = FOUND_OUT,
     as_json: AsJson = False,
 ) -> None:
     """Attack a release made by any tool; measure its remaining risk and its loss of utility.
@@ -138,8 +131,7 @@ def evaluate(
         pages.files, original, released, recipe, control, truth, stream_metrics, *(earlier or ()), *files, force=force
     )
     before, after, group, known = (
-        None if path is None else read_table(path, encoding, delimiter, header, sheet, header_row)
-        for path in (original, released, control, truth)
+        None if path is None else read_table(path, reading) for path in (original, released, control, truth)
     )
     with stages() as stage:
         stage(Message("progress.measuring"))
@@ -167,7 +159,7 @@ def evaluate(
             rename=renaming(rename),
             truth=known,
             stream=stream_metrics or (),
-            earlier=[read_table(one, encoding, delimiter, header, sheet, header_row) for one in earlier or ()],
+            earlier=[read_table(one, reading) for one in earlier or ()],
         )
         found = pages.completed(found.in_language(spoken()))
         pages.write(found)

@@ -11,17 +11,13 @@ from oboro.app.language import spoken
 from oboro.app.options import (
     AsJson,
     Data,
-    Delimiter,
-    Encoding,
     Force,
-    Header,
-    HeaderRow,
-    Sheet,
     check_files,
     console,
     print_json,
     read_table,
 )
+from oboro.app.reading_options import FOUND_OUT, Reading, reads_tables
 from oboro.text import Message
 
 if TYPE_CHECKING:
@@ -31,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["hierarchy"]
 
 
+@reads_tables
 def hierarchy(
     data: Data,
     column: Annotated[str, typer.Argument(help="The name of the column.")],
@@ -44,11 +41,7 @@ def hierarchy(
         Path | None, typer.Option("--output", "-o", help="Also save the hierarchy as a CSV file in ARX's format.")
     ] = None,
     force: Force = False,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    header: Header = True,
-    sheet: Sheet = None,
-    header_row: HeaderRow = None,
+    reading: Reading = FOUND_OUT,
     as_json: AsJson = False,
 ) -> None:
     """Check and preview the hierarchy of a column, level by level. Without --spec, one is proposed.
@@ -58,7 +51,7 @@ def hierarchy(
     from oboro.recipe.preparing.column_hierarchy import column_hierarchy
 
     check_files({"--output": output}, data, force=force)
-    table = read_table(data, encoding, delimiter, header, sheet, header_row).data
+    table = read_table(data, reading).data
     found = column_hierarchy(table, column, None if spec is None else _parsed(spec))
     if output is not None:
         found.save(output, force=True)  # `check_files` asked

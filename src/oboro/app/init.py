@@ -8,18 +8,16 @@ from typing import Annotated
 import typer
 
 from oboro.app.language import spoken
-from oboro.app.options import AsJson, Data, Delimiter, Encoding, Header, HeaderRow, Sheet, print_json, read_table
+from oboro.app.options import AsJson, Data, print_json, read_table
+from oboro.app.reading_options import FOUND_OUT, Reading, reads_tables
 
 __all__ = ["init"]
 
 
+@reads_tables
 def init(
     data: Data,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    header: Header = True,
-    sheet: Sheet = None,
-    header_row: HeaderRow = None,
+    reading: Reading = FOUND_OUT,
     into: Annotated[
         Path | None,
         typer.Option(help="With a project of ARX (.deid): the folder for the recipe and its hierarchy files."),
@@ -37,7 +35,7 @@ def init(
         return
     from oboro.recipe.preparing.starter import init as starter
 
-    found = starter(read_table(data, encoding, delimiter, header, sheet, header_row))
+    found = starter(read_table(data, reading))
     if as_json:
         print_json(found.as_dict())
     else:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oboro.app.language import spoken
+from oboro.app.reading_options import FOUND_OUT, Reading
 from oboro.system.process import arrow_without_pandas
 from oboro.text import Message, say
 from oboro.text.progress import READING, silent
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
     from oboro.text import Words
 
 __all__ = [
-    "AsJson", "Data", "Delimiter", "Earlier", "Encoding", "ExcelSafe", "Force", "Fraction", "Header", "HeaderRow", "Law", "MadeBy",
+    "AsJson", "Data", "Earlier", "ExcelSafe", "Force", "Fraction", "Law", "MadeBy",
     "MadeFor", "OutputEncoding", "Pages", "PublicReport", "Purpose", "RecipeFile",
-    "ReportFile", "Sheet", "check_files", "console", "names", "print_json", "read_table", "say_notes", "stages",
+    "ReportFile", "check_files", "console", "names", "print_json", "read_table", "say_notes", "stages",
     "warn_if_cold",
 ]  # fmt: skip
 
@@ -54,10 +55,6 @@ PublicReport = Annotated[
 Fraction = Annotated[
     float, typer.Option(help="The sampling fraction: the share of the population that the table holds.")
 ]
-Encoding = Annotated[str | None, typer.Option(help="The encoding of CSV input. Default: detected.")]
-Delimiter = Annotated[str | None, typer.Option(help="The delimiter of CSV input. Default: detected.")]
-Header = Annotated[bool, typer.Option(help="Whether the first line of CSV input holds the column names.")]
-Sheet = Annotated[str | None, typer.Option(help="The sheet of Excel input. Default: the first.")]
 Law = Annotated[
     str | None,
     typer.Option(
@@ -68,10 +65,6 @@ Law = Annotated[
 MadeBy = Annotated[str | None, typer.Option(help="Who made the report; stands in the report.")]
 MadeFor = Annotated[str | None, typer.Option("--for", help="Who receives the release; stands in the report.")]
 Purpose = Annotated[str | None, typer.Option(help="What the release is for; stands in the report.")]
-HeaderRow = Annotated[
-    int | None,
-    typer.Option("--header-row", help="The row of Excel input that names the columns, from 1. Default: detected."),
-]
 OutputEncoding = Annotated[
     str | None,
     typer.Option(help="The encoding of CSV output (utf-8, utf-8-sig, cp932, euc_jp …). Default: as the input."),
@@ -144,14 +137,7 @@ def print_json(content: Any) -> None:
     print(json.dumps(content, ensure_ascii=False, indent=2))
 
 
-def read_table(
-    path: str | Path,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    header: bool = True,
-    sheet: str | None = None,
-    header_row: int | None = None,
-) -> Source:
+def read_table(path: str | Path, reading: Reading = FOUND_OUT) -> Source:
     """Read a table with a progress bar on stderr."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
@@ -166,8 +152,7 @@ def read_table(
         def progress(done: int, total: int | None) -> None:
             bar.update(task, completed=done, total=total)
 
-        options: dict[str, Any] = {"encoding": encoding, "delimiter": delimiter, "header": header, "sheet": sheet}
-        found = read(path, **options, header_row=header_row, progress=progress)
+        found = read(path, **reading.options(), progress=progress)
     say_notes(found)
     return found
 

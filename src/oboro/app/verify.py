@@ -9,12 +9,14 @@ from typing import Annotated, Any
 import typer
 
 from oboro.app.language import spoken
-from oboro.app.options import AsJson, Data, Delimiter, Encoding, Header, HeaderRow, Sheet, names, print_json, read_table
+from oboro.app.options import AsJson, Data, names, print_json, read_table
+from oboro.app.reading_options import FOUND_OUT, Reading, reads_tables
 from oboro.text import Message
 
 __all__ = ["verify"]
 
 
+@reads_tables
 def verify(
     released: Data,
     quasi: Annotated[str, typer.Option(help="The quasi-identifiers, separated by commas.")],
@@ -115,11 +117,7 @@ def verify(
         Path | None,
         typer.Option(help="The recipe whose hierarchies relate released labels to the population's values."),
     ] = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    header: Header = True,
-    sheet: Sheet = None,
-    header_row: HeaderRow = None,
+    reading: Reading = FOUND_OUT,
     fold: Annotated[
         str | None,
         typer.Option(
@@ -139,8 +137,8 @@ def verify(
     from oboro.text import Message
     from oboro.verifier.table_check import verify as check
 
-    table = read_table(released, encoding, delimiter, header, sheet, header_row)
-    everybody = read_table(population, encoding, delimiter, header, sheet, header_row).data if population else None
+    table = read_table(released, reading)
+    everybody = read_table(population, reading).data if population else None
     result = check(
         table.data,
         quasi=names(quasi),

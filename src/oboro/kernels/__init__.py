@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["Kernel", "alone_in_process", "always_compiled", "kernel", "little_work", "prange", "tell_when_cold"]
+__all__ = ["Kernel", "always_compiled", "kernel", "little_work", "prange", "tell_when_cold"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -28,7 +28,6 @@ PER_CALL = 16  # entries that a call counts for in any case
 
 _compile_all = False
 _tell: Callable[[], object] | None = None
-_alone = False
 
 
 class Kernel:
@@ -102,17 +101,6 @@ def always_compiled() -> Iterator[None]:
         yield
     finally:
         _compile_all = before
-
-
-def alone_in_process() -> None:
-    """Say that nobody else in this process uses numba: it may then do without what our kernels do not need, and starts sooner."""
-    global _alone
-    _alone = True
-
-
-def is_alone() -> bool:
-    """Whether nobody else in this process uses numba."""
-    return _alone
 
 
 def tell_when_cold(tell: Callable[[], object]) -> None:

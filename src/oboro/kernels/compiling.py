@@ -17,8 +17,9 @@ from numba.core.environment import lookup_environment
 from numba.core.registry import cpu_target
 from numba.core.targetconfig import TargetConfig
 
-from oboro.kernels import Kernel, is_alone, prange
+from oboro.kernels import Kernel, prange
 from oboro.kernels.kernel_cache import LayeredCache
+from oboro.system.process import is_alone
 
 __all__ = ["compiled"]
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from math import exp, log
 
 from oboro.attacks.rates import Attack
-from oboro.measure.exposure import CertainSecrets
+from oboro.measure.exposure.secret_certainty import CertainSecrets
 from oboro.text import Message
 from oboro.verifier.verdict import Verdict
 

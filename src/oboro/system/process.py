@@ -12,9 +12,11 @@ from importlib.abc import MetaPathFinder
 from typing import Any, TypeVar
 
 __all__ = [
+    "alone_in_process",
     "arrow_without_pandas",
     "cores",
     "in_every_child",
+    "is_alone",
     "megabytes_now",
     "on_cores",
     "peak_megabytes",
@@ -23,7 +25,19 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+_alone = False
 SMALL = 1 << 16  # rows that are done before a thread has started
+
+
+def alone_in_process() -> None:
+    """Say that nobody else in this process uses numba: it may then do without what our kernels do not need, and starts sooner."""
+    global _alone
+    _alone = True
+
+
+def is_alone() -> bool:
+    """Whether nobody else in this process uses numba."""
+    return _alone
 
 
 def cores() -> int:

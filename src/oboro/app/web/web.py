@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from oboro.app.language import spoken
-from oboro.app.options import Delimiter, Encoding, Header, HeaderRow, Sheet
+from oboro.app.reading_options import FOUND_OUT, Reading, reads_tables
 from oboro.text import Message
 
 __all__ = ["web"]
@@ -16,6 +16,7 @@ __all__ = ["web"]
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
+@reads_tables
 def web(
     data: Annotated[Path | None, typer.Argument(help="A table to begin with. Default: the page asks for one.")] = None,
     recipe: Annotated[
@@ -30,11 +31,7 @@ def web(
     ] = "127.0.0.1",
     browser: Annotated[bool, typer.Option(help="Whether to open the page in the browser.")] = True,
     max_upload: Annotated[int, typer.Option(min=1, help="Megabytes that a file dropped on the page may have.")] = 4096,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
-    header: Header = True,
-    sheet: Sheet = None,
-    header_row: HeaderRow = None,
+    reading: Reading = FOUND_OUT,
 ) -> None:
     """Open the page: choose roles, hierarchies and promises with the answer beside them, look, verify, take away.
 
@@ -51,9 +48,7 @@ def web(
         if error.name not in ("starlette", "uvicorn", "anyio", "h11"):
             raise
         raise UsageError(Message("error_web.not_installed")) from None
-    reading = {"encoding": encoding, "delimiter": delimiter, "sheet": sheet, "header_row": header_row}
-    held = {name: value for name, value in reading.items() if value is not None}
-    held |= {} if header else {"header": False}
+    held = {name: value for name, value in reading.options().items() if value != getattr(FOUND_OUT, name)}
     with page_server(root, host=host, port=port, most_bytes=max_upload << 20) as serving:
         if data is not None:
             serving.desk.first = first_table(data, recipe, held)

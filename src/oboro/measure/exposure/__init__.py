@@ -8,20 +8,3 @@
 A missing value and `*` are values like any other, but `*` is never a rare one. With `person`, the column that says whose rows
 these are, people are counted instead of records.
 """
-
-from oboro.measure.exposure.secret_certainty import CertainSecrets, certain_secrets
-from oboro.measure.exposure.separation import Exposure, exposure
-from oboro.measure.exposure.unique_by_columns import UniqueBy, UniquePeople, unique_people
-from oboro.measure.exposure.value_rarity import RareValues, rare_values
-
-__all__ = [
-    "CertainSecrets",
-    "Exposure",
-    "RareValues",
-    "UniqueBy",
-    "UniquePeople",
-    "certain_secrets",
-    "exposure",
-    "rare_values",
-    "unique_people",
-]

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from oboro.errors import UsageError
-from oboro.measure.exposure import Exposure, rare_values
 from oboro.measure.exposure.secret_certainty import CertainSecrets, certain_secret
-from oboro.measure.exposure.separation import Counted
+from oboro.measure.exposure.separation import Counted, Exposure
+from oboro.measure.exposure.value_rarity import rare_values
 from oboro.measure.identifiers import WARNED, Finding, scan
 from oboro.recipe.evaluation.series_of_releases import attack_series, dataset_of, tables_of
 from oboro.recipe.roles.guess_roles import guess_roles

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from oboro.measure.column_contributions import Contribution
-from oboro.measure.exposure import Exposure
+from oboro.measure.exposure.separation import Exposure
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import HierarchySpec
 from oboro.table.schema import Attribute, Role

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from oboro.measure.column_contributions import contributions
-from oboro.measure.exposure import exposure
+from oboro.measure.exposure.separation import exposure
 from oboro.measure.identifiers import Finding, scan
 from oboro.recipe.roles.column_guess import ColumnGuess
 from oboro.recipe.roles.first_look import first_look

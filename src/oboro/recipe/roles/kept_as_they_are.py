@@ -12,8 +12,8 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from oboro.measure.exposure import Exposure
 from oboro.measure.exposure.people_in_classes import alone_in_class
+from oboro.measure.exposure.separation import Exposure
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 

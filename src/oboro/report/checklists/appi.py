@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oboro.measure.exposure import RareValues
+from oboro.measure.exposure.value_rarity import RareValues
 from oboro.report.checklists.known_release import KnownRelease, item, listed
 from oboro.report.facts import CheckItem, Checklist, CheckState
 from oboro.report.sections.exposure_section import secrets_said, standing_alone

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from oboro.attacks.series.series_attack import SeriesRisk
-from oboro.measure.exposure import CertainSecrets, Exposure, RareValues
+from oboro.measure.exposure.secret_certainty import CertainSecrets
+from oboro.measure.exposure.separation import Exposure
+from oboro.measure.exposure.value_rarity import RareValues
 from oboro.measure.identifiers import Finding
 from oboro.report.released_alone.series_section import series_said
 from oboro.system.atomic_file import atomic, check_free

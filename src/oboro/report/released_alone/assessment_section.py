@@ -12,7 +12,7 @@ from oboro.text import Message, count, percent
 from oboro.text.figures import few
 
 if TYPE_CHECKING:
-    from oboro.measure.exposure import Exposure
+    from oboro.measure.exposure.separation import Exposure
     from oboro.report.released_alone.assessment import Assessment
 
 __all__ = ["assessment_banner", "assessment_sections"]

@@ -1,0 +1,59 @@
+"""How a command reads tables: the options are the same wherever one is read."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import wraps
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+import typer
+
+__all__ = ["FOUND_OUT", "Reading", "reads_tables"]
+
+C = TypeVar("C", bound=Callable[..., None])
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is said of how a file is written."""
+
+    encoding: Annotated[str | None, typer.Option(help="The encoding of CSV input. Default: detected.")] = None
+    delimiter: Annotated[str | None, typer.Option(help="The delimiter of CSV input. Default: detected.")] = None
+    header: Annotated[bool, typer.Option(help="Whether the first line of CSV input holds the column names.")] = True
+    sheet: Annotated[str | None, typer.Option(help="The sheet of Excel input. Default: the first.")] = None
+    header_row: Annotated[
+        int | None, typer.Option(help="The row of Excel input that names the columns, from 1. Default: detected.")
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        """The same for `oboro.io.files.read`."""
+        return asdict(self)
+
+
+FOUND_OUT = Reading()
+"""Nothing is said: everything is found out."""
+
+
+def reads_tables(command: C) -> C:
+    """Give a command the options of `Reading`, which come to it as its parameter `reading`."""
+    own = [one.replace(kind=KEYWORD) for one in inspect.signature(command, eval_str=True).parameters.values()]
+    place = [one.name for one in own].index("reading")
+    shown = [*own[:place], *OPTIONS, *own[place + 1 :]]
+
+    @wraps(command)
+    def called(**given: Any) -> None:
+        command(reading=Reading(**{one.name: given.pop(one.name) for one in OPTIONS}), **given)
+
+    del called.__wrapped__  # typer is to see the options
+    called.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    called.__annotations__ = {one.name: one.annotation for one in shown}
+    return called  # type: ignore[return-value]
+
+
+KEYWORD = inspect.Parameter.KEYWORD_ONLY
+OPTIONS = [
+    inspect.Parameter(name, KEYWORD, default=getattr(FOUND_OUT, name), annotation=annotation)
+    for name, annotation in get_type_hints(Reading, include_extras=True).items()
+]
