@@ -50,7 +50,7 @@ def test_what_pydantic_finds_is_said_in_japanese() -> None:
     assert "k_anonymize.k: Input should be greater than or equal to 1 (got 0)" in str(caught.value)
     said = caught.value.say("ja")
     assert "k_anonymize.k:1 以上でなければなりません(指定された値は 0)" in said
-    assert "noise:scale(列の単位)又は relative" in said
+    assert "noise:scale(列の単位)、relative" in said
 
 
 def test_every_command_and_option_has_japanese_help() -> None:
