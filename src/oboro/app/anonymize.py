@@ -112,9 +112,8 @@ def anonymize(
         raise UsageError(Message("error_app.no_output"))
     pages = Pages(report, public_report, law, made_by, made_for, purpose)
     if engine != "local":
-        given: dict[str, Any] = {"--truth": truth, "--ledger": ledger, "--encoding": encoding, "--delimiter": delimiter}
-        given |= {"--sheet": sheet, "--header-row": header_row, "--output-encoding": output_encoding}
-        refuse_options(engine, given | {"--excel-safe": excel_safe or None, "--no-header": None if header else True})
+        given: dict[str, Any] = {"--truth": truth, "--ledger": ledger, "--output-encoding": output_encoding}
+        refuse_options(engine, given | {"--excel-safe": excel_safe or None, **reading.said()})
         check_files(pages.files, data, recipe, output, *plan.files, force=force)
         on_engine(plan, data, output, engine, pages, force=force, as_json=as_json)
         return

@@ -31,6 +31,11 @@ class Reading:
         """The same for `oboro.io.files.read`."""
         return asdict(self)
 
+    def said(self) -> dict[str, Any]:
+        """The options that somebody gave, as they are written on the command line."""
+        given = {name: value for name, value in asdict(self).items() if value != getattr(FOUND_OUT, name)}
+        return {("--no-header" if name == "header" else f"--{name.replace('_', '-')}"): given[name] for name in given}
+
 
 FOUND_OUT = Reading()
 """Nothing is said: everything is found out."""
