@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -13,13 +13,19 @@ from oboro.app.options import AsJson, Data, names, print_json, read_table
 from oboro.app.reading_options import FOUND_OUT, Reading, reads_tables
 from oboro.text import Message
 
+if TYPE_CHECKING:
+    from oboro.verifier.verdict import Verification
+
 __all__ = ["verify"]
 
 
 @reads_tables
 def verify(
     released: Data,
-    quasi: Annotated[str, typer.Option(help="The quasi-identifiers, separated by commas.")],
+    quasi: Annotated[
+        str | None,
+        typer.Option(help="The quasi-identifiers, separated by commas (with --stream and --recipe: its own)."),
+    ] = None,
     k: Annotated[
         int | None, typer.Option(help="k-anonymity: each equivalence class must hold at least k records.")
     ] = None,
@@ -117,6 +123,12 @@ def verify(
         Path | None,
         typer.Option(help="The recipe whose hierarchies relate released labels to the population's values."),
     ] = None,
+    stream: Annotated[
+        Path | None,
+        typer.Option(
+            help="What went into a stream whose output this is, record by record: each release must match k − 1 earlier ones."
+        ),
+    ] = None,
     reading: Reading = FOUND_OUT,
     fold: Annotated[
         str | None,
@@ -131,13 +143,21 @@ def verify(
     Without a model it says which k holds and, with --sensitive, which l and t.
 
     Example: `oboro verify released.csv --quasi age,sex,zip --k 5 --sensitive disease --l 2`
+
+    A stream: `oboro verify --stream people.ndjson released.ndjson --recipe recipe.yaml`
     """
+    from oboro.errors import UsageError
     from oboro.io.binary_formats import is_json_lines
     from oboro.table.hierarchy import HierarchySpec
     from oboro.text import Message
     from oboro.verifier.table_check import verify as check
 
     table = read_table(released, reading)
+    if stream is not None:
+        original = read_table(stream, reading).data
+        _end(_stream(original, table.data, recipe, quasi, k, person, sensitive, l), as_json)
+    if quasi is None:
+        raise UsageError(Message("error_app.no_quasi"))
     everybody = read_table(population, reading).data if population else None
     result = check(
         table.data,
@@ -173,11 +193,33 @@ def verify(
     )
     if is_json_lines(released):
         print(f"oboro: {Message('verdict.json_lines').say(spoken())}", file=sys.stderr)
+    _end(result, as_json)
+
+
+def _end(result: Verification, as_json: bool) -> NoReturn:
     if as_json:
         print_json(result.as_dict())
     else:
         print(result.lines(spoken()))
     raise typer.Exit(0 if result.holds else 1)
+
+
+def _stream(
+    original: Any,
+    released: Any,
+    recipe: Path | None,
+    quasi: str | None,
+    k: int | None,
+    person: str | None,
+    sensitive: str | None,
+    l: float | None,  # noqa: E741
+) -> Verification:
+    from oboro.recipe.recipe import Recipe
+    from oboro.recipe.stream_promise import verify_records
+
+    known = Recipe.load(recipe) if recipe is not None else None
+    given = names(quasi) if quasi is not None else None
+    return verify_records(known, original, released, given, k, person, sensitive, None if l is None else int(l))
 
 
 def _pair(text: str | None, option: str, example: str) -> tuple[float, float] | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oboro.errors import FileError, InputError, RecipeError, UsageError
+from oboro.errors import ColumnError, FileError, InputError, RecipeError, UsageError
 from oboro.recipe.stream_plan import diversity, goal
 from oboro.table.dataset import Dataset
 from oboro.text import Message
@@ -19,7 +19,7 @@ from oboro.verifier.window_check import verify_window
 if TYPE_CHECKING:
     from oboro.recipe.recipe import Recipe
 
-__all__ = ["stream_metrics", "verified"]
+__all__ = ["stream_metrics", "verified", "verify_records"]
 
 MOST = 1_000_000  # records: they are compared as Python's, some microseconds each
 
@@ -64,6 +64,46 @@ def verified(
         )
     except UsageError:  # a released record stands for another than the one in its place
         return None
+
+
+def verify_records(
+    recipe: Recipe | None,
+    original: Dataset,
+    released: Dataset,
+    quasi: Sequence[str] | None = None,
+    k: int | None = None,
+    person: str | None = None,
+    sensitive: str | None = None,
+    l: int | None = None,  # noqa: E741  (the literature's letter)
+) -> Verification:
+    """Whether a stream without delay kept its promise, from what went in and what came out, in order.
+
+    What is not said is the recipe's: its quasi-identifiers, `k`, `l_diversity` and hierarchies.
+    """
+    asked = goal(recipe) if recipe is not None else None
+    kinds = list(diversity(asked).items()) if asked is not None and sensitive is None else []
+    secret, least = kinds[0] if kinds else (sensitive, l or 1)
+    chosen = list(quasi) if quasi is not None else recipe.schema_given.quasi if recipe is not None else []
+    chosen = [name for name in chosen if name in released or quasi is not None]
+    least_k = k if k is not None else asked.k if asked is not None else None
+    if not chosen or least_k is None:
+        raise UsageError(Message("error_recipe.stream_verify"))
+    known = recipe.attributes if recipe is not None else {}
+    specs = {name: spec for name in chosen if name in known and (spec := known[name].hierarchy) is not None}
+    shown = [*chosen, *([secret] if secret else [])]
+    for name in [one for one in shown if one not in released or one not in original]:
+        raise ColumnError(Message("error_recipe.stream_lacks", name=name))
+    return verify_stream(
+        _records(original, [*shown, *([person] if person else [])]),
+        _records(released, shown),
+        attributes=chosen,
+        k=least_k,
+        hierarchies=specs,
+        folder=recipe.folder if recipe is not None else Path("."),
+        person=person,
+        sensitive=secret,
+        l=least,
+    )
 
 
 def _records(data: Dataset, names: Sequence[str]) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ import pyarrow as pa
 from oboro.decide.class_rules import diversity_rule
 from oboro.decide.local.records import Records, TreeAttribute
 from oboro.decide.local.top_down import patterns, published
-from oboro.errors import InputError
+from oboro.errors import InputError, OboroError
 from oboro.stream.delay_free.delay_free_settings import DelayFreeSettings
 from oboro.stream.delay_free.kernels.release_history import MISSING
 from oboro.stream.delay_free.stored_records import FACTS, StoredRecords
@@ -30,6 +30,7 @@ from oboro.stream.delay_free.value_levels import ValueLevels
 from oboro.stream.snapshot import require, within
 from oboro.table.dataset import Column
 from oboro.table.groups import Groups
+from oboro.text import Message
 
 __all__ = ["FixedMode", "GeneralizingFunction", "PaperMode", "SequentialMode"]
 
@@ -151,10 +152,13 @@ class PaperMode:
             threading.Lock()
         )  # held only while the stored records are copied or added to, never while a function is made
         self._ended = False
+        self._failed: Exception | None = None
         self._thread: threading.Thread | None = None
 
     def decide(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float) -> np.ndarray:
         """The masks under which rows are released, by the newest function at hand."""
+        if self._failed is not None:
+            raise OboroError(Message("error_stream.generating", why=type(self._failed).__name__)) from self._failed
         step = CHUNK if self.settings.background else 1
         masks = np.zeros(rows.shape[0], dtype=np.int64)
         for start in range(0, rows.shape[0], step):
@@ -203,7 +207,12 @@ class PaperMode:
             if self._ended:
                 return
             self._due.clear()  # before the stored records are read: what is stored from now on asks for another run
-            self._renew()
+            try:
+                self._renew()
+            except Exception as error:  # whoever asks next is told; a stream that goes on would hide it
+                self._failed = error
+                self._idle.set()
+                return
             if not self._due.is_set():
                 self._idle.set()
 

@@ -1,8 +1,8 @@
 """Where records come from and go to: standard input and output, files, and sockets.
 
 `-` is standard input or output; `tcp://HOST:PORT` and `unix:///PATH` connect to somebody who listens; `tcp-listen://…` and
-`unix-listen://…` wait for somebody who connects; everything else is a file. Reading and writing block: a slow reader of
-the output stops the input, and no more than one block is held.
+`unix-listen://…` wait for those who connect, several at a time; everything else is a file. Reading and writing block: a slow reader
+of the output stops the input, and no more than one block is held.
 
 Sockets are read and written by their own calls, and a wish to end comes by a socket: Windows knows them as no other files, and
 waits for nothing else. There a wish to end is heard when the next block of standard input or of a pipe has come.
@@ -24,6 +24,7 @@ from types import FrameType
 from typing import Any
 
 from oboro.errors import FileError, UsageError
+from oboro.stream.runner.producers import Producers
 from oboro.system.atomic_file import why_unwritable
 from oboro.system.private_file import hold_output, open_private
 from oboro.text import Message
@@ -68,6 +69,11 @@ class StopRequest:
     def _signal(self, number: int, frame: FrameType | None) -> None:
         self.ask()
 
+    @property
+    def waker(self) -> socket.socket:
+        """Can be read once somebody has asked."""
+        return self._reader
+
     def wait(self, handle: int | socket.socket, event: int, timeout: float | None = None) -> bool:
         """Until a file or a socket can be read or written, or somebody asks to stop; whether it is ready."""
         if isinstance(handle, int) and not WAITS_FOR_FILES:
@@ -100,12 +106,13 @@ class StopRequest:
 class StreamInput:
     """Bytes from somewhere, a block at a time."""
 
-    def __init__(self, place: str, stop: StopRequest) -> None:
+    def __init__(self, place: str, stop: StopRequest, most: int = 1 << 20) -> None:
         self.place = place
         self.stop = stop
         self.listens = "-listen://" in place
         self.is_socket = place.startswith(SOCKETS)
         self._server = _listen(place) if self.listens else None
+        self.producers = Producers(self._server, most) if self._server is not None else None
         self._connection = _connect(place) if self.is_socket and not self.listens else None
         self._file = -1 if self.is_socket else self._open()
         self.is_file = not self.is_socket and _is_plain(self._file)
@@ -152,8 +159,8 @@ class StreamInput:
 
     def read(self, most: int | None = None) -> bytes | None:
         """What there is, at once; empty at the end of one connection or of the input; None if it is time to stop."""
-        if self.listens and self._connection is None and not self._accept():
-            return None
+        if self.producers is not None:
+            return self.producers.read(lambda: self.stop.asked, self.stop.waker)
         if not self.is_file and not self.stop.wait(self._connection or self._file, selectors.EVENT_READ):
             return None
         if self.stop.asked:
@@ -167,21 +174,9 @@ class StreamInput:
         """Whether `read` has something to say within some time."""
         if self.is_file:
             return True
-        return self.stop.wait(self._connection or self._server or self._file, selectors.EVENT_READ, seconds)
-
-    def _accept(self) -> bool:
-        assert self._server is not None
-        if not self.stop.wait(self._server, selectors.EVENT_READ):
-            return False
-        self._connection, _ = self._server.accept()
-        return True
-
-    def again(self) -> bool:
-        """After the end of a connection: whether another may come."""
-        if not self.listens or self.stop.asked:
-            return False
-        self._hang_up()
-        return True
+        if self.producers is not None:
+            return bool(self.producers.there(seconds, self.stop.waker)) or self.stop.asked
+        return self.stop.wait(self._connection or self._file, selectors.EVENT_READ, seconds)
 
     def _hang_up(self) -> None:
         if self._connection is not None:
@@ -191,6 +186,8 @@ class StreamInput:
     def close(self) -> None:
         """Let go of it."""
         self._hang_up()
+        if self.producers is not None:
+            self.producers.close()
         if self._server is not None:
             _unlisten(self._server, self.place)
         elif not self.is_socket and self.place != "-":
@@ -306,7 +303,7 @@ def _listen(place: str) -> socket.socket:
         elif os.name == "posix":  # elsewhere the option would let two listen at one address
             server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         server.bind(address)
-        server.listen(1)
+        server.listen(64)
     except (OSError, ValueError, TypeError) as error:
         server.close()
         if not isinstance(error, OSError):

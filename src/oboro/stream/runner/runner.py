@@ -119,7 +119,9 @@ class Runner:
             self._start()
         self._first = self.anonymizer.records
         self.clock = SteadyClock(self.at.now)
-        self.source = self._keep(StreamInput(plan.source, self.stop))
+        self.source = self._keep(StreamInput(plan.source, self.stop, plan.most))
+        if self.source.producers is not None:
+            self.source.producers.ends = self.input.ends
         resume = plan.resume or ("continue" if self.source.is_socket else "replay")
         if resume == "replay" and self.at.taken:
             self._check_input()
@@ -254,7 +256,7 @@ class Runner:
             if data is None:
                 return
             lines, taken = self.blocks.add(data) if data else self.blocks.end()
-            last = not data and not self.source.again()
+            last = not data
             if taken or last:
                 yield lines, taken, last
             if last:

@@ -27,7 +27,7 @@ class LineSource:
     def __init__(self, place: str, stop: StopRequest, most: int) -> None:
         self.place = place
         self._stop = stop
-        self._input = StreamInput(place, stop)
+        self._input = StreamInput(place, stop, most)
         self._blocks = LineBlocks(NdjsonCodec(), most)
         self._lines: list[bytes] = []
         self._at = 0
@@ -54,7 +54,7 @@ class LineSource:
             if data is None:
                 return []
             self._lines, _ = self._blocks.add(data) if data else self._blocks.end()
-            self._ended = not data and not self._input.again()
+            self._ended = not data
         if not self._lines:
             return None
         taken, self._lines = self._lines[:most], self._lines[most:]
