@@ -91,8 +91,13 @@ def test_a_generating_side_that_fails_stops_the_stream(monkeypatch: pytest.Monke
         raise MemoryError
 
     monkeypatch.setattr(generating_modes, "_generate", fails)
-    with oboro.stream.DelayFree(attributes=["sex"], k=2, mode="paper", background=True) as anonymizer:  # noqa: SIM117
-        with pytest.raises(OboroError, match="failed"):
-            for _ in range(10_000):
-                anonymizer.push({"sex": "F"})
-                time.sleep(0.001)
+    anonymizer = oboro.stream.DelayFree(attributes=["sex"], k=2, mode="paper", background=True)
+
+    def go_on() -> None:
+        for _ in range(10_000):
+            anonymizer.push({"sex": "F"})
+            time.sleep(0.001)
+
+    with pytest.raises(OboroError, match="failed"):
+        go_on()
+    anonymizer.close()

@@ -22,15 +22,15 @@ class Broker:
     port: int
     source: str
     sink: str
-    store: str | None = None
-    lease: str | None = None
+    keeping: str | None = None
+    """The module of its snapshots and leases, if it has any."""
 
 
 BROKERS = {
     "kafka": Broker("kafka_topic", "kafka", 9092, "KafkaSource", "KafkaSink"),
     "mqtt": Broker("mqtt_topic", "mqtt", 1883, "MqttSource", "MqttSink"),
-    "nats": Broker("nats_stream", "nats", 4222, "NatsSource", "NatsSink"),
-    "redis": Broker("redis_stream", "redis", 6379, "RedisSource", "RedisSink"),
+    "nats": Broker("nats_stream", "nats", 4222, "NatsSource", "NatsSink", "nats_keeping"),
+    "redis": Broker("redis_stream", "redis", 6379, "RedisSource", "RedisSink", "redis_keeping"),
 }
 PORTS = {kind: broker.port for kind, broker in BROKERS.items()}
 
@@ -48,13 +48,15 @@ def open_place(place: str, part: str, side: str) -> Any:
     kind = broker_of(place)
     assert kind is not None
     broker = BROKERS[kind]
-    name = getattr(broker, part)
-    if name is None:
+    ends = {"source": broker.source, "sink": broker.sink}
+    where = broker.module if part in ends else broker.keeping
+    if where is None:
         raise UsageError(Message("error_broker.no_part", kind=kind, part=part))
     try:
-        module = import_module(f"oboro.io.brokers.{broker.module}")
+        module = import_module(f"oboro.io.brokers.{where}")
     except ImportError as error:
         if (error.name or "").startswith("oboro"):
             raise
         raise UsageError(Message("error_broker.client", kind=kind, extra=broker.extra)) from None
+    name = ends.get(part, f"{kind.capitalize()}{part.capitalize()}")
     return getattr(module, name)(BrokerAddress.read(place, side, PORTS))

@@ -94,6 +94,7 @@ class Service:
         anonymizer, self.at = self._known() or (self._make(), ServicePosition(lang=plan.lang))
         self._opened.callback(anonymizer.close)
         self._fresh = self.at.position is None
+        self.watch.leading = self.lease is None
         self._check_plan(anonymizer)
         ids = RecordIds(plan.id, plan.id_horizon) if plan.id else None
         if ids is not None:
@@ -122,6 +123,8 @@ class Service:
         if self.source.repeats and self.plan.id is None:
             raise UsageError(Message("error_service.needs_id", source=self.names[0]))
         if self.folder is not None:
+            if self.lease is not None:
+                raise UsageError(Message("error_service.lease_and_state"))
             return
         if not (self.source.replays and self.sink.compares):
             raise UsageError(Message("error_service.needs_state", source=self.names[0], sink=self.names[1]))
@@ -224,7 +227,7 @@ class Service:
         if due is not None and due <= self.clock.now():
             self._handle([], self.clock.now())
         self.sink.tend()
-        if self.lease is not None and self.watch.leading:
+        if self.lease is not None:
             self.watch.leading = self.lease.held()
         try:
             behind = self.source.behind()

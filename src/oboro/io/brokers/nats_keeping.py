@@ -1,0 +1,108 @@
+"""NATS as a place for snapshots (object store) and for a lease (key-value bucket whose keys expire)."""
+
+from __future__ import annotations
+
+import time
+from secrets import token_hex
+
+from nats.js.api import KeyValueConfig
+from nats.js.errors import APIError, BadRequestError, BucketNotFoundError, KeyWrongLastSequenceError, NotFoundError
+from nats.js.kv import KeyValue
+from nats.js.object_store import ObjectStore
+
+from oboro.errors import BrokerError
+from oboro.io.brokers.broker_address import BrokerAddress
+from oboro.io.brokers.nats_stream import NatsLink
+
+__all__ = ["NatsLease", "NatsStore"]
+
+
+class NatsStore:
+    """The newest snapshot, as an object in a bucket. It holds raw values: whoever may read the bucket may read them."""
+
+    def __init__(self, address: BrokerAddress) -> None:
+        address.allow(())
+        self.link = NatsLink(address)
+
+    def _bucket(self) -> ObjectStore:
+        self.link.connect()
+        js, name = self.link.js, self.link.address.name
+        try:
+            return self.link.wait(js.object_store(name))
+        except (NotFoundError, BucketNotFoundError):
+            return self.link.wait(js.create_object_store(name))
+
+    def get(self) -> bytes | None:
+        """The newest one."""
+        try:
+            return self.link.wait(self._bucket().get("snapshot")).data
+        except NotFoundError:
+            return None
+        finally:
+            self.link.close()
+
+    def put(self, data: bytes) -> None:
+        """A newer one; the bucket names it once it is whole."""
+        try:
+            self.link.wait(self._bucket().put("snapshot", data))
+        finally:
+            self.link.close()
+
+    def close(self) -> None:
+        """Nothing stays open."""
+        self.link.close()
+
+
+class NatsLease:
+    """A key that expires unless its holder writes it again."""
+
+    seconds = 5.0
+
+    def __init__(self, address: BrokerAddress) -> None:
+        self.link = NatsLink(address)
+        self._owner = token_hex(8).encode()
+        self._revision: int | None = None
+        self._until = self._next = 0.0
+        self._bucket: KeyValue | None = None
+
+    def held(self) -> bool:
+        """Take it or prolong it, three times in each term."""
+        now = time.monotonic()
+        if now < self._next:
+            return now < self._until
+        self._next = now + self.seconds / (3 if self._revision is not None else 10)
+        try:
+            self._ask()
+            self._until = now + self.seconds if self._revision is not None else 0.0
+        except BrokerError:
+            self._bucket = None
+        return now < self._until
+
+    def _ask(self) -> None:
+        bucket = self._bucket or self._open()
+        try:
+            if self._revision is None:
+                self._revision = self.link.wait(bucket.create("leader", self._owner))
+            else:
+                self._revision = self.link.wait(bucket.update("leader", self._owner, self._revision))
+        except (KeyWrongLastSequenceError, BadRequestError, APIError):
+            self._revision = None
+
+    def _open(self) -> KeyValue:
+        self.link.connect()
+        js, name = self.link.js, f"OBORO_{self.link.address.name}"
+        try:
+            self._bucket = self.link.wait(js.key_value(name))
+        except (NotFoundError, BucketNotFoundError):
+            self._bucket = self.link.wait(js.create_key_value(KeyValueConfig(bucket=name, ttl=self.seconds)))
+        return self._bucket
+
+    def release(self) -> None:
+        """Let another lead at once."""
+        try:
+            if self._revision is not None and self._bucket is not None:
+                self.link.wait(self._bucket.purge("leader"))
+        except (BrokerError, APIError):
+            pass
+        self._revision, self._until = None, 0.0
+        self.link.close()
