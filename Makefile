@@ -57,8 +57,8 @@ fuzz: $(VENV)/.dev  ## made-up input on every reader, recipe, state and command:
 audit: $(VENV)/.dev  ## ask the advisory database about the pinned versions (needs the network)
 	$(BIN)/uv tool run pip-audit --strict --require-hashes --disable-pip -r requirements.lock
 
-bench: $(VENV)/.dev  ## reading and encoding a wide CSV, next to polars in the same run
-	$(BIN)/python benchmarks/read_csv.py
+bench: $(VENV)/.dev  ## every goal of speed in one go, beside what is measured here (ONLY=part, SCALE=0.01 for a first look)
+	$(BIN)/python benchmarks/scoreboard $(if $(ONLY),--only $(ONLY)) $(if $(SCALE),--scale $(SCALE))
 
 docs: $(VENV)/.dev  ## build the site into site/: pages, and a reference written from the code
 	$(BIN)/sphinx-build -q -n -W --keep-going -b html docs site

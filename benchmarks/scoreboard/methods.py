@@ -1,0 +1,102 @@
+"""Methods by themselves, in this process: searches, groups, concealment, streams. What compiles is run once before."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from measured_line import Line, Place
+
+from oboro.decide.concealment.people import People
+from oboro.decide.microaggregation.mdav import mdav
+from oboro.decide.space import Space
+from oboro.papers import concealment_bench, delay_free_bench, lattice_bench, window_bench
+from oboro.papers.benchmark_rows import data_folder
+from oboro.table.dataset import Column
+
+__all__ = ["concealment", "microaggregation", "searches", "streams", "windows"]
+
+
+def searches(place: Place) -> Iterator[Line]:
+    """All minimal nodes of purchase histories, from encoded columns."""
+    hierarchies = lattice_bench._purchase_hierarchies()
+    lattice_bench._solve(lattice_bench._purchases(lattice_bench.WARM), hierarchies, 3, 0.1)
+    for rows, goal in ((1_000_000, 0.05), (10_000_000, 0.25), (100_000_000, 3.5)):
+        columns = lattice_bench._purchases(place.rows(rows))
+        seconds = min(lattice_bench._solve(columns, hierarchies, 3, 0.1, minimal=True)[1] for _ in range(3))
+        yield Line(f"search of {rows // 1_000_000} million rows, all minimal levels", seconds, "s", goal)
+
+
+def microaggregation(place: Place) -> Iterator[Line]:
+    """MDAV of a million rows of three numbers, k = 5."""
+
+    def space(rows: int) -> Space:
+        rng = np.random.default_rng(1)
+        numbers: dict[str, Any] = {
+            "age": rng.integers(18, 90, rows),
+            "hours": np.clip(np.rint(rng.normal(40, 12, rows)), 1, 99),
+            "income": np.round(rng.lognormal(10, 1, rows), 2),
+        }
+        return Space.of({name: Column.encode(pa.array(column)) for name, column in numbers.items()})
+
+    mdav(space(20_000), 5)
+    large = space(place.rows(1_000_000))
+    yield _timed("MDAV, a million × 3, k = 5", lambda: mdav(large, 5), 5)
+
+
+def concealment(place: Place) -> Iterator[Line]:
+    """Everybody in Adult, with the certificate that nothing is cheaper."""
+    folder = data_folder("adult")
+    if folder is None:
+        yield Line("concealment of all of Adult, k = 5", None, "s", 10, skipped="no Adult: set OBORO_DATA")
+        return
+    data = concealment_bench.adult(folder)
+    concealment_bench.exact(People.of(concealment_bench.sample(data).columns), 5)
+    people = People.of(data.columns)
+    yield _timed("concealment of all of Adult, k = 5, with certificate", lambda: _certified(people, 5), 10)
+
+
+def _certified(people: People, k: int) -> None:
+    assert concealment_bench.exact(people, k).gap(people) == 0
+
+
+def windows(place: Place) -> Iterator[Line]:
+    """`auto` beside FDHQ' of the paper, uniform data, the same heads."""
+    window_bench._warm()
+    heads = max(int(window_bench.HEADS * min(place.scale, 1)), 100)
+    for k in (3, 4, 5):
+        auto, peer = (
+            np.median([window_bench._experiment(method, 10_000, 64, k, heads, seed)[0] for seed in range(3)])
+            for method in ("auto", "fdhq'")
+        )
+        beside = {"auto s": round(float(auto), 3), "fdhq' s": round(float(peer), 3)}
+        yield Line(f"window auto over FDHQ', d = 64, k = {k}", float(peer / auto), "×", 6, less=False, beside=beside)
+
+
+def streams(place: Place) -> Iterator[Line]:
+    """Without delay: one record pushed, by the number of attributes; and lines of JSON with the state kept."""
+    for row in delay_free_bench._widths([10, 20], lambda *_: None):
+        if row.metric == "latency_us_median":
+            width = row.parameters["d"]
+            yield Line(f"push of {width} attributes", row.ours, "µs", {10: 20, 20: 60}[width])
+    folder = data_folder("adult")
+    if folder is None:
+        yield Line(
+            "oboro stream, NDJSON with state", None, "/s", 300_000, less=False, skipped="no Adult: set OBORO_DATA"
+        )
+        return
+    people, start = delay_free_bench._adult(folder) * 4, time.process_time()
+    found = max((next(delay_free_bench._lines(people)) for _ in range(3)), key=lambda row: row.ours or 0)
+    of_processor = 3 * len(people) / (time.process_time() - start)  # with making the lines
+    beside = {"per CPU second": round(of_processor)}
+    yield Line("oboro stream, NDJSON with state", found.ours, "/s", 300_000, less=False, beside=beside)
+
+
+def _timed(work: str, act: Callable[[], object], goal: float) -> Line:
+    clock, processor = time.perf_counter(), time.process_time()
+    act()
+    seconds, used = time.perf_counter() - clock, time.process_time() - processor
+    return Line(work, seconds, "s", goal, beside={"processor": round(used, 2)})

@@ -1,0 +1,135 @@
+"""Whole jobs as programs of their own, from their start to the last byte on the disk."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from measured_line import Cost, Line, Place, program, run
+
+import oboro
+
+__all__ = ["large_csv", "large_parquet", "largest_csv", "small_jobs", "wide_tables"]
+
+POLARS = "import sys, polars as pl; pl.read_csv(sys.argv[1], infer_schema=False).write_csv(sys.argv[2])"
+BASE = "import numpy, pyarrow"
+
+
+def small_jobs(place: Place) -> Iterator[Line]:
+    """A thousand rows: seconds of the processor, since everything here is starting."""
+    table = place.folder / "people.csv"
+    run(program("synth", "people", "--rows", 1000, "--seed", 7, "--output", table, "--force"))
+    job = program("anonymize", table, "-r", f"{table}.recipe.yaml", "-o", place.folder / "out.csv", "--force")
+    report = [*job, "--report", str(place.folder / "report.html")]
+    run(report)  # compiles what is not compiled yet
+    base = run([sys.executable, "-c", BASE], 3).processor
+
+    def line(work: str, command: list[str], goal: float) -> Line:
+        took = run(command, 3).processor
+        return Line(work, took, "s CPU", goal, beside={BASE: round(base, 3), "ratio": round(took / base, 2)})
+
+    yield line("1,000 rows, whole process", job, 1.2)
+    yield line("1,000 rows with a report", report, 3)
+    yield line("import oboro; oboro.Recipe", [sys.executable, "-c", "import oboro; oboro.Recipe"], 0.5)
+    yield line("oboro --help", program("--help"), 0.2)
+    with tempfile.TemporaryDirectory() as empty:
+        shutil.copytree(Path(oboro.__file__).parent, Path(empty) / "oboro", ignore=shutil.ignore_patterns("*.nb?"))
+        first = run(job, PYTHONPATH=empty)
+    yield Line("1,000 rows, nothing compiled yet", first.processor, "s CPU", 12)
+
+
+def large_csv(place: Place) -> Iterator[Line]:
+    """CSV to CSV, beside polars that only reads and writes the same file."""
+    yield from _beside_polars(place, 10_000_000, 4, seconds=3, ratio=0.6, report=3)
+    yield from _beside_polars(place, 1_000_000, 100, seconds=4, ratio=0.8)
+
+
+def largest_csv(place: Place) -> Iterator[Line]:
+    """6.5 GB of CSV, beside a copy of the file."""
+    table = _made(place, 10_000_000, 100, "csv")
+    took, copied = _anonymized(table), _copied(table)
+    size = table.stat().st_size
+    beside = took.as_dict() | {"MB/s in": round(size / took.seconds / 1e6), "MB/s of cp": round(size / copied / 1e6)}
+    yield Line("10 million × 100, CSV to CSV", took.seconds, "s", 40, beside=beside)
+    yield Line("10 million × 100, CSV to CSV, memory", took.gigabytes, "GB", 4)
+    _forget(table)
+
+
+def large_parquet(place: Place) -> Iterator[Line]:
+    """100 million rows of four columns."""
+    table = _made(place, 100_000_000, 4, "parquet")
+    took = _anonymized(table)
+    yield Line("100 million × 4, Parquet to Parquet", took.seconds, "s", 25, beside=took.as_dict())
+    _forget(table)
+
+
+def wide_tables(place: Place) -> Iterator[Line]:
+    """Bytes a second of tables of many columns, over those of a hundred."""
+    usual = _made(place, 1_000_000, 100, "csv")
+    speed = usual.stat().st_size / _anonymized(usual).processor
+    _forget(usual)
+    for rows, columns in ((1_000_000, 1000), (100_000, 5000)):
+        table = _made(place, rows, columns, "csv")
+        took = _anonymized(table)
+        here = table.stat().st_size / took.processor
+        beside = took.as_dict() | {"MB/s CPU": round(here / 1e6), "MB/s CPU of 100 columns": round(speed / 1e6)}
+        yield Line(
+            f"{rows:,} × {columns:,}, bytes/s over 100 columns'", here / speed, "×", 1, less=False, beside=beside
+        )
+        _forget(table)
+
+
+def _beside_polars(
+    place: Place, rows: int, columns: int, *, seconds: float, ratio: float, report: float | None = None
+) -> Iterator[Line]:
+    table, name = _made(place, rows, columns, "csv"), f"{rows // 1_000_000} million × {columns}, CSV to CSV"
+    took = _anonymized(table, 2)
+    peer = run([sys.executable, "-c", POLARS, str(table), str(place.folder / "peer.csv")], 2)
+    both = {"oboro": took.as_dict(), "polars reads and writes": peer.as_dict()}
+    yield Line(name, took.seconds, "s", seconds, beside=both)
+    yield Line(f"{name}, over polars that reads and writes", took.seconds / peer.seconds, "×", ratio, beside=both)
+    if report is not None:
+        more = _anonymized(table, 1, "--report", str(place.folder / "report.html"))
+        added = {"with": more.as_dict(), "without": took.as_dict()}
+        yield Line(
+            f"a report of {rows // 1_000_000} million rows", more.seconds - took.seconds, "s", report, beside=added
+        )
+    _forget(table)
+
+
+def _made(place: Place, rows: int, columns: int, ending: str) -> Path:
+    """A table of purchases with its recipe and hierarchies beside it."""
+    table = place.folder / f"{place.rows(rows)}x{columns}.{ending}"
+    if not table.exists():
+        run(program("synth", "purchases", "--rows", place.rows(rows), "--columns", columns, "-o", table, "--force"))
+    return table
+
+
+def _anonymized(table: Path, times: int = 1, *more: str) -> Cost:
+    target = table.with_name(f"released-{table.name}")
+    found = run([*program("anonymize", table, "-r", f"{table}.recipe.yaml", "-o", target, "--force"), *more], times)
+    target.unlink()
+    return found
+
+
+def _copied(table: Path) -> float:
+    """Seconds to copy a file, to the disk."""
+    start, target = time.perf_counter(), table.with_name("copied")
+    with table.open("rb") as source, target.open("wb") as file:
+        shutil.copyfileobj(source, file, 1 << 24)
+        file.flush()
+        os.fsync(file.fileno())
+    seconds = time.perf_counter() - start
+    target.unlink()
+    return seconds
+
+
+def _forget(table: Path) -> None:
+    table.unlink()
+    for other in (table.with_name("peer.csv"), table.with_name("report.html")):
+        other.unlink(missing_ok=True)
