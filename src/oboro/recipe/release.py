@@ -320,8 +320,8 @@ class Release:
             from oboro.io.places.place_out import check_place_out
 
             check_place_out(place, force, came)
-        if place.path != "-":
-            self.written["output"] = os.path.abspath(place.path) if place.is_local else place.shown
+        if place.is_plain and place.path != "-":
+            self.written["output"] = os.path.abspath(place.path)  # `earlier` of the next recipe names files only
         return place
 
     @at_the_door

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from threading import Lock
 from typing import Any
 
 import pyarrow as pa
 
 from oboro.errors import ColumnError
 from oboro.io.file_progress import RowProgress
+from oboro.io.parquet.growing_columns import MOST_ROWS, GrowingColumn, growing_column, joined_column
 from oboro.io.places.batch_table import BatchTable
 from oboro.io.places.spooled_batches import SpooledBatches
 from oboro.io.untouched_columns import SMALL, UntouchedColumns, file_changed
+from oboro.system.process import cores
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames.came_as import encoded_type
 from oboro.table.named_columns import names_shown
@@ -127,27 +130,55 @@ def encoded(
     table: BatchTable, columns: Sequence[str], progress: RowProgress | None = None, spool: SpooledBatches | None = None
 ) -> Dataset:
     """Some columns of a table as codes; meanwhile others go to `spool`. Memory: codes, dictionaries, and a batch."""
-    from oboro.io.parquet.growing_columns import growing_column, joined_column
-
     for name in columns:
         if (why := _unusable(table, table.schema.field(name))) is not None:
             raise ColumnError(why)
-    expected = table.rows or 0
-    parts = {name: growing_column(encoded_type(table.schema.field(name).type), expected) for name in columns}
+    counted = _Counted(table.rows or 0, progress)
+    shares = [table] if spool is not None or not columns else table.shares(cores())
+    with ThreadPoolExecutor(max(len(shares), 2)) as pool:
+        try:
+            coming = [pool.submit(_grown, share, columns, counted, spool) for share in shares]
+            found = [one.result() for one in coming]
+        finally:
+            counted.stopped = True  # an interrupt ends the other threads too
+        if spool is not None:
+            spool.finish()
+        return Dataset({name: joined_column([part[name] for part in found], pool) for name in columns}, counted.rows)
+
+
+@dataclass
+class _Counted:
+    """How many rows all threads have read."""
+
+    expected: int
+    progress: RowProgress | None
+    rows: int = 0
+    stopped: bool = False
+    lock: Lock = field(default_factory=Lock)
+
+    def add(self, rows: int) -> None:
+        with self.lock:
+            self.rows += rows
+            if self.progress:
+                self.progress(self.rows, max(self.expected, self.rows))
+
+
+def _grown(
+    table: BatchTable, columns: Sequence[str], counted: _Counted, spool: SpooledBatches | None
+) -> dict[str, GrowingColumn]:
+    """The columns of some batches, numbered; meanwhile others go to `spool`."""
+    types = {name: encoded_type(table.schema.field(name).type) for name in columns}
+    parts = {name: growing_column(type_, counted.expected) for name, type_ in types.items()}
     read = list(dict.fromkeys([*columns, *(spool.names if spool is not None else ())]))
-    rows = 0
     for batch in _small(table.batches(read)):
         for name, part in parts.items():
             _add(table, name, part, batch.column(read.index(name)))
         if spool is not None:
             spool.add(batch)
-        rows += batch.num_rows
-        if progress:
-            progress(rows, max(expected, rows))
-    if spool is not None:
-        spool.finish()
-    with ThreadPoolExecutor(2) as pool:
-        return Dataset({name: joined_column([part], pool) for name, part in parts.items()}, rows)
+        counted.add(batch.num_rows)
+        if counted.stopped:
+            break
+    return parts
 
 
 def _add(table: BatchTable, name: str, part: Any, array: pa.Array) -> None:
@@ -160,8 +191,6 @@ def _add(table: BatchTable, name: str, part: Any, array: pa.Array) -> None:
 
 def _small(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same rows in batches of at most as many as a growing column takes."""
-    from oboro.io.parquet.growing_columns import MOST_ROWS
-
     for batch in batches:
         step = MOST_ROWS
         while step > 1 and batch.nbytes // max(batch.num_rows, 1) * step > MOST_BYTES:

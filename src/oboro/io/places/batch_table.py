@@ -32,6 +32,10 @@ class BatchTable:
         """The rows of some columns, these in the order asked for; with no column, batches that have rows only."""
         raise NotImplementedError
 
+    def shares(self, most: int) -> list[BatchTable]:
+        """The table in at most so many parts, in order, which several threads can read at once."""
+        return [self]
+
     def state(self) -> Hashable:
         """What tells one state of it from another, as far as that can be told."""
         return None

@@ -103,7 +103,8 @@ def without_secrets(text: str, place: Place) -> str:
     """What somebody else said of a place, in one line, without what must not be said."""
     for secret in sorted(place.secrets, key=len, reverse=True):
         text = text.replace(secret, "***")
-    text = text.replace(place.text, place.shown).replace(place.path, without_values(place.path))
+    for name, shown in ((place.text, place.shown), (place.path, without_values(place.path))):
+        text = text.replace(name, shown) if name else text
     return (text.strip() or "–").splitlines()[0].rstrip(".")
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -22,6 +25,8 @@ from oboro.text import Message
 __all__ = ["ColumnarFiles", "partition_schema"]
 
 CELLS, FEWEST, MOST_ROWS = 1 << 19, 1 << 12, 1 << 17
+SHARE = 1 << 22  # bytes that are worth a thread
+AT_ONCE = 8  # files whose columns are asked for at the same time
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
@@ -43,22 +48,36 @@ class ColumnarFiles(BatchTable):
         self.kind = _ParquetFile if format_ == "parquet" else _ArrowFile
         self.nbytes = sum(one.size for one in files)
         self.format = format_
-        self._states = tuple(one.state() for one in files)
 
     @cached_property
     def _footers(self) -> tuple[pa.Schema, int]:
         """The columns of all files together, and their rows: one small read a file."""
-        schemas, rows = [], 0
-        for one in self.files:
-            with self._reading(one), self.kind(one) as file:
-                schemas.append(simple_schema(file.schema))
-                rows += file.rows
+        with ThreadPoolExecutor(AT_ONCE if len(self.files) > 1 else 1) as pool:
+            found = list(pool.map(self._footer, self.files))
+        schemas, rows = [schema for schema, _ in found], sum(count for _, count in found)
         told = [entry for entry in partition_schema(self.files) if entry.name not in _names(schemas)]
         try:
             schema = pa.unify_schemas(schemas, promote_options="permissive")
         except (pa.ArrowInvalid, pa.ArrowTypeError):
             raise ColumnError(_disagreeing(self.shown, schemas)) from None
         return pa.schema([*schema, *told]), rows
+
+    def _footer(self, one: TableFile) -> tuple[pa.Schema, int]:
+        with self._reading(one), self.kind(one) as file:
+            return simple_schema(file.schema), file.rows
+
+    def shares(self, most: int) -> list[BatchTable]:
+        """The same table in parts of about equally many bytes, in order, for as many threads; a small one stays whole."""
+        parts = min(most, len(self.files), (self.nbytes or 0) // SHARE) or 1
+        ends = np.cumsum([one.size for one in self.files])
+        cuts = [int(np.searchsorted(ends, ends[-1] * part / parts)) for part in range(1, parts)]
+        edges = sorted({0, *cuts, len(self.files)})
+        return [self._of(self.files[begin:end]) for begin, end in pairwise(edges)]
+
+    def _of(self, files: Sequence[TableFile]) -> ColumnarFiles:
+        part = ColumnarFiles(self.place, files, self.format)
+        part.__dict__["_footers"] = self._footers  # every part has the columns of all
+        return part
 
     @property
     def schema(self) -> pa.Schema:
@@ -86,7 +105,8 @@ class ColumnarFiles(BatchTable):
     def state(self) -> Hashable:
         """Sizes and times of all files, as they were when they were listed or are now."""
         with at_place(self.place):
-            return tuple(one.now() for one in self.files)
+            found = self.files[0].system.get_file_info([one.path for one in self.files])
+            return tuple((one.path, one.size if one.is_file else -1, one.mtime_ns) for one in found)
 
     @contextmanager
     def _reading(self, file: TableFile) -> Iterator[None]:

@@ -49,15 +49,6 @@ class TableFile:
         """Its path without values of the data."""
         return without_values(self.path)
 
-    def state(self) -> tuple[str, int, int | None]:
-        """What tells it from a changed one."""
-        return self.path, self.size, self.changed
-
-    def now(self) -> tuple[str, int, int | None]:
-        """Its state now."""
-        info = self.system.get_file_info(self.path)
-        return self.path, info.size if info.is_file else -1, info.mtime_ns
-
     def opened(self) -> Any:
         """The file, for reading anywhere in it."""
         return self.system.open_input_file(self.path)
