@@ -65,15 +65,25 @@ def bound_hierarchies(original: Dataset, schema: Schema) -> dict[str, Hierarchy]
 
 
 def file_evidence(path: Path) -> dict[str, Any]:
-    """The name, size and SHA-256 of a file."""
+    """The name, size and SHA-256 of a file; of a folder, that of the digests of its files, one a line."""
+    if path.is_dir():
+        return _folder_evidence(path)
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {"path": path.name, "bytes": path.stat().st_size, "sha256": digest}
 
 
+def _folder_evidence(folder: Path) -> dict[str, Any]:
+    """Names below the folder may hold values of the data, so the digest is over what the files hold and over their order only."""
+    files = sorted(one for one in folder.rglob("*") if one.is_file() and not one.name.startswith((".", "_")))
+    found = [file_evidence(one) for one in files]
+    digest = hashlib.sha256("".join(f"{one['sha256']}\n" for one in found).encode()).hexdigest()
+    return {"path": f"{folder.name}/", "bytes": sum(one["bytes"] for one in found), "sha256": digest}
+
+
 def files_evidence(paths: Mapping[Words, Path]) -> dict[str, dict[str, Any]]:
-    """The same of several files by their roles, read at once; what is no file (standard input) leaves none."""
-    there = {_role(role): path for role, path in paths.items() if path.is_file()}
+    """The same of several files by their roles, read at once; what is no file (standard input, a database) leaves none."""
+    there = {_role(role): path for role, path in paths.items() if path.is_file() or path.is_dir()}
     with ThreadPoolExecutor() as pool:
         found = pool.map(file_evidence, there.values())
         return {str(role): {"role": role, **facts} for role, facts in zip(there, found, strict=True)}

@@ -1,0 +1,82 @@
+"""Every command takes places, and says the same as of a file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+from tests.command_line import call
+
+from oboro.io.files import read
+from oboro.io.output import write_blocks
+
+pytestmark = pytest.mark.xdist_group("places")
+RECIPE = """
+attributes:
+  age: {role: quasi, hierarchy: {intervals: [10, 20]}}
+  city: {role: quasi}
+steps:
+  - k_anonymize: {k: 3, suppress: 0.5}
+seed: 3
+order: kept
+"""
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    """A folder of two CSV files, the same in one file and in a database, and a recipe."""
+    lines = [f"{20 + 7 * number % 40},{'abc'[number % 3]}" for number in range(60)]
+    (tmp_path / "parts").mkdir()
+    for name, some in (("a", lines[:30]), ("b", lines[30:])):
+        (tmp_path / "parts" / f"{name}.csv").write_text("\n".join(["age,city", *some]) + "\n")
+    (tmp_path / "whole.csv").write_text("\n".join(["age,city", *lines]) + "\n")
+    (tmp_path / "recipe.yaml").write_text(RECIPE)
+    write_blocks([read(tmp_path / "whole.csv").data.to_arrow()], f"sqlite:///{tmp_path}/people.db?table=people")
+    return tmp_path
+
+
+def test_commands_take_places(folder) -> None:
+    places = ("whole.csv", "parts/", "parts/*.csv", "sqlite:///people.db?table=people")
+    said = {}
+    for number, place in enumerate(places):
+        out = f"out{number}/"
+        done = call(
+            "anonymize", place, "--recipe", "recipe.yaml", "--output", out, "--report", f"{number}.html", cwd=folder
+        )
+        assert done.code == 0, done.err
+        assert call("verify", out, "--quasi", "age,city", "--k", "3", cwd=folder).code == 0
+        compared = call("evaluate", place, out, "--recipe", "recipe.yaml", "--attempts", "0", "--json", cwd=folder)
+        assert compared.code == 0, compared.err
+        hierarchy = call("hierarchy", place, "age", cwd=folder).out
+        assess = call("assess", out, "--quasi", "age,city", cwd=folder).out
+        _, *starter = call("init", place, cwd=folder).out.splitlines()
+        said[place] = (read(folder / out).data.to_arrow().to_pydict(), hierarchy, assess, starter)
+    assert all(one == said["whole.csv"] for one in said.values())
+
+
+def test_a_place_that_is_taken_or_read_is_refused_with_exit_code_2(folder) -> None:
+    common = ("--recipe", "recipe.yaml", "--output")
+    database = "sqlite:///people.db?table=people"
+    for source, out, force in (
+        ("parts/", "parts/out.csv", ()),
+        ("parts/*.csv", "parts/", ("--force",)),
+        (database, database, ("--force",)),
+        ("whole.csv", database, ()),
+        ("whole.csv", "sqlite:///people.db?query=SELECT 1", ()),
+        ("whole.csv", "nowhere://x/y.csv", ()),
+    ):
+        done = call("anonymize", source, *common, out, *force, cwd=folder)
+        assert (done.code, "Traceback" in done.err) == (2, False), (source, out, done)
+    assert sorted(one.name for one in (folder / "parts").iterdir()) == ["a.csv", "b.csv"]
+
+
+def test_the_evidence_of_a_folder_is_what_its_files_hold(folder) -> None:
+    command = ("anonymize", "parts/", "--recipe", "recipe.yaml", "--output", "out/", "--json")
+    done = call(*command, cwd=folder)
+    files = json.loads(done.out)["files"]
+    digests = [hashlib.sha256((folder / "parts" / name).read_bytes()).hexdigest() for name in ("a.csv", "b.csv")]
+    found = next(one for one in files.values() if one["path"] == "parts/")
+    assert found["sha256"] == hashlib.sha256("".join(f"{one}\n" for one in digests).encode()).hexdigest()
+    assert any(one["path"] == "out/" for one in files.values())
