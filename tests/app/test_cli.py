@@ -224,6 +224,7 @@ def test_bench_lists_the_benchmarks() -> None:
         "histogram",
         "lattice",
         "local",
+        "service",
         "soak",
         "window",
     ]
