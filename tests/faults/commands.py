@@ -69,6 +69,7 @@ class Command:
     raw: frozenset[str] = frozenset()  # files that hold raw values, as their owner was told
     large: bool = False  # as for tables larger than memory
     piped: bool = False  # the output goes to a pipe
+    slow: bool = False  # takes a second: killed at chosen moments, seldom by chance
     forms: dict[str, str] = field(default_factory=dict)
 
 
@@ -96,7 +97,7 @@ def _parquet(folder: Path) -> None:
 
 
 def _anonymize(name: str, source: str, *outputs: str, more: tuple[str, ...] = (), **how: Any) -> Command:
-    words = ("anonymize", source, "-r", "recipe.yaml", "-o", outputs[0], *more)
+    words = ("anonymize", source, "-r", "recipe.yaml", "-o", how.pop("place", outputs[0]), *more)
     return Command(name, "batch", words, how.pop("lay_out", _table), outputs, **how)
 
 
@@ -117,6 +118,16 @@ BATCHES = [
         more=("--truth", LISTS[0], "--ledger", LISTS[1]),
         private=frozenset(LISTS),
         raw=frozenset(LISTS[1:]),
+    ),
+    _anonymize("CSV to standard output", "in.csv", "out.csv", place="-", piped=True),
+    _anonymize(
+        "CSV to CSV with a report",
+        "in.csv",
+        "out.csv",
+        "report.html",
+        more=("--report", "report.html"),
+        private=frozenset({"report.html"}),
+        slow=True,
     ),
 ]  # fmt: skip
 

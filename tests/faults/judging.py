@@ -80,8 +80,11 @@ def _is_draft_of(name: str, files: frozenset[str]) -> bool:
 
 
 def content_of(path: Path) -> bytes:
-    """All of a file, but of a workbook without the time at which it was made."""
+    """All of a file, but of a workbook without the time at which it was made, and of a page only whether it is whole."""
     content = path.read_bytes()
+    if path.suffix == ".html":
+        page = content.strip().lower()
+        return b"a page" if page.startswith(b"<!doctype") and page.endswith(b"</html>") else b"no page"
     if path.suffix != ".xlsx" or content == OLD:
         return content
     try:
@@ -93,6 +96,9 @@ def content_of(path: Path) -> bytes:
 
 
 def _judge_outputs(command: Command, folder: Path, life: Life, expected: dict[str, bytes]) -> Iterator[tuple[str, str]]:
+    if command.piped:
+        yield from _judge_pipe(command, folder, life, expected)
+        return
     there = {Path(name).name: content_of(folder / name) for name in command.outputs if (folder / name).exists()}
     for name, found in there.items():
         if found not in (expected[name], OLD):
@@ -103,6 +109,18 @@ def _judge_outputs(command: Command, folder: Path, life: Life, expected: dict[st
     if drafts and life.code >= 0:
         yield "half written", f"{drafts} stays though the process ended by itself"
     if "nothing was" in life.said and any(found != OLD for found in there.values()):
+        yield "said wrongly", life.said[-300:]
+
+
+def _judge_pipe(command: Command, folder: Path, life: Life, expected: dict[str, bytes]) -> Iterator[tuple[str, str]]:
+    """What came through the pipe is the beginning of the table, and all of it where the exit code says so."""
+    (name,) = command.outputs
+    came = (folder / name).read_bytes()
+    if not expected[name].startswith(came):
+        yield "half written", f"{len(came)} bytes that are not the beginning of the table"
+    if life.code == 0 and came != expected[name]:
+        yield "said wrongly", f"exit code 0 after {len(came)} of {len(expected[name])} bytes"
+    if "nothing was" in life.said and came:
         yield "said wrongly", life.said[-300:]
 
 

@@ -2,13 +2,14 @@
 
     python -m tests.faults.killer --kills 2000 --seed 1 [--only NAME]… [--json FILE]
 
-First at chosen moments, then by chance. Each command is started and killed in one folder again and again, then left in peace;
-then it starts over in a new folder. Ends with 1 if anything was found.
+First at chosen moments, then by chance, in several processes. Each command is started and killed in one folder again and again,
+then left in peace; then it starts over in a new folder. Ends with 1 if anything was found.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import random
@@ -20,12 +21,15 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tests.faults.commands import COMMANDS, Command
 from tests.faults.judging import FAULTS, content_of, judge_life, judge_stream
 from tests.faults.lives import Life, drafts_in, live, run
 from tests.faults.moments import Moment
 
+PROGRESS = 10.0  # seconds between two lines of progress
+SELDOM = 8  # times less often slow commands are killed by chance
 LIVES = 12  # of a table in one folder; a stream has more
 NEVER = Moment()
 
@@ -76,15 +80,28 @@ class Killer:
         self.number = 0
         self.seed, self.began = seed, time.monotonic()
 
-    @property
-    def result(self) -> str:
-        """As JSON."""
-        seconds = round(time.monotonic() - self.began, 1)
-        return json.dumps({**self.tally.as_dict(), "seed": self.seed, "seconds": seconds}, indent=2)
+    def run(self, commands: list[Command], kills: int, noted: Path) -> None:
+        """At chosen moments, then by chance until there were so many; never returns."""
+        code = 1
+        self.tally = Tally()
+        try:
+            for command in commands:
+                self.one_folder(command, Moment.chosen(command.kind))
+                noted.write_text(json.dumps(self.tally.as_dict()))
+            while self.tally.killed < kills:
+                command = min(commands, key=lambda one: self.tally.kills[one.name] * (SELDOM if one.slow else 1))
+                self.one_folder(command, self.by_chance(command))
+                noted.write_text(json.dumps(self.tally.as_dict()))
+            code = 0
+        finally:
+            os._exit(code)
 
     def warm_up(self, command: Command) -> None:
         """Run it once in this process, which all others are forked from, and once in peace to know its output and its time."""
-        self._in_this_process(command)
+        if command.slow:
+            _load_report()  # and no more: a process that has used all cores for pictures cannot be forked
+        else:
+            self._in_this_process(command)
         folder = self._new(command)
         began = time.monotonic()
         life = live(command, folder, NEVER)
@@ -125,7 +142,7 @@ class Killer:
         """Lives in one folder, each until its moment; the last one is left in peace."""
         folder = self._new(command)
         for moment in (*moments, NEVER):
-            if command.kind == "batch" and moment is not NEVER:
+            if command.kind == "batch" and (moment is not NEVER or command.piped):
                 self._as_before(command, folder)
             life = live(command, folder, moment)
             self.tally.add(command, life)
@@ -164,27 +181,107 @@ class Killer:
             print(f"{command.name}: {kind}: {words}", file=sys.stderr)
 
 
+class Part:
+    """A process of its own with a part of the commands; what it found so far stands in a file."""
+
+    def __init__(self, killer: Killer, commands: list[Command], kills: int, number: int) -> None:
+        self.file = killer.folder / f"part-{number}.json"
+        self.pid = os.fork()
+        if self.pid == 0:
+            killer.folder = killer.folder / f"part-{number}"
+            killer.folder.mkdir()
+            killer.rng = random.Random(f"{killer.seed}/{number}")
+            killer.run(commands, kills, self.file)
+
+    def found(self) -> dict[str, Any]:
+        """So far."""
+        known: dict[str, Any] = json.loads(self.file.read_text()) if self.file.exists() else {}
+        return known
+
+
+def together(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """The sums of what several found."""
+    whole: dict[str, Any] = {}
+    for part in parts:
+        for key, value in part.items():
+            if isinstance(value, dict):
+                whole[key] = dict(sorted((Counter(whole.get(key, {})) + Counter(value)).items()))
+            else:
+                whole[key] = whole[key] + value if key in whole else value
+    whole["faults"] = {kind: whole.get("faults", {}).get(kind, 0) for kind in FAULTS}
+    return whole
+
+
+def attended(parts: list[Part]) -> None:
+    """Wait for all, with a line of progress now and then."""
+    living, said, began = {part.pid for part in parts}, time.monotonic(), time.monotonic()
+    while living:
+        time.sleep(0.2)
+        for pid in list(living):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                living.discard(pid)
+                if status:
+                    raise SystemExit(f"a part of the run ended with {os.waitstatus_to_exitcode(status)}")
+        if time.monotonic() - said > PROGRESS:
+            said = time.monotonic()
+            so_far = together([part.found() for part in parts])
+            faults = sum(so_far["faults"].values())
+            print(
+                f"{said - began:5.0f} s  {so_far.get('kills', 0):>5} kills  {faults} faults",
+                file=sys.stderr,
+                flush=True,
+            )
+
+
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--kills", type=int, default=2000)
     asked.add_argument("--seed", type=int, default=1)
     asked.add_argument("--only", action="append")
+    asked.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     asked.add_argument("--json", type=Path)
-    given = asked.parse_args()
+    given, words = asked.parse_args(), " ".join(sys.argv[1:])
     os.environ["OBORO_LANG"] = "en"  # what is said is read below
     commands = [one for one in COMMANDS.values() if not given.only or one.name in given.only]
-    with tempfile.TemporaryDirectory() as folder:
+    workers = max(1, min(given.workers, len(commands)))
+    with tempfile.TemporaryDirectory(dir=_in_memory()) as folder:
         killer = Killer(Path(folder), given.seed)
         for command in commands:
             killer.warm_up(command)
-            killer.one_folder(command, Moment.chosen(command.kind))
-        while killer.tally.killed < given.kills:
-            command = min(commands, key=lambda one: killer.tally.kills[one.name])
-            killer.one_folder(command, killer.by_chance(command))
-            if given.json:
-                given.json.write_text(killer.result + "\n")
-    print(killer.result)
-    sys.exit(bool(killer.tally.found))
+        gc.collect()
+        gc.freeze()  # what is there is not looked at again in a child, so that its pages stay shared
+        shares = [commands[number::workers] for number in range(workers)]
+        parts = [
+            Part(killer, share, round(given.kills * len(share) / len(commands)), number)
+            for number, share in enumerate(shares)
+        ]
+        attended(parts)
+        found = together([killer.tally.as_dict(), *(part.found() for part in parts)])
+    found |= {
+        "seed": given.seed,
+        "seconds": round(time.monotonic() - killer.began, 1),
+        "command": words,
+    }
+    print(json.dumps(found, indent=2))
+    if given.json:
+        given.json.write_text(json.dumps(found, indent=1) + "\n")
+    sys.exit(any(found["faults"].values()))
+
+
+def _load_report() -> None:
+    import oboro.measure.statistics.learning
+    import oboro.recipe.evidence
+    import oboro.report
+    import oboro.report.page.charts
+
+    oboro.measure.statistics.learning.load()
+
+
+def _in_memory() -> str | None:
+    """A place for many small files; OBORO_FAULTS_IN names another, such as a real disk."""
+    place = os.environ.get("OBORO_FAULTS_IN", "/dev/shm")
+    return place if os.access(place, os.W_OK) else None
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import select
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -94,16 +95,19 @@ def _be(
         os.dup2(out[1], 2)
         os.chdir(folder)
         os.umask(0o022)
-        Death(moment).arm(command.kind, board)
+        Death(moment, command.piped).arm(command.kind, board)
         first()
-        code = run(command)
+        code = run(command, alone=True)
+    except BaseException:  # nothing that `program` lets through, so the mistake is here
+        traceback.print_exc()
+        sys.stderr.flush()
     finally:
         os._exit(code)
 
 
-def run(command: Command) -> int:
-    """The command line from `main` on; its exit code."""
-    from oboro.app.cli import main
+def run(command: Command, *, alone: bool = False) -> int:
+    """The command line, as a program of its own where it has its process `alone`; its exit code."""
+    from oboro.app.cli import main, program
 
     sys.argv = ["oboro", *command.words]
     with ExitStack() as opened:
@@ -112,7 +116,7 @@ def run(command: Command) -> int:
         if command.large:
             _as_if_large(opened)
         try:
-            main()
+            program() if alone else main()
         except SystemExit as ended:
             return int(ended.code or 0)
         finally:

@@ -21,12 +21,14 @@ from typing import Any
 
 PHASES = {
     "batch": {
-        "reading": "oboro.recipe.run:read",
+        "reading": "oboro.recipe.run:_opened",
         "deciding": "oboro.recipe.run:_Table.take",
         "verifying": "oboro.recipe.run:verify_promises",
         "looking": "oboro.recipe.run:look_before_writing",
         "writing": "oboro.recipe.release:Release.write",
         "renaming": "oboro.system.drafts:Draft.finish",
+        "measuring": "oboro.recipe.release:measure",
+        "reporting": "oboro.app.options:Pages.write",
     },
     "stream": {
         "opening": "oboro.stream.runner.runner:Runner._open",
@@ -73,13 +75,13 @@ class Moment:
         """The beginning and the end of every phase, every call that changes a file, and wishes to end in every phase."""
         kills = [Moment(phase=phase, when=when) for phase in PHASES[kind] for when in ("before", "after")]
         kills += [Moment(calls=n, when=when) for n in (1, 2, 3, 5) for when in ("before", "halfway", "after")]
-        numbers = (signal.SIGTERM, signal.SIGINT)
+        numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGPIPE)
         return kills + [Moment(number, phase=phase) for number in numbers for phase in PHASES[kind]]
 
     @staticmethod
     def by_chance(rng: random.Random, kind: str, most_calls: int, most_seconds: float) -> Moment:
         """Any moment."""
-        number = rng.choices([signal.SIGKILL, signal.SIGTERM, signal.SIGINT], [8, 1, 1])[0]
+        number = rng.choices([signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGPIPE], [16, 1, 1, 1])[0]
         when = rng.choice(["before", "halfway", "after"])
         how = rng.choice(["calls", "phase", "seconds"])
         if how == "calls":
@@ -90,11 +92,19 @@ class Moment:
         return Moment(number, seconds=rng.uniform(0.0, most_seconds))
 
 
+def _lose_the_reader() -> None:
+    """From now on nobody reads the standard output."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    os.dup2(writer, 1)
+    os.close(writer)
+
+
 class Death:
     """Lets a process die of what it does."""
 
-    def __init__(self, moment: Moment) -> None:
-        self.moment = moment
+    def __init__(self, moment: Moment, piped: bool = False) -> None:
+        self.moment, self.piped = moment, piped
         self.calls, self.entries = moment.calls, moment.entries
 
     def arm(self, kind: str, board: Board) -> None:
@@ -132,6 +142,8 @@ class Death:
                 self._die()
 
     def _die(self) -> None:
+        if self.moment.number == signal.SIGPIPE and self.piped:
+            _lose_the_reader()
         os.kill(os.getpid(), self.moment.number)
         if self.moment.number == signal.SIGKILL:
             time.sleep(60)

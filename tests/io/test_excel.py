@@ -157,3 +157,14 @@ def test_several_blocks_are_one_sheet():
     rows = openpyxl.load_workbook(io.BytesIO(sheet_bytes(blocks))).active.iter_rows(values_only=True)
     assert [row[0] for row in rows] == ["n", "1", "2", str(2**60)]  # one kind of cell in all blocks
     assert pa.types.is_integer(blocks[0]["n"].values.type)
+
+
+def test_no_file_of_its_own_is_left_by_whoever_is_killed(tmp_path, monkeypatch):
+    """openpyxl would write the sheet into a file in the system's folder for temporary files."""
+
+    def refused(*given, **named):
+        raise AssertionError("a file that nobody sweeps")
+
+    monkeypatch.setattr("openpyxl.worksheet._writer.create_temporary_file", refused)
+    write(table(a=["1", "=b"]), tmp_path / "out.xlsx")
+    assert cells(tmp_path / "out.xlsx") == [["a"], ["1"], ["=b"]]

@@ -47,3 +47,19 @@ def test_verdicts_name_their_columns_where_promises_are_over_different_ones() ->
     apart = verify_promises(Dataset.of(TABLE), [one, other], ["k_anonymize", "k_anonymize"])
     assert [verdict.over for verdict in apart.verdicts] == [("sex",), ("disease",)]
     assert [verdict.over for verdict in verify_promises(Dataset.of(TABLE), [one], ["k_anonymize"]).verdicts] == [()]
+
+
+def test_a_group_of_stars_that_joins_the_suppressed_is_named_with_the_way_out() -> None:
+    """k = 2, l = 2: the kept group of stars and the suppressed are each other's only company, and one secret is left."""
+    data = Dataset.of({"age": ["30", "30", "*", "*"], "sex": ["F", "F", "*", "*"], "flu": ["a", "b", "a", "a"]})
+    models = (KAnonymity(k=2), DistinctLDiversity(sensitive="flu", l=2))
+    with pytest.raises(PromiseError, match="Only records that are released as \\* in every column") as error:
+        verify_promises(data, [Promise("k_anonymize", ("age", "sex"), models)], ["k_anonymize"])
+    assert "suppressed: drop" in error.value.say("ja")
+
+
+def test_where_others_break_it_too_nothing_is_said_of_stars() -> None:
+    data = Dataset.of({"age": ["30", "31", "*", "*"], "flu": ["a", "b", "a", "a"]})
+    with pytest.raises(PromiseError) as error:
+        verify_promises(data, [Promise("k_anonymize", ("age",), (KAnonymity(k=2),))], ["k_anonymize"])
+    assert "Only records" not in str(error.value)

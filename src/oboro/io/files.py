@@ -17,7 +17,7 @@ from oboro.io.byte_streams import STDIN, ByteStream, open_stream, readable
 from oboro.io.csv.dialect import Dialect, dialect_of, first_record, names_of
 from oboro.io.csv.encoded_text import NotEncodable, NotUnicode, in_encoding
 from oboro.io.csv.small_tables import hold_columns, is_small, read_columns, text_before_rows
-from oboro.io.file_progress import ByteProgress, RowProgress
+from oboro.io.file_progress import ByteProgress, RowProgress, SteadyProgress
 from oboro.io.held_limit import HeldTooMuch
 from oboro.io.output import (
     Output,
@@ -240,6 +240,7 @@ def read(
         return Source(data, str(path), types=types)
     _refuse_header_row(path, header_row)
     options = {"delimiter": delimiter, "quote": quote, "header": header}
+    progress = None if progress is None else SteadyProgress(progress)  # it may be read a second time
     if held is not None and fingerprinted:
         with suppress(HeldTooMuch, NotUnicode), open_stream(path, encoding) as stream:
             return _csv(stream, options, columns, ({*held, *fingerprinted}, fingerprinted), progress)

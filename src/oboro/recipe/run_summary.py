@@ -12,7 +12,7 @@ from oboro.measure.key_figures import KeyFigures, key_figures
 from oboro.measure.utility import suppressed_records
 from oboro.recipe.evidence import bound_hierarchies
 from oboro.recipe.released.privacy_budget import budget_told
-from oboro.text import Message
+from oboro.text import Message, few
 from oboro.text.chosen_levels_said import chosen_levels_said
 from oboro.text.lines import labelled
 from oboro.verifier.verdict import Verdict
@@ -63,7 +63,7 @@ def _table(release: Release) -> Iterator[tuple[str, Message]]:
     yield "rows", _said("rows_said", before=before.rows, after=after.rows, suppressed=suppressed)
     dropped = [name for name in before if name not in after]
     counts = {"before": len(before.columns), "after": len(after.columns)}
-    yield "columns", _said("columns_dropped" if dropped else "columns_said", **counts, dropped=dropped)
+    yield "columns", _said("columns_dropped" if dropped else "columns_said", **counts, dropped=few(dropped))
     for step in release.steps:
         yield from chosen_levels_said(step.facts)
     for told in budget_told([step.technique for step in release.steps], list(after)):

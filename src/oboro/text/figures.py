@@ -59,17 +59,22 @@ def few(names: Sequence[str], width: int = 160) -> str:
     return ", ".join(names[:fit]) + (f" … (+{more})" if more > 0 else "")
 
 
+MOST_QUOTED = 50  # names in a sentence; evidence has them all
+
+
 def quoted(names: Sequence[str], lang: str = "en", last: str = "and") -> str:
     """Column names for a sentence.
 
     >>> quoted(["age"]), quoted(["age", "income", "born"]), quoted(["age", "income"], "ja")
     ("'age'", "'age', 'income' and 'born'", '「age」「income」')
     """
+    more = len(names) - MOST_QUOTED if len(names) > MOST_QUOTED + 1 else 0
+    names = names[:MOST_QUOTED] if more else names
     if lang == "ja":
-        return "".join(f"「{name}」" for name in names)
+        return "".join(f"「{name}」" for name in names) + (f"ほか {count(more)} 個" if more else "")
     if not names:
         return ""
-    first, end = list(names[:-1]), repr(names[-1])
+    first, end = list(names if more else names[:-1]), f"{count(more)} more" if more else repr(names[-1])
     return f"{', '.join(map(repr, first))} {last} {end}" if first else end
 
 

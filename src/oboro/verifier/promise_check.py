@@ -56,11 +56,19 @@ def judge_together(data: Dataset, promises: Sequence[Promise], person: Column | 
 
 def _kept(data: Dataset, promise: Promise, steps: Sequence[str], person: Column | None) -> Verification:
     """The verification of one promise on the table as released, if it holds there and on every other reading."""
-    results = [promise.verify(reading, person) for reading in _readings(data, promise)]
-    for result in results:
+    readings = list(_readings(data, promise))
+    results = [promise.verify(reading, person) for reading in readings]
+    for reading, result in zip(readings, results, strict=True):
         if not result.holds:
-            raise PromiseError(_broken(promise, result, steps))
+            said = [*result.messages(), *_only_stars(promise, reading, person)]
+            raise PromiseError(_broken(promise, said, steps))
     return results[0]
+
+
+def _only_stars(promise: Promise, data: Dataset, person: Column | None) -> Iterator[Message]:
+    """Where nothing but the records of stars breaks it: who they are, and the way out."""
+    if not promise.exempt and replace(promise, exempt=True).verify(data, person).holds:
+        yield Message("error_verifier.only_stars")
 
 
 def _readings(data: Dataset, promise: Promise) -> Iterator[Dataset]:
@@ -75,9 +83,9 @@ def _readings(data: Dataset, promise: Promise) -> Iterator[Dataset]:
         yield replace(data, columns={**tidy, **merged})
 
 
-def _broken(promise: Promise, result: Verification, steps: Sequence[str]) -> Message:
+def _broken(promise: Promise, said: Sequence[Message], steps: Sequence[str]) -> Message:
     """What does not hold, and the later steps that must have broken it, if there are any."""
     later = list(steps[steps.index(promise.step) + 1 :]) if promise.step in steps else []
     if not later:
-        return Message("error_verifier.broken", step=promise.step, verdicts=result.messages())
-    return Message("error_verifier.broken_later", step=promise.step, verdicts=result.messages(), later=later)
+        return Message("error_verifier.broken", step=promise.step, verdicts=said)
+    return Message("error_verifier.broken_later", step=promise.step, verdicts=said, later=later)

@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from threading import Lock, local
 from typing import Any
 
@@ -26,7 +27,7 @@ from oboro.io.csv.record_blocks import RecordBlock, RecordCutter
 from oboro.io.file_progress import ByteProgress
 from oboro.io.held_limit import HeldTooMuch
 from oboro.table.dataset import Column, Dataset, smallest_unsigned
-from oboro.table.large_arrays import large_zeros
+from oboro.table.large_arrays import address, large_zeros
 from oboro.text import Message, Raw
 
 __all__ = ["ColumnCoder", "CsvParser", "UnifyingMemory", "ZerosPool", "parse"]
@@ -101,8 +102,8 @@ class ColumnCoder:
         places = kernels.SLOTS, kernels.OFFSETS, kernels.TEXT, kernels.DIRECT
         arrays: tuple[np.ndarray, ...] = self.slots, self.offsets, self.text, self.direct
         for place, array in zip(places, arrays, strict=True):
-            self.table[place], self.table[place + 1] = array.ctypes.data, array.size
-        self.table[kernels.CODES] = self.codes.ctypes.data
+            self.table[place], self.table[place + 1] = address(array), array.size
+        self.table[kernels.CODES] = address(self.codes)
         self.table[kernels.WIDTH], self.table[kernels.ROOM] = self.codes.itemsize, self.codes.size
 
     @property
@@ -287,8 +288,15 @@ class CsvParser:
         path = self.cutter.stream.path
         with ThreadPoolExecutor(helpers + 1) as pool:
             self._run(pool, helpers, progress)
-            found = pool.map(lambda coder, name: coder.column(path, name, self.unifying), self.coders, names)
-            return dict(zip(names, found, strict=True))
+            # Several at a time: of a wide table a column takes less time than to hand it to a thread.
+            several = [range(begin, begin + self.at_once) for begin in range(0, len(names), self.at_once or 1)]
+            found = pool.map(
+                lambda some: [
+                    self.coders[place].column(path, names[place], self.unifying) for place in some if place < len(names)
+                ],
+                several,
+            )
+            return dict(zip(names, chain.from_iterable(found), strict=True))
 
     def _run(self, pool: ThreadPoolExecutor, helpers: int, progress: ByteProgress | None) -> None:
         """Number the fields of one block while the next is read and cut, until there is none."""

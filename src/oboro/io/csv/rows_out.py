@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from oboro.errors import FileError, UsageError
 from oboro.io.csv.dialect import Dialect
 from oboro.io.csv.kernels import rendering
 from oboro.io.ordered_threads import in_order
 from oboro.table.dataset import Column, Dataset
+from oboro.table.large_arrays import address
 from oboro.text import Message
 
 __all__ = ["CsvRows", "column_table", "dictionary_text", "must_quote", "write_rows"]
@@ -78,12 +78,13 @@ def column_table(codes: np.ndarray, text: pa.Array) -> tuple[int, int, int, int,
     """Where the kernel finds a column's codes and its dictionary's offsets and text, how wide a code is, how many values."""
     _, offsets, data = text.buffers()
     begin = offsets.address + 4 * text.offset if offsets is not None else 0
-    return codes.ctypes.data, begin, data.address if data is not None else 0, codes.itemsize, len(text)
+    return address(codes), begin, data.address if data is not None else 0, codes.itemsize, len(text)
 
 
 def longest(text: pa.Array) -> int:
     """The bytes of the longest value."""
-    return int(pc.max(pc.binary_length(text)).as_py() or 0)
+    starts, _ = _arrays(text)
+    return int(np.diff(starts).max(initial=0))
 
 
 def dictionary_text(name: str, column: Column, dialect: Dialect, alone: bool) -> pa.Array:
@@ -91,7 +92,8 @@ def dictionary_text(name: str, column: Column, dialect: Dialect, alone: bool) ->
     texts = column.values if pa.types.is_string(column.values.type) else pa.array(column.texts, pa.large_string())
     if texts.nbytes >= 1 << 31:
         raise FileError(Message("error_io.text_too_large", name=name))
-    return _quoted(texts.cast(pa.string()).fill_null(""), dialect, alone)
+    plain = texts if pa.types.is_string(texts.type) else texts.cast(pa.string())
+    return _quoted(plain.fill_null("") if plain.null_count else plain, dialect, alone)
 
 
 @cache

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from itertools import pairwise
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -47,7 +48,7 @@ def sheet_bytes(blocks: Sequence[Dataset], *, from_text: bool = False) -> bytes:
     head = [_text(name, name) for name in names]
     made = [_cells(name, [block[name].values for block in blocks], from_text) for name in names]
     book = openpyxl.Workbook(write_only=True)
-    sheet = book.create_sheet("Sheet1")
+    sheet = _in_memory(book.create_sheet("Sheet1"))
     sheet.append(_row(sheet, head))
     for number, block in enumerate(blocks):
         looked_up = [
@@ -55,9 +56,33 @@ def sheet_bytes(blocks: Sequence[Dataset], *, from_text: bool = False) -> bytes:
         ]
         for row in zip(*looked_up, strict=True):
             sheet.append(_row(sheet, row))
+    return _saved(book)
+
+
+def _in_memory(sheet: Any) -> Any:
+    """A sheet that is made in memory. openpyxl itself would write it into a file of its own, which stays after `kill -9`."""
+    from openpyxl.worksheet._writer import WorksheetWriter
+
+    writer = WorksheetWriter(sheet, io.BytesIO())
+    writer.cleanup = lambda: None  # there is no file to remove
+    sheet._writer = writer
+    writer.write_top()
+    return sheet
+
+
+def _saved(book: Any) -> bytes:
+    from openpyxl.writer.excel import ExcelWriter
+
     out = io.BytesIO()
-    book.save(out)
+    ExcelWriter(book, _Archive(out, "w", ZIP_DEFLATED)).save()
     return out.getvalue()
+
+
+class _Archive(ZipFile):
+    """Takes the sheet from memory where openpyxl names its file."""
+
+    def write(self, filename: Any, arcname: Any = None, *_: Any, **__: Any) -> None:
+        self.writestr(arcname, filename.getvalue())
 
 
 class Digits(str):

@@ -128,12 +128,16 @@ class LookedAt:
     def ranked(self, names: Sequence[str]) -> tuple[UniqueBy, ...]:
         """The columns, and pairs of those that tell most records apart, the worst first."""
         kept: dict[str, Column] = {}
+        alike: dict[str, int] = {}  # how many pairs of records have the same value
         single: list[UniqueBy] = []
         for name, column in self._columns(names):
-            kept[name] = column
-            single.append(UniqueBy((name,), Counted(Dataset(kept, self.data.rows), self._people).unique([name])))
+            kept[name], alike[name] = column, int((column.counts**2).sum())
+            single.append(
+                UniqueBy((name,), Counted(Dataset({name: column}, self.data.rows), self._people).unique([name]))
+            )
             if len(kept) > PAIRED:
-                kept.pop(max(kept, key=lambda one: int((kept[one].counts ** 2).sum())))
+                least = max(alike, key=alike.__getitem__)
+                del kept[least], alike[least]
         found = unique_people(*self._table(Dataset(kept, self.data.rows), list(kept)))
         named = [one for one in single if one.people]
         return tuple(sorted([*named, *found.pairs], key=lambda one: (-one.people, len(one.columns))))

@@ -71,7 +71,7 @@ OneOrMore = Annotated[
 
 def check_accept(accept: Sequence[Accept], data: Iterable[str]) -> None:
     """Every column that an acceptance names is in the table."""
-    known = list(data)
+    known = dict.fromkeys(data)
     for one in accept:
         unknown = [name for name in (*one.unique_on, *one.rows_of) if name not in known]
         if unknown:
@@ -79,7 +79,7 @@ def check_accept(accept: Sequence[Accept], data: Iterable[str]) -> None:
                 Message(
                     "error_exposure.accept_unknown",
                     columns=unknown,
-                    known=names_shown(known, [*one.unique_on, *one.rows_of]),
+                    known=names_shown(list(known), [*one.unique_on, *one.rows_of]),
                 )
             )
 

@@ -30,12 +30,36 @@ from oboro.system.private_file import hold_output, open_private
 from oboro.text import Message
 from oboro.text.os_reasons import os_reason
 
-__all__ = ["StopRequest", "StreamInput", "StreamOutput"]
+__all__ = ["StopRequest", "StreamInput", "StreamOutput", "paced"]
 
 CHUNK = 1 << 16
+LEAST_CHUNK = 1 << 10
+LONG = 0.5  # seconds that a block may take before smaller ones are read
 SOCKETS = ("tcp://", "tcp-listen://", "unix://", "unix-listen://")
 WAITS_FOR_FILES = os.name != "nt"
 GRACE = 5.0  # seconds that a reader who does not read has after somebody asked to stop
+
+
+def paced(room: int | None, taken: int, seconds: float) -> int | None:
+    """How many bytes to read at once after a block of `taken` took so long: half as many where it took long, so that nobody
+    waits for the records of a whole block; twice as many where it did not. None: `CHUNK`.
+
+    >>> paced(None, 65_536, 3.0), paced(32_768, 32_768, 0.3), paced(32_768, 32_768, 0.1)
+    (32768, 32768, None)
+    """
+    if seconds > LONG and taken:
+        return max(LEAST_CHUNK, taken // 2)
+    wider = 2 * room if room is not None and 4 * seconds < LONG else room
+    return None if wider is None or wider >= CHUNK else wider
+
+
+def _number_of(stream: Any, usual: int) -> int:
+    """The system's number of a standard stream; where somebody put another in its place (a notebook), that of the process."""
+    try:
+        number: int = stream.fileno()
+    except (AttributeError, OSError, ValueError):
+        return usual
+    return number
 
 
 class StopRequest:
@@ -120,7 +144,7 @@ class StreamInput:
 
     def _open(self) -> int:
         if self.place == "-":
-            return sys.stdin.fileno()
+            return _number_of(sys.stdin, 0)
         try:
             return open_private(self.place, os.O_RDONLY)
         except OSError as error:
@@ -214,9 +238,9 @@ class StreamOutput:
 
     def _open(self) -> int:
         if self.place == "-":
-            return sys.stdout.fileno()
+            return _number_of(sys.stdout, 1)
         if self.place == "stderr":
-            return sys.stderr.fileno()
+            return _number_of(sys.stderr, 2)
         try:
             opened = open_private(self.place, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         except OSError as error:

@@ -19,7 +19,7 @@ import numpy as np
 from oboro.errors import FileError, InputError, UsageError
 from oboro.stream.anonymizer import Anonymizer
 from oboro.stream.runner.codecs import Format, codec, encode_json
-from oboro.stream.runner.endpoints import StopRequest, StreamInput, StreamOutput
+from oboro.stream.runner.endpoints import StopRequest, StreamInput, StreamOutput, paced
 from oboro.stream.runner.line_blocks import HUGE, LineBlocks
 from oboro.stream.runner.output_places import MissingOutput, check_apart
 from oboro.stream.runner.state_folder import Batch, StateFolder
@@ -90,6 +90,7 @@ class Runner:
         self._latency: deque[float] = deque(maxlen=4096)
         self._began = self._watched = time.perf_counter()
         self._first = 0
+        self._room: int | None = None  # bytes that are read at once, where they take long
 
     def run(self) -> dict[str, Any]:
         """Until the input ends or somebody asks to stop; the metrics of this run."""
@@ -236,7 +237,9 @@ class Runner:
             arrived = time.perf_counter()
             if not self._handle(lines, taken, last):
                 return False
-            self._latency.append(time.perf_counter() - arrived)
+            seconds = time.perf_counter() - arrived
+            self._latency.append(seconds)
+            self._room = paced(self._room, taken, seconds)
             if self.folder is not None and self.folder.size > self.plan.every:
                 self._snapshot()
             self._show()
@@ -252,7 +255,7 @@ class Runner:
                     return
                 yield [], 0, False
                 continue
-            data = self.source.read()
+            data = self.source.read(self._room)
             if data is None:
                 return
             lines, taken = self.blocks.add(data) if data else self.blocks.end()
