@@ -53,12 +53,12 @@ def paced(room: int | None, taken: int, seconds: float) -> int | None:
     return None if wider is None or wider >= CHUNK else wider
 
 
-def _number_of(stream: Any, usual: int) -> int:
-    """The system's number of a standard stream; where somebody put another in its place (a notebook), that of the process."""
+def _standard_error() -> int:
+    """The system's number of it; where somebody put something else in its place (a notebook), that of the process."""
     try:
-        number: int = stream.fileno()
+        number: int = sys.stderr.fileno()
     except (AttributeError, OSError, ValueError):
-        return usual
+        return 2
     return number
 
 
@@ -144,7 +144,7 @@ class StreamInput:
 
     def _open(self) -> int:
         if self.place == "-":
-            return _number_of(sys.stdin, 0)
+            return sys.stdin.fileno()
         try:
             return open_private(self.place, os.O_RDONLY)
         except OSError as error:
@@ -238,9 +238,9 @@ class StreamOutput:
 
     def _open(self) -> int:
         if self.place == "-":
-            return _number_of(sys.stdout, 1)
+            return sys.stdout.fileno()
         if self.place == "stderr":
-            return _number_of(sys.stderr, 2)
+            return _standard_error()
         try:
             opened = open_private(self.place, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         except OSError as error:
