@@ -53,8 +53,6 @@ app = typer.Typer(
 def program() -> None:
     """Run the command line as a program of its own."""
     options.OWN_PROCESS = True
-    from oboro.kernels import alone_in_process  # not above: `oboro --help` and imports need no numpy
-
     alone_in_process()
     gc.set_threshold(SELDOM)
     _leave_out_others()
