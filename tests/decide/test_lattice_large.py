@@ -21,6 +21,7 @@ from oboro.decide.lattice.nodes import Lattice
 from oboro.decide.lattice.objective import CellLoss, loss_of
 from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.sliced_check import SlicedChecker
+from oboro.decide.lattice.slices import row_layout
 from oboro.errors import UsageError
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, HierarchySpec, Level
@@ -30,7 +31,7 @@ from oboro.verifier.table_check import verify
 @pytest.fixture(params=[64, 0], ids=["counters", "hashed"])
 def tiny_slices(request, monkeypatch):
     monkeypatch.setattr(sliced_check, "MANY_ROWS", 0)
-    monkeypatch.setattr(sliced_check, "SLICE_ROWS", 5)
+    monkeypatch.setattr(row_layout, "SLICE_ROWS", 5)
     monkeypatch.setattr(sliced_check, "SPARSE", request.param)
 
 

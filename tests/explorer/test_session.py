@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from itertools import product
@@ -17,6 +18,8 @@ import oboro
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.errors import ColumnError, OboroError, PromiseError, UsageError
 from oboro.recipe.recipe import Recipe
+from oboro.techniques.drop_columns import DropColumns
+from oboro.techniques.k_anonymize import KAnonymize
 
 AGES = {"intervals": [10, 20, 40]}
 TOWN = {"rows": [[f"t{i}", f"r{i // 3}", "*"] for i in range(9)]}
@@ -337,3 +340,66 @@ def test_moves_on_adult_equal_the_batch_search(arx_adult, arx_table):
         assert point.exact
         assert (point.loss, dict(point.levels)) == (facts["loss"]["value"], facts["again"]["levels"])
         assert point.suppressed == facts["suppressed"]["records"]
+
+
+def test_a_column_that_an_earlier_step_drops_is_still_a_column():
+    plan = recipe().model_copy(update={"steps": [DropColumns(attributes=("name", "town")), KAnonymize(k=3)]})
+    session = oboro.explore(people(), plan)
+    assert session.columns()["town"].levels == 2
+    assert set(session.solve().levels) == {"age", "sex"}
+
+
+def test_nearest_promises_are_the_nearest():
+    """By brute force: every smaller k and every larger share in whole percent is tried."""
+    session = oboro.explore(people(), recipe()).with_hierarchy("town", TOWN)
+    for asked in (
+        {"k": 90, "suppress": 0.01},
+        {"k": 500},
+        {"k": 3, "l_diversity": {"illness": 9}},
+        {"k": 401, "alpha": 0.01},
+    ):
+        found = {one.demand: one for one in session.nearest(asked)}
+        kept = [k for k in range(1, asked["k"]) if session.solve({**asked, "k": k}).best is not None]
+        shares = [s / 100 for s in range(101) if s / 100 > asked.get("suppress", 0)]
+        hidden = [s for s in shares if session.solve({**asked, "suppress": s}).best is not None]
+        if kept:
+            assert found["k"].value == max(kept)
+        if hidden:
+            assert found["suppress"].value == min(hidden)
+        assert found
+        assert all(session.solve(one.demands).best is not None for one in found.values())
+
+
+def test_what_is_counted_before_and_after_is_in_the_release():
+    session = oboro.explore(people(), recipe(suppress=0.1))
+    levels = session.solve({"k": 12, "suppress": 0.1}).levels
+    session = session.with_demands({"k": 12, "suppress": 0.1})
+    released = session.release(levels).data
+    for name in ("age", "town", "sex", "illness"):
+        found = session.distribution(name, levels)
+        shown = {one.label: one.after for one in found.labels if one.after}
+        counted = released[name].astype(str).value_counts().to_dict()
+        assert found.suppressed == counted.pop("*", 0)
+        assert sum(one.before for one in found.labels) == 400
+        if found.others is None and not (found.ordered and levels.get(name) == 0):
+            assert shown == counted
+    assert {one.columns for one in session.pairs(levels)} >= {("age", "town"), ("town", "sex")}
+    assert [one.name for one in session.learned(levels, "illness")] == [
+        "learned_from_released",
+        "learned_from_original",
+    ]
+
+
+def test_a_notebook_runs_as_the_script_does(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    people().to_csv("people.csv", index=False)
+    session = oboro.explore("people.csv", recipe())
+    written = session.take_away(session.recipe(), data="people.csv", output="out.csv", reading={"encoding": "utf-8"})
+    exec(compile(written.python, "script", "exec"), {})
+    script = (tmp_path / "out.csv").read_bytes()
+    (tmp_path / "out.csv").unlink()
+    cells = ["".join(cell["source"]) for cell in json.loads(written.notebook)["cells"]]
+    exec(compile("\n".join(cells), "notebook", "exec"), {})
+    assert (tmp_path / "out.csv").read_bytes() == script
+    assert "--encoding utf-8" in written.command
+    assert written.command in written.ci_job

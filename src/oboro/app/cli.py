@@ -108,7 +108,7 @@ def main() -> None:
             _fail(error, error.exit_code)
         if os.environ.get("OBORO_DEBUG"):
             raise
-        from oboro.app.unforeseen import unforeseen
+        from oboro.app.language.unforeseen import unforeseen
 
         _fail(unforeseen(error))
 

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from oboro.measure.metrics import Measure
     from oboro.recipe.recipe import Recipe
     from oboro.recipe.release import Release
+    from oboro.table.dataset import Column
     from oboro.techniques.base import Work
     from oboro.techniques.k_anonymize import KAnonymize
 
@@ -97,8 +98,13 @@ class Session:
 
     def hierarchy(self, name: str) -> Hierarchy:
         """How a column's values become coarser."""
+        column, dropped = self.column(name), name not in self.work.data
+        return (self.plan.schema_given if dropped else self.work.schema).hierarchy(name, column)
+
+    def column(self, name: str) -> Column:
+        """A column as the steps before the explored one leave it; one that they drop as it came."""
         self._require(name)
-        return self.work.schema.hierarchy(name, self.work.data[name])
+        return self.work.data[name] if name in self.work.data else self.table.data[name]
 
     def with_role(self, name: str, role: Role | str) -> Session:
         """The session in which a column has another role. Identifiers are dropped; a quasi-identifier gets a proposed hierarchy."""
@@ -119,7 +125,7 @@ class Session:
         """The session in which a column has another hierarchy (None: the value or `*`), built and checked now."""
         self._require(name)
         spec = None if hierarchy is None else spec_of(name, hierarchy)
-        (spec or HierarchySpec()).build(name, self.work.data[name], self.plan.folder)
+        (spec or HierarchySpec()).build(name, self.column(name), self.plan.folder)
         held = self.plan.attributes.get(name, Attribute())
         return self._with({**self.plan.attributes, name: held.model_copy(update={"hierarchy": spec})})
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from oboro.app.unforeseen import unforeseen
+from oboro.app.language.unforeseen import unforeseen
 from oboro.app.web.guard import Receive, Scope, Send
 from oboro.errors import OboroError
 from oboro.text import Words, say

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from oboro.app.unforeseen import unforeseen
+from oboro.app.language.unforeseen import unforeseen
 from oboro.app.web.asking import Answering, Ask, Handler
 from oboro.app.web.desk import Desk
 from oboro.app.web.guard import Guard, Receive, Scope, Send

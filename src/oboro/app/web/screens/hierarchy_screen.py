@@ -34,7 +34,7 @@ def show_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any
     """A column's hierarchy: how it is made, its levels with the rows of their labels, its values."""
     state, name = desk.state(given.get("version")), str(given["column"])
     session = state.session
-    column, tree, spec = session.work.data[name], session.hierarchy(name), _spec(state, name)
+    column, tree, spec = session.column(name), session.hierarchy(name), _spec(state, name)
     rows = tree.to_rows() if len(column.values) <= MOST_VALUES else None
     values = [] if rows is None else zip(column.texts, column.counts.tolist(), strict=True)
     proposed = propose(name, column) or HierarchySpec()

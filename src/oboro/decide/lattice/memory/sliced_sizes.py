@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from oboro.decide.lattice.kernels import size_counts as kernels
-from oboro.decide.lattice.sliced_check import SPARSE, THREADS, SlicedChecker, _Count
+from oboro.decide.lattice.sliced_check import SPARSE, SlicedChecker, _Count
+from oboro.decide.lattice.slices.row_layout import THREADS
 from oboro.table.dataset import smallest_unsigned
 
 if TYPE_CHECKING:
