@@ -7,13 +7,15 @@ from dataclasses import replace
 from math import log, log2, prod
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.decide.lattice_cases import cases
+from tests.decide.lattice_cases import LOSSES, cases
 from tests.naive.lattice import Naive, TooMany
 
 import oboro
+from oboro.decide.lattice.objective import loss_of
 from oboro.decide.lattice.search import search
+from oboro.decide.lattice.suppression.size_limits import SizeLimit
 from oboro.decide.lattice.worth.class_payments import ClassEarnings, ClassPayments
 from oboro.decide.lattice.worth.market import Market
 from oboro.errors import UsageError
@@ -31,7 +33,7 @@ NAMES = ["ambiguity", "kl", "classification", "payout"]
 class Paying(Naive):
     """`covers[a][level][i]` is how many values record i's label covers."""
 
-    market, asked, covers, target = None, False, (), ()
+    market, asked, relaxed, covers, target = None, False, False, (), ()
 
     def check(self, node):
         self.node = node
@@ -49,12 +51,16 @@ class Paying(Naive):
         return super().unsafe(members, people) or (self.asked and self.payout(members) <= 1e-12)
 
     def told(self, out, rest, people):
+        if self.relaxed:
+            return False
         if out and self.asked:
             m = self.market
             return super().unsafe(out) or (m.gain / len(out) > m.cost and m.loss > 0)
         return super().told(out, rest, people)
 
     def cost(self, node, kept, out):
+        if self.loss not in NAMES:
+            return super().cost(node, kept, out)
         whole, n = prod(len(rows) for rows in self.rows), self.n
         covered = lambda i: prod(self.covers[a][level][i] for a, level in enumerate(node))  # noqa: E731
         if self.loss == "ambiguity":
@@ -88,30 +94,40 @@ def paying(case, market, asked):
     return naive
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     case=cases(),
-    name=st.sampled_from(NAMES),
+    name=st.sampled_from([*NAMES, *LOSSES, "arx_entropy", "height"]),
     market=st.sampled_from(MARKETS),
     asked=st.booleans(),
+    relaxed=st.booleans(),
+    limit=st.sampled_from([None, SizeLimit(2, 0.1), SizeLimit(3, 0.3)]),
     data=st.data(),
 )
-def test_search_equals_brute_force(case, name, market, asked, data):
+def test_every_model_with_every_objective_and_rule_of_suppression_equals_brute_force(
+    case, name, market, asked, relaxed, limit, data
+):
+    """Rules on secrets, a limit on sizes and what a class earns; every loss; the suppressed as a class, or left out."""
     assume(all(value is not None for column in case.columns for value in column))
     asked = asked or name == "payout"
     n = len(case.secret)
+    case.loss = name if name in LOSSES else "loss"  # which shares the plain loops take
     case.target = data.draw(st.lists(st.sampled_from("xyz"), min_size=n, max_size=n))
     problem = case.problem()
     naive = paying(case, market, asked)
-    naive.loss = name
+    naive.loss, naive.relaxed = name, relaxed
+    naive.sizes = () if limit is None or relaxed else ((limit.small, limit.share),)
     try:
         _, best, _ = naive.solve()
     except TooMany:
         assume(False)
     target = Column.of(case.target) if name == "classification" else None
-    loss = ClassPayments.of(name, problem.columns, problem.hierarchies, target, market)
+    if name in NAMES:
+        loss = ClassPayments.of(name, problem.columns, problem.hierarchies, target, market)
+    else:
+        loss = loss_of(name, problem.columns, problem.hierarchies, case.weights, case.k)
+    limits = () if limit is None or relaxed else (limit,)
     earnings = ClassEarnings.of(market, problem.hierarchies) if asked else None
-    found = search(replace(problem, loss=loss, earnings=earnings))
+    found = search(replace(problem, loss=loss, earnings=earnings, relaxed=relaxed, class_sizes=limits))
     assert found.exact
     assert (found.best is None) == (best is None)
     if best is not None:

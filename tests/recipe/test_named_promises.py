@@ -71,3 +71,19 @@ def test_a_limit_on_risk_is_verified() -> None:
     recipe = oboro.Recipe(attributes=roles, steps=[{"k_anonymize": {"k": 1, "maximum_risk": 0.4}}])
     table = {"age": ["x", "x", "y", "y", "y"]}
     assert recipe.evaluate(table, table, attempts=0).holds is False
+
+
+def test_steps_of_cells_of_samples_and_of_worth_are_checked_on_a_release_alone():
+    table = {"sex": ["F"] * 30 + ["M"] * 30}
+    roles = {"sex": {"role": "quasi"}}
+    steps = {
+        "suppress_cells": {"k": 20},
+        "dp_anonymize": {"epsilon": 1, "delta": 0.01, "levels": {"sex": 0}},
+        "k_anonymize": {"k": 2, "profitability": {"benefit": 1, "loss": 9, "gain": 90, "cost": 2, "attacks": "none"}},
+    }
+    for step, parameters in steps.items():
+        recipe = oboro.Recipe(attributes=roles, steps=[{step: parameters}])
+        found = oboro.evaluate(table, {"sex": ["F"] * 15 + ["M"] * 15}, recipe=recipe, attempts=0)
+        assert found.verification is not None
+        assert not found.verification.holds, step
+        assert not found.verification.unchecked

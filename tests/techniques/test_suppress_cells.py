@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oboro
@@ -51,7 +51,6 @@ def released(table: Sequence[tuple[str, ...]], emptied: np.ndarray) -> list[tupl
     ]
 
 
-@settings(max_examples=60, deadline=None)
 @given(TABLES, st.integers(1, 4), st.lists(st.sampled_from([0.5, 1.0, 3.0]), min_size=3, max_size=3), st.integers(0, 9))
 def test_both_ways_keep_k_and_the_exact_one_is_the_best(
     table: list[tuple[str, ...]], k: int, prices: list[float], seed: int

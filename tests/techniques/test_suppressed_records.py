@@ -153,3 +153,20 @@ def test_the_command_line_says_levels_loss_and_suppressed_rows(tmp_path):
         assert "1 of 7 rows suppressed and left out" in said.stderr
     large = made.run(PEOPLE)
     assert "age 1/3" in large.summary(figures=False)  # what is printed of a table of any size
+
+
+def test_further_columns_go_with_the_record():
+    table = PEOPLE | {"note": list("abcdefg")}
+    roles = ROLES | {"note": {"role": "other"}}
+    step = {"k": 2, "suppress": 0.3, "suppressed": "exempt", "levels": {"age": 1, "sex": 0}, "suppress_also": ["note"]}
+    made = oboro.Recipe(
+        attributes=roles,
+        steps=[{"k_anonymize": step}],
+        accept={"unique_on": ["note"], "because": "made up"},
+    ).run(table)
+    rows = sorted(zip(made.data["age"], made.data["note"], strict=True))
+    assert rows[0] == ("*", "*")
+    assert "g" not in made.data["note"]
+    assert sum(note == "*" for _, note in rows) == made.steps[0].facts["suppressed"]["records"]
+    with pytest.raises(oboro.errors.UsageError, match="of which something is demanded"):
+        KAnonymize(k=2, l_diversity={"ill": 2}, suppress_also=["ill"]).apply(PEOPLE, attributes=ROLES)

@@ -146,6 +146,10 @@ class Technique(Parameters):
         """What it promises of columns that it names itself, known before any table is seen."""
         return ()
 
+    def promises_known(self, schema: Schema) -> tuple[Promise, ...]:
+        """What it promises of columns that the schema tells, known before any table is seen and checked on a release alone."""
+        return self.own_promises()
+
     def promised_over(self, schema: Schema) -> list[Sequence[str]]:
         """The columns that each of its promises is over, known before any table is seen. Here: those that it names itself."""
         return [promise.quasi for promise in self.own_promises()]

@@ -128,6 +128,12 @@ class DpAnonymize(Technique):
         """One record more or less is not one person more or less."""
         return Message("technique.dp_anonymize.not_people")
 
+    def promises_known(self, schema: Schema) -> tuple[Promise, ...]:
+        """Classes as large as the sample needs, and no column beside them."""
+        spent = self.search_epsilon or 0.0
+        model = SampledPrivacy(epsilon=self.epsilon, delta=self.delta, sampling=self.drawn, spent=spent)
+        return (Promise(self.step, tuple(schema.chosen(self.quasi, self.step)), (model,)),)
+
     def promised_over(self, schema: Schema) -> list[Sequence[str]]:
         """All columns."""
         return [schema.chosen(self.quasi, self.step)]
@@ -156,12 +162,14 @@ class DpAnonymize(Technique):
         groups = Groups.of([data[name] for name in names], data.rows)
         data = data.take(np.flatnonzero(groups.sizes[groups.labels] >= self.k)) if data.rows else data
         data = data.take(_by_values([data[name] for name in names], data.rows))
-        model = SampledPrivacy(
-            epsilon=self.epsilon, delta=self.delta, sampling=self.drawn, spent=self.search_epsilon or 0.0
-        )
-        promise = Promise(self.step, tuple(names), (model,))
         warned = (Message("technique.dp_anonymize.not_private"),)
-        return Outcome(data, schema, self._facts(hierarchies, levels, work.data.rows, data.rows), (promise,), warned)
+        return Outcome(
+            data,
+            schema,
+            self._facts(hierarchies, levels, work.data.rows, data.rows),
+            self.promises_known(work.schema),
+            warned,
+        )
 
     def plan(self, schema: Schema) -> Words:
         """The budget, the sample, k, and how levels come about."""

@@ -88,6 +88,8 @@ class KAnonymize(WorthAsked):
     """At most this share of the records may be suppressed; with `suppress_people`, of the people."""
     suppress_people: bool = False
     """Where the recipe says whose a row is: whether everybody is suppressed with all their records or not at all."""
+    suppress_also: list[str] = Field(default_factory=list)
+    """Further columns in which a suppressed record gets `*` too, such as secrets that would say who it is."""
     suppressed: Suppressed = "class"
     """What becomes of suppressed records. class: they are released with `*` and must keep every demand as a class of their own;
     drop: they are left out of the release; exempt: they are released with `*`, and nothing is promised of them (as ARX does).
@@ -167,8 +169,10 @@ class KAnonymize(WorthAsked):
         if self.suppress_people and work.person is None:
             raise UsageError(Message("error_technique.whole_people_of_whom", step=self.step))
         names, demands = schema.chosen(self.quasi, self.step), self.demands(schema)
-        predicted = [] if self.target is None else [self.target]
-        schema.require(data, [*names, *(sensitive for sensitive, _ in demands), *predicted], self.step)
+        further = [*self.suppress_also, *([] if self.target is None else [self.target])]
+        schema.require(data, [*names, *(sensitive for sensitive, _ in demands), *further], self.step)
+        if both := [name for name in self.suppress_also if name in (*names, *(one for one, _ in demands))]:
+            raise UsageError(Message("error_technique.also_asked", step=self.step, columns=both))
         population = None if self.population is None else PopulationCodes.read(self.population, work, names)
         columns = {name: data[name] for name in names} if population is None else population.columns
         hierarchies = {name: schema.hierarchy(name, columns[name]) for name in names}
@@ -301,7 +305,9 @@ class KAnonymize(WorthAsked):
                 schema = schema.with_remaining(name, hierarchy.above(level))
         facts = self._facts(problem, found, hierarchies, int(rows.sum()))
         told = () if found.stopped is None else (warning(found),)
-        return treated(Outcome(data.with_columns(columns), schema, facts, warnings=told), self.suppressed, rows)
+        return treated(
+            Outcome(data.with_columns(columns), schema, facts, warnings=told), self.suppressed, rows, self.suppress_also
+        )
 
     def _search(
         self,
@@ -347,7 +353,7 @@ class KAnonymize(WorthAsked):
             schema,
             local_facts(problem, recoded, hierarchies, loss=self.loss, k=self.k),
         )
-        return treated(outcome, self.suppressed, recoded.rows < 0)
+        return treated(outcome, self.suppressed, recoded.rows < 0, self.suppress_also)
 
     def why_not(self, problem: Problem, suppressed: int, satisfying: bool, names: list[str]) -> Message:
         """No node can be released: say how far away the coarsest one is, and the ways out."""

@@ -63,6 +63,10 @@ class SuppressCells(Technique):
         """Rows that look alike may be one person's."""
         return Message("technique.suppress_cells.not_people")
 
+    def promises_known(self, schema: Schema) -> tuple[Promise, ...]:
+        """k-anonymity."""
+        return (Promise(self.step, tuple(schema.chosen(self.quasi, self.step)), (KAnonymity(k=self.k),)),)
+
     def promised_over(self, schema: Schema) -> list[Sequence[str]]:
         """The columns, all together."""
         return [schema.chosen(self.quasi, self.step)]
@@ -73,9 +77,9 @@ class SuppressCells(Technique):
         work.schema.require(data, [*names, *self.importance], self.step)
         if beside := [name for name in self.importance if name not in names]:
             raise UsageError(Message("error_technique.importance_of", step=self.step, columns=beside, names=names))
-        prices, promise = self._prices(work.schema, names), Promise(self.step, tuple(names), (KAnonymity(k=self.k),))
+        prices, promises = self._prices(work.schema, names), self.promises_known(work.schema)
         if data.rows == 0:
-            return Outcome(data, work.schema, {"k": self.k, "cells": dict.fromkeys(names, 0)}, (promise,))
+            return Outcome(data, work.schema, {"k": self.k, "cells": dict.fromkeys(names, 0)}, promises)
         if data.rows < self.k:
             raise PromiseError(Message("error_technique.cells_rows", step=self.step, rows=data.rows, k=self.k))
         columns = [data[name] for name in names]
@@ -90,7 +94,7 @@ class SuppressCells(Technique):
         cells = dict(zip(names, emptied.sum(axis=0).tolist(), strict=True))
         price = {"value": price_of(emptied, prices), "exact": exact}
         facts = {"k": self.k, "cells": cells, "records": int(emptied.any(axis=1).sum()), "price": price}
-        return Outcome(data.with_columns(released), schema, facts, (promise,))
+        return Outcome(data.with_columns(released), schema, facts, promises)
 
     def plan(self, schema: Schema) -> Words:
         """Which columns, and which are dear."""

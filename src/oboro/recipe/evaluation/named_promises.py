@@ -46,7 +46,7 @@ def named_promises(
         secret = [name for name in schema.sensitive if name in released]
         needed = secret if any(asked.get(name) is not None for name in ("l", "t", "alpha")) else None
         return verify(data, quasi=quasi, sensitive=needed, person=whose, **asked)
-    promises = [] if plan is None else list(_of_steps(plan, schema, original))
+    promises = [] if plan is None else list(_of_steps(plan, schema, original, person))
     several = len({frozenset(over) for one in promises if (over := one.over(released))}) > 1
     kept = [one for one in promises if one.over(released)]
     found = [one.checked(released, person, several) for one in kept]
@@ -102,12 +102,13 @@ class _Asked:
         return tuple(one.naming(self.over(released)) for one in found) if several else found
 
 
-def _of_steps(plan: Recipe, schema: Schema, original: Dataset) -> Iterator[_Asked]:
+def _of_steps(plan: Recipe, schema: Schema, original: Dataset, person: Column | None) -> Iterator[_Asked]:
     """What the steps promise that group records."""
     for place, step in enumerate(plan.steps):
         if isinstance(step, KAnonymize | LocalRecode):
-            yield from _of_classes(step, schema, _Before(original, plan.steps[:place]))
-        for one in step.own_promises():
+            rows = original.rows if person is None else int(np.count_nonzero(person.counts))
+            yield from _of_classes(step, schema, _Before(original, plan.steps[:place], rows))
+        for one in step.promises_known(schema):
             yield _Asked(one.step, one.quasi, partial(tuple, one.models))
 
 
@@ -117,6 +118,8 @@ class _Before:
 
     original: Dataset
     earlier: Sequence[Technique]
+    people: int
+    """How many records, or people, it has."""
 
     def unchanged(self, names: Sequence[str]) -> Dataset:
         """The original, unless an earlier step changed values of these columns: then nobody here has what the step saw."""
@@ -134,12 +137,15 @@ def _of_classes(step: KAnonymize | LocalRecode, schema: Schema, before: _Before)
     plain: list[Model] = [
         demand.model(name).folding(schema.fold(name)) for name, demand in demands if not demand.hierarchical
     ]
-    plain += step.risk_limits() if isinstance(step, KAnonymize) else []
+    if isinstance(step, KAnonymize):
+        plain += [*step.risk_limits(), *step.sample_limits(before.people)]
     yield asked(step.step, names, lambda: [KAnonymity(k=step.k), *plain])
     for name, demand in demands:
         if demand.hierarchical:
             yield asked(step.step, names, partial(_by_tree, demand, name, schema, before), [demand.plan(name)])
-    if isinstance(step, KAnonymize) and step.population is not None:
+    if isinstance(step, KAnonymize) and step.profitability is not None:
+        yield asked(step.step, names, partial(_of_worth, step, schema, before, names), step.worth_told())
+    if isinstance(step, KAnonymize) and (step.k_map is not None or step.presence is not None):
         yield asked(step.step, names, partial(_of_population, step, schema, before, names), step.population_told())
 
 
@@ -147,6 +153,14 @@ def _by_tree(demand: Demand, name: str, schema: Schema, before: _Before) -> list
     """A demand with the hierarchy of its sensitive column."""
     tree = schema.hierarchy(name, before.unchanged([name])[name])
     return [demand.model(name, tree).folding(schema.fold(name))]
+
+
+def _of_worth(step: KAnonymize, schema: Schema, before: _Before, names: Sequence[str]) -> list[Model]:
+    """What the release is worth, with the hierarchies of its labels."""
+    work = Work(before.unchanged(names), schema, np.random.default_rng(0), read=lambda path: read(path).data)
+    people = None if step.population is None else PopulationCodes.read(step.population, work, list(names))
+    columns = {name: work.data[name] for name in names} if people is None else people.columns
+    return step.worth_limits({name: schema.hierarchy(name, columns[name]) for name in names}, people)
 
 
 def _of_population(step: KAnonymize, schema: Schema, before: _Before, names: Sequence[str]) -> list[Model]:
