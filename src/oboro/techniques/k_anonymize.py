@@ -21,9 +21,10 @@ from oboro.table.schema import Schema
 from oboro.table.traits import Opinion, Traits
 from oboro.table.values import STAR
 from oboro.techniques.base import Outcome, Work
+from oboro.techniques.columns.alternative_hierarchies import best_of_hierarchies
 from oboro.techniques.demands.allowed_levels import AllowedLevels, AskedOfLevels, LevelLimits
 from oboro.techniques.demands.blind_choice import keeps_or_not, told_of_secrets
-from oboro.techniques.demands.chosen_levels import local_facts, mixed, progress, runner_up, warning
+from oboro.techniques.demands.chosen_levels import local_facts, mixed, no_levels, progress, runner_up, warning
 from oboro.techniques.demands.models_asked import Alpha, Closeness, Disclosure, Diversity, Likeness, Presence
 from oboro.techniques.demands.population_table import PopulationCodes
 from oboro.techniques.demands.risk_sizes import most_classes
@@ -104,6 +105,8 @@ class KAnonymize(WorthAsked):
     """
     limits: dict[str, LevelLimits] = Field(default_factory=dict)
     """For some columns which levels may be chosen: least and greatest, forbidden labels, required values."""
+    alternatives: dict[str, Annotated[list[HierarchySpec], Field(min_length=1)]] = Field(default_factory=dict)
+    """For some columns further hierarchies beside their own; the choice that loses least is taken."""
     blind: bool = False
     """Whether levels and suppression are chosen by the sizes of classes alone, never by the secrets in them: then nobody learns
     more from the choice than the table shows. Where the other demands do not hold on it, nothing is released."""
@@ -118,8 +121,10 @@ class KAnonymize(WorthAsked):
     def _fits(self) -> KAnonymize:
         if self.suppress_people and self.recoding == "local":
             raise ValueError(Message("error_technique.local_people"))
-        if self.levels is not None and self.recoding == "local":
-            raise ValueError(Message("error_technique.local_levels"))
+        if self.levels is not None and (self.recoding == "local" or self.alternatives):
+            raise ValueError(
+                Message("error_technique.local_levels" if not self.alternatives else "error_technique.one_of")
+            )
         if self.recoding == "local" and (self.population is not None or self.average_risk is not None):
             raise ValueError(Message("error_technique.local_population"))
         if self.recoding == "local" and (self.gen_factor != 0.5 or self.loss in ("arx_entropy", "height")):
@@ -153,7 +158,12 @@ class KAnonymize(WorthAsked):
         return Message("technique.k_anonymize.average_not_people") if average else None
 
     def once(self, work: Work) -> Outcome:
-        """Search, generalize, suppress."""
+        """Search, generalize, suppress; with each choice of hierarchies where there are several."""
+        if not self.alternatives:
+            return self._once(work)
+        return best_of_hierarchies(work, self.alternatives, self.step, self._once)
+
+    def _once(self, work: Work) -> Outcome:
         asked = self.pose(work)
         if asked.problem is None:
             return Outcome(work.data, work.schema, {"k": self.k, "records": 0}, (asked.promise,))
@@ -229,6 +239,10 @@ class KAnonymize(WorthAsked):
         if self.levels is not None:
             return Message("technique.k_anonymize.given_levels"), Message("technique.k_anonymize.no_search")
         best = Message("technique.k_anonymize.least_loss", loss=self.loss)
+        if self.alternatives:
+            return Message("technique.k_anonymize.one_level"), Message(
+                "technique.k_anonymize.least_loss_of_hierarchies", loss=self.loss, columns=list(self.alternatives)
+            )
         if self.limits:
             best = Message("technique.k_anonymize.least_loss_allowed", loss=self.loss, columns=list(self.limits))
         return Message("technique.k_anonymize.one_level"), best
@@ -357,18 +371,7 @@ class KAnonymize(WorthAsked):
 
     def why_not(self, problem: Problem, suppressed: int, satisfying: bool, names: list[str]) -> Message:
         """No node can be released: say how far away the coarsest one is, and the ways out."""
-        where = Message("error_technique.on_coarsest" if self.levels is None else "error_technique.on_given")
-        whom, of = ("_people", problem.people) if problem.whole_people else ("", problem.rows)
-        figures = {"where": where, "suppressed": suppressed, "rows": of}
-        need = Message(f"error_technique.too_many_suppressed{whom}", **figures)
-        if problem.k > problem.people:
-            only = "only_rows" if problem.person is None else "only_people"
-            need = Message(f"error_technique.{only}", rows=problem.people)
-        elif satisfying:
-            need = Message(f"error_technique.left_over{whom}", **figures)
-        open_ = [name for name, h in zip(names, problem.hierarchies, strict=True) if len(h.levels[-1].labels) > 1]
-        coarser = Message("error_technique.coarser", columns=open_) if open_ else ""
-        return Message("error_technique.no_levels", step=self.step, need=need, limit=problem.limit, coarser=coarser)
+        return no_levels(problem, suppressed, satisfying, names, step=self.step, given=self.levels is not None)
 
     def _facts(
         self, problem: Problem, found: SearchResult, hierarchies: Mapping[str, Hierarchy], gone: int

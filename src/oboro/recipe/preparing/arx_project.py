@@ -28,7 +28,14 @@ __all__ = ["ArxProject", "from_arx"]
 LARGEST = 1 << 28  # bytes of one file in the zip
 NUMBER = r"([0-9.]+(?:E-?[0-9]+)?)"
 OF = r".*? for attribute '(.*)'"
-LOSSES = {"height": "height", "discernab": "discernibility", "average": "average_class_size", "entropy": "arx_entropy"}
+LOSSES = {
+    "height": "height",
+    "discernab": "discernibility",
+    "average": "average_class_size",
+    "entropy": "arx_entropy",
+    "ambiguity": "ambiguity",
+    "kl-divergence": "kl",
+}
 
 
 @dataclass(frozen=True)

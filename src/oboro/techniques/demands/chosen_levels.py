@@ -17,7 +17,7 @@ from oboro.table.hierarchy import Hierarchy
 from oboro.table.values import STAR, texts_of
 from oboro.text import Message
 
-__all__ = ["local_facts", "mixed", "progress", "runner_up", "warning"]
+__all__ = ["local_facts", "mixed", "no_levels", "progress", "runner_up", "warning"]
 
 
 def progress(step: str, so_far: SearchProgress) -> Message:
@@ -84,3 +84,21 @@ def local_facts(
         "lattice": {"nodes": problem.lattice.size, "used": len(recoded.nodes)},
         "classes": recoded.classes,
     }
+
+
+def no_levels(
+    problem: Problem, suppressed: int, satisfying: bool, names: list[str], *, step: str, given: bool
+) -> Message:
+    """Why no node can be released: how far away the coarsest (or the given) one is, and the ways out."""
+    where = Message("error_technique.on_given" if given else "error_technique.on_coarsest")
+    whom, of = ("_people", problem.people) if problem.whole_people else ("", problem.rows)
+    figures = {"where": where, "suppressed": suppressed, "rows": of}
+    need = Message(f"error_technique.too_many_suppressed{whom}", **figures)
+    if problem.k > problem.people:
+        only = "only_rows" if problem.person is None else "only_people"
+        need = Message(f"error_technique.{only}", rows=problem.people)
+    elif satisfying:
+        need = Message(f"error_technique.left_over{whom}", **figures)
+    open_ = [name for name, h in zip(names, problem.hierarchies, strict=True) if len(h.levels[-1].labels) > 1]
+    coarser = Message("error_technique.coarser", columns=open_) if open_ else ""
+    return Message("error_technique.no_levels", step=step, need=need, limit=problem.limit, coarser=coarser)

@@ -105,7 +105,7 @@ class Profitable(_Worth):
             covered, domain = _covered(text_array(column.values), shown, hierarchy)
             bits += np.log(covered[codes])
             whole += log(domain)
-        return np.clip(bits / whole, 0.0, 1.0) if whole > 0 else bits
+        return np.clip(np.round(bits / whole, 12), 0.0, 1.0) if whole > 0 else bits
 
 
 def _covered(texts: object, shown: np.ndarray, hierarchy: Hierarchy) -> tuple[np.ndarray, int]:

@@ -150,7 +150,8 @@ class _Group:
             np.array([self.gone]), self.sizes[:, np.newaxis], np.ones(1), float(self.problem.least_suppressed)
         )
         rules = [self._of_rule(i) for i in range(len(self.problem.rules))]
-        return [*few, *([sizes] if self.gone else []), *self._population(), *rules]
+        sized = self.gone or self.problem.least_suppressed > self.problem.k  # a class that joins has k records itself
+        return [*few, *([sizes] if sized else []), *self._population(), *rules]
 
     def _few_classes(self) -> list[GroupDemand]:
         most, risk = None if self.problem.relaxed else self.problem.most_classes, self.problem.kept_risk

@@ -185,7 +185,8 @@ def lost_detail(covered: np.ndarray, domains: Sequence[int]) -> np.ndarray:
     """Which share of the bits of a record is lost where each of its labels covers so many values (classes × attributes)."""
     whole = fsum(log2(domain) for domain in domains)
     bits = np.log2(covered).sum(axis=1)
-    return np.clip(bits / whole, 0.0, 1.0) if whole > 0 else np.zeros(len(covered))
+    # To twelve digits: all of the bits are all of them, whatever the order of adding logarithms.
+    return np.clip(np.round(bits / whole, 12), 0.0, 1.0) if whole > 0 else np.zeros(len(covered))
 
 
 def _domain(hierarchy: Hierarchy) -> int:
