@@ -49,7 +49,8 @@ def purchases(folder: Path, rows: int, columns: int) -> Path:
 def recipe(path: Path, k: int = 3) -> oboro.Recipe:
     """Any part of the rows may be suppressed: of few rows no levels keep the promise otherwise."""
     content = yaml.safe_load(Path(f"{path}.recipe.yaml").read_text(encoding="utf-8"))
-    content["steps"] = [{"k_anonymize": {"k": k, "suppress": 1.0}}]
+    asked = {"k_anonymize": {"k": k, "suppress": 1.0}}
+    content["steps"] = [asked if "k_anonymize" in step else step for step in content["steps"]]
     return oboro.Recipe.parse(yaml.safe_dump(content), folder=path.parent)
 
 
