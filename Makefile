@@ -8,7 +8,7 @@ SOURCES := src tests
 # Tests run in several processes: what one has compiled, Python and kernels, the next one finds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint types layers unit thorough browser postgresql faults fuzz audit bench docs picture lock clean
+.PHONY: help kills mosquitto demo test lint types layers unit thorough browser postgresql faults fuzz audit bench docs picture lock clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 16

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from oboro.errors import UsageError
+from oboro.errors import InputError, UsageError
 from oboro.recipe.stream_plan import StreamOptions, anonymizer, pseudonyms
-from oboro.stream.anonymizer import Record
+from oboro.stream.anonymizer import BlockResult, Record
 from oboro.stream.runner.runner import Runner, StreamPlan
 from oboro.table.frames import Frame
 from oboro.text import Message
@@ -31,6 +31,7 @@ class RecipeStream:
     """
 
     def __init__(self, recipe: Recipe, options: StreamOptions, restore: str | Path | None = None) -> None:
+        self._recipe, self._options = recipe, options
         self._pseudonyms = pseudonyms(recipe)
         self._anonymizer = anonymizer(recipe, options)
         if restore is not None:
@@ -52,6 +53,34 @@ class RecipeStream:
         records = batch if isinstance(batch, Sequence) else Frame.read(batch).data.to_arrow().to_pylist()
         found: list[dict[str, Any]] = self._anonymizer.push_many([self._renamed(one) for one in records], now=now)
         return found
+
+    def take(self, records: Sequence[Record], now: float) -> BlockResult:
+        """For a loop of one's own (Quix Streams, Bytewax …): a block of records that came at a moment.
+
+        `released` are those that come out now; `refused` gives the places of those that were not taken, with the reason. A record
+        that is refused keeps no other from being taken.
+        """
+        result = BlockResult()
+        renamed: list[Record] = []
+        places: list[int] = []
+        for place, record in enumerate(records):
+            try:
+                renamed.append(self._renamed(record))
+                places.append(place)
+            except InputError as error:
+                result.refused[place] = error
+        taken = self._anonymizer.take(renamed, now)
+        refused = {places[at]: error for at, error in taken.refused.items()}
+        return BlockResult(taken.released, taken.decisions, {**result.refused, **refused})
+
+    def serve(self, source: str, sink: str, **settings: Any) -> AsyncIterator[dict[str, Any]]:
+        """Run as a service from one place to another: `async for released in recipe.stream().serve(source, sink, state="state")`.
+
+        Places and settings are those of `oboro stream` (docs/service.md). A record is handed over once it is published.
+        """
+        from oboro.recipe.service.serving import served
+
+        return served(self._recipe, self._options, source, sink, settings)
 
     def flush(self, *, now: float | None = None) -> list[dict[str, Any]]:
         """Release all that wait, with the promise kept: no more records will come for now."""

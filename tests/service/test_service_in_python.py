@@ -1,0 +1,147 @@
+"""A service in a program of one's own, its options in a file, what can be seen of it, other bodies."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.service.brokers_here import BODIES, ROWS, running, service
+
+from oboro.app.cli import main
+from oboro.errors import UsageError
+from oboro.papers.service.killing import RECIPE
+from oboro.papers.service.local_brokers import LocalBroker, LocalRedis, free_port
+from oboro.recipe.recipe import Recipe
+from oboro.stream.service.health_page import health_page
+from oboro.stream.service.watching import Watch, log_line
+from oboro.text import Message
+
+pytestmark = pytest.mark.xdist_group("service")
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalBroker]:
+    with running(LocalRedis, tmp_path_factory.mktemp("redis")) as found:
+        found.send("PEOPLE", BODIES)
+        yield found
+
+
+def test_async_for(broker: LocalBroker, tmp_path: Path) -> None:
+    async def collect() -> list[dict[str, Any]]:
+        stream = Recipe(**RECIPE).stream()
+        served = stream.serve(broker.place("PEOPLE"), broker.place("OUT"), state=tmp_path / "state", once=True)
+        return [released async for released in served]
+
+    found = asyncio.run(collect())
+    assert [one["note"] for one in found] == [row["note"] for row in ROWS]
+    assert [json.loads(body) for _, body in broker.held("OUT")] == found
+
+
+def test_async_for_that_is_left_ends_the_service(broker: LocalBroker, tmp_path: Path) -> None:
+    async def first() -> Any:
+        served = Recipe(**RECIPE).stream().serve(broker.place("PEOPLE"), broker.place("LEFT"), state=tmp_path / "state")
+        try:
+            async for released in served:
+                return released
+        finally:
+            await served.aclose()  # type: ignore[attr-defined]
+
+    assert asyncio.run(first())["note"] == 0
+
+
+def test_blocks_of_a_loop_of_ones_own() -> None:
+    stream, other = Recipe(**RECIPE).stream(), Recipe(**RECIPE).stream()
+    taken = stream.take([ROWS[0], {"age": 3}, ROWS[1]], now=1.0)
+    assert taken.released == other.push(ROWS[0]) + other.push(ROWS[1])
+    assert list(taken.refused) == [1]
+
+
+@pytest.mark.parametrize("form", ["msgpack", "avro"])
+def test_other_bodies(broker: LocalBroker, tmp_path: Path, form: str) -> None:
+    import io
+
+    import fastavro
+
+    types = {"name": "string", "age": "long", "sex": "string", "note": "long"}
+    schema = {"type": "record", "name": "P", "fields": [{"name": n, "type": t} for n, t in types.items()]}
+    (tmp_path / "schema.json").write_text(json.dumps(schema))
+
+    def body(row: dict[str, Any]) -> bytes:
+        if form == "msgpack":
+            return msgspec.msgpack.encode(row)
+        data = io.BytesIO()
+        fastavro.schemaless_writer(data, fastavro.parse_schema(schema), row)
+        return data.getvalue()
+
+    broker.send(f"IN-{form}", [*(body(row) for row in ROWS), b"\xff\xff"])
+    more = {"schema": tmp_path / "schema.json"} if form == "avro" else {}
+    one = service(
+        broker.place(f"IN-{form}"),
+        broker.place(f"OUT-{form}"),
+        state=tmp_path / "state",
+        format=form,
+        output_format="ndjson",
+        **more,
+    )
+    counts = one.run()
+    assert (counts["released"], counts["dead_letters"]) == (len(ROWS), 1)
+    assert [json.loads(each)["note"] for _, each in broker.held(f"OUT-{form}")] == [row["note"] for row in ROWS]
+
+
+def test_options_in_a_file_a_check_and_a_dry_run(
+    broker: LocalBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "recipe.json").write_text(json.dumps(RECIPE))
+    given = {"recipe": "recipe.json", "from": broker.place("PEOPLE"), "to": broker.place("FILED"), "log": "json"}
+    (tmp_path / "service.yaml").write_text(json.dumps({**given, "state": str(tmp_path / "state"), "once": True}))
+
+    def run(*more: str) -> tuple[str, str]:
+        monkeypatch.setattr(sys, "argv", ["oboro", "stream", "--config", str(tmp_path / "service.yaml"), *more])
+        try:
+            main()
+        except SystemExit as ended:
+            assert ended.code in (0, None)
+        return tuple(capsys.readouterr())
+
+    assert "100 records looked at, 0 would be refused" in run("--check")[0]
+    assert "120 would be released" in run("--dry-run")[0]
+    assert broker.held("FILED") == []
+    log = [json.loads(line) for line in run()[1].splitlines()]
+    assert [one["event"] for one in log] == ["service.ready", "service.ended"]
+    assert len(broker.held("FILED")) == len(ROWS)
+
+
+def test_what_machines_ask() -> None:
+    watch, port = Watch(), free_port()
+
+    def asked(path: str) -> tuple[int, str]:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}") as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, ""
+
+    with health_page(f"127.0.0.1:{port}", watch):
+        assert asked("/health/live")[0] == 200
+        assert asked("/health/ready")[0] == 503
+        watch.ready, watch.records = True, 7
+        assert asked("/health/ready")[0] == 200
+        assert "oboro_records_total 7.0" in asked("/metrics")[1]
+
+
+def test_passwords_do_not_stand_in_addresses(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="OBORO_FROM_PASSWORD"):
+        service("redis://me:secret@127.0.0.1/in", "redis://127.0.0.1/out", state=tmp_path / "state")
+
+
+def test_a_line_of_the_log() -> None:
+    line = json.loads(log_line(Message("service.leads"), "info", "en", True))
+    assert (line["event"], line["level"]) == ("service.leads", "info")
