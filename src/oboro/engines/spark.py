@@ -238,11 +238,13 @@ def spark_session() -> Any:
     if "SPARK_REMOTE" not in os.environ:
         builder = builder.master(os.environ.get("SPARK_MASTER", "local[*]")).config("spark.ui.enabled", "false")
         builder = builder.config("spark.log.level", "ERROR").config("spark.ui.showConsoleProgress", "false")
+        builder = builder.config("spark.sql.shuffle.partitions", str(PARTS * (os.cpu_count() or 1)))
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
 
+PARTS = 4  # of a shuffle for each core of this machine; Spark's own 200 are for a cluster
 SETTINGS = {
     "spark.sql.caseSensitive": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",

@@ -39,6 +39,7 @@ BENCHES = {
         "oboro.papers.service.service_bench", "a service between brokers: kills, and cost beside a pass-through"
     ),
     "soak": Bench("oboro.papers.soak_bench", "a stream at full rate for some time: memory, latency and state"),
+    "spark": Bench("oboro.papers.engine_bench", "the same recipe on Spark and DuckDB, beside one machine"),
     "window": Bench("oboro.papers.window_bench", "windowed microaggregation of a stream: tables 1 to 5"),
 }
 

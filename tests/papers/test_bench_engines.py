@@ -1,0 +1,22 @@
+"""The benchmark of engines: DuckDB beside one machine (a Spark of its own would cost the tests half a minute)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from oboro import papers
+from oboro.papers import engine_bench
+
+
+def test_duckdb_finds_the_same(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(engine_bench, "QUICK", (60_000,))
+    monkeypatch.setattr(engine_bench, "_is_here", lambda engine: engine == "duckdb")
+    papers.run("spark", quick=True, as_json=True)
+    rows = json.loads(capsys.readouterr().out)
+    mine = {row["metric"]: row["ours"] for row in rows if row["method"] == "duckdb"}
+    assert [mine[f"same_{name}"] for name in ("levels", "suppressed", "loss")] == [1, 1, 1]
+    assert mine.keys() >= {"ratio_to_one_machine", "seconds", "driver_mb"}
+    phases = {row["parameters"].get("phase") for row in rows if row["metric"] == "seconds"}
+    assert phases >= {"gather", "decide", "publish", "verify", "all"}
