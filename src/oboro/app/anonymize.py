@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oboro.app import options
-from oboro.app.engine_run import on_engine, refuse_options
 from oboro.app.language import spoken
 from oboro.app.options import (
     AsJson,
@@ -41,6 +40,7 @@ from oboro.text import Message
 from oboro.text.progress import READING
 
 if TYPE_CHECKING:
+    from oboro.recipe.recipe import Recipe
     from oboro.recipe.release import Release
     from oboro.text import Words
 
@@ -113,9 +113,9 @@ def anonymize(
     pages = Pages(report, public_report, law, made_by, made_for, purpose)
     if engine != "local":
         given: dict[str, Any] = {"--truth": truth, "--ledger": ledger, "--output-encoding": output_encoding}
-        refuse_options(engine, given | {"--excel-safe": excel_safe or None, **reading.said()})
+        _refuse_options(engine, given | {"--excel-safe": excel_safe or None, **reading.said()})
         check_files(pages.files, data, recipe, output, *plan.files, force=force)
-        on_engine(plan, data, output, engine, pages, force=force, as_json=as_json)
+        _on_engine(plan, data, output, engine, pages, force=force, as_json=as_json)
         return
     file = Path(output) if is_plain_file(output) else None
     check_files({"--output": file}, data, recipe, *plan.files, force=force)
@@ -139,6 +139,35 @@ def anonymize(
         print(release.report.in_language(spoken()).summary(), file=sys.stderr)
     else:
         print(release.summary(lang=spoken(), figures=release.worked.data.rows <= MEASURED), file=sys.stderr)
+
+
+def _refuse_options(engine: str, given: Mapping[str, Any]) -> None:
+    """Raise where an option was given that an engine does not have."""
+    from oboro.errors import UsageError
+
+    for option, value in given.items():
+        if value is not None:
+            raise UsageError(Message("error_engine.option", option=option, engine=engine))
+
+
+def _on_engine(plan: Recipe, data: str, output: str, engine: str, pages: Pages, *, force: bool, as_json: bool) -> None:
+    """Anonymize a place that an engine reads to a folder that it writes."""
+    from oboro.engines import anonymize_place
+
+    with stages() as stage:
+        release = anonymize_place(plan, data, output, engine=engine, force=force, progress=stage)
+        report = pages.completed(release.report) if pages.any or as_json else None
+        if report is not None and pages.any:
+            pages.write(report)
+    for step in release.steps:
+        for warning in step.warnings:
+            print(Message("error_app.warning", step=step.name, warning=warning).say(spoken()), file=sys.stderr)
+    if report is not None and as_json:
+        print_json(report.as_dict())
+    elif report is None:
+        print(release.summary(lang=spoken(), figures=release.worked.data.rows <= MEASURED), file=sys.stderr)
+    if release.small:
+        print(release.small.say(spoken()), file=sys.stderr)
 
 
 @contextmanager
