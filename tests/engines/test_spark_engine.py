@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.engines.engine_cases import BY_CHANCE, BY_VALUE, counted, facts, table
+from tests.engines.python_workers import Killer
 
 from oboro.engines import anonymize_place
 from oboro.engines.spark import SETTINGS, quietly
@@ -127,3 +128,23 @@ def test_over_spark_connect(spark: Any) -> None:
     assert counted(rows(release.data)) == counted(one.data)
     assert counted(rows(BY_CHANCE["noise"].run(frame(session, data, 3)).data))
     session.stop()
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are found in /proc")
+def test_killed_workers_change_nothing(spark: Any, tmp_path: Path) -> None:
+    """Python workers are killed while rows are gathered, published and counted: the release is right, or there is none."""
+    data, one = table(60, 5), BY_VALUE["k"].run(table(60, 5))
+    pq.write_table(data, tmp_path / "in.parquet")
+    killer = Killer(times=6, pause=0.4)
+    killer.start()
+    try:
+        anonymize_place(BY_VALUE["k"], str(tmp_path / "in.parquet"), str(tmp_path / "out"), engine="spark")
+    except Exception:
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet"]
+    else:
+        assert counted(pq.read_table(tmp_path / "out")) == counted(one.data)
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet", "out"]
+    finally:
+        killer.ended.set()
+        killer.join()
+    assert killer.killed
