@@ -54,6 +54,8 @@ def program() -> None:
     """Run the command line as a program of its own."""
     options.OWN_PROCESS = True
     alone_in_process()
+    # To look for plugins of pydantic among all packages takes a tenth of a start.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     gc.set_threshold(SELDOM)
     _leave_out_others()
     try:
