@@ -161,6 +161,22 @@ def test_a_hundred_moves_in_any_order_end_where_the_last_one_is(people: Page) ->
     assert answer["levels"] == (fresh.levels and dict(fresh.levels))
 
 
+def test_what_the_last_search_found_helps_only_the_same_columns(people: Page) -> None:
+    """After a hierarchy lost a level, or a column its role, the levels of before are no node any more."""
+    assert people.desk.found(people.desk.now.session)
+    for act in ({"column": "age", "spec": {}}, {"column": "age", "spec": {"intervals": [5, 10, 20]}}):
+        assert people.ask("hierarchy_set", **act)["answer"]["best"] is not None
+    people.ask("role", column="sex", role="other")
+    assert people.desk.found(people.desk.now.session) == []
+    found = people.ask("answer")["answer"]
+    assert set(found["levels"]) == {"age", "town"}
+    people.ask("undo")
+    again = people.ask("answer")["answer"]
+    assert again["levels"] == dict(
+        oboro.explore(people.desk.now.session.table.frame, people.desk.now.session.plan).solve().levels
+    )
+
+
 def test_moves_that_follow_each_other_are_undone_together(people: Page) -> None:
     before = people.ask("state")
     for k in (5, 6, 7):
@@ -182,7 +198,7 @@ def test_an_older_question_is_given_up(people: Page) -> None:
     cancel = threading.Event()
     cancel.set()
     with pytest.raises(Cancelled):
-        promise_screen.answered(people.desk.now, Ask("en", lambda line: None, cancel))
+        promise_screen.answered(people.desk, people.desk.now, Ask("en", lambda line: None, cancel))
 
 
 def test_markup_is_text_everywhere(page: Page) -> None:

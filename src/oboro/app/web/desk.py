@@ -78,6 +78,7 @@ class Desk:
         self._moves: dict[str, int] = {}
         self._uploads: dict[str, tuple[Path, str]] = {}
         self._kept: dict[tuple[Any, ...], Any] = {}
+        self._found: tuple[Mapping[str, Any], Mapping[str, int]] | None = None
 
     # States -------------------------------------------------------------------------------------------------------------
 
@@ -167,6 +168,19 @@ class Desk:
             return path, name, name
         path = self.picker.file(str(given.get("path", "")))
         return path, path.name, str(path)
+
+    def keep_found(self, session: Session, levels: Mapping[str, int] | None) -> None:
+        """Take note of the best levels of a state: the next search begins with them."""
+        self._found = None if levels is None or session.demands.limits else (session.plan.attributes, levels)
+
+    def found(self, session: Session) -> list[tuple[int, ...]]:
+        """The best levels of the state before, where its columns and hierarchies are those of this one."""
+        if self._found is None or session.demands.limits or session.demands.levels is not None:
+            return []
+        known, levels = self._found
+        now = session.plan.attributes
+        same = known.keys() == now.keys() and all(known[name] is now[name] for name in now)
+        return [tuple(levels.values())] if same else []
 
     def kept(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         """Something slow that was made for a state; the latest few are kept."""

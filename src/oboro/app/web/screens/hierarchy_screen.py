@@ -79,7 +79,7 @@ def set_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]
     state = desk.change(
         "hierarchy", lambda now: replace(now, session=now.session.with_hierarchy(name, spec), levels=None)
     )
-    return {"state": shown_state(desk, state, ask), "answer": answered(state, ask)}
+    return {"state": shown_state(desk, state, ask), "answer": answered(desk, state, ask)}
 
 
 def offer_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
