@@ -227,8 +227,7 @@ class Service:
         if due is not None and due <= self.clock.now():
             self._handle([], self.clock.now())
         self.sink.tend()
-        if self.lease is not None:
-            self.watch.leading = self.lease.held()
+        self._leads()
         try:
             behind = self.source.behind()
         except BrokerError:
@@ -285,17 +284,21 @@ class Service:
         assert self.lease is not None
         end = self.records.at + len(bodies)
         while True:
-            leads = self.lease.held()
-            if leads != self.watch.leading:
-                self.watch.leading = leads
-                self.watch.say(Message("service.leads" if leads else "service.stands_by"))
-                if leads:
-                    self._refresh()
-            if leads or self._refresh() >= end:
+            if self._leads() or self._refresh() >= end:
                 return
             if self.stop.asked:
                 raise _Stopped
             time.sleep(min(0.05, self.lease.seconds / 10))
+
+    def _leads(self) -> bool:
+        """Whether this process may publish. One that begins to lead first asks what the one before has published."""
+        leads = self.lease is None or self.lease.held()
+        if leads != self.watch.leading:
+            self.watch.leading = leads
+            self.watch.say(Message("service.leads" if leads else "service.stands_by"))
+            if leads:
+                self._refresh()
+        return leads
 
     def _refresh(self) -> int:
         """How much the output holds by now."""
