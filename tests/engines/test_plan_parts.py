@@ -1,0 +1,81 @@
+"""The parts of a plan against obvious loops: keys of combinations, numbers of values, counts by narwhals."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.engines.engine_cases import table
+
+from oboro.engines import tuple_keys
+from oboro.engines.plan import KnownValues
+from oboro.engines.relational import COUNT, rows_of_tally, tally
+from oboro.engines.tuple_keys import TupleKeys, UnknownTuple
+from oboro.engines.value_numbers import RowNumbers, value_numbers
+from oboro.errors import InputError
+
+KEY = bytes(range(16))
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(*[st.integers(0, 3)] * 4), min_size=1, max_size=30), st.sampled_from([1 << 63, 40]))
+def test_keys_are_equal_where_combinations_are(rows: list[tuple[int, ...]], room: int) -> None:
+    columns = [np.array(column, np.uint8) for column in zip(*rows, strict=True)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tuple_keys, "ROOM", room)  # keys are numbered anew on the way
+        how, keys = TupleKeys.of(columns, [4] * 4, len(rows))
+    assert len(set(keys.tolist())) == len(set(rows))
+    assert {(row, key) for row, key in zip(rows, keys.tolist(), strict=True)} == {
+        (rows[keys.tolist().index(key)], key) for key in keys.tolist()
+    }
+    assert (how.keys(columns, len(rows)) == keys).all()
+
+
+def test_a_combination_that_was_never_seen_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tuple_keys, "ROOM", 8)
+    how, _ = TupleKeys.of([np.array([0, 1]), np.array([0, 1]), np.array([0, 1])], [4, 4, 4], 2)
+    with pytest.raises(UnknownTuple):
+        how.keys([np.array([3]), np.array([3]), np.array([0])], 1)
+
+
+def test_a_value_has_one_number_in_every_type() -> None:
+    narrow, wide = pa.array([1, None, 3], pa.int8()), pa.array([1, None, 3], pa.int64())
+    assert (value_numbers(narrow, KEY) == value_numbers(wide, KEY)).all()
+    assert (value_numbers(pa.array(["1", None, "3"]), KEY) == value_numbers(wide, KEY)).all()
+    assert len(set(value_numbers(pa.array(["", "a", "aa", "a" * 8, "a" * 9, "a" * 16, None]), KEY).tolist())) == 7
+    assert (value_numbers(wide.slice(1), KEY) == value_numbers(wide, KEY)[1:]).all()
+    assert (value_numbers(wide, KEY) != value_numbers(wide, KEY[::-1]))[[0, 2]].all()
+
+
+def test_a_value_that_was_never_seen_is_an_error_that_does_not_repeat_it() -> None:
+    known = pickle.loads(pickle.dumps(KnownValues(pa.array(["b", "a", None]), KEY)))
+    assert known.codes(pa.array(["a", None, "b", "a"])).tolist() == [1, 2, 0, 1]
+    with pytest.raises(InputError) as refused:
+        known.codes(pa.array(["a", "secret"]))
+    assert "secret" not in refused.value.show()
+
+
+def test_the_sum_of_rows_knows_every_row_and_no_order() -> None:
+    numbers, data = RowNumbers(KEY), table(40, 1)
+    whole = numbers.total(numbers.of_arrays(dict(zip(data.column_names, data.columns, strict=True)), 40))
+    turned = data.take(pa.array(range(40)[::-1]))
+    assert whole == numbers.total(numbers.of_arrays(dict(zip(data.column_names, turned.columns, strict=True)), 40))
+    doubled = pa.concat_tables([data.slice(0, 39), data.slice(0, 1)]).combine_chunks()
+    assert whole != numbers.total(numbers.of_arrays(dict(zip(data.column_names, doubled.columns, strict=True)), 40))
+
+
+def test_polars_and_duckdb_count_the_same() -> None:
+    data = table(60, 2).select(["zip", "weight"]).rename_columns(["c0", "c1"])
+    by_polars = tally(pl.from_arrow(data).lazy(), ["c0", "c1"], ["c1"]).collect().to_arrow()  # type: ignore[union-attr]
+    by_duckdb = tally(duckdb.from_arrow(data), ["c0", "c1"], ["c1"]).to_arrow_table()
+    naive = Counter(zip(data["c0"].to_pylist(), map(str, data["c1"].to_pylist()), strict=True))
+    for found in (by_polars, by_duckdb):
+        assert sorted(found[COUNT].to_pylist()) == sorted(naive.values())
+        assert rows_of_tally(found, ["c0", "c1"]).rows == 60
