@@ -61,7 +61,7 @@ class DuckTable:
 
     def gather(self, packer: Packer) -> Iterable[bytes]:
         """Encoded here: the data is on this machine."""
-        return packer.parts(self._batches([*packer.touched, *packer.others]))
+        return replace(packer, compression=None).parts(self._batches([*packer.touched, *packer.others]))
 
     def published(self, plan: ByValue | Places, types: Mapping[str, pa.DataType], order: str) -> DuckTable:
         """Batch by batch through the plan; rows are put in a random order by DuckDB, on disk where they are many."""

@@ -28,6 +28,7 @@ class Packer:
     touched: tuple[str, ...]
     others: tuple[str, ...]
     numbers: RowNumbers
+    compression: str | None = "lz4"  # None where nothing travels
 
     def parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
         """The rows of some batches, packed, as many together as are worth it."""
@@ -52,7 +53,9 @@ class Packer:
         columns["rows"] = pa.nulls(table.num_rows)
         sink = pa.BufferOutputStream()
         packed = pa.table(columns)
-        with pa.ipc.new_stream(sink, packed.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as out:
+        with pa.ipc.new_stream(
+            sink, packed.schema, options=pa.ipc.IpcWriteOptions(compression=self.compression)
+        ) as out:
             out.write_table(packed)
         return bytes(sink.getvalue())
 
