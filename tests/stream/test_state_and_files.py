@@ -143,11 +143,11 @@ def test_a_torn_entry_full_of_marks_is_read_in_little_time(tmp_path: Path) -> No
 
 def test_what_a_killed_process_left_in_the_state_goes(stream: Path) -> None:
     """An unfinished snapshot, and the snapshot and the log before the newest one, all of which hold raw values."""
-    from oboro.system.drafts import _draft_name
+    from oboro.system.drafts import draft_name
 
     state = stream / "state"
     number = int(next(state.glob("snapshot.*")).suffix[1:])
-    for name in (f"snapshot.{number - 1}", f"log.{number - 1}", _draft_name(f"snapshot.{number + 1}")):
+    for name in (f"snapshot.{number - 1}", f"log.{number - 1}", draft_name(f"snapshot.{number + 1}")):
         (state / name).write_bytes(b"raw")
     done = go(stream)
     assert done.code == 0
