@@ -94,28 +94,28 @@ class Recipe(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     person: str | None = Field(
-        None,
+        default=None,
         min_length=1,
         description="the column that says whose a row is; k and every other promise then count people, not rows",
     )
     attributes: dict[str, Attribute] = Field(description="what each column of the table is")
     steps: list[Step] = Field(description="what is done to the table, in this order")
     seed: int | None = Field(
-        None,
+        default=None,
         ge=0,
         description="makes every random choice repeatable, for tests: whoever has or guesses it can undo them; see seed_env",
     )
     seed_env: str | None = Field(
-        None,
+        default=None,
         description="the environment variable that holds a secret from which every random choice is drawn, repeatably",
     )
-    seed_file: str | None = Field(None, min_length=1, description="the file that holds such a secret")
+    seed_file: str | None = Field(default=None, min_length=1, description="the file that holds such a secret")
     unnamed: Literal["error", "drop", "other"] = Field(
-        "error", description="what happens to columns that are not named here"
+        default="error", description="what happens to columns that are not named here"
     )
 
     order: Order | None = Field(
-        None,
+        default=None,
         description="`shuffled`: rows come out in a random order, as they do without this where a step promises something; "
         "`kept`: in the order in which they came, which may tell whose they are",
     )
@@ -126,7 +126,7 @@ class Recipe(BaseModel):
     )
 
     together: bool = Field(
-        False,
+        default=False,
         description="whether every promise must also hold over the columns of all promises together; else nothing is released",
     )
 
@@ -137,7 +137,7 @@ class Recipe(BaseModel):
     )
 
     budget: PrivacyBudget | None = Field(
-        None,
+        default=None,
         description="the most epsilon and delta of differential privacy that all steps together may take; else nothing is done",
     )
 

@@ -33,10 +33,15 @@ class Role(StrEnum):
 class Attribute(Parameters):
     """What the recipe says of one column."""
 
-    role: Role = Field(Role.OTHER, description="identifier, quasi, sensitive or other")
-    hierarchy: HierarchySpec | None = Field(None, description="how values become coarser; without one: the value, or *")
+    role: Role = Field(default=Role.OTHER, description="identifier, quasi, sensitive or other")
+    hierarchy: HierarchySpec | None = Field(
+        default=None, description="how values become coarser; without one: the value, or *"
+    )
     weight: float = Field(
-        1.0, ge=0, allow_inf_nan=False, description="how much losing detail here counts when solutions are compared"
+        default=1.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="how much losing detail here counts when solutions are compared",
     )
     fold: tuple[Fold, ...] = Field(
         (),

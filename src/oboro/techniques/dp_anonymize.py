@@ -30,9 +30,9 @@ __all__ = ["DpAnonymize", "LevelRange"]
 class LevelRange(Parameters):
     """Between which levels one may be chosen."""
 
-    least: int = Field(0, ge=0)
+    least: int = Field(default=0, ge=0)
     """The finest level."""
-    greatest: int | None = Field(None, ge=0)
+    greatest: int | None = Field(default=None, ge=0)
     """The coarsest level; without it the last one."""
 
 
@@ -75,15 +75,15 @@ class DpAnonymize(Technique):
     """The whole budget: one record more or less changes no probability by more than a factor of e^epsilon."""
     delta: float = Field(gt=0, le=0.01)
     """With which probability more than that may be told; well below 1 / the number of records."""
-    quasi: list[str] | None = Field(None, min_length=1)
+    quasi: list[str] | None = Field(default=None, min_length=1)
     """The columns. Without it: all quasi-identifiers. No other column may be left."""
     levels: dict[str, Annotated[int, Field(ge=0)]] | None = None
     """The level of each column, chosen without a look at the table."""
-    search_epsilon: float | None = Field(None, gt=0)
+    search_epsilon: float | None = Field(default=None, gt=0)
     """Instead of `levels`: the part of epsilon that choosing them takes (exponential mechanism)."""
     limits: dict[str, LevelRange] = Field(default_factory=dict)
     """With `search_epsilon`: for some columns between which levels to choose."""
-    sampling: float | None = Field(None, gt=0, lt=1)
+    sampling: float | None = Field(default=None, gt=0, lt=1)
     """Which part of the records is drawn. Without it the largest that epsilon allows: more records, but a larger k."""
 
     @model_validator(mode="after")

@@ -51,7 +51,7 @@ class DropRecords(Technique):
     not_in_stream: ClassVar[Message | None] = Message("technique.stream.every_record")
     moves_records: ClassVar[bool] = True
 
-    where: dict[str, Condition] | None = Field(None, min_length=1)
+    where: dict[str, Condition] | None = Field(default=None, min_length=1)
     """Conditions by column; a record is left out if all of them hold."""
     rarer_than: RarerThan | None = None
     """Leave out records whose combination of values is rare."""

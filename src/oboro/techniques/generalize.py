@@ -46,7 +46,7 @@ class Generalize(Technique):
     """The column (with `level`)."""
     level: Level | None = None
     """The level of the hierarchy to release: 0 is the value itself, 1 the first level above it."""
-    levels: dict[str, Level] | None = Field(None, min_length=1)
+    levels: dict[str, Level] | None = Field(default=None, min_length=1)
     """Several columns, each with its level (instead of `attribute` and `level`)."""
 
     @model_validator(mode="after")

@@ -85,7 +85,7 @@ class KAnonymize(WorthAsked):
 
     k: int = Field(ge=1)
     """Every equivalence class must have at least this many records, or people where the recipe says whose a row is."""
-    suppress: float = Field(0.0, ge=0, le=1)
+    suppress: float = Field(default=0.0, ge=0, le=1)
     """At most this share of the records may be suppressed; with `suppress_people`, of the people."""
     suppress_people: bool = False
     """Where the recipe says whose a row is: whether everybody is suppressed with all their records or not at all."""
@@ -112,7 +112,7 @@ class KAnonymize(WorthAsked):
     more from the choice than the table shows. Where the other demands do not hold on it, nothing is released."""
     minimal: bool | None = None
     """Whether the report lists all minimal nodes of the lattice. Without it: only where the lattice is small."""
-    time_limit: float | None = Field(None, gt=0)
+    time_limit: float | None = Field(default=None, gt=0)
     """Seconds after which the search stops and takes the best solution so far. Without it: the search runs until the
     optimum is proved. Ctrl-C also stops the search; a second Ctrl-C ends the program.
     """

@@ -74,15 +74,15 @@ class KConceal(Technique):
     which an attacker can guess."""
     publish: Literal["sets", "hierarchy"] = "sets"
     """sets: ranges and sets; hierarchy: for columns with a hierarchy, the lowest label that covers all k values."""
-    draws: int = Field(10_000, ge=1)
+    draws: int = Field(default=10_000, ge=1)
     """With lottery: how many random matchings are drawn."""
-    effort: int | None = Field(None, ge=0)
+    effort: int | None = Field(default=None, ge=0)
     """With objective ncp: how many exchanges are tried per person. Without it: 30,000, and fewer from 10,000 people on."""
     weights: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
     """How much each column counts in the distance. Without it: the weight of the attribute, 1 unless given."""
     categories: list[str] = Field(default_factory=list)
     """Columns of numbers that are codes, not quantities: any two different values are equally far apart."""
-    quasi: list[str] | None = Field(None, min_length=1)
+    quasi: list[str] | None = Field(default=None, min_length=1)
     """The quasi-identifiers to conceal. Without it: all of them."""
 
     def reads(self, names: Sequence[str]) -> Collection[str]:

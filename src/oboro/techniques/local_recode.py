@@ -80,13 +80,13 @@ class LocalRecode(Technique):
     density changes)."""
     publish: Literal["ranges", "hierarchy", "mean"] = "ranges"
     """What a group shows of a number: its range, a label of its hierarchy (where it has one), or the mean."""
-    largest_set: int = Field(3, ge=1)
+    largest_set: int = Field(default=3, ge=1)
     """Categories without a hierarchy: a group lists up to this many values; more become `*`."""
     l_diversity: dict[str, Annotated[float, Field(ge=1)] | Diversity] = Field(default_factory=dict)
     """For each sensitive column: how many different values every group must have. Or l with a kind, and c."""
     t_closeness: dict[str, Annotated[float, Field(ge=0, le=1)] | Closeness] = Field(default_factory=dict)
     """For each sensitive column: how far its distribution in a group may be from that in the whole table. Or t with a distance."""
-    quasi: list[str] | None = Field(None, min_length=1)
+    quasi: list[str] | None = Field(default=None, min_length=1)
     """The columns to recode. Without it: all quasi-identifiers."""
     blind: bool = False
     """Whether groups are formed by the quasi-identifiers alone, never by the secrets in them: then nobody learns more from the

@@ -66,7 +66,7 @@ class Microaggregate(OnColumns):
     """mdav: groups of k similar records over all columns; vmdav: the same with groups of k to 2k − 1; fixed: each column on its
     own, sorted and cut every k records.
     """
-    gamma: float | None = Field(None, ge=0, allow_inf_nan=False)
+    gamma: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """vmdav: how readily a group grows; 0.2 (the default) suits scattered data, 1.1 clustered data."""
     aggregate: Aggregate | dict[str, Aggregate] = "mean"
     """mean, median or mode: for all columns, or by column (mean where a column is not named)."""

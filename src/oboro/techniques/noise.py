@@ -77,13 +77,13 @@ class Noise(OnColumns):
 
     distribution: Literal["gaussian", "laplace"] = "gaussian"
     """gaussian, or laplace (heavier tails)."""
-    scale: float | None = Field(None, gt=0, le=1e100)
+    scale: float | None = Field(default=None, gt=0, le=1e100)
     """The distribution's scale: standard deviation (gaussian) or b (laplace), in the column's unit; dates in days."""
-    relative: float | None = Field(None, gt=0, le=1e6)
+    relative: float | None = Field(default=None, gt=0, le=1e6)
     """The standard deviation of the noise, relative to that of the column (multiplicative: to each value)."""
-    epsilon: float | None = Field(None, ge=1e-3, le=20)
+    epsilon: float | None = Field(default=None, ge=1e-3, le=20)
     """Instead of scale: the budget of differential privacy for each value of each column. Needs `bounds` with both ends."""
-    delta: float | None = Field(None, gt=0, le=0.01)
+    delta: float | None = Field(default=None, gt=0, le=0.01)
     """With epsilon and gaussian noise: with which probability more may be told."""
     multiplicative: bool = False
     """Multiply each value by 1 + noise: large values change more than small ones."""

@@ -70,7 +70,7 @@ class PartitionUnivariate(OnColumns):
     publish: Literal["mean", "interval", "uniform", "linear"] = "mean"
     """What replaces a value. mean: the mean of its interval; interval: the interval as text; uniform, linear: a value
     drawn from the interval."""
-    precision: float | None = Field(None, gt=0, allow_inf_nan=False)
+    precision: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """The precision of the values, the ε of the histograms (days for dates, microseconds for times): half of it is added
     beyond the smallest and the largest value. Without it: a millionth of the range."""
     missing: Literal["apart", "join"] = "apart"

@@ -56,9 +56,9 @@ class PkAnonymize(Technique):
     by_construction: ClassVar[Words | None] = Message("technique.pk_anonymize.by_construction")
     bounds_linkage: ClassVar[bool] = True
 
-    k: float | None = Field(None, gt=1)
+    k: float | None = Field(default=None, gt=1)
     """Nobody may link a record to a person with a probability above 1/k. The largest rho that guarantees this is used."""
-    attributes: tuple[str, ...] | None = Field(None, min_length=1)
+    attributes: tuple[str, ...] | None = Field(default=None, min_length=1)
     """The columns to randomize. Without it: all quasi-identifiers."""
     rho: Rho | dict[str, Rho] | None = None
     """The probability of keeping a value: one for all attributes, or one for each. Where it is not given, it is computed from

@@ -75,17 +75,17 @@ class Pseudonymize(Technique):
 
     attribute: str | None = None
     """The column."""
-    attributes: tuple[str, ...] | None = Field(None, min_length=1)
+    attributes: tuple[str, ...] | None = Field(default=None, min_length=1)
     """Several columns (instead of `attribute`)."""
     method: Literal["hmac", "number", "random"] = "hmac"
     """hmac: keyed, the same in every table and run; number: 1 … n in random order; random: random letters."""
     key_env: str | None = None
     """hmac: the environment variable that holds the key."""
-    key_file: str | None = Field(None, min_length=1)
+    key_file: str | None = Field(default=None, min_length=1)
     """hmac: the file that holds the key; a relative path starts at the recipe."""
     domain: str | None = None
     """The salt; by default each column's own name. Columns with the same domain, also in other tables, share pseudonyms."""
-    length: int | None = Field(None, ge=1)
+    length: int | None = Field(default=None, ge=1)
     """hmac, random: how many letters, the prefix not counted (16)."""
     alphabet: Literal["base32", "hex"] = "base32"
     """hmac, random: base32 (A–Z and 2–7, 5 bits each) or hex (0–9 and a–f, 4 bits each)."""

@@ -56,9 +56,9 @@ class Round(OnColumns):
     coarser: ClassVar[bool] = True
     not_in_stream: ClassVar[Message | None] = Message("technique.stream.hierarchy")
 
-    base: float | None = Field(None, gt=0, allow_inf_nan=False)
+    base: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """Round to multiples of this; for dates a number of days."""
-    digits: int | None = Field(None, ge=-15, le=15)
+    digits: int | None = Field(default=None, ge=-15, le=15)
     """Round to this many decimal places; −3 rounds to thousands."""
     method: Literal["nearest", "down", "up", "random"] = "nearest"
     """nearest, down, up, or random: up or down at random, so that the expected value stays."""

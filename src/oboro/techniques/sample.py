@@ -41,13 +41,13 @@ class Sample(Technique):
     moves_records: ClassVar[bool] = True
     changes_values: ClassVar[bool] = False  # a hierarchy that does not fit must not depend on luck
 
-    count: int | None = Field(None, ge=1)
+    count: int | None = Field(default=None, ge=1)
     """How many records to keep."""
-    fraction: float | None = Field(None, gt=0, le=1)
+    fraction: float | None = Field(default=None, gt=0, le=1)
     """Which share of the records to keep."""
-    by: tuple[str, ...] | None = Field(None, min_length=1)
+    by: tuple[str, ...] | None = Field(default=None, min_length=1)
     """Stratify: draw in proportion from every combination of values of these columns."""
-    minimum: int = Field(0, ge=0)
+    minimum: int = Field(default=0, ge=0)
     """With `by`: at least this many records of each combination (all of them where it has fewer)."""
 
     @model_validator(mode="after")

@@ -146,7 +146,7 @@ class Shuffle(Technique):
     changes_values: ClassVar[bool] = False
     not_in_stream: ClassVar[Message | None] = Message("technique.stream.order")
 
-    attributes: tuple[str, ...] | None = Field(None, min_length=1)
+    attributes: tuple[str, ...] | None = Field(default=None, min_length=1)
     """Shuffle only these columns, together, against the rest. Without it: whole records."""
 
     def reads(self, names: Sequence[str]) -> Collection[str]:

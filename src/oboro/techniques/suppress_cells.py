@@ -30,7 +30,7 @@ class SuppressCells(Technique):
 
     Given: k records or more.
     Promises: every combination of the columns occurs k times or more, `*` among the values; cells that are not emptied stay as
-    they came. Up to 12 records at the least price; with more at a price that is reported, with a bound.
+    they came. Up to 12 records at the least price; with more greedily, at a price that is reported.
     Checked by: the verifier on the released table; tests/techniques/test_suppress_cells.py, against every way to form groups.
 
     Cost: O(sets of columns · combinations that are too few); 2^columns sets, with more than 16 columns those of up to three.
@@ -52,7 +52,7 @@ class SuppressCells(Technique):
 
     k: int = Field(ge=1)
     """Every combination must occur at least this many times."""
-    quasi: list[str] | None = Field(None, min_length=1)
+    quasi: list[str] | None = Field(default=None, min_length=1)
     """The columns. Without it: all quasi-identifiers."""
     importance: dict[str, Annotated[float, Field(gt=0, le=1e6)]] = Field(default_factory=dict)
     """What an empty cell of a column costs. Without it: the weight of the column, or 1."""

@@ -51,11 +51,11 @@ class Swap(OnColumns):
 
     method: Literal["rank", "random"] = "rank"
     """rank: exchange with a record that is near in rank; random: with any record that agrees on `within`."""
-    window: float | None = Field(None, gt=0, le=100)
+    window: float | None = Field(default=None, gt=0, le=100)
     """With `rank`: the greatest difference in rank, in percent of the records that have a value (default 5)."""
     within: tuple[str, ...] = ()
     """With `random`: only among records that agree on these columns."""
-    fraction: float = Field(1.0, gt=0, le=1)
+    fraction: float = Field(default=1.0, gt=0, le=1)
     """Which share of the records takes part, drawn at random; the others keep their values."""
     together: bool = False
     """Move the values of all the columns together instead of each column on its own."""

@@ -48,7 +48,7 @@ class Synthesize(OnColumns):
     the neighbouring intervals."""
     method: Method = "hist_bic"
     """How the intervals are found; see partition_univariate."""
-    precision: float | None = Field(None, gt=0, allow_inf_nan=False)
+    precision: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """The precision of the values; see partition_univariate."""
     missing: Literal["apart", "join"] = "apart"
     """What happens where fewer than k values are missing; see partition_univariate."""

@@ -38,11 +38,11 @@ class _Code(Technique):
     """The column; it holds numbers or dates."""
     at: Value | None = None
     """The bound: a number, or a date such as 2020-01-31."""
-    percentile: float | None = Field(None, gt=0, lt=100)
+    percentile: float | None = Field(default=None, gt=0, lt=100)
     """The bound is this percentile of the column (nearest rank, missing values left out)."""
     outliers: Outliers | None = None
     """The bound is where the column's outliers begin (method robust_z or iqr)."""
-    label: str | None = Field(None, min_length=1)
+    label: str | None = Field(default=None, min_length=1)
     """Write this text instead of the bound (for the bound itself too), for example 90+; the column becomes text."""
 
     @model_validator(mode="after")

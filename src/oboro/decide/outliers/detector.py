@@ -90,22 +90,22 @@ class Outliers(Parameters):
     method: Method = "robust_z"
     """robust_z, iqr (numbers and dates); rare (categories); isolation, lof (combinations); special (unique
     combinations)."""
-    attributes: Annotated[tuple[str, ...] | None, BeforeValidator(_listed)] = Field(None, min_length=1)
+    attributes: Annotated[tuple[str, ...] | None, BeforeValidator(_listed)] = Field(default=None, min_length=1)
     """The columns to look at. Without it: all numbers and dates (robust_z, iqr), all others (rare), all (isolation,
     lof). The method special has no default, because an identifier makes everybody unique."""
-    threshold: float | None = Field(None, gt=0)
+    threshold: float | None = Field(default=None, gt=0)
     """robust_z: deviations (3.5); iqr: interquartile ranges (1.5); isolation: anomaly score (0.6); lof: factor
     (1.5)."""
-    count: int | None = Field(None, ge=1)
+    count: int | None = Field(default=None, ge=1)
     """rare: a value held by fewer records than this is rare (5, where no share is given)."""
-    share: float | None = Field(None, gt=0, lt=1)
+    share: float | None = Field(default=None, gt=0, lt=1)
     """rare: a value held by a smaller share of the records is rare; isolation, lof: at most this share of the records
     stands out, those with the highest scores (instead of a threshold)."""
-    trees: int | None = Field(None, ge=1)
+    trees: int | None = Field(default=None, ge=1)
     """isolation: how many trees (100)."""
-    neighbors: int | None = Field(None, ge=1)
+    neighbors: int | None = Field(default=None, ge=1)
     """lof: how many neighbours make a neighbourhood (20)."""
-    max_size: int | None = Field(None, ge=1)
+    max_size: int | None = Field(default=None, ge=1)
     """special: the largest number of attributes in a set (2). Each one more takes many times longer."""
 
     @model_validator(mode="after")

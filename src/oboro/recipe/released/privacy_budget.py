@@ -24,7 +24,7 @@ class PrivacyBudget(Parameters):
 
     epsilon: float = Field(gt=0)
     """The greatest ε of all steps together."""
-    delta: float = Field(0.0, ge=0, lt=1)
+    delta: float = Field(default=0.0, ge=0, lt=1)
     """The greatest δ of all steps together."""
 
 

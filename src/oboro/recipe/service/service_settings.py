@@ -26,9 +26,9 @@ class ServiceSettings(Parameters):
 
     recipe: Path
     """The recipe; beside the file that names it."""
-    source: str = Field("-", alias="from")
+    source: str = Field(default="-", alias="from")
     """Where records come from: an address in a broker, a file, `-`, or a socket."""
-    target: str = Field("-", alias="to")
+    target: str = Field(default="-", alias="to")
     """Where released records go."""
     dead_letters: str | None = None
     """Where refused records are named, with reason and position."""
@@ -38,29 +38,29 @@ class ServiceSettings(Parameters):
     """A folder for snapshots and the journal."""
     snapshots: str | None = None
     """In place of a folder: where in a broker snapshots are kept, so that the service may restart elsewhere."""
-    lease: float | None = Field(None, gt=0.2, le=3600)
+    lease: float | None = Field(default=None, gt=0.2, le=3600)
     """Seconds for which a process leads; another one with the same settings stands by."""
-    batch: int = Field(256, ge=1, le=100_000)
+    batch: int = Field(default=256, ge=1, le=100_000)
     """The most records that are taken at a time."""
-    rate: float | None = Field(None, gt=0)
+    rate: float | None = Field(default=None, gt=0)
     """The most records a second."""
     once: bool = False
     """End when the input holds nothing more."""
     id: str | None = None
     """The field that tells records apart; repeats are passed over."""
-    id_horizon: int = Field(100_000, ge=1)
+    id_horizon: int = Field(default=100_000, ge=1)
     """How many of the latest ids are remembered."""
-    form: Bodies = Field("ndjson", alias="format")
+    form: Bodies = Field(default="ndjson", alias="format")
     """How bodies are written: ndjson (one JSON object), msgpack, avro."""
-    output_form: Bodies | None = Field(None, alias="output_format")
+    output_form: Bodies | None = Field(default=None, alias="output_format")
     """The same for the output; as the input if not given."""
-    avro: Path | None = Field(None, alias="schema")
+    avro: Path | None = Field(default=None, alias="schema")
     """The Avro schema of the input."""
     fsync: bool = False
     """Wait for the disk before anything is published."""
     longest_line: int = Field(1 << 20, ge=1)
     """Lines that are longer are refused."""
-    patience: float = Field(300.0, gt=0)
+    patience: float = Field(default=300.0, gt=0)
     """Seconds for which a broker may be away."""
     listen: str | None = None
     """HOST:PORT for /metrics, /health/live and /health/ready."""

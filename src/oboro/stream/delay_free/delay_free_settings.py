@@ -39,17 +39,17 @@ class DelayFreeSettings(StreamSettings):
     """Whether a record with fields that are not named is refused, or taken without them."""
     person: str | None = None
     """The field that says whose record it is; k people are then demanded, not k records. It is not released."""
-    horizon: int | None = Field(None, ge=1)
+    horizon: int | None = Field(default=None, ge=1)
     """Only so many of the last records protect a new one; older ones are forgotten."""
-    horizon_seconds: float | None = Field(None, gt=0, allow_inf_nan=False)
+    horizon_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """Only records of so many last seconds protect a new one; older ones are forgotten."""
     weights: dict[str, float] = Field({})
     """How much losing an attribute counts against losing another one (1 if not said)."""
     missing: Literal["star", "value"] = "star"
     """Whether a missing value counts as suppressed (and is released as `*`) or is a value like any other."""
-    reach: int = Field(65_536, ge=1)
+    reach: int = Field(default=65_536, ge=1)
     """How many distinct earlier records one search compares at most, the newest ones (swap, count)."""
-    initial: int = Field(1000, ge=1)
+    initial: int = Field(default=1000, ge=1)
     """How many records the function of `fixed` is made from; they are released fully suppressed."""
     background: bool = True
     """Whether `paper` makes its functions in a thread of its own; otherwise after each record that asks for one."""

@@ -21,7 +21,7 @@ class WindowSettings(StreamSettings):
     """The quasi-identifiers: what is released is anonymous over them. Numbers, unless they stand in `categories`."""
     k: int = Field(ge=2)
     """Every released combination of the attributes occurs at least k times."""
-    window: int = Field(10_000, ge=2, le=10_000_000)
+    window: int = Field(default=10_000, ge=2, le=10_000_000)
     """How many records are held at most; a record waits for at most one fewer."""
     index: Kind = "auto"
     """How neighbours are found: auto (exact, for many heads at once), exhaustive, fdh or fdhq."""
@@ -43,23 +43,23 @@ class WindowSettings(StreamSettings):
     """How much an attribute counts in a distance against another one (1 if not said)."""
     scaling: Literal["learned", "none"] | dict[str, float] = "learned"
     """Numbers are divided by their standard deviation in the window (learned), by nothing, or by what is given."""
-    max_delay: float | None = Field(None, gt=0, allow_inf_nan=False)
+    max_delay: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """Seconds after which a record is released even if the window is not full."""
-    cache: int | None = Field(None, ge=1)
+    cache: int | None = Field(default=None, ge=1)
     """How many published centroids are remembered, which later records may join; as many as the window if not said."""
-    anchors: int | None = Field(None, ge=1, le=20)
+    anchors: int | None = Field(default=None, ge=1, le=20)
     """fdh, fdhq: anchors in a set; so many that a region has about ten records if not said."""
-    sets: int | None = Field(None, ge=1, le=1000)
+    sets: int | None = Field(default=None, ge=1, le=1000)
     """fdh, fdhq: sets of anchors (MA-); 100 if not said."""
     split: list[float] | None = None
     """fdhq: how the radii of an anchor part the data, such as [22, 28, 28, 22]; quarters if not said."""
-    p: int | None = Field(None, ge=1)
+    p: int | None = Field(default=None, ge=1)
     """fdh, fdhq: a search looks at 2pk candidates or more; 2 if not said."""
-    batch: int | None = Field(None, ge=1, le=65_536)
+    batch: int | None = Field(default=None, ge=1, le=65_536)
     """auto: how many heads are searched at once (128). Fewer shorten the longest pause and cost time over all."""
     order: Literal["exchanged", "kept"] = "exchanged"
     """exchanged: members of a new group leave their other fields in each other's places, by chance; kept: each in its own."""
-    seed: int | None = Field(None, ge=0)
+    seed: int | None = Field(default=None, ge=0)
     """Repeats where anchors are and how places are exchanged. For tests: whoever has it can undo the exchange."""
 
     @model_validator(mode="after")

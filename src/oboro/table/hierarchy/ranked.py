@@ -26,7 +26,7 @@ class NeighbourGroups(Parameters):
 
     groups: list[int] = Field(min_length=1, examples=[[3, 2]])
     """How many values are together on level 1, how many of these groups on level 2, and so on."""
-    values: list[Value] | None = Field(None, min_length=1)
+    values: list[Value] | None = Field(default=None, min_length=1)
     """All values in their order; without it the column's own: numbers and dates by size, text by its letters."""
     labels: list[list[str]] | None = None
     """For each level the names of its groups; without it a group is called by its values, `{a, b, c}`."""

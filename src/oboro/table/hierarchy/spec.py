@@ -69,9 +69,9 @@ class Mask(Parameters):
 
     side: Literal["right", "left"]
     """The side from which characters are hidden."""
-    steps: list[int] | None = Field(None, min_length=1, examples=[[1, 2, 4]])
+    steps: list[int] | None = Field(default=None, min_length=1, examples=[[1, 2, 4]])
     """How many characters each level hides, ascending; without it one more on each level, up to the longest value."""
-    char: str = Field("*", min_length=1, max_length=1)
+    char: str = Field(default="*", min_length=1, max_length=1)
     """The character that stands for a hidden one."""
 
     @field_validator("steps")
@@ -107,7 +107,9 @@ class HierarchySpec(Parameters):
     """A file in ARX's format, `value;level1;level2;…` without a header, relative to the recipe."""
     rows: list[SkipValidation[list[Any]]] | None = None
     """The same as such a file, written here: `[[value, level1, level2], …]`."""
-    intervals: Annotated[Widths | EdgesForm, Discriminator(_interval_form)] | None = Field(None, examples=[[5, 10, 20]])
+    intervals: Annotated[Widths | EdgesForm, Discriminator(_interval_form)] | None = Field(
+        default=None, examples=[[5, 10, 20]]
+    )
     """Widths of intervals, each a multiple of the one before; or `edges`, a list of edges for each level."""
     origin: Number = 0
     """With intervals: a number at which intervals start."""
@@ -115,7 +117,7 @@ class HierarchySpec(Parameters):
     """With intervals: everything below it is one interval, `<bottom`."""
     top: Number | None = None
     """With intervals: everything from it on is one interval, `≥top`."""
-    dates: list[Literal["day", "month", "quarter", "year", "decade"]] | None = Field(None, min_length=1)
+    dates: list[Literal["day", "month", "quarter", "year", "decade"]] | None = Field(default=None, min_length=1)
     """Units of time, from fine to coarse; a column of dates has days as its values."""
     mask: Annotated[Side | MaskForm, Discriminator(_mask_form)] | None = None
     """Hide characters from one side, one more on each level; or side, steps and char."""

@@ -49,9 +49,9 @@ class Condition(Parameters):
     """Exactly this value."""
     not_equals: Value | None = None
     """Any other value, missing included."""
-    among: tuple[Value, ...] | None = Field(None, alias="in", min_length=1)
+    among: tuple[Value, ...] | None = Field(default=None, alias="in", min_length=1)
     """One of these values."""
-    not_in: tuple[Value, ...] | None = Field(None, min_length=1)
+    not_in: tuple[Value, ...] | None = Field(default=None, min_length=1)
     """None of these values; a missing value is none of them."""
     missing: bool | None = None
     """true: the value is missing; false: it is not."""

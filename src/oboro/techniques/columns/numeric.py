@@ -28,7 +28,7 @@ class OnColumns(Technique):
 
     attribute: str | None = None
     """The column."""
-    attributes: tuple[str, ...] | None = Field(None, min_length=1)
+    attributes: tuple[str, ...] | None = Field(default=None, min_length=1)
     """The columns, where there are several."""
 
     @model_validator(mode="after")

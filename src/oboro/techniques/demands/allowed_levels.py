@@ -29,9 +29,9 @@ __all__ = ["AllowedLevels", "AskedOfLevels", "LevelLimits"]
 class LevelLimits(Parameters):
     """What limits the levels of one column."""
 
-    least: int = Field(0, ge=0)
+    least: int = Field(default=0, ge=0)
     """The finest level that may be chosen."""
-    greatest: int | None = Field(None, ge=0)
+    greatest: int | None = Field(default=None, ge=0)
     """The coarsest level that may be chosen; without it: the hierarchy's last."""
     forbidden: list[Value] = Field(default_factory=list)
     """Values and labels that must not stand in the release."""

@@ -30,7 +30,7 @@ Share = Annotated[float, Field(gt=0, le=1)]
 class ClassDemands(InSeries):
     """A step whose classes must keep more than a size."""
 
-    quasi: list[str] | None = Field(None, min_length=1)
+    quasi: list[str] | None = Field(default=None, min_length=1)
     """The columns to generalize. Without it: all quasi-identifiers."""
     l_diversity: dict[str, Annotated[float, Field(ge=1)] | Diversity] = Field(default_factory=dict)
     """For each sensitive column: how many different values every class must have. Or l with a kind, and c."""
@@ -59,7 +59,7 @@ class ClassDemands(InSeries):
     """The population that this table was drawn from: a table with the same columns, not generalized. A file, looked for
     beside the recipe; in Python also a frame.
     """
-    k_map: int | None = Field(None, ge=1)
+    k_map: int | None = Field(default=None, ge=1)
     """Every class must match at least this many people in the population (k-map)."""
     presence: Presence | None = None
     """Which share of the matching people in the population may be in the table, at least and at most (δ-presence)."""

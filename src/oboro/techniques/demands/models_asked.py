@@ -62,7 +62,7 @@ class Diversity(Demand):
     l)-diversity."""
     kind: Literal["distinct", "entropy", "recursive"] = "distinct"
     """Which l-diversity: distinct, entropy or recursive."""
-    c: float | None = Field(None, gt=0, allow_inf_nan=False)
+    c: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """recursive: the most frequent value must occur less than c times as often as the l-th most frequent and all
     rarer ones together."""
 
@@ -166,9 +166,9 @@ class Likeness(Demand):
 class Presence(Parameters):
     """Which share of the people in the population that match a class may be in the table."""
 
-    min: float = Field(0.0, ge=0, le=1)
+    min: float = Field(default=0.0, ge=0, le=1)
     """The least share: above 0, nobody can be sure that a person is not in the table."""
-    max: float = Field(1.0, gt=0, le=1)
+    max: float = Field(default=1.0, gt=0, le=1)
     """The greatest share: below 1, nobody can be sure that a person is in the table."""
 
     @model_validator(mode="after")

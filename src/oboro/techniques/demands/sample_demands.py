@@ -26,9 +26,9 @@ class AtRisk(Parameters):
 class OfPopulation(Parameters):
     """Which part of a population the table is: `fraction`, or `people`, the number of people in it."""
 
-    fraction: float | None = Field(None, gt=0, le=1)
+    fraction: float | None = Field(default=None, gt=0, le=1)
     """Which part of the population the table is."""
-    people: int | None = Field(None, ge=1)
+    people: int | None = Field(default=None, ge=1)
     """How many people the population has, instead of `fraction`."""
 
     @model_validator(mode="after")
@@ -61,7 +61,7 @@ class EstimatedMap(OfPopulation):
 
     k: int = Field(ge=1)
     """Every class must match at least this many people."""
-    significance: float = Field(0.05, gt=0, lt=1)
+    significance: float = Field(default=0.05, gt=0, lt=1)
     """How likely a class that matches only k people may be taken for larger."""
     estimator: CellEstimator = "poisson"
     """How many of k people a sample has: poisson, or zero_truncated (at least one of them)."""

@@ -62,7 +62,7 @@ class WorthAsked(ClassDemands):
     aggregate: Aggregate | None = None
     """How what the columns lose is put together: mean, geometric, sum or max. Without it geometric for arx, sum for height,
     else mean."""
-    gen_factor: float = Field(0.5, ge=0, le=1)
+    gen_factor: float = Field(default=0.5, ge=0, le=1)
     """Generalization against suppression, as in ARX: below 0.5 suppression costs less, above 0.5 generalization does."""
     target: str | None = None
     """With `loss: classification`: the column that is to be predicted from the quasi-identifiers."""

@@ -209,9 +209,9 @@ class DeltaPresence(PopulationModel):
     message: ClassVar[str] = "model.delta_presence"
     parameters: ClassVar[tuple[str, ...]] = ("low", "high")
 
-    low: float = Field(0.0, ge=0, le=1)
+    low: float = Field(default=0.0, ge=0, le=1)
     """the least share"""
-    high: float = Field(1.0, ge=0, le=1)
+    high: float = Field(default=1.0, ge=0, le=1)
     """the greatest share"""
 
     @model_validator(mode="after")

@@ -116,7 +116,7 @@ class EstimatedKMap(Model):
     """every class must match at least this many people"""
     fraction: float = Field(gt=0, le=1)
     """which part of the population the table is"""
-    significance: float = Field(0.05, gt=0, lt=1)
+    significance: float = Field(default=0.05, gt=0, lt=1)
     """how likely a class that matches only k people may be taken for larger"""
     estimator: CellEstimator = "poisson"
     """how many of k people a sample has: poisson, or zero_truncated where it has at least one"""

@@ -42,7 +42,7 @@ class _Worth(Model):
     """what an attack on a record costs"""
     attacker: Literal["prosecutor", "journalist"] = "prosecutor"
     """who attacks"""
-    population: Dataset | None = Field(None, repr=False)
+    population: Dataset | None = Field(default=None, repr=False)
     """whom the table was drawn from, for a journalist"""
     hierarchies: Mapping[str, Hierarchy | HierarchySpec] = Field(default_factory=dict, repr=False)
     """the hierarchies that the labels were made with"""
