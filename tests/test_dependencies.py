@@ -35,7 +35,7 @@ TOOLS = {  # what is run, or imported by something else
 }
 
 
-EXTRAS = ("amqp", "kafka", "mqtt", "nats", "redis", "service")  # each for a part that not everybody needs
+EXTRAS = ("kafka", "mqtt", "nats", "redis", "service")  # each for a part that not everybody needs
 
 
 def plain(requirement: str) -> str:
