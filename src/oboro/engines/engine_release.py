@@ -19,7 +19,9 @@ from oboro.text import Message
 
 __all__ = ["EngineRelease", "Seal"]
 
-WORTH_IT = 200_000_000  # rows below which one machine is faster than a cluster, by what `oboro bench spark` measures
+WORTH_IT = (
+    200_000_000  # rows below which a cluster is not worth it: an estimate, `oboro bench spark` measures smaller tables
+)
 
 
 @dataclass(frozen=True)
