@@ -226,6 +226,7 @@ def test_bench_lists_the_benchmarks() -> None:
         "local",
         "service",
         "soak",
+        "spark",
         "window",
     ]
     done = call("bench")

@@ -57,7 +57,7 @@ def test_the_same_of_people(case, moves):
 def test_the_same_of_slices(case, moves, sparse):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sliced_check, "MANY_ROWS", 1)
-        patch.setattr(sliced_check, "SLICE_ROWS", 3)
+        patch.setattr("oboro.decide.lattice.slices.row_layout.SLICE_ROWS", 3)
         patch.setattr("oboro.decide.lattice.memory.sliced_sizes.SPARSE", sparse)
         problem, memory = replace(case.problem(), rules=()), LookMemory()
         for k, share in moves:

@@ -18,6 +18,7 @@ from tests.engines.python_workers import Killer
 from oboro.engines import anonymize_place
 from oboro.engines.spark import SETTINGS, quietly
 from oboro.errors import InputError, OboroError, SingledOutError
+from oboro.papers.service.local_brokers import free_port
 
 pytestmark = [
     pytest.mark.xdist_group("spark"),
@@ -26,7 +27,7 @@ pytestmark = [
 ]
 
 
-PORT = 15902
+PORT = free_port()
 
 
 @pytest.fixture(scope="module")

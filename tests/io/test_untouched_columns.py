@@ -150,6 +150,8 @@ def test_only_what_a_step_touches_is_held(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("technique", list(checks.subjects()), ids=lambda one: f"{one.step} {one!r}"[:60])
 def test_every_technique_says_what_it_reads(technique: Technique) -> None:
+    if not technique.repeatable:
+        pytest.skip("two runs differ, by design: it draws from the system")
     whole = checks.tables()["plain"]
     names = list(whole)
     spoken = {*technique.reads(names), *checks.SCHEMA.quasi, *checks.SCHEMA.sensitive}
