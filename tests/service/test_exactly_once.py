@@ -40,9 +40,6 @@ def test_killed_again_and_again(broker: LocalBroker, tmp_path: Path) -> None:
     assert found.kills + found.broker_kills >= KILLS
 
 
-@pytest.mark.xfail(
-    strict=False, reason="a broker killed while a service without a folder starts may end it with exit code 2"
-)
 def test_without_a_folder_what_was_published_is_decided_again_and_compared(broker: LocalBroker, tmp_path: Path) -> None:
     def without(trial: Trial) -> None:
         trial.state, trial.target = None, f"BARE{trial.target}"

@@ -22,6 +22,7 @@ __all__ = ["KafkaSink", "KafkaSource"]
 
 ANSWER = 15.0
 NUMBER, MARK = "oboro-number", "oboro-mark"
+ABSENT = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError.TOPIC_EXCEPTION)
 FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
 
 
@@ -82,6 +83,8 @@ class KafkaLink:
         except KafkaException as error:
             raise self.away(error) from None
         count = len(found.partitions)
+        if found.error is not None and found.error.code() not in (None, *ABSENT):
+            raise self.away(found.error)
         if found.error is not None and not count:
             raise UsageError(Message("error_broker.missing", place=self.address.place))
         if count > 1 and "partition" not in self.address.options:

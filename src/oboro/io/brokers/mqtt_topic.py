@@ -19,7 +19,7 @@ from paho.mqtt.enums import CallbackAPIVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from oboro.errors import BrokerError
+from oboro.errors import BrokerError, UsageError
 from oboro.io.brokers.broker_address import BrokerAddress
 from oboro.text import Message
 
@@ -28,6 +28,7 @@ __all__ = ["RECORD_ID", "MqttSink", "MqttSource"]
 ANSWER = 10.0
 RECORD_ID = "oboro-id"
 FOREVER = 0xFFFFFFFF  # how long the broker keeps a session
+FOR_GOOD = (0x84, 0x85, 0x86, 0x87, 0x8A, 0x8C, 0x8F, 0x90, 0xA1, 0xA2)  # of the protocol, names, passwords and rights
 AHEAD = 2048  # messages that the broker sends before they are acknowledged
 
 
@@ -73,8 +74,14 @@ class MqttLink:
             raise self.away(str(error) or "no answer") from None
         if code.is_failure:
             self.close()
-            raise self.away(str(code))
+            raise self.said_no(code)
         return client
+
+    def said_no(self, code: Any) -> BrokerError | UsageError:
+        """What the broker answered: whoever may not come in today may not tomorrow."""
+        if code.value in FOR_GOOD:
+            return UsageError(Message("error_broker.refused", place=self.address.place, why=str(code)))
+        return self.away(str(code))
 
     def _gone(self, *_: Any) -> None:
         self.lost = True
@@ -118,9 +125,17 @@ class MqttSource:
         self._count = max(self._count, int(after or 0))
         came = self._came
         client = self.link.connect(True, lambda _client, _data, message: came.put(message))
+        answered: SimpleQueue[Any] = SimpleQueue()
+        client.on_subscribe = lambda *given: answered.put(given[3])
         code, _ = client.subscribe(self.link.address.name, qos=1)
-        if code != mqtt.MQTT_ERR_SUCCESS:
+        try:
+            granted = answered.get(timeout=ANSWER) if code == mqtt.MQTT_ERR_SUCCESS else None
+        except Empty:
+            granted = None
+        if granted is None:
             raise self.link.away(mqtt.error_string(code))
+        if granted[0].is_failure:
+            raise self.link.said_no(granted[0])
 
     def read(self, most: int, wait: float) -> list[tuple[bytes, str, float]] | None:
         """What has come, or what comes first within the time."""

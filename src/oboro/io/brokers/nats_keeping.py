@@ -30,7 +30,7 @@ class NatsStore:
         try:
             return self.link.wait(js.object_store(name))
         except (NotFoundError, BucketNotFoundError):
-            return self.link.wait(js.create_object_store(name))
+            return self.link.granted(js.create_object_store(name))
 
     def get(self) -> bytes | None:
         """The newest one."""
@@ -79,8 +79,8 @@ class NatsLease:
         return now < self._until
 
     def _ask(self) -> None:
-        bucket = self._bucket or self._open()
         try:
+            bucket = self._bucket or self._open()
             if self._revision is None:
                 self._revision = self.link.wait(bucket.create("leader", self._owner))
             else:

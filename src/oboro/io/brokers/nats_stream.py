@@ -21,6 +21,7 @@ import nats
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
+from nats.errors import AuthorizationError
 from nats.errors import Error as NatsError
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy, RetentionPolicy, StreamConfig, StreamInfo
 from nats.js.errors import APIError, BadRequestError, NotFoundError, ServerError, ServiceUnavailableError
@@ -78,11 +79,19 @@ class NatsLink:
             return self._held().wait(asked, seconds)
         except (NotFoundError, BadRequestError):
             raise
-        except (NatsError, OSError, TimeoutError, ServiceUnavailableError, ServerError) as error:
-            if isinstance(error, APIError) and not isinstance(error, ServiceUnavailableError | ServerError):
-                raise
+        except (NatsError, OSError, EOFError, ValueError, TimeoutError) as error:
             why = str(error) or type(error).__name__
+            if _final(error):
+                raise UsageError(Message("error_broker.refused", place=self.address.server, why=why)) from None
             raise BrokerError(Message("error_broker.away", place=self.address.server, why=why)) from None
+
+    def granted(self, asked: Coroutine[Any, Any, T]) -> T:
+        """The answer, where a server that refuses does so for good."""
+        try:
+            return self.wait(asked)
+        except (NotFoundError, BadRequestError) as error:
+            why = error.description or str(error)
+            raise UsageError(Message("error_broker.refused", place=self.address.place, why=why)) from None
 
     def _held(self) -> WaitingLoop:
         if self._loop is None:
@@ -120,6 +129,13 @@ class NatsLink:
         loop.close()
 
 
+def _final(error: Exception) -> bool:
+    """Whether the server has understood, and will say no the next time too."""
+    if isinstance(error, APIError):
+        return not isinstance(error, ServiceUnavailableError | ServerError)
+    return isinstance(error, AuthorizationError) or "authorization violation" in str(error).lower()
+
+
 async def _quiet(error: Exception) -> None:
     """What goes wrong is seen by whoever waits for an answer."""
 
@@ -154,7 +170,7 @@ class NatsSource:
         self._came.clear()
         self._asked = self._read = 0
         self._wrong = None
-        self._consumer = self.link.wait(self._consume(number))
+        self._consumer = self.link.granted(self._consume(number))
 
     def _check(self, info: StreamInfo, after: str) -> int:
         """The number of a position; raises where the stream does not hold what it held then."""
@@ -281,7 +297,7 @@ class NatsSink:
             config = self.link.wait(self.link.js.stream_info(name)).config
         except NotFoundError:
             asked = StreamConfig(name=name, subjects=[self._subject or f"{name}.released"])
-            config = self.link.wait(self.link.js.add_stream(asked)).config
+            config = self.link.granted(self.link.js.add_stream(asked)).config
         self._subject = self._subject or (config.subjects or [name])[0]
         if "*" in self._subject or ">" in self._subject:
             raise UsageError(Message("error_broker.wildcard", place=self.link.address.place, subject=self._subject))

@@ -61,14 +61,14 @@ class Outlet:
         rest, conflicts = list(bodies), 0
         while rest:
             try:
-                seen = self._compare(rest)
-                if seen < len(rest):
-                    self.sink.publish(self.at, rest[seen:], mark)
-                    self._moved(rest[seen:])
+                rest = rest[self._compare(rest) :]
+                if rest:
+                    self.sink.publish(self.at, rest, mark)
+                    self._moved(rest)
                 rest = []
             except BrokerError as away:
                 self._again(away)
-                rest = rest[self._found(rest, self.open()) :]
+                rest = rest[self._reopened(rest) :]
             except ConflictError:
                 conflicts += 1
                 if conflicts > CONFLICTS:
@@ -91,6 +91,12 @@ class Outlet:
             raise self.moved()
         self._moved(bodies[:count])
         return count
+
+    def _reopened(self, bodies: list[bytes]) -> int:
+        """Connect again; how many of these the place has got. What was being compared is compared again, whoever put it there."""
+        comparing = self.there > self.at
+        held = self.open()
+        return 0 if comparing and held[0] >= self.at else self._found(bodies, held)
 
     def _asked(self) -> Held:
         """What the place holds last, without taking it from another process."""

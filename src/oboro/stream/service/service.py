@@ -11,9 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
 from oboro.errors import BrokerError, FileError, UsageError
 from oboro.stream.anonymizer import Anonymizer
@@ -25,13 +23,14 @@ from oboro.stream.service.journal import JournalEntry
 from oboro.stream.service.outlet import Outlet, publisher
 from oboro.stream.service.record_ids import RecordIds
 from oboro.stream.service.service_plan import ServicePlan, ServicePosition
-from oboro.stream.service.starting import Missing, check_held, from_store, replayed, restored
+from oboro.stream.service.starting import Missing, check_held, from_store, put_away, replayed, restored
 from oboro.stream.service.watching import Watch
 from oboro.system.steady_clock import SteadyClock
 from oboro.text import Message
 
 __all__ = ["Service"]
 
+T = TypeVar("T")
 WAIT = 0.25  # seconds: a wish to end is heard this soon
 SILENT = 3  # times that nothing came, after which an input that cannot say is at its end
 PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0)  # before a broker that is away is asked again
@@ -117,7 +116,11 @@ class Service:
         if self.folder is not None:
             found = self.folder.snapshot.exists()
             return restored(self._make, self.folder.snapshot, str(self.folder.path)) if found else None
-        return from_store(self._make, self.store) if self.store is not None else None
+        store = self.store
+        if store is None:
+            return None
+        self._opened.callback(store.close)
+        return self._answered(lambda: from_store(self._make, store))
 
     def _check_plan(self, anonymizer: Anonymizer) -> None:
         if self.source.repeats and self.plan.id is None:
@@ -166,14 +169,17 @@ class Service:
         check_held(self.records, held, self.records.last if held[0] == self.records.at else "")
 
     def _open_source(self, after: str | None) -> None:
-        while True:
-            try:
-                self.source.open(after)
-                break
-            except BrokerError as away:
-                self._interrupted(away)
+        self._answered(lambda: self.source.open(after))
         if self.folder is None and after is None and self.records.there and not self.source.whole:
             raise FileError(Message("error_service.input_trimmed", place=self.names[0]))
+
+    def _answered(self, ask: Callable[[], T]) -> T:
+        """The answer of a broker that may be away for a while."""
+        while True:
+            try:
+                return ask()
+            except BrokerError as away:
+                self._interrupted(away)
 
     def _interrupted(self, away: BrokerError) -> None:
         """A broker did not answer: wait a little longer each time, unless somebody asks to end or it takes too long."""
@@ -341,9 +347,10 @@ class Service:
             anonymizer.save(self.folder.next(), extra=extra)
             self.folder.advance()
         elif self.store is not None and self.watch.leading:
-            with TemporaryDirectory() as folder:
-                anonymizer.save(Path(folder, "snapshot"), extra=extra)
-                self.store.put(Path(folder, "snapshot").read_bytes())
+            try:
+                put_away(anonymizer, extra, self.store)
+            except BrokerError as away:  # the one before still holds; only the next start takes longer
+                self.watch.say(Message("service.not_saved", why=away.words), "warning")
         self._taken_bytes = 0
 
     def _note_position(self) -> None:

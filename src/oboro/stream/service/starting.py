@@ -6,10 +6,11 @@ there is refused: going on would lose or double records, or release one in two f
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from oboro.errors import ConflictError, FileError, UsageError
 from oboro.stream.anonymizer import Anonymizer
@@ -21,7 +22,7 @@ from oboro.stream.service.outlet import Outlet, digest, publisher
 from oboro.stream.service.service_plan import ServicePosition
 from oboro.text import Message
 
-__all__ = ["Missing", "check_held", "replayed", "restored"]
+__all__ = ["Missing", "check_held", "from_store", "put_away", "replayed", "restored"]
 
 
 def restored(make: Callable[[], Anonymizer], snapshot: Path, name: str) -> tuple[Anonymizer, ServicePosition]:
@@ -44,6 +45,13 @@ def from_store(make: Callable[[], Anonymizer], store: Store) -> tuple[Anonymizer
         path.touch(mode=0o600)
         path.write_bytes(data)
         return restored(make, path, "--state")
+
+
+def put_away(anonymizer: Anonymizer, extra: Mapping[str, Any], store: Store) -> None:
+    """The way there."""
+    with TemporaryDirectory() as folder:
+        anonymizer.save(Path(folder, "snapshot"), extra=extra)
+        store.put(Path(folder, "snapshot").read_bytes())
 
 
 class Missing:
