@@ -1,4 +1,4 @@
-"""Brokers that go away at any call, during the start too: everything comes out once, and nobody gives up before its patience ends."""
+"""Brokers that go away at any call, during the start too: everything comes out once, and nobody gives up too soon."""
 
 from __future__ import annotations
 
