@@ -128,7 +128,7 @@ class Naive:
                     continue
                 enough |= {chosen}
                 loss = self.cost(node, [classes[key] for key in left], gone)
-                best = min(best or (loss, len(gone)), (loss, len(gone)), key=lambda pair: (round(pair[0], 10), pair[1]))
+                best = min(best or (loss, len(gone)), (loss, len(gone)), key=lambda pair: (_rounded(pair[0]), pair[1]))
             if count == 0 and best is not None:
                 return best  # nothing has to join: more suppression never loses less
             some = [key for key in some if (key,) not in enough]  # who is enough alone needs nobody beside
@@ -168,8 +168,8 @@ class Naive:
 
     def together(self, parts):
         """What the attributes lose, put together; ARX's losses as its source has it (ILMultiDimensional…)."""
-        arx, n = self.loss in ("arx", "arx_entropy", "height"), len(parts)
-        how = self.aggregate or {"arx": "geometric", "height": "sum"}.get(self.loss, "mean")
+        arx, n = self.loss in ("arx", "arx_entropy", "arx_bits", "height"), len(parts)
+        how = self.aggregate or {"arx": "geometric", "height": "sum", "arx_bits": "sum"}.get(self.loss, "mean")
         most = max(self.weights) if arx else sum(self.weights) / n
         w = [one / most if most else 1.0 for one in self.weights]
         if how == "geometric" and arx:
@@ -177,6 +177,8 @@ class Naive:
         if how == "geometric":
             return prod((v + 1) ** (x / n) for v, x in zip(parts, w, strict=True)) - 1
         both = [v * x for v, x in zip(parts, w, strict=True)]
+        if how == "rank":  # ILMultiDimensionalRank compares the sorted parts one after the other
+            return tuple(round(one, 10) for one in sorted(both, reverse=True))
         return {"max": max(both), "sum": sum(both), "mean": sum(both) / n}[how]
 
     def part(self, a, level, out):
@@ -184,13 +186,15 @@ class Naive:
         s, g = (2 * f if f < 0.5 else 1.0), (1.0 if f <= 0.5 else 1 - 2 * (f - 0.5))
         if self.loss == "height":
             return level
-        if self.loss == "arx_entropy":  # MetricMDNUNMEntropyPrecomputed over getUpperBounds
+        if self.loss in ("arx_entropy", "arx_bits"):  # MetricMDNUNMEntropyPrecomputed over getUpperBounds
             values, labels = Counter(self.labels[a][0]), Counter(self.labels[a][level])
             pairs = Counter(zip(self.labels[a][0], self.labels[a][level], strict=True))
             raw = -g * sum(c * log2(values[v] / labels[label]) for (v, label), c in pairs.items())
             gone = Counter(self.labels[a][level][i] for i in out)
             raw -= s * sum(c * log2(c / len(out)) for c in gone.values())
             most = -sum(c * log2(c / self.n) for c in values.values())
+            if self.loss == "arx_bits":
+                return raw
             return raw / most if most else 0.0
         if self.loss == "entropy":
             values, labels = Counter(self.labels[a][0]), Counter(self.labels[a][level])
@@ -218,8 +222,12 @@ class Naive:
             for node in good
             if not any(o != node and all(x <= y for x, y in zip(o, node, strict=True)) for o in good)
         ]
-        released = [(round(result[3], 10), node) for node, result in seen.items() if result[3] is not None]
+        released = [(_rounded(result[3]), node) for node, result in seen.items() if result[3] is not None]
         return sorted(minimal), min(released, default=None), seen
+
+
+def _rounded(loss):
+    return loss if isinstance(loss, tuple) else round(loss, 10)
 
 
 def finer(one, other):

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 from oboro.decide.class_rules import Rule
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.problem import Problem
+from oboro.decide.lattice.rank_search import search_by_rank
 from oboro.decide.lattice.search import SearchResult, Strategy, checker_for, search
 from oboro.errors import PromiseError, UsageError
 from oboro.system.process import on_cores
@@ -127,7 +128,7 @@ class KAnonymize(WorthAsked):
             )
         if self.recoding == "local" and (self.population is not None or self.average_risk is not None):
             raise ValueError(Message("error_technique.local_population"))
-        if self.recoding == "local" and (self.gen_factor != 0.5 or self.loss in ("arx_entropy", "height")):
+        if self.recoding == "local" and not self.loss_by_record:
             raise ValueError(Message("error_technique.local_loss"))
         if (self.by_class or self.profitability) and (self.recoding == "local" or self.suppress_people):
             raise ValueError(Message("error_technique.worth_global"))
@@ -334,7 +335,8 @@ class KAnonymize(WorthAsked):
         if self.levels is None:
             minimal = problem.lattice.size <= SMALL_LATTICE if self.minimal is None else self.minimal
             options: dict[str, Any] = {"strategy": self.search, "minimal": minimal, "time_limit": self.time_limit}
-            found = search(problem, checker, **options, tell=lambda so_far: say(progress(self.step, so_far)))
+            find = search_by_rank if self.aggregate == "rank" else search
+            found = find(problem, checker, **options, tell=lambda so_far: say(progress(self.step, so_far)))
             if found.stopped == "interrupt":
                 say(Message("progress.search_interrupted", step=self.step))
             return found
@@ -385,13 +387,14 @@ class KAnonymize(WorthAsked):
             suppressed |= {"people": best.suppressed + best.extra, "of_people": problem.people}
         of = "_people" if problem.whole_people else ""
         suppressed |= {f"extra{of}": best.extra, f"limit{of}": problem.limit}
+        ranks = {"ranks": list(found.ranks)} if found.ranks else {}
         lattice = {"nodes": found.size, "evaluated": found.evaluated, "tagged": found.tagged, "skipped": found.skipped}
         return {
             **({} if found.stopped is None else {"stopped": found.stopped}),
             "k": self.k,
             "recoding": "global",
             "levels": {name: {"level": level, "of": height} for name, level, height in chosen},
-            "loss": {"name": self.loss, "value": best.loss, "exact": found.exact, "bound": found.bound},
+            "loss": {"name": self.loss, "value": best.loss, "exact": found.exact, "bound": found.bound, **ranks},
             "suppressed": suppressed,
             "lattice": lattice,
             "minimal": None if found.minimal is None else [list(levels) for levels in found.minimal],

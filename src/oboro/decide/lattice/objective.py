@@ -7,6 +7,7 @@ checked.
 | `precision` | mean over cells of level / height; a suppressed cell counts as the top | 0 … 1 |
 | `entropy` | non-uniform entropy: bits lost, log₂(records of the label / of the value), as a share of all | 0 … 1 |
 | `arx_entropy` | as ARX counts non-uniform entropy: generalization of all records, and the entropy of the suppressed labels | ≥ 0 |
+| `arx_bits` | the same in bits, not as a share (ARX's plain non-uniform entropy), summed over attributes | ≥ 0 |
 | `height` | sum of the levels; suppression costs nothing | ≥ 0 |
 | `arx` | ARX's Loss: share of leaves beyond the first, geometric mean over attributes of 1 + it, minus 1 | 0 … 1 |
 | `discernibility` | each record pays its class's size, a suppressed one the table's size | records … records² |
@@ -15,7 +16,8 @@ checked.
 Four more are summed over classes (`class_payments`): `ambiguity`, `kl`, `classification` and `payout`.
 
 All but the last two look at cells (attribute weights count), the last two at classes. What the attributes lose is put together by
-an *aggregate*: mean, sum, max or geometric. Weights add up to 1 in a mean of `loss`, `precision` and `entropy`; those named after
+an *aggregate*: mean, sum, max, geometric or rank (the greatest part decides, among equals the next one, and so on: `rank_search`).
+Weights add up to 1 in a mean of `loss`, `precision` and `entropy`; those named after
 ARX, and `height`, take them as ARX does: over the greatest, and the geometric mean is that of (1 + part) · weight, minus 1 (so
 there they change the value, not which levels are the best). A *factor* of 0 … 1 weighs generalization against suppression as ARX's
 does: below 0.5 suppression costs less, above 0.5 generalization does.
@@ -42,10 +44,13 @@ from oboro.table.values import texts_of
 __all__ = ["CellLoss", "ClassLoss", "Loss", "LossName", "loss_of"]
 
 CellName = Literal[
-    "loss", "precision", "discernibility", "average_class_size", "entropy", "arx", "arx_entropy", "height"
+    "loss", "precision", "discernibility", "average_class_size", "entropy", "arx", "arx_entropy", "arx_bits", "height"
 ]
 LossName = CellName | PaymentName
-Aggregate = Literal["mean", "geometric", "sum", "max"]
+Aggregate = Literal["mean", "geometric", "sum", "max", "rank"]
+AS_ARX = ("arx", "arx_entropy", "arx_bits", "height")  # these weigh attributes as ARX does
+SAME = 1e-12  # parts closer than this are equal
+BEYOND = 1e300  # loses more than what is agreed on already; finite, for it is subtracted from
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +101,10 @@ class CellLoss:
     """What the geometric mean is multiplied by."""
     largest: bool = False
     """Whether the attribute that loses most decides alone."""
+    ranked: bool = False
+    """Whether among equals the next one decides, and so on."""
+    agreed: tuple[float, ...] = ()
+    """What the attributes that lose most may lose, the greatest first; what comes next is the loss."""
 
     by_cells = True
 
@@ -120,8 +129,18 @@ class CellLoss:
         if self.geometric:
             return self.scale * exp(fsum(w * log(1 + part) for w, part in zip(self.weights, parts, strict=True))) - 1
         if self.largest:
-            return float(max(w * part for w, part in zip(self.weights, parts, strict=True)))
+            return self._next_greatest(parts)
         return fsum(w * part for w, part in zip(self.weights, parts, strict=True))
+
+    def ranks(self, parts: Sequence[float]) -> list[float]:
+        """What the attributes lose by their weights, the greatest first."""
+        return sorted((float(w * part) for w, part in zip(self.weights, parts, strict=True)), reverse=True)
+
+    def _next_greatest(self, parts: Sequence[float]) -> float:
+        ranks = self.ranks(parts)
+        if any(part > most + SAME for part, most in zip(ranks, self.agreed, strict=False)):
+            return BEYOND
+        return ranks[len(self.agreed)]
 
     def bounds(self, limit: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Per attribute and level the parts (P, Q) of a lower bound: with s ≤ `limit` records suppressed a node loses
@@ -131,7 +150,9 @@ class CellLoss:
         s, so its chord from 0 to the limit lies below it.
         """
         bases, slopes = [], []
-        parts = len(self.costs) if self.largest else 1  # the greatest of some numbers is at least their mean
+        # The greatest of some numbers is at least their mean; what is agreed on for greater ones is left out of it.
+        parts = len(self.costs) - len(self.agreed) if self.largest else 1
+        spared = fsum(self.agreed) / max(len(self.costs), 1)
         for weight, costs in zip(self.weights, self.costs, strict=True):
             base = np.array([one.base for one in costs])
             least = np.array([one.extra.min(initial=np.inf) for one in costs])
@@ -140,7 +161,8 @@ class CellLoss:
                 top = max(limit, 1)
                 least = (np.log1p(base + least * top) - np.log1p(base)) / top
                 base = np.log1p(base)
-            bases.append(weight * base / parts)
+            too_much = weight * base > self.agreed[0] + SAME if self.agreed else np.zeros(base.size, dtype=bool)
+            bases.append(np.where(too_much, BEYOND, (weight * base - spared) / parts))
             slopes.append(weight * least / parts)
         return bases, slopes
 
@@ -241,7 +263,7 @@ def loss_of(
     for column, hierarchy in zip(columns, hierarchies, strict=True):
         counts = [_label_counts(level, column) for level in hierarchy.levels]
         costs.append(tuple(pay(hierarchy, i, counts, rows, factor) for i in range(len(hierarchy.levels))))
-    usual: dict[str, Aggregate] = {"arx": "geometric", "height": "sum"}
+    usual: dict[str, Aggregate] = {"arx": "geometric", "height": "sum", "arx_bits": "sum"}
     return _put_together(name, tuple(costs), np.array(weights, dtype=np.float64), aggregate or usual.get(name, "mean"))
 
 
@@ -249,11 +271,11 @@ def _put_together(
     name: str, costs: tuple[tuple[LevelCost, ...], ...], weights: np.ndarray, aggregate: Aggregate
 ) -> CellLoss:
     """What each attribute counts for."""
-    count, arx = max(weights.size, 1), name in ("arx", "arx_entropy", "height")
+    count, arx = max(weights.size, 1), name in AS_ARX
     most = float(weights.max(initial=0.0) if arx else weights.sum() / count)
     shares = weights / most if most > 0 else np.ones(weights.size)  # all 0: all alike
-    if aggregate in ("sum", "max"):
-        return CellLoss(name, shares, costs, largest=aggregate == "max")
+    if aggregate in ("sum", "max", "rank"):
+        return CellLoss(name, shares, costs, largest=aggregate != "sum", ranked=aggregate == "rank")
     if not arx or aggregate == "mean":
         return CellLoss(name, shares / count, costs, geometric=aggregate == "geometric")
     scale = float(np.prod(shares ** (1 / count)))
@@ -327,6 +349,13 @@ def _pay_arx_bits(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: 
     return LevelCost(kept * one.base, level.table.astype(np.int64), none, gone / whole if whole > 0 else 0.0)
 
 
+def _pay_plain_bits(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int, factor: float) -> LevelCost:
+    """The same, not as a share of all bits."""
+    one = _pay_arx_bits(hierarchy, i, counts, rows, factor)
+    whole = rows * float(np.log2(max(rows, 1))) - fsum(np.log2(np.maximum(counts[0], 1)) * counts[0])
+    return LevelCost(one.base * whole, one.step, one.extra, one.bits * whole)
+
+
 def _pay_steps(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int, factor: float) -> LevelCost:
     """The level itself; suppression costs nothing."""
     return LevelCost(float(i), np.zeros(hierarchy.levels[i].table.size, dtype=np.int64), np.zeros(1))
@@ -338,5 +367,6 @@ PAYMENTS = {
     "precision": _pay_level,
     "entropy": _pay_bits,
     "arx_entropy": _pay_arx_bits,
+    "arx_bits": _pay_plain_bits,
     "height": _pay_steps,
 }

@@ -65,6 +65,8 @@ class SearchResult:
     """No node that can be released loses less than this (None: not known)."""
     stopped: Stop | None = None
     """What ended the search before it was sure: the time limit, an interrupt, or a lattice too large to list."""
+    ranks: tuple[float, ...] = ()
+    """Where losses are compared by rank: what the attributes of the best lose, the greatest first, as far as it was asked."""
 
 
 def checker_for(problem: Problem) -> NodeChecker | SlicedChecker:

@@ -43,9 +43,10 @@ def best_of_hierarchies(
             continue
         loss = found.facts.get("loss", {"value": 0.0, "exact": True})
         sure = sure and bool(loss.get("exact"))
-        if best is None or loss["value"] < best[0] - 1e-12:
+        rank = [round(part, 12) for part in loss.get("ranks", [loss["value"]])]
+        if best is None or rank < best[0]:
             facts = {name: fact for name, fact in found.facts.items() if name != "again"}
-            best = loss["value"], {**facts, "hierarchies": numbers}, found
+            best = rank, {**facts, "hierarchies": numbers}, found
     if best is None:
         assert failure is not None
         raise failure

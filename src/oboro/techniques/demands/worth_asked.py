@@ -56,12 +56,13 @@ class WorthAsked(ClassDemands):
 
     loss: LossName = "loss"
     """Which information loss is minimized: loss (normalized certainty penalty, NCP), precision, entropy, discernibility,
-    average_class_size, height, arx and arx_entropy (as the ARX tool computes its Loss and its non-uniform entropy), ambiguity, kl
-    (divergence from the original), classification (how often `target` cannot be told from a class), payout (`profitability`).
+    average_class_size, height, arx, arx_entropy and arx_bits (as the ARX tool computes its Loss and its non-uniform entropy, as a
+    share and in bits), ambiguity, kl (divergence from
+    the original), classification (how often `target` cannot be told from a class), payout (`profitability`).
     """
     aggregate: Aggregate | None = None
-    """How what the columns lose is put together: mean, geometric, sum or max. Without it geometric for arx, sum for height,
-    else mean."""
+    """How what the columns lose is put together: mean, geometric, sum, max, or rank (the column that loses most decides,
+    among equals the next one, and so on). Without it geometric for arx, sum for height and arx_bits, else mean."""
     gen_factor: float = Field(default=0.5, ge=0, le=1)
     """Generalization against suppression, as in ARX: below 0.5 suppression costs less, above 0.5 generalization does."""
     target: str | None = None
@@ -83,6 +84,12 @@ class WorthAsked(ClassDemands):
     def by_class(self) -> bool:
         """Whether what is lost is paid by classes."""
         return self.loss in ("ambiguity", "kl", "classification", "payout")
+
+    @property
+    def loss_by_record(self) -> bool:
+        """Whether every record pays for its own labels, whoever else is suppressed."""
+        together = ("arx_entropy", "arx_bits", "height")
+        return self.gen_factor == 0.5 and self.loss not in together and self.aggregate != "rank"
 
     @property
     def needs_population(self) -> bool:
