@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from types import FunctionType
 from typing import Any
 
 import numba
+from numba import types
 from numba.core.codegen import JITCodeLibrary, RuntimeLinker
 from numba.core.environment import lookup_environment
 from numba.core.registry import cpu_target
@@ -105,6 +106,23 @@ if is_alone():
         cpu_target.target_context.refresh()
 
 
+def _as_variable(type_: Any) -> Any:
+    """What a kernel is compiled for where another gives it a constant, leaves out what has a default, or gives a short number.
+
+    numba would compile it once for each of these, though all of them become part of the caller and are the same there.
+    """
+    type_ = numba.typeof(type_.value) if isinstance(type_, types.Omitted) else types.unliteral(type_)
+    return types.int64 if type_ in (types.int8, types.int16, types.int32) else type_
+
+
+def _for_variables(fold: Callable[..., Any]) -> Callable[..., Any]:
+    def folded(given: Any, named: Any) -> Any:
+        signature, arguments = fold(given, named)
+        return signature, tuple(map(_as_variable, arguments))
+
+    return folded
+
+
 def compiled(kernel: Kernel, *, parallel: bool, inner: bool, bare: bool) -> Any:
     """The function of a kernel as numba compiles it, where it is called with types for the first time."""
     function: Any = kernel.function
@@ -114,6 +132,7 @@ def compiled(kernel: Kernel, *, parallel: bool, inner: bool, bare: bool) -> Any:
     named = FunctionType(function.__code__, known, function.__name__, function.__defaults__, function.__closure__)
     named.__qualname__, named.__module__ = function.__qualname__, function.__module__
     dispatcher = numba.njit(nogil=True, parallel=parallel, error_model="numpy", **more)(named)
+    dispatcher._compiler.fold_argument_types = _for_variables(dispatcher._compiler.fold_argument_types)
     dispatcher._cache = LayeredCache(function)  # what `cache=True` does, with places of our own
     for name in function.__code__.co_names:
         if isinstance(value := known.get(name), Kernel):

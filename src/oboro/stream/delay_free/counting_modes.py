@@ -94,12 +94,14 @@ class CountingMode:
     def decide(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float) -> np.ndarray:
         """The masks under which rows are released, one after the other."""
         masks = np.zeros(rows.shape[0], dtype=np.int64)
+        people, secrets = np.ascontiguousarray(people), np.ascontiguousarray(secrets)  # or it is compiled once more
         self._absorb(rows, people, secrets, now, False, masks)
         return masks
 
     def replay(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float, masks: np.ndarray) -> None:
         """Remember rows that were released before."""
-        self._absorb(rows, people, secrets, now, True, masks)
+        people, secrets = np.ascontiguousarray(people), np.ascontiguousarray(secrets)
+        self._absorb(rows, people, secrets, now, True, np.ascontiguousarray(masks))
 
     def _absorb(
         self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float, forced: bool, masks: np.ndarray

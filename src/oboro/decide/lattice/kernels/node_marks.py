@@ -32,7 +32,11 @@ def count_below(marked: np.ndarray, shape: np.ndarray, out: np.ndarray) -> None:
 @kernel(little=True)
 def count_above(marked: np.ndarray, shape: np.ndarray, out: np.ndarray) -> None:
     """For each node how many marked nodes are coarser or itself: backwards, above is below. O(nodes · axes)."""
-    count_below(marked[::-1], shape, out[::-1])
+    count_below(
+        marked[::-1].copy(), shape, out
+    )  # a copy: for an array that runs backwards it would be compiled once more
+    for i in range(out.size // 2):
+        out[i], out[out.size - 1 - i] = out[out.size - 1 - i], out[i]
 
 
 @kernel(little=True)
