@@ -15,63 +15,17 @@ import numpy as np
 
 from oboro.decide.lattice import whole_people
 from oboro.decide.lattice.distinct_tuples import DistinctTuples, number_alike
+from oboro.decide.lattice.judged_classes import NodeClasses
 from oboro.decide.lattice.kernels import node_classes as kernels
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.objective import CellLoss, ClassLoss
 from oboro.decide.lattice.problem import Node, Problem
-from oboro.decide.lattice.suppression.rule_verdicts import ALL, ask_rule
+from oboro.decide.lattice.suppression.rule_verdicts import ALL, UNASKED, ask_rule
 from oboro.decide.lattice.suppression.suppressed_group import STEPS, complete, joining
 from oboro.decide.lattice.worth.class_payments import ClassPayments
 from oboro.kernels import grouping
 
-__all__ = ["NodeChecker", "NodeClasses"]
-
-
-@dataclass(frozen=True, eq=False)
-class NodeClasses:
-    """The classes of one node: which tuple stands where, how many records each holds, which of them go.
-
-    Where people go with all their records (`leaving`), a class may lose some of its records and stay.
-    """
-
-    labels: np.ndarray
-    sizes: np.ndarray
-    gone: np.ndarray
-    levels: Levels
-    people: np.ndarray | None = None
-    """How many of the population look like each class; a class may have people and no record."""
-    if_suppressed: np.ndarray | None = None
-    """How many of them are among the suppressed for certain if the class is."""
-    open_people: int = 0
-    """Of how many people a reader cannot tell which class they look like."""
-    surely: int = 0
-    persons: np.ndarray | None = None
-    """How many different people each class holds, where these are counted."""
-    leaving: np.ndarray | None = None
-    """Which tuples go, where people go with all their records."""
-    people_gone: int = 0
-    """How many people these are."""
-    thinned: int = 0
-    """How many more records must go at least, for there are too many classes."""
-
-    @property
-    def suppressed(self) -> int:
-        """How much goes, as the limit counts it: records, or people where these go with all their records."""
-        return int(self.sizes[self.gone].sum()) + self.thinned if self.leaving is None else self.people_gone
-
-    @property
-    def out(self) -> np.ndarray:
-        """Which tuples go."""
-        return np.asarray(self.gone[self.labels]) if self.leaving is None else self.leaving
-
-    @cached_property
-    def members(self) -> tuple[np.ndarray, np.ndarray]:
-        """The tuples class by class, and where each class starts (one more entry at the end)."""
-        counts = np.bincount(self.labels, minlength=self.sizes.size)
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        order = np.empty(self.labels.size, dtype=np.int64)
-        kernels.order_by_class(self.labels, starts[:-1].copy(), order)
-        return order, starts
+__all__ = ["NodeChecker"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,14 +219,23 @@ class NodeChecker:
         self.ask([i for i, rule in enumerate(rules) if rule.strong], classes, verdicts, most)
         surely = self._thinned(classes, verdicts == 1)
         if surely.suppressed > self.problem.limit:
-            return replace(surely, surely=surely.suppressed)
+            return replace(surely, surely=surely.suppressed, asked=False)
+        least = np.where(surely.gone, classes.sizes, 0)
         if population is not None and classes.people is not None:
             verdicts[population.breaks_k_map(classes.people)] = 1
             verdicts[population.breaks_presence(classes.sizes, classes.people, classes.open_people)] = 1
         if self.problem.earnings is not None:
             verdicts[self.problem.earnings.of_classes(self, classes) <= 0] = 1
-        self.ask([i for i, rule in enumerate(rules) if not rule.strong], classes, verdicts, most)
-        return replace(self._thinned(classes, verdicts == 1), surely=surely.suppressed)
+        self.ask([i for i, rule in enumerate(rules) if not rule.strong], classes, verdicts, most, least)
+        return replace(
+            self._thinned(classes, verdicts == 1), surely=max(surely.suppressed, self._least(classes, least))
+        )
+
+    def _least(self, classes: NodeClasses, least: np.ndarray) -> int:
+        """How many records go in every finer node, from what goes of each class; fewer than k of one are not kept."""
+        if classes.persons is None:
+            least = np.where((least > 0) & (classes.sizes - least < self.problem.k), classes.sizes, least)
+        return int(least.sum())
 
     def _thinned(self, classes: NodeClasses, gone: np.ndarray) -> NodeClasses:
         """Without classes that break a rule; where there are still too many, at least as many records go as the smallest have.
@@ -293,10 +256,17 @@ class NodeChecker:
             more += int(sizes[i])
         return replace(judged, thinned=max(more, judged.thinned))
 
-    def ask(self, which: Sequence[int], classes: NodeClasses, verdicts: np.ndarray, most: int = ALL) -> None:
+    def ask(
+        self,
+        which: Sequence[int],
+        classes: NodeClasses,
+        verdicts: np.ndarray,
+        most: int = ALL,
+        least: np.ndarray = UNASKED,
+    ) -> None:
         """Raise the verdicts of classes that break some of the rules to 1; until these have more than `most` records."""
         for i in which:
-            ask_rule(self, i, classes, verdicts, most)
+            ask_rule(self, i, classes, verdicts, most, least)
             for c in np.flatnonzero(verdicts == 2):
                 order, starts = classes.members
                 size, held = self._as_class(order[starts[c] : starts[c + 1]])

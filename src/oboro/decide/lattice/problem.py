@@ -33,7 +33,7 @@ class Node:
     suppressed: int
     """Records of classes that break a rule (where that is too many, at least so many)."""
     surely: int
-    """Of these, those that strong rules suppress: every finer node suppresses at least as many."""
+    """At least how many go in this node and in every finer one."""
     extra: int
     """Records suppressed in addition, so that the suppressed records keep the rules as a class of their own."""
     satisfying: bool

@@ -17,7 +17,8 @@ import numpy as np
 from oboro.decide.lattice.kernels import node_classes as kernels
 
 if TYPE_CHECKING:
-    from oboro.decide.lattice.node_check import NodeChecker, NodeClasses
+    from oboro.decide.lattice.judged_classes import NodeClasses
+    from oboro.decide.lattice.node_check import NodeChecker
 
 __all__ = ["complete", "judge", "kept_sizes"]
 

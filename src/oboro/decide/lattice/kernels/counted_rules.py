@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from oboro.decide.lattice.kernels.least_removed import least_removed
 from oboro.decide.lattice.kernels.node_classes import breaks
 from oboro.kernels import kernel
 
@@ -25,12 +26,14 @@ def judge_counted(
     tree: np.ndarray,
     most: int,
     held: np.ndarray,
+    least: np.ndarray,
     out: np.ndarray,
 ) -> None:
     """As `judge`, for records, with a counter for each class and value: the tuples are read once, as they come.
 
     `place` numbers the `classes` that are asked, −1 for the others; `held` has a zeroed row for each. Once the classes that break
-    the rule have more than `most` records, the rest is not asked. O(tuples + classes · what `breaks` costs).
+    the rule have more than `most` records (of which as many go at least, where `least` is asked), the rest is not asked.
+    O(tuples + classes · what `breaks` costs).
     """
     for i in range(labels.size):
         row = place[labels[i]]
@@ -42,6 +45,10 @@ def judge_counted(
         verdict = breaks(held[row], sizes[c], kind, count, level, whole, tree)
         if verdict > 0:
             out[c] = verdict
-            gone += sizes[c] if verdict == 1 else 0
+            if verdict == 1 and least.size:
+                least[c] = least_removed(held[row], sizes[c], kind, count, level, whole, tree)
+                gone += least[c]
+            elif verdict == 1:
+                gone += sizes[c]
             if gone > most:
                 return

@@ -11,6 +11,20 @@ from __future__ import annotations
 import numpy as np
 
 from oboro.decide.lattice.kernels.class_keys import count_tuples
+from oboro.decide.lattice.kernels.least_removed import least_removed
+from oboro.decide.lattice.kernels.rule_kinds import (
+    ALPHA,
+    BASIC_LIKENESS,
+    COMPARED_WITH_WHOLE,
+    DISCLOSURE,
+    DISCLOSURE_OF_HELD,
+    DISTINCT,
+    ENHANCED_LIKENESS,
+    ENTROPY,
+    RECURSIVE,
+    T_ORDERED,
+    T_TREE,
+)
 from oboro.decide.lattice.kernels.share_rules import breaks_disclosure, breaks_likeness
 from oboro.kernels import kernel
 
@@ -38,14 +52,6 @@ __all__ = [
     "tally",
 ]
 
-DISTINCT, ENTROPY, RECURSIVE, T_ORDERED, T_TREE, ALPHA = range(6)
-DISCLOSURE, DISCLOSURE_OF_HELD, BASIC_LIKENESS, ENHANCED_LIKENESS = range(6, 10)
-COMPARED_WITH_WHOLE = (
-    DISCLOSURE,
-    DISCLOSURE_OF_HELD,
-    BASIC_LIKENESS,
-    ENHANCED_LIKENESS,
-)  # `count`: how many there are in all
 SLACK = 1e-9  # entropies closer to the limit than this are left to exact arithmetic
 
 
@@ -201,7 +207,7 @@ def order_by_class(labels: np.ndarray, starts: np.ndarray, out: np.ndarray) -> N
 
 
 def _judge(order: np.ndarray, starts: np.ndarray, secrets: np.ndarray, weights: np.ndarray, *rest: np.ndarray) -> None:
-    persons, kind, count, _, whole, _, out = rest
+    persons, kind, count, _, whole, _, _, out = rest
     if kind != DISTINCT or persons.size:
         judge.py_func(order, starts, secrets, weights, *rest)  # type: ignore[attr-defined]
         return
@@ -227,11 +233,13 @@ def judge(
     level: float,
     whole: np.ndarray,
     tree: np.ndarray,
+    least: np.ndarray,
     out: np.ndarray,
 ) -> None:
     """Raise in `out` the classes that break one rule about one sensitive attribute to 1, those that are undecided to 2.
 
-    Classes that already stand at 1 are not looked at. Where tuples have `persons` (empty: they have none), they come in the order
+    Classes that already stand at 1 are not looked at. `least` (empty: not asked) gets for those that break the rule at least how
+    many records go in every finer node. Where tuples have `persons` (empty: they have none), they come in the order
     of these, and people are counted: for a value those who have it. O(tuples + classes · what `breaks` costs).
     """
     held = np.zeros(whole.size, dtype=np.int64)
@@ -253,6 +261,8 @@ def judge(
         verdict = breaks(held, size, kind, count, level, whole, tree)
         if verdict > 0:
             out[c] = verdict
+            if verdict == 1 and least.size:
+                least[c] = least_removed(held, size, kind, count, level, whole, tree)
         for j in range(starts[c], starts[c + 1]):
             held[secrets[order[j]]] = 0
             if persons.size:

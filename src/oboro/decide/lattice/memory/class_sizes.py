@@ -29,6 +29,8 @@ class Look:
     """Only a k of at most so much can be answered; larger sizes count as this one."""
     gone: int = 0
     """Records that rules suppress, whatever k is."""
+    surely: int = 0
+    """Of these, how many go at least in every finer node too."""
     whole: bool = True
     """Whether every rule was asked; otherwise `gone` are those of strong rules."""
 

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from oboro.decide.lattice.judged_classes import NodeClasses
 from oboro.decide.lattice.kernels import size_counts as kernels
 from oboro.decide.lattice.memory.class_sizes import Look
 from oboro.decide.lattice.memory.division import Division
 from oboro.decide.lattice.memory.look_memory import LookMemory
 from oboro.decide.lattice.memory.sliced_sizes import sliced_sizes
-from oboro.decide.lattice.node_check import NodeChecker, NodeClasses
+from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Node, Problem
@@ -38,9 +39,9 @@ def _answered(problem: Problem, look: Look, levels: Levels) -> Node | None:
 
 
 def _surely(problem: Problem, look: Look) -> int:
-    """How many records strong rules suppress at least: in every finer node as many."""
+    """How many records go at least: in every finer node as many."""
     strong = look.gone == 0 or not look.whole or all(rule.strong for rule in problem.rules)
-    return look.small(problem.k) + (look.gone if strong and problem.population is None else 0)
+    return look.small(problem.k) + (look.gone if strong and problem.population is None else look.surely)
 
 
 def _known(problem: Problem, division: Division) -> dict[Levels, int]:
@@ -173,7 +174,8 @@ class RememberingChecker(NodeChecker):
         judged = self.judge(classes)
         by_rule = judged.gone & (counted >= problem.k)
         figures |= {"least": problem.k, "gone": int(classes.sizes[by_rule].sum())}
-        figures["whole"] = judged.surely <= problem.limit
+        figures["whole"] = judged.asked
+        figures["surely"] = max(0, judged.surely - int(classes.sizes[counted < problem.k].sum()))
         return Look.of(counted[~by_rule], classes.sizes[~by_rule], **figures)
 
 

@@ -29,7 +29,8 @@ from oboro.decide.lattice.suppression.size_limits import SizesDemand
 from oboro.decide.lattice.worth.class_payments import ClassPayments
 
 if TYPE_CHECKING:
-    from oboro.decide.lattice.node_check import NodeChecker, NodeClasses
+    from oboro.decide.lattice.judged_classes import NodeClasses
+    from oboro.decide.lattice.node_check import NodeChecker
     from oboro.decide.lattice.nodes import Levels
 
 __all__ = ["STEPS", "Completed", "complete", "joining"]

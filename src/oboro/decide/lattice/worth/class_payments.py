@@ -29,7 +29,8 @@ from oboro.table.hierarchy import Hierarchy
 from oboro.table.hierarchy.levels import text_array
 
 if TYPE_CHECKING:
-    from oboro.decide.lattice.node_check import NodeChecker, NodeClasses
+    from oboro.decide.lattice.judged_classes import NodeClasses
+    from oboro.decide.lattice.node_check import NodeChecker
 
 __all__ = ["ClassEarnings", "ClassPayments", "PaymentName", "label_leaves", "lost_detail"]
 

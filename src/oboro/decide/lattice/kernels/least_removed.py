@@ -1,0 +1,154 @@
+"""How many records of a class must go at least, however finer levels divide it, where the class breaks a rule.
+
+Two classes that keep a weak rule keep it when they are joined. So what a finer node keeps of a class that breaks the rule keeps it
+as one class, or nothing is kept. A half-space has every histogram that keeps the rule on one side (`oboro.decide.half_spaces`) and
+this one on the other: what is removed must weigh as much as is lacking. The heaviest values first, each as often as it is there
+and the last in part, are the fewest records that do.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oboro.decide.lattice.kernels import rule_kinds as kinds
+from oboro.kernels import kernel
+
+__all__ = ["least_removed"]
+
+ROUNDING = 1e-9  # what sums of weights may be wrong by, as a part of what they add up
+TANGENTS = 3  # of the entropy, each where the one before says that the class would be left
+
+
+@kernel(little=True)
+def least_removed(
+    held: np.ndarray, size: int, kind: int, count: int, level: float, whole: np.ndarray, tree: np.ndarray
+) -> int:
+    """At least how many of the `size` records of a class that breaks a weak rule go in every finer node. O(values · log)."""
+    if kind == kinds.RECURSIVE:
+        if np.count_nonzero(held) < count:
+            return size
+        return _fewest(held, size, _recursive(held, count, level))
+    if kind == kinds.ENTROPY:
+        return size if np.count_nonzero(held) < level else _by_entropy(held, size, level)
+    if kind == kinds.ALPHA:
+        value = np.argmax(held) if count < 0 else count
+        return _over(held[value], size, level)
+    if kind == kinds.T_ORDERED:
+        return _fewest(held, size, _ordered(held, size, level, whole))
+    if kind == kinds.T_TREE:
+        return _fewest(held, size, _tree(held, size, level, whole, tree))
+    if kind in (kinds.DISCLOSURE, kinds.BASIC_LIKENESS, kinds.ENHANCED_LIKENESS):
+        return _by_share(held, size, kind, count, level, whole)
+    return 0
+
+
+@kernel(little=True)
+def _fewest(held: np.ndarray, size: int, weights: np.ndarray) -> int:
+    """The fewest records whose removal adds up what the weighted sum of `held` lacks to be 0."""
+    lacking, scale = 0.0, 0.0
+    for value in range(held.size):
+        lacking -= held[value] * weights[value]
+        scale += held[value] * abs(weights[value])
+    lacking -= ROUNDING * scale
+    taken = 0.0
+    for value in np.argsort(weights):
+        if lacking <= 0 or weights[value] >= 0:
+            break
+        part = min(float(held[value]), -lacking / weights[value])
+        taken += part
+        lacking += part * weights[value]
+    return size if lacking > ROUNDING * scale else int(np.ceil(taken - ROUNDING * size))
+
+
+@kernel(little=True)
+def _over(held: int, size: int, most: float) -> int:
+    """How many records of a value go until it is at most a share of the rest."""
+    lacking = held - most * size
+    return 0 if lacking <= 0 or most >= 1 else int(np.ceil(lacking / (1 - most) - ROUNDING * size))
+
+
+@kernel(little=True)
+def _recursive(held: np.ndarray, count: int, level: float) -> np.ndarray:
+    """c · (all without the l − 1 most frequent) − (the most frequent) > 0."""
+    ranked = np.argsort(-held)
+    weights = np.full(held.size, level)
+    weights[ranked[: count - 1]] = 0.0
+    weights[ranked[0]] -= 1.0
+    return weights
+
+
+@kernel(little=True)
+def _by_entropy(held: np.ndarray, size: int, level: float) -> int:
+    """By tangents of the entropy: Σ g · log(all / (l · p)) is at least what g has too much, whatever shares p are taken."""
+    left, most = held.astype(np.float64), 0
+    for _ in range(TANGENTS):
+        total = left.sum()
+        weights = np.zeros(held.size)
+        for value in range(held.size):
+            if held[value] > 0:
+                weights[value] = np.log(total / (level * left[value]))
+        fewest = _fewest(held, size, weights)
+        most = max(most, fewest)
+        rest = float(fewest)
+        left = held.astype(np.float64)
+        for value in np.argsort(weights):
+            part = min(rest, left[value] - 0.5) if left[value] > 0 else 0.0
+            left[value] -= part
+            rest -= part
+            if rest <= 0:
+                break
+    return most
+
+
+@kernel(little=True)
+def _ordered(held: np.ndarray, size: int, level: float, whole: np.ndarray) -> np.ndarray:
+    """The signs of what is carried past each value make the distance a weighted sum."""
+    rows, carried = float(whole.sum()), 0.0
+    signs = np.zeros(held.size)
+    for value in range(held.size):
+        carried += held[value] / size - whole[value] / rows
+        signs[value] = np.sign(carried) / max(1, held.size - 1)
+    far, mean = 0.0, 0.0
+    weights = np.zeros(held.size)
+    for value in range(held.size - 1, -1, -1):
+        far += signs[value]
+        weights[value] = -far
+        mean += far * whole[value] / rows
+    return weights + (level + mean)
+
+
+@kernel(little=True)
+def _tree(held: np.ndarray, size: int, level: float, whole: np.ndarray, tree: np.ndarray) -> np.ndarray:
+    """The signs of what each ancestor holds too much make the distance a weighted sum."""
+    rows = float(whole.sum())
+    weights = np.zeros(held.size)
+    over = np.zeros(held.size)
+    for h in range(tree.shape[0]):
+        over[:] = 0.0
+        for value in range(held.size):
+            over[tree[h, value]] += held[value] / size - whole[value] / rows
+        for value in range(held.size):
+            weights[value] -= np.sign(over[tree[h, value]]) / (2.0 * tree.shape[0])
+    mean = 0.0
+    for value in range(held.size):
+        mean -= weights[value] * whole[value] / rows
+    return weights + (level + mean)
+
+
+@kernel(little=True)
+def _by_share(held: np.ndarray, size: int, kind: int, rows: int, level: float, whole: np.ndarray) -> int:
+    """Each value by itself: its share may be too great, or for disclosure too small."""
+    most = 0
+    for value in range(held.size):
+        if whole[value] == 0:
+            continue
+        share = whole[value] / rows
+        if kind == kinds.DISCLOSURE:
+            if held[value] == 0:
+                return size
+            most = max(most, int(np.ceil(size - held[value] * level / share - ROUNDING * size)))
+            most = max(most, _over(held[value], size, share * level))
+        else:
+            growth = min(level, -np.log(share)) if kind == kinds.ENHANCED_LIKENESS else level
+            most = max(most, _over(held[value], size, share * (1 + growth)))
+    return most
