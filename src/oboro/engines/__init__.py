@@ -34,21 +34,25 @@ def open_place(place: str, engine: str) -> EngineTable:
 
 def run_frame(recipe: Recipe, frame: Any, progress: Progress | None = None) -> EngineRelease:
     """A recipe on a DataFrame of Spark: the release has one too, and the same facts, verdicts and report as on one machine."""
+    from oboro.engines.engine_errors import speaking_for
     from oboro.engines.run_on_engine import run_on_engine
     from oboro.engines.spark import SparkTable
 
-    return run_on_engine(recipe, SparkTable.of(frame), progress=progress)
+    with speaking_for("spark"):
+        return run_on_engine(recipe, SparkTable.of(frame), progress=progress)
 
 
 def anonymize_place(
     recipe: Recipe, place: str, output: str, *, engine: str, force: bool = False, progress: Progress | None = None
 ) -> EngineRelease:
     """From one place to another: written, verified, and only then visible under the name of `output`."""
+    from oboro.engines.engine_errors import speaking_for
     from oboro.engines.run_on_engine import run_on_engine
     from oboro.engines.staging import check_apart, check_folder, staged
 
     check_apart(place, check_folder(output, force))
-    table = open_place(place, engine)
-    with staged(output, force) as folder:
-        release = run_on_engine(recipe, table, folder=folder, progress=progress)
-    return release.published_at(output, open_place)
+    with speaking_for(engine):
+        table = open_place(place, engine)
+        with staged(output, force) as folder:
+            release = run_on_engine(recipe, table, folder=folder, progress=progress)
+        return release.published_at(output, open_place)

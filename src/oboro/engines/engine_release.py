@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from oboro.engines.engine import EngineTable
-from oboro.engines.plan import changed_data
+from oboro.engines.engine_errors import ChangedData, speaking_for
 from oboro.engines.value_numbers import RowNumbers
 from oboro.errors import UsageError
 from oboro.recipe.release import Release
@@ -35,7 +35,7 @@ class Seal:
     def check(self, table: EngineTable) -> None:
         """Raise where a table does not hold exactly these rows."""
         if table.counted(self.numbers) != (self.rows, self.total):
-            raise changed_data()
+            raise ChangedData()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,7 +72,7 @@ class EngineRelease(Release):
 
         assert self.table is not None
         assert self.seal is not None
-        with staged(str(path), force) as folder:
+        with staged(str(path), force) as folder, speaking_for(self.table.engine):
             self.seal.check(self.table.settled(folder))
         self.written["output"] = str(path)
 

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from oboro.engines.engine_errors import ChangedData
 from oboro.engines.tuple_keys import TupleKeys, UnknownTuple, found_in
 from oboro.engines.value_numbers import encoded, value_numbers
-from oboro.errors import InputError
-from oboro.text import Message
 
 __all__ = [
     "FIRST",
@@ -29,17 +28,11 @@ __all__ = [
     "Exceptions",
     "KnownValues",
     "Places",
-    "changed_data",
     "prepared",
 ]
 
 OURS = "_oboro_"  # how the names of our own columns begin, which no table may have
 FIRST, SECOND, ROW, PLACE = (OURS + name for name in ("first", "second", "row", "place"))
-
-
-def changed_data() -> InputError:
-    """The error for rows that were not there when the table was read first."""
-    return InputError(Message("error_engine.changed"))
 
 
 @dataclass(frozen=True)
@@ -60,13 +53,13 @@ class KnownValues:
         return numbers[order], order
 
     def codes(self, array: pa.Array) -> np.ndarray:
-        """The code of each row; `changed_data` where a value is not known. O(rows), and a search for each distinct value."""
+        """The code of each row; `ChangedData` where a value is not known. O(rows), and a search for each distinct value."""
         values, places = encoded(array)
         numbers, order = self._sorted
         try:
             return np.asarray(order[found_in(numbers, value_numbers(values, self.key))][places])
         except UnknownTuple:
-            raise changed_data() from None
+            raise ChangedData() from None
 
 
 @dataclass(frozen=True)
@@ -121,7 +114,7 @@ class ByValue:
         try:
             keys = one.how.keys(list((codes if one.of_released else original).values()), rows)
         except UnknownTuple:
-            raise changed_data() from None
+            raise ChangedData() from None
         places = np.minimum(np.searchsorted(one.keys, keys), max(one.keys.size - 1, 0))
         found = one.keys[places] == keys
         outcome = one.outcome[places[found]]
@@ -163,7 +156,7 @@ class Places:
         try:
             places = found_in(self.keys, self.how.keys(original, batch.num_rows))
         except UnknownTuple:
-            raise changed_data() from None
+            raise ChangedData() from None
         arrays = {name: batch[name] for name in self.others}
         numbers = self.numbers.of_arrays(arrays, batch.num_rows).view(np.int64)
         return pa.table({**arrays, FIRST: pa.array(self.starts[places]), SECOND: pa.array(numbers)})

@@ -237,7 +237,8 @@ def spark_session() -> Any:
     builder: Any = SparkSession.builder
     if "SPARK_REMOTE" not in os.environ:
         builder = builder.master(os.environ.get("SPARK_MASTER", "local[*]")).config("spark.ui.enabled", "false")
-        builder = builder.config("spark.log.level", "ERROR").config("spark.ui.showConsoleProgress", "false")
+        builder = builder.config("spark.log.level", "OFF")  # its errors repeat rows; they come as ours
+        builder = builder.config("spark.ui.showConsoleProgress", "false")
         builder = builder.config("spark.sql.shuffle.partitions", str(PARTS * (os.cpu_count() or 1)))
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)
