@@ -176,3 +176,76 @@ def test_a_release_of_floats_says_missing_in_one_way(tmp_path: Path) -> None:
     assert oboro.verify(release.data, quasi="age", k=2).holds
     release.write(tmp_path / "out.parquet")
     assert _holds(tmp_path / "out.parquet")
+
+
+# One rule: assess, evaluate, and the last look -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cells", [['""', ""], ['"1"', "1"], ["NA", ""]])
+def test_assess_and_evaluate_count_as_the_strictest_reader_of_a_file(tmp_path: Path, cells: list[str]) -> None:
+    """The first two people stand alone to a tool that sees quotes; to one that does not they are a class of two."""
+    rows = [*cells, '"a,b"', '"a,b"']
+    (tmp_path / "out.csv").write_text("age,job\n" + "".join(f"{cell},x\n" for cell in rows))
+    (tmp_path / "in.csv").write_text("age,job\n7,x\n8,x\n9,x\n9,x\n")
+    found = oboro.assess(tmp_path / "out.csv", quasi=["age"])
+    assert (found.k, found.together.unique) == (1, 2)
+    report = oboro.evaluate(tmp_path / "in.csv", tmp_path / "out.csv", quasi=["age"], attempts=0, unpaired=True)
+    assert (report.exposed.k, report.exposed.by_quasi, report.risk["uniques"]) == (1, 2, 2)
+    asked = oboro.evaluate(tmp_path / "in.csv", tmp_path / "out.csv", quasi=["age"], attempts=0, unpaired=True, k=2)
+    assert not asked.verification.holds
+    other = oboro.evaluate(tmp_path / "in.csv", tmp_path / "out.csv", quasi=["job"], attempts=0, unpaired=True)
+    assert (other.exposed.together, other.refused) == (2, True)
+
+
+def test_assess_counts_not_a_number_and_missing_apart_and_secrets_together() -> None:
+    table = pa.table({"age": TWO, "s": pa.array(["", None, "b", "b"])})
+    found = oboro.assess(table, quasi=["age"], sensitive=["s"])
+    assert (found.k, found.columns[0].unique) == (1, 2)
+    assert found.secrets[0].certain == 4  # empty and missing are one secret
+    alone = oboro.assess(pa.table({"age": [1, 1], "s": ["", None]}), quasi=["age"], sensitive=["s"])
+    assert [one.achieved for one in alone.verification.verdicts] == [2, 1, 0]
+    assert [
+        one.achieved
+        for one in oboro.verify(pa.table({"age": [1, 1], "s": ["", None]}), quasi="age", sensitive="s").verdicts
+    ] == [2, 1, 0]
+
+
+def test_empty_text_is_nobody() -> None:
+    """A reader to whom empty text is missing sees one person in the class."""
+    table = pa.table({"age": [1, 1], "who": ["a", ""]})
+    assert not oboro.verify(table, quasi="age", k=2, person="who").holds
+    assert oboro.assess(table, quasi=["age"], person="who").k == 1
+
+
+CELLS = st.sampled_from([None, "", "a", "a ", '"', "1", "1.0", "01", "*"])
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.tuples(CELLS, st.sampled_from([None, NAN, 0.0, -0.0, 1.5])), min_size=2, max_size=7),
+    st.sampled_from(["csv", "parquet", "feather"]),
+)
+def test_the_last_look_sees_whom_the_strictest_reader_of_what_is_written_sees(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[Any, Any]], form: str
+) -> None:
+    """Nobody is unique in the written bytes whom the last look did not count: it needs no second reading of its own release."""
+    words, numbers = zip(*rows, strict=True)
+    floats = pa.array(
+        np.array([0.0 if one is None else one for one in numbers]), mask=np.array([one is None for one in numbers])
+    )
+    table = pa.table({"q": ["x"] * len(rows), "word": pa.array(words, pa.string()), "number": floats})
+    recipe = oboro.Recipe(
+        attributes={"q": {"role": "quasi"}, "word": {"role": "other"}, "number": {"role": "other"}},
+        steps=[{"k_anonymize": {"k": 2}}],
+        accept={"unique_on": ["word", "number"], "because": "a test"},
+    )
+    release = recipe.run(table)
+    path = tmp_path_factory.mktemp("look") / f"out.{form}"
+    release.write(path)
+    if form == "csv":
+        lines = path.read_text().splitlines()[1:]
+        assert len(lines) == len(rows)
+    else:
+        back = pq.read_table(path) if form == "parquet" else feather.read_table(path)
+        lines = [repr(tuple(row.values())) for row in back.to_pylist()]
+    assert sum(lines.count(one) == 1 for one in lines) <= release.last_look.unique

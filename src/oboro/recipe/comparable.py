@@ -48,7 +48,7 @@ def comparable(
         if old.missing < 0 <= new.missing:
             new = new.where(new.codes == new.missing, STAR)
             blanks.append(name)
-        before[name], after[name] = old, new
+        before[name], after[name] = old, _still_as_written(new, after[name])
     said = {"same_columns": pairs, "decimal_commas": commas, "blanks_suppressed": blanks}
     notes = [Message(f"report.warning.{name}", columns=found) for name, found in said.items() if found]
     return replace(original, columns=before), replace(released, columns=after), notes
@@ -124,6 +124,11 @@ def _alike(original: Dataset, released: Dataset) -> dict[str, str]:
 
 
 # Values ---------------------------------------------------------------------------------------------------------------
+
+
+def _still_as_written(column: Column, released: Column) -> Column:
+    """The column with what it was written as beside it: whoever reads the release tells `NA` from an empty cell."""
+    return column if column is released else replace(column, finer=released.finer or (lambda: released))
 
 
 def _numbers(column: Column) -> Column:

@@ -167,7 +167,7 @@ def evaluate(
     )
     group = tables["control_group"].data if "control_group" in tables else None
     scope = Scope(fraction=fraction, control=group, attempts=attempts, target=target)
-    return measure(before, after, schema, provenance, scope, paired=paired, person=person)
+    return measure(before, after, schema, provenance, scope, paired=paired, person=person, foreign=True)
 
 
 def _promised_k(found: Verification | None) -> int | None:

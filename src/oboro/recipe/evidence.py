@@ -30,8 +30,9 @@ def measure(
     *,
     paired: bool = True,
     person: str | None = None,
+    foreign: bool = False,
 ) -> Report:
-    """Risk and utility of a release, with the roles and hierarchies of `schema`."""
+    """Risk and utility of a release, with the roles and hierarchies of `schema`; `foreign` if anybody may have written it."""
     # Imported here, because it takes half a second to load, and most jobs write no report.
     from oboro.report import Tables, make_report
 
@@ -44,6 +45,7 @@ def measure(
         hierarchies=bound_hierarchies(original, schema),
         paired=paired,
         person=person or schema.person,
+        foreign=foreign,
     )
     if tables.person is not None:
         if tables.people is None:

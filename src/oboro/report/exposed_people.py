@@ -114,7 +114,12 @@ def exposed_people(subject: Subject, provenance: Provenance, rare_below: int) ->
         pairs=ranked.pairs,
         with_quasi=exposure(data, known, person).unique if known and data.rows else 0,
         secrets=certain_secrets(data, here, subject.sensitive, person) if here and subject.sensitive else (),
-        rare=rare_values(data, [name for name in subject.after if name not in hidden], rare_below, person),
+        rare=rare_values(
+            subject.after if person is None else subject.after.with_columns({PERSON: data[person]}),
+            [name for name in subject.after if name not in hidden],
+            rare_below,
+            person,
+        ),
     )
 
 
@@ -128,7 +133,7 @@ def touched(steps: Sequence[Mapping[str, Any]], names: Iterable[str]) -> set[str
 def _whose(subject: Subject) -> tuple[Dataset, str | None]:
     """The released table with the column that says whose each record is, where that is known."""
     people = subject.tables.people
-    return (subject.after, None) if people is None else (subject.after.with_columns({PERSON: people[1]}), PERSON)
+    return (subject.counted, None) if people is None else (subject.counted.with_columns({PERSON: people[1]}), PERSON)
 
 
 def _as_seen(look: LastLook) -> tuple[tuple[AcceptedColumns, ...], int]:

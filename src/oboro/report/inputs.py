@@ -31,6 +31,9 @@ class Tables:
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)  # bound to the original columns
     paired: bool = True  # whether it is known which released row was made from which original one
     person: str | None = None  # the column that says whose a record is, released or not
+    foreign: bool = (
+        False  # whether anybody may have written the release: then people are counted as its strictest reader could
+    )
 
     @cached_property
     def people(self) -> tuple[Column, Column] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from oboro.report.utility_measures import utility_measures
 from oboro.table.dataset import Dataset
 from oboro.text import Message
 from oboro.verifier.classes import Classes, class_sizes
+from oboro.verifier.strict_reading import read_strictly
 from oboro.verifier.verdict import Verification
 
 __all__ = ["SMALLEST_CELL", "Measured", "Subject", "measure_release"]
@@ -51,6 +52,13 @@ class Subject:
     randomized: list[str]
     has_classes: bool
     """Whether the sizes of equivalence classes say how exposed people are."""
+
+    @cached_property
+    def counted(self) -> Dataset:
+        """The release as people are counted in it: as its strictest reader sees it, if anybody may have written it."""
+        if not self.tables.foreign:
+            return self.after
+        return read_strictly(self.after, [name for name in self.after if name not in self.sensitive], self.sensitive)
 
     @staticmethod
     def of(tables: Tables, provenance: Provenance) -> Subject:
@@ -125,11 +133,11 @@ class Measured:
 
 def measure_release(subject: Subject, provenance: Provenance, scope: Scope, smallest: int) -> Measured:
     """All of it; compiled loops leave the interpreter free for each other."""
-    before, after = subject.before, subject.after
+    before, after, shown = subject.before, subject.after, subject.counted
     with ThreadPoolExecutor(3) as pool:
         if scope.statistics:
             pool.submit(load)
-        sizes, sizes_before = pool.map(partial(_class_sizes, quasi=subject.quasi), (after, before))
+        sizes, sizes_before = pool.map(partial(_class_sizes, quasi=subject.quasi), (shown, before))
         attacks = pool.submit(_attacks, subject, provenance, scope)
         by_few = pool.submit(special, before, after, subject.quasi if subject.has_classes else [], sizes_before, sizes)
         columns = pool.submit(column_facts, subject.tables, smallest)
@@ -137,7 +145,7 @@ def measure_release(subject: Subject, provenance: Provenance, scope: Scope, smal
         counted = pool.submit(exposed_people, subject, provenance, smallest)
         utility, pairs = utility_measures(subject, scope, sizes)
         return Measured(
-            sizes=_people_sizes(subject, after, 1, sizes),
+            sizes=_people_sizes(subject, shown, 1, sizes),
             sizes_before=_people_sizes(subject, before, 0, sizes_before),
             attacks=_limited(attacks.result(), subject, provenance, counted.result()),
             special=by_few.result(),

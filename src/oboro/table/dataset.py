@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +27,7 @@ from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.values import Kind, from_numbers, kind_of, numbers_of, texts_of
 from oboro.text import Message
 
-__all__ = ["Column", "Dataset", "missing_for_nan", "plain", "smallest_unsigned"]
+__all__ = ["Column", "Dataset", "ReadsAhead", "missing_for_nan", "plain", "smallest_unsigned"]
 
 
 def smallest_unsigned(count: int) -> type[np.unsignedinteger]:
@@ -36,6 +37,14 @@ def smallest_unsigned(count: int) -> type[np.unsignedinteger]:
     (<class 'numpy.uint8'>, <class 'numpy.uint16'>)
     """
     return np.uint8 if count <= 1 << 8 else np.uint16 if count <= 1 << 16 else np.uint32
+
+
+@runtime_checkable
+class ReadsAhead(Protocol):
+    """What makes columns as their file says them, and makes several faster together than one after the other."""
+
+    def ahead(self, names: Sequence[str]) -> None:
+        """Read all of these at once; each is then asked for by itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -320,6 +329,12 @@ class Dataset:
     def select(self, names: Sequence[str]) -> Dataset:
         """Only these columns, in this order."""
         return replace(self, columns={name: self[name] for name in names})
+
+    def finest(self, names: Sequence[str]) -> Dataset:
+        """The table with these columns by everything that a tool could tell apart in what came; their values are only names."""
+        if (made := next((self[name].finer for name in names), None)) and isinstance(made, ReadsAhead):
+            made.ahead(names)
+        return self.with_columns({name: self[name].finest() for name in names})
 
     def take(self, rows: np.ndarray) -> Dataset:
         """The given rows (positions or a boolean mask), in that order."""

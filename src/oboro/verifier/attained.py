@@ -10,6 +10,7 @@ from oboro.text import Message
 from oboro.verifier.classes import Classes
 from oboro.verifier.models.class_models import DistinctLDiversity, KAnonymity, Model, TCloseness
 from oboro.verifier.secret_spread import secret_spread
+from oboro.verifier.strict_reading import secret_readings
 from oboro.verifier.verdict import Verdict
 
 __all__ = ["attained", "attained_of"]
@@ -18,6 +19,8 @@ __all__ = ["attained", "attained_of"]
 def attained(classes: Classes, sensitive: Sequence[str] = ()) -> list[Verdict]:
     """The verdicts of the strongest k-anonymity, distinct l-diversity and t-closeness (equal distance) that hold. O(rows) each.
 
+    Secrets are read as the strictest reader could take them; so are the classes, where whoever made them asked for that.
+
     Only rows that are nobody's can keep every k from holding: then 1-anonymity is broken, and its verdict says so.
     """
     k = _largest(KAnonymity(k=1).judge(classes), KAnonymity(k=1), "k").naming(classes.quasi)
@@ -25,7 +28,12 @@ def attained(classes: Classes, sensitive: Sequence[str] = ()) -> list[Verdict]:
 
 
 def attained_of(classes: Classes, name: str) -> list[Verdict]:
-    """The same of one sensitive column: the largest l and the smallest t."""
+    """The same of one sensitive column: the largest l and the smallest t, each by the strictest reading of it."""
+    merged, *finer = (_attained_of(one, name) for one in secret_readings(classes, name))
+    return [merged[0], max((merged[1], *(one[1] for one in finer)), key=lambda found: found.achieved or 0.0)]
+
+
+def _attained_of(classes: Classes, name: str) -> list[Verdict]:
     diversity, closeness = DistinctLDiversity(l=1, sensitive=name), TCloseness(t=1, sensitive=name)
     if classes.person is None and not classes.exempt and classes.data.rows:
         found = secret_spread(classes, clean(classes.data[name]))

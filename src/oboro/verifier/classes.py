@@ -58,8 +58,8 @@ class Classes:
         unknown = [name for name in named if name not in data]
         if unknown:
             raise ColumnError(Message("error_verifier.no_column", unknown=unknown, columns=names_shown(data, named)))
-        columns = [data[name].finest() if finest else data[name] for name in quasi]
-        groups = Groups.of([clean(column) for column in columns], data.rows)
+        shown = data.finest(quasi) if finest else data
+        groups = Groups.of([clean(shown[name]) for name in quasi], data.rows)
         return Classes(data, groups, tuple(quasi), data[person] if isinstance(person, str) else person, exempt)
 
     @property

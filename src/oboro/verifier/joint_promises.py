@@ -43,12 +43,17 @@ def joint_promise(data: Dataset, promises: Sequence[Promise]) -> Promise | None:
     return Promise("together", together, tuple(_strictest(left)), exempt) if left else None
 
 
-def joint_verdicts(data: Dataset, promises: Sequence[Promise], person: Column | None = None) -> tuple[Verdict, ...]:
-    """The verdicts over all promised columns together; none where the promises say it themselves. O(rows · columns)."""
+def joint_verdicts(
+    data: Dataset, promises: Sequence[Promise], person: Column | None = None, *, strict: bool = False
+) -> tuple[Verdict, ...]:
+    """The verdicts over all promised columns together; none where the promises say it themselves. O(rows · columns).
+
+    `strict`: by the classes that the strictest reader of somebody else's release sees.
+    """
     promise = joint_promise(data, promises)
     if promise is None:
         return ()
-    classes = Classes.of(data, promise.quasi, person, exempt=promise.exempt)
+    classes = Classes.of(data, promise.quasi, person, finest=strict, exempt=promise.exempt)
     conceals = any(model.message in COUNTS_CANDIDATES for one in promises for model in one.models)
     return tuple(_judged(model, classes, conceals).jointly(promise.quasi) for model in promise.models)
 

@@ -43,14 +43,18 @@ def verify_promises(
     return replace(found, warnings=(*exempt, *said))
 
 
-def judge_together(data: Dataset, promises: Sequence[Promise], person: Column | None = None) -> tuple[Verdict, ...]:
+def judge_together(
+    data: Dataset, promises: Sequence[Promise], person: Column | None = None, *, strict: bool = False
+) -> tuple[Verdict, ...]:
     """What holds over the columns of all promises together, where no promise covers them: on the worst reading."""
     from oboro.verifier.joint_promises import joint_promise, joint_verdicts
 
     joint = joint_promise(data, promises)
     if joint is None:
         return ()
-    results = [joint_verdicts(reading, promises, person) for reading in _readings(data, joint)]
+    readings = [data] if strict else []
+    found = [joint_verdicts(reading, promises, person, strict=True) for reading in readings]
+    results = found + [joint_verdicts(reading, promises, person) for reading in _readings(data, joint)]
     return next((found for found in results if not all(one.holds for one in found)), results[0])
 
 

@@ -8,18 +8,47 @@ Sensitive values are fewest for a reader who merges the most: then not-a-number,
 strictest way for l-diversity and alpha: merging makes the most frequent value more frequent and the others fewer. A distance
 between distributions only shrinks by merging, so t-closeness, δ-disclosure and β-likeness are judged both ways, and the worse
 verdict counts. A model that may break by joining classes is judged on the coarser classes too.
+
+People are fewest for a reader to whom empty text is a missing person, who protects nobody.
+
+One rule for whatever somebody else wrote: `verify`, `evaluate` and `assess` read it so. A run needs no second reading of its own
+release: what is written has one spelling for each value, so the values are what the strictest reader sees.
 """
 
 from __future__ import annotations
 
-from oboro.table.dataset import Column
+from collections.abc import Sequence
+
+from oboro.table.dataset import Column, Dataset
 from oboro.text import Message
 from oboro.verifier.classes import Classes
 from oboro.verifier.models.class_models import Model, SensitiveModel, TCloseness
 from oboro.verifier.models.shares_compared import BetaLikeness, DeltaDisclosure
 from oboro.verifier.verdict import Verdict
 
-__all__ = ["judge_strictly", "told_apart"]
+__all__ = ["fewest_people", "judge_strictly", "read_strictly", "secret_readings", "told_apart"]
+
+
+def read_strictly(
+    data: Dataset, known: Sequence[str], secrets: Sequence[str] = (), person: str | None = None
+) -> Dataset:
+    """The table by what the strictest reader sees: columns that an attacker knows in the finest way, secrets and people merged."""
+    found = data.finest([*known, *secrets])
+    whose = {} if person is None else {person: fewest_people(data[person])}
+    return found.with_columns({**{name: _merged(data[name]) for name in secrets}, **whose})
+
+
+def fewest_people(person: Column) -> Column:
+    """Empty text as a missing person: many tools read it so."""
+    return person.where(person.codes == person.texts.index(""), None) if "" in person.texts else person
+
+
+def secret_readings(classes: Classes, name: str) -> list[Classes]:
+    """The classes with a secret as it is merged the most and, where that differs, as it is told apart the most."""
+    column = classes.data[name]
+    merged, finest = _merged(column), column.finest()
+    readings = [merged] if len(finest.values) == len(merged.values) else [merged, finest]
+    return [_with(classes, name, one) for one in readings]
 
 
 def judge_strictly(model: Model, classes: Classes) -> Verdict:

@@ -33,7 +33,7 @@ from oboro.verifier.models.class_models import (
 )
 from oboro.verifier.models.shares_compared import BetaLikeness, DeltaDisclosure
 from oboro.verifier.spelling_warnings import spelling_warnings
-from oboro.verifier.strict_reading import judge_strictly, told_apart
+from oboro.verifier.strict_reading import fewest_people, judge_strictly, told_apart
 from oboro.verifier.verdict import Verdict, Verification
 
 __all__ = ["Promise", "Verdict", "Verification", "verify"]
@@ -187,7 +187,7 @@ def verify(
     _require_value(data, names, value)
     folds = _folds(fold)
     models = [model.folding(folds) for model in models]
-    whose = None if person is None else folded(data[person], folds)
+    whose = None if person is None else fewest_people(folded(data[person], folds))
     classes = Classes.of(data, columns, whose, finest=True)
     verdicts = [judge_strictly(model, classes) for model in models] if models else attained(classes, names)
     said = [] if not any(data[name].finer for name in columns) else told_apart(Classes.of(data, columns), classes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 
 from oboro.io.byte_streams import open_stream
 from oboro.io.csv.dialect import Dialect
@@ -27,21 +27,26 @@ class RawCells:
     def beside(self, data: Dataset) -> Dataset:
         """The table whose columns know their cells as they stand in the file."""
         columns = {
-            name: Column(column.values, column.codes, partial(self.column, name, column))
+            name: Column(column.values, column.codes, _Cells(self, name, column))
             for name, column in data.columns.items()
         }
         return data.with_columns(columns)
 
     def column(self, name: str, known: Column) -> Column:
         """The column with quotes; the known one where the file has none. O(bytes)."""
-        if not self._quotes:
-            return known
-        if name not in self._read:
-            from oboro.io.csv.parse import parse  # which loads kernels
+        self.read([name])
+        found = self._read.get(name, known)
+        return found if len(found) == len(known) else known
 
-            with open_stream(self.path, self.dialect.encoding) as stream:
-                self._read[name] = parse(stream, self.dialect, self.names, [name], raw=True)[name]
-        return self._read[name] if len(self._read[name]) == len(known) else known
+    def read(self, names: Sequence[str]) -> None:
+        """Read the cells of these columns, as far as that was not done, in one go."""
+        wanted = [name for name in dict.fromkeys(names) if name not in self._read and name in self.names]
+        if not wanted or not self._quotes:
+            return
+        from oboro.io.csv.parse import parse  # which loads kernels
+
+        with open_stream(self.path, self.dialect.encoding) as stream:
+            self._read.update(parse(stream, self.dialect, self.names, wanted, raw=True).columns)
 
     @cached_property
     def _quotes(self) -> bool:
@@ -52,3 +57,19 @@ class RawCells:
                 if quote in bytes(piece[:got]):
                     return True
         return False
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """Makes one column as it stands in the file."""
+
+    file: RawCells
+    name: str
+    known: Column
+
+    def __call__(self) -> Column:
+        return self.file.column(self.name, self.known)
+
+    def ahead(self, names: Sequence[str]) -> None:
+        """All of these with one reading of the file."""
+        self.file.read(names)

@@ -56,7 +56,9 @@ def named_promises(
         return None
     sure = [one.promise() for one, told in zip(kept, found, strict=True) if several and not isinstance(told, Message)]
     sure = [one for one in sure if not set(one.quasi) <= set(schema.sensitive)]  # no attacker knows the secrets
-    whole = replace(Verification.of(verdicts, quasi, judge_together(released, sure, person)), unchecked=unchecked)
+    whole = replace(
+        Verification.of(verdicts, quasi, judge_together(released, sure, person, strict=True)), unchecked=unchecked
+    )
     exempted = [one.promise() for one, told in zip(kept, found, strict=True) if one.exempt and isinstance(told, tuple)]
     said = [word for one in exempted[:1] for word in one.verify(released, person).warnings]
     whole = replace(whole, warnings=(*said, *whole.warnings))

@@ -72,7 +72,7 @@ def attack_series(
             raise UsageError(Message("error_recipe.earlier_columns", number=number, quasi=shown, columns=list(table)))
     whose = person if person is not None and person in released else None
     if k is None:
-        k = int(attained(Classes.of(released, shown, whose), [])[0].achieved or 1)
+        k = int(attained(Classes.of(released, shown, whose, finest=True), [])[0].achieved or 1)
     asked = {name: (diverse or {}).get(name, IN_DOUBT) for name in sensitive if name in released}
     found = series_attack(
         released,

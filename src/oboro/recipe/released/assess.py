@@ -28,6 +28,7 @@ from oboro.table.value_counts import clean
 from oboro.text import Message
 from oboro.verifier.attained import attained, attained_of
 from oboro.verifier.classes import Classes
+from oboro.verifier.strict_reading import read_strictly
 from oboro.verifier.verdict import Verdict, Verification
 
 __all__ = ["assess"]
@@ -51,7 +52,8 @@ def assess(
 ) -> Assessment:
     """Say what a released table alone tells: a frame, or a file (`reading` says how it is read). No original is needed.
 
-    Every count is exact and over all rows; a missing value and `*` are values. With `person`, the column that says whose a record
+    Every count is exact and over all rows; a missing value and `*` are values, and what some tool tells apart counts as different
+    (`""` and an empty cell, not-a-number and missing), as in `verify`. With `person`, the column that says whose a record
     is, people are counted; without it, and where people seem to have several rows, the result asks for it. Where neither `quasi`
     nor `sensitive` is given, roles are guessed, and the result says so. All other columns count as known to an attacker too.
     `earlier` are releases of the same people that are out already, oldest first: who is told among fewer than `k`
@@ -73,9 +75,10 @@ def assess(
     other = [name for name in other if name not in known]
     if not known:
         raise UsageError(Message("error_exposure.nothing_to_assess"))
+    shown = read_strictly(data, [*known, *other], secret, person)
     tasks: list[Callable[[], Any]] = [
-        partial(_exposed, data, [*known, *other], person),
-        partial(_of_classes, data, known, secret, person),
+        partial(_exposed, shown, [*known, *other], person),
+        partial(_of_classes, shown, known, secret, person),
         partial(scan, data) if guess is None else lambda: guess.findings,
         partial(ask_for_person, data, person) if guess is None else lambda: guess.asked,
         partial(rare_values, data, [*known, *other], FEW, person),
