@@ -67,8 +67,9 @@ picture: $(VENV)/.dev  ## draw docs/architecture.svg anew from the imports
 	$(BIN)/python docs/architecture.py
 
 lock: $(VENV)/.dev  ## pin the newest versions that pyproject.toml allows
-	$(BIN)/uv pip compile $(LOCK) --extra build --extra web pyproject.toml -o requirements.lock
-	$(BIN)/uv pip compile $(LOCK) --extra build --extra web --extra docs --extra dev pyproject.toml -o requirements-dev.lock
+	$(BIN)/uv pip compile $(LOCK) --extra build $(PARTS) pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile $(LOCK) --extra build $(PARTS) --extra docs --extra dev pyproject.toml -o requirements-dev.lock
+PARTS := --extra excel --extra report --extra web
 LOCK := --quiet --upgrade --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11
 
 clean:  ## remove the environment and every cache

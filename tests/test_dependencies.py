@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable
@@ -18,9 +19,38 @@ from tests.source_code import nodes as nodes_of
 from oboro import papers
 from oboro.errors import UsageError
 from oboro.papers.plots import pictures
+from oboro.system.extras import EXTRA_OF
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+CORE = """
+import sys, os
+from pathlib import Path
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"fastexcel", "jinja2", "opendp", "openpyxl", "scipy", "sklearn", "vl_convert", "pandas"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
+os.chdir(sys.argv[1])
+import oboro
+from oboro.errors import UsageError
+from oboro.kernels import always_compiled
+from oboro.recipe.preparing.sample_files import write_sample
+recipe = oboro.Recipe.load(write_sample("people", Path("people.csv"), rows=300))
+with always_compiled():
+    release = recipe.run("people.csv")
+release.write("released.csv")
+assert release.summary() and oboro.assess("released.csv")
+assert oboro.verify(oboro.read("released.csv"), quasi=["sex"], k=2).holds
+assert list(oboro.stream.DelayFree(attributes=["sex"], k=2).push_many([{"sex": "F"}] * 3))
+for needs_more, extra in ((lambda: release.report, "science"), (lambda: release.write("released.xlsx"), "excel")):
+    try:
+        needs_more()
+    except UsageError as error:
+        assert f"oboro[{extra}]" in str(error), error
+    else:
+        raise AssertionError(extra)
+"""
 PART_OF = {"pydantic-core": "pydantic"}  # a package and the one that is made of it and pins it
 DATABASES = ("postgresql", "sqlite", "duckdb")  # whose drivers are imported when a table is in one
 YOURS = {"pandas", "polars"}  # imported only where the user's own frame is one of theirs
@@ -35,6 +65,7 @@ TOOLS = {  # what is run, or imported by something else
 }
 
 
+PARTS = ("excel", "report", "science")  # what tables can do beyond the core
 EXTRAS = ("kafka", "mqtt", "nats", "redis", "service")  # each for a part that not everybody needs
 
 
@@ -59,9 +90,18 @@ def imported(paths: Iterable[Path]) -> set[str]:
     nodes = [node for path in paths for node in nodes_of(path)]
     modules = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     modules |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
+    modules |= {brought for node in nodes if (brought := _brought(node))}
     tops = {module.split(".")[0] for module in modules} - sys.stdlib_module_names - {"oboro", "tests"}
     found = {packages().get(top, plain(top)) for top in tops}
     return {PART_OF.get(name, name) for name in found}
+
+
+def _brought(node: ast.AST) -> str | None:
+    """The module that a call of `bring` names."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "bring":
+        (name,) = node.args
+        return str(name.value) if isinstance(name, ast.Constant) else None
+    return None
 
 
 def files(room: str = "") -> set[Path]:
@@ -69,16 +109,17 @@ def files(room: str = "") -> set[Path]:
 
 
 def test_what_the_code_imports_is_declared() -> None:
-    others = declared("dp", "spark", "stores", *DATABASES, *EXTRAS)
+    others = declared("dp", "spark", "stores", *PARTS, *DATABASES, *EXTRAS)
     assert imported(files() - files("papers") - files("app/web")) - YOURS <= declared() | others
     assert imported(files("papers")) <= declared() | declared("bench", *EXTRAS)
-    assert imported(files("app/web")) <= declared() | declared("web")
+    assert imported(files("app/web")) <= declared() | declared("web", "excel")
 
 
 def test_what_is_declared_is_imported() -> None:
     assert declared() <= imported(files() - files("papers"))
-    assert declared("dp") <= imported(files("techniques"))
-    assert declared("bench") - TOOLS <= imported(files("papers"))
+    assert declared("dp") <= imported(files("techniques") | files("decide"))
+    assert declared(*PARTS) <= imported(files() - files("papers"))
+    assert declared("bench") - TOOLS - declared("science") <= imported(files("papers"))
     assert declared("web") <= imported(files("app/web"))
     assert declared("spark") <= imported(files("engines"))
 
@@ -86,14 +127,17 @@ def test_what_is_declared_is_imported() -> None:
 def test_what_the_tests_import_is_declared() -> None:
     tests = {*(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")}
     beside = {plain(path.stem) for path in (ROOT / "benchmarks" / "scoreboard").glob("*.py")}
-    assert imported(tests) - beside <= declared() | declared("dev") | declared("web")
+    assert imported(tests) - beside <= declared() | declared("dev", "web", *PARTS)
     assert declared("dev") - TOOLS <= imported(tests | files("papers")) | declared(*EXTRAS)
     assert declared(*EXTRAS) <= declared("dev")
 
 
 @pytest.mark.parametrize(
     ("lock", "extras"),
-    [("requirements.lock", ["build", "web"]), ("requirements-dev.lock", ["build", "web", "docs", "dev"])],
+    [
+        ("requirements.lock", ["build", "web", *PARTS]),
+        ("requirements-dev.lock", ["build", "web", "docs", "dev", *PARTS]),
+    ],
 )
 def test_the_lock_files_hold_what_is_declared(lock: str, extras: list[str]) -> None:
     text = (ROOT / lock).read_text(encoding="utf-8")
@@ -108,6 +152,18 @@ def test_benchmarks_without_altair_say_so_before_any_work(monkeypatch: pytest.Mo
     with pytest.raises(UsageError, match=r"altair.*oboro\[bench\]"):
         papers.run("histogram", quick=True, output=tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_package_is_named_with_the_extra_that_brings_it() -> None:
+    for module, extra in EXTRA_OF.items():
+        assert packages()[module] in declared(extra)
+    assert declared("science") <= declared("report")
+
+
+def test_the_core_does_without_the_extras(tmp_path: Path) -> None:
+    """In an environment where only the core is: tables and streams go through, and what needs more says what."""
+    done = subprocess.run([sys.executable, "-c", CORE, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_version_is_the_same_wherever_it_stands() -> None:

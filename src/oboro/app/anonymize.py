@@ -35,6 +35,7 @@ from oboro.app.options import (
     warn_if_cold,
 )
 from oboro.app.reading_options import FOUND_OUT, Reading, reads_tables
+from oboro.system.extras import bring
 from oboro.system.process import without_pandas
 from oboro.text import Message
 from oboro.text.progress import READING
@@ -180,8 +181,8 @@ def _report_loaded(asked: bool, stage: Any) -> Iterator[Any]:
     if not asked:
         yield stage
         return
-    import scipy.linalg  # noqa: F401  (numba loads it with its first kernel)
-
+    for module in ("jinja2", "vl_convert", "scipy.linalg"):  # one that is missing is said before any work
+        bring(module)
     with without_pandas() if options.OWN_PROCESS else nullcontext(), ThreadPoolExecutor(1) as pool:
         loading = pool.submit(_load_report)
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oboro.attacks.rates import Attack, Rate
+from oboro.system.extras import bring
 from oboro.table.dataset import Column, Dataset
 from oboro.table.unencoded_columns import UnreadColumn
 from oboro.table.values import typed
@@ -149,7 +150,6 @@ def _steps(ranks: np.ndarray, starts: np.ndarray) -> np.ndarray | None:
 
 def _surprise(starts: np.ndarray, cuts: np.ndarray, rows: int) -> float:
     """Of how many orders of the rows of each run this is one, in bits: their number is a multinomial coefficient."""
-    from scipy.special import gammaln
-
+    gammaln = bring("scipy.special").gammaln
     whole, parts = np.diff(np.append(starts, rows)), np.diff(np.append(cuts, rows))
     return float((gammaln(whole + 1).sum() - gammaln(parts + 1).sum()) / np.log(2))

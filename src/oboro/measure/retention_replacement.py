@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from oboro.errors import ColumnError, UsageError
+from oboro.system.extras import bring
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.named_columns import Names, named_columns
@@ -176,12 +177,10 @@ def _evidence(
 
 def _uniformity(counts: np.ndarray) -> float:
     """p-value of Pearson's chi-square test against equal chances, over blocks that expect at least five each."""
-    from scipy.stats import chisquare
-
     total = int(counts.sum())
     blocks = min(counts.size, total // 5)
     if blocks < 2:
         return 1.0
     edges = np.arange(blocks) * counts.size // blocks
     widths = np.diff(np.append(edges, counts.size))
-    return float(chisquare(np.add.reduceat(counts, edges), total * widths / counts.size).pvalue)
+    return float(bring("scipy.stats").chisquare(np.add.reduceat(counts, edges), total * widths / counts.size).pvalue)

@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-import scipy.linalg  # noqa: F401  (numba loads it with its first kernel; threads must not load parts of scipy at once)
 
 from oboro.attacks import Attack, attack
 from oboro.attacks.few_attributes import UniqueByFew, special
@@ -25,6 +24,7 @@ from oboro.report.facts import ColumnFacts, trait
 from oboro.report.inputs import Provenance, Scope, Tables
 from oboro.report.table_facts import column_facts, only_read
 from oboro.report.utility_measures import utility_measures
+from oboro.system.extras import bring
 from oboro.table.dataset import Dataset
 from oboro.text import Message
 from oboro.verifier.classes import Classes, class_sizes
@@ -134,6 +134,7 @@ class Measured:
 def measure_release(subject: Subject, provenance: Provenance, scope: Scope, smallest: int) -> Measured:
     """All of it; compiled loops leave the interpreter free for each other."""
     before, after, shown = subject.before, subject.after, subject.counted
+    bring("scipy.linalg")  # numba loads it with its first kernel; threads must not load parts of scipy at once
     with ThreadPoolExecutor(3) as pool:
         if scope.statistics:
             pool.submit(load)

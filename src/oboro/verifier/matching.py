@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from oboro.errors import InputError
+from oboro.system.extras import bring
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
@@ -83,9 +84,8 @@ class Correspondence:
 
 def correspondence(found: Relation) -> Correspondence:
     """Find one matching and the components of its residual graph. Originals that were not released may be left over."""
-    from scipy.sparse import csr_array  # here, because it takes long to load
-    from scipy.sparse.csgraph import connected_components
-
+    csr_array = bring("scipy.sparse").csr_array
+    connected_components = bring("scipy.sparse.csgraph").connected_components
     kinds, records = len(found.originals), len(found.released)
     left = int(found.originals.sizes.sum() - found.released.sizes.sum())
     nobody = Correspondence(found, np.zeros(found.heads.size, dtype=bool), False)
@@ -166,13 +166,11 @@ def _firsts(groups: Groups) -> np.ndarray:
 
 def _flow(tails: np.ndarray, heads: np.ndarray, supplies: np.ndarray, demands: np.ndarray) -> np.ndarray | None:
     """How many originals of a kind go to a kind of record, edge by edge, in one solution; None if there is none."""
-    from scipy.sparse import csr_array  # here, because it takes long to load
-    from scipy.sparse.csgraph import maximum_bipartite_matching, maximum_flow
-
+    csr_array, graphs = bring("scipy.sparse").csr_array, bring("scipy.sparse.csgraph")
     shape = supplies.size, demands.size
     if supplies.max(initial=1) == 1 == demands.max(initial=1):
         graph = csr_array((np.ones(tails.size, dtype=np.int8), (heads, tails)), shape=shape)
-        to = maximum_bipartite_matching(graph, perm_type="column")
+        to = graphs.maximum_bipartite_matching(graph, perm_type="column")
         return None if (to < 0).any() else np.asarray(to[heads] == tails)
     nodes = sum(shape) + 2
     source, sink = nodes - 2, nodes - 1
@@ -181,7 +179,7 @@ def _flow(tails: np.ndarray, heads: np.ndarray, supplies: np.ndarray, demands: n
     most = np.minimum(supplies[heads], demands[tails])
     capacity = np.concatenate([supplies, most, demands]).astype(np.int32)
     network = csr_array((capacity, (ends, starts)), shape=(nodes, nodes))
-    solved = maximum_flow(network, source, sink)
+    solved = graphs.maximum_flow(network, source, sink)
     if solved.flow_value != supplies.sum():
         return None
     return np.asarray(csr_array(solved.flow)[heads, tails + shape[0]]).ravel()

@@ -45,15 +45,25 @@ def _show(done: Demonstration, terminal: Any) -> None:
     terminal.print(_said("after"))
     terminal.print(_rows(done.release.dataset))
     terminal.print()
-    terminal.print(done.release.report.in_language(spoken()).summary(), markup=False, highlight=False, soft_wrap=True)
+    terminal.print(_summary(done), markup=False, highlight=False, soft_wrap=True)
     terminal.print(_said("done", seconds=done.seconds))
     for name, what in FILES.items():
-        terminal.print(f"  {done.folder / name!s:<36} {_said(what)}", highlight=False)
+        if done.has_report or what != "report":
+            terminal.print(f"  {done.folder / name!s:<36} {_said(what)}", highlight=False)
+    if not done.has_report:
+        terminal.print(_said("no_report"), markup=False, highlight=False, soft_wrap=True)
     terminal.print(_said("again"))
     terminal.print(f"  {_command(done.folder)}", soft_wrap=True, markup=False, highlight=False)
     terminal.print(_said("page"))
     page = f"oboro web {done.folder}/people.csv --recipe {done.folder}/recipe.yaml"
     terminal.print(f"  {page}", soft_wrap=True, markup=False, highlight=False)
+
+
+def _summary(done: Demonstration) -> str:
+    """Risk and loss where the report was made, the promises anyway."""
+    return (
+        done.release.report.in_language(spoken()).summary() if done.has_report else done.release.summary(lang=spoken())
+    )
 
 
 def _said(id: str, **values: Any) -> str:

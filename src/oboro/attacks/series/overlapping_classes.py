@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from oboro.system.extras import bring
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
@@ -136,9 +137,8 @@ def _pairs(
 
 def _regions(pairs: np.ndarray, old: int, new: int) -> np.ndarray:
     """The connected parts of a graph between old and new ones, numbered; those of the old first."""
-    from scipy.sparse import csr_array  # here, because it takes long to load
-    from scipy.sparse.csgraph import connected_components
-
+    csr_array = bring("scipy.sparse").csr_array
+    connected_components = bring("scipy.sparse.csgraph").connected_components
     ones = np.ones(len(pairs), dtype=np.int8)
     graph = csr_array((ones, (pairs[:, 0], pairs[:, 1] + old)), shape=(old + new, old + new))
     return np.asarray(connected_components(graph, directed=False)[1])

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from oboro.decide.concealment.heuristics import NoMatchingLeft
+from oboro.system.extras import bring
 
 __all__ = ["clustered", "clusters"]
 
@@ -15,10 +16,8 @@ def clusters(distances: np.ndarray, least: int) -> list[np.ndarray]:
     """Ward's tree, cut wherever both parts keep `least` people; better than one cut at the same height for all."""
     if len(distances) < 2 * least:
         return [np.arange(len(distances))]
-    from scipy.cluster.hierarchy import to_tree, ward  # here, because it takes long to load
-    from scipy.spatial.distance import squareform
-
-    open_, closed = [to_tree(ward(squareform(distances, checks=False)))], []
+    hierarchy, distance = bring("scipy.cluster.hierarchy"), bring("scipy.spatial.distance")
+    open_, closed = [hierarchy.to_tree(hierarchy.ward(distance.squareform(distances, checks=False)))], []
     while open_:
         node = open_.pop()
         parts = (node.get_left(), node.get_right()) if not node.is_leaf() else ()

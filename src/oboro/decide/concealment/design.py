@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from oboro.decide.concealment.kernels import matchings
+from oboro.system.extras import bring
 
 __all__ = ["Design"]
 
@@ -62,9 +63,8 @@ class Design:
 
 def split(people: int, tails: np.ndarray, heads: np.ndarray) -> np.ndarray:
     """The perfect matchings into which a regular bipartite graph splits: König promises each next one."""
-    from scipy.sparse import csr_array  # here, because it takes long to load
-    from scipy.sparse.csgraph import maximum_bipartite_matching
-
+    csr_array = bring("scipy.sparse").csr_array
+    maximum_bipartite_matching = bring("scipy.sparse.csgraph").maximum_bipartite_matching
     left = csr_array((np.ones(tails.size, dtype=np.int8), (tails, heads)), shape=(people, people))
     matchings = []
     while left.nnz:

@@ -13,6 +13,7 @@ import numpy as np
 
 from oboro.decide.intervals import kernels
 from oboro.decide.intervals.hansen import traced
+from oboro.system.extras import bring
 
 __all__ = ["Criterion", "complexity", "histogram"]
 
@@ -97,8 +98,7 @@ def _least_nml(line: _Line) -> np.ndarray:
 
 def _prices(total: int, cuts: int, most: int) -> np.ndarray:
     """What 1 … `most` intervals cost: the parametric complexity, and saying which of the possible cuts are made."""
-    from scipy.special import gammaln
-
+    gammaln = bring("scipy.special").gammaln
     made = np.arange(most)
     which = gammaln(cuts + 1) - gammaln(made + 1) - gammaln(cuts - made + 1)
     return np.asarray(complexity(total, most) + which)
@@ -123,8 +123,8 @@ def complexity(total: int, most: int) -> np.ndarray:
 
 
 def _two_intervals(total: int) -> float:
-    from scipy.special import gammaln, xlogy
-
+    special = bring("scipy.special")
+    gammaln, xlogy = special.gammaln, special.xlogy
     first = np.arange(total + 1)
     ways = gammaln(total + 1) - gammaln(first + 1) - gammaln(total - first + 1)
     return float(np.exp(ways + xlogy(first, first / total) + xlogy(total - first, 1 - first / total)).sum())

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from oboro.system.extras import bring
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 
@@ -22,12 +23,11 @@ def isolation(data: Dataset, names: Sequence[str], *, trees: int, rng: np.random
 
     After Liu, Ting and Zhou (2008). Drawn from the given stream: the same stream, the same scores.
     """
-    from sklearn.ensemble import IsolationForest  # scikit-learn takes a second to import
-
+    ensemble = bring("sklearn.ensemble")
     if data.rows == 0:
         return np.zeros(0)
     groups, places = _distinct(data, names)
-    forest = IsolationForest(n_estimators=trees, random_state=int(rng.integers(2**31)))
+    forest = ensemble.IsolationForest(n_estimators=trees, random_state=int(rng.integers(2**31)))
     forest.fit(places[groups.labels])  # all records, so that a common combination is common in the trees' samples too
     scores = np.asarray(-forest.score_samples(places), dtype=np.float64)
     return np.asarray(scores[groups.labels])
@@ -39,13 +39,12 @@ def local_factors(data: Dataset, names: Sequence[str], *, neighbors: int) -> np.
     Taken over distinct points (the k-distinct-distance of Breunig et al. 2000), because repeated points have infinite
     density. A point that more than `neighbors` records share has its whole neighbourhood in itself: factor 1.
     """
-    from sklearn.neighbors import LocalOutlierFactor
-
+    neighbours = bring("sklearn.neighbors")
     groups, places = _distinct(data, names)
     distinct, place_of = np.unique(places, axis=0, return_inverse=True)
     if len(distinct) < 3:
         return np.ones(data.rows)
-    fitted = LocalOutlierFactor(n_neighbors=min(neighbors, len(distinct) - 1)).fit(distinct)
+    fitted = neighbours.LocalOutlierFactor(n_neighbors=min(neighbors, len(distinct) - 1)).fit(distinct)
     records = np.bincount(place_of.ravel(), weights=groups.sizes)
     factors = np.where(records > neighbors, 1.0, -fitted.negative_outlier_factor_)
     return np.asarray(factors[place_of.ravel()][groups.labels], dtype=np.float64)

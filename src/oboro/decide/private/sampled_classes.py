@@ -15,7 +15,8 @@ from __future__ import annotations
 from math import ceil, exp, expm1, floor, log
 
 import numpy as np
-from scipy.special import bdtrc
+
+from oboro.system.extras import bring
 
 __all__ = ["largest_sampling", "least_class_size", "limit_of_counts", "risk_of_sample"]
 
@@ -82,4 +83,4 @@ def _tails(members: np.ndarray, epsilon: float, sampling: float) -> np.ndarray:
     """With which probability more than γ · n of n members are in the sample."""
     gamma = limit_of_counts(epsilon, sampling)
     few = np.floor(members * gamma * (1 - 1e-14))  # a count of exactly γ · n that rounding moved counts too
-    return np.asarray(bdtrc(few, members, sampling))
+    return np.asarray(bring("scipy.special").bdtrc(few, members, sampling))

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from oboro.errors import FileError, UsageError
 from oboro.io.csv.dialect import LOOKS_LIKE_DATA, Dialect, names_of
+from oboro.system.extras import bring
 from oboro.table.spelling.value_texts import durations
 from oboro.text import Message
 
@@ -29,8 +30,7 @@ Row = Sequence[str | None]
 
 def sheet_table(path: str, sheet: str | None, header_row: int | None) -> tuple[pa.Table, tuple[Message, ...]]:
     """The table below the names, and what is to be said of where it was found. `header_row` counts from 1, as Excel does."""
-    import fastexcel
-
+    fastexcel = bring("fastexcel")
     logging.getLogger("fastexcel").setLevel(logging.ERROR)  # it warns of every column without a value
     logging.getLogger("calamine").setLevel(logging.ERROR)
     try:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oboro.errors import FileError, UsageError
+from oboro.system.extras import bring
 from oboro.table.dataset import Dataset
 from oboro.table.values import Kind, kind_of, texts_of, typed
 from oboro.text import Message
@@ -34,10 +35,7 @@ ESCAPE = re.compile(r"_(?=x[0-9A-Fa-f]{4}_)")
 
 def sheet_bytes(blocks: Sequence[Dataset], *, from_text: bool = False) -> bytes:
     """The whole file. `from_text`: the table came from CSV, so that text which a number or a date has too may become one."""
-    try:
-        import openpyxl
-    except ImportError:
-        raise UsageError(Message("error_io.no_openpyxl")) from None
+    openpyxl = bring("openpyxl")
     names = list(blocks[0])
     rows = sum(block.rows for block in blocks)
     if rows >= MOST_ROWS or len(names) > MOST_COLUMNS:

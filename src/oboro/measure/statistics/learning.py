@@ -15,6 +15,7 @@ from oboro.errors import ColumnError
 from oboro.measure.metrics import Measure, mean_error
 from oboro.measure.statistics.blas_threads import few_threads
 from oboro.measure.statistics.features import Features, side_by_side, translated
+from oboro.system.extras import bring
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.labels.starred_values import plain_numbers
@@ -31,8 +32,8 @@ HELD_OUT = 0.3
 
 def load() -> None:
     """Import scikit-learn: it takes more than a second, in which compiled loops of other threads go on."""
-    import sklearn.ensemble
-    import sklearn.model_selection  # noqa: F401
+    bring("sklearn.ensemble")
+    bring("sklearn.model_selection")
 
 
 def propensity_error(
@@ -153,16 +154,13 @@ def _some(matrix: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def _cross_validated(
     matrix: np.ndarray, truth: np.ndarray, categorical: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict
-
-    folds = StratifiedKFold(3, shuffle=True, random_state=int(rng.integers(2**31)))
+    selection = bring("sklearn.model_selection")
+    folds = selection.StratifiedKFold(3, shuffle=True, random_state=int(rng.integers(2**31)))
     model = _model("Classifier", categorical, int(rng.integers(2**31)))
     with few_threads(len(matrix)):
-        return np.asarray(cross_val_predict(model, matrix, truth, cv=folds, method="predict_proba")[:, 1])
+        return np.asarray(selection.cross_val_predict(model, matrix, truth, cv=folds, method="predict_proba")[:, 1])
 
 
 def _model(kind: str, categorical: np.ndarray, seed: int) -> Any:
-    from sklearn import ensemble
-
-    chosen = getattr(ensemble, f"HistGradientBoosting{kind}")
+    chosen = getattr(bring("sklearn.ensemble"), f"HistGradientBoosting{kind}")
     return chosen(categorical_features=categorical, random_state=seed, early_stopping=False, max_iter=60)

@@ -10,6 +10,7 @@ import numpy as np
 from oboro.decide.concealment.design import Design
 from oboro.decide.concealment.kernels import tours
 from oboro.errors import UsageError
+from oboro.system.extras import bring
 from oboro.text import Message
 
 __all__ = ["greedy_groups", "group_design", "optimal_pairs"]
@@ -72,28 +73,27 @@ def _worthwhile(distances: np.ndarray, one: np.ndarray, other: np.ndarray) -> np
 def _solve(
     costs: np.ndarray, one: np.ndarray, other: np.ndarray, people: int, cuts: list[np.ndarray], whole: bool
 ) -> np.ndarray:
-    from scipy.optimize import Bounds, LinearConstraint, milp  # here, because it takes half a second to load
-    from scipy.sparse import csr_array
-
+    optimize, csr_array = bring("scipy.optimize"), bring("scipy.sparse").csr_array
     edges = np.arange(costs.size)
     degree = csr_array(
         (np.ones(2 * costs.size), (np.concatenate([one, other]), np.concatenate([edges, edges]))),
         shape=(people, costs.size),
     )
-    rules = [LinearConstraint(degree, 1, 1)]
+    rules = [optimize.LinearConstraint(degree, 1, 1)]
     if cuts:
         leaving = np.array([np.isin(one, part) != np.isin(other, part) for part in cuts], dtype=float)
-        rules.append(LinearConstraint(csr_array(leaving), 1, np.inf))
-    solved = milp(costs, constraints=rules, bounds=Bounds(0, 1), integrality=np.full(costs.size, int(whole)))
+        rules.append(optimize.LinearConstraint(csr_array(leaving), 1, np.inf))
+    solved = optimize.milp(
+        costs, constraints=rules, bounds=optimize.Bounds(0, 1), integrality=np.full(costs.size, int(whole))
+    )
     assert solved.x is not None, solved.message
     return np.asarray(solved.x)
 
 
 def _odd_sets(share: np.ndarray, one: np.ndarray, other: np.ndarray, people: int) -> list[np.ndarray]:
     """Odd components of what is in use: nobody there is matched with anybody outside, so one must be."""
-    from scipy.sparse import csr_array  # here, because it takes long to load
-    from scipy.sparse.csgraph import connected_components
-
+    csr_array = bring("scipy.sparse").csr_array
+    connected_components = bring("scipy.sparse.csgraph").connected_components
     used = share > 1e-6
     graph = csr_array((np.ones(used.sum()), (one[used], other[used])), shape=(people, people))
     count, labels = connected_components(graph, directed=False)

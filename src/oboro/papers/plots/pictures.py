@@ -9,6 +9,7 @@ from typing import Any
 
 from oboro.errors import UsageError
 from oboro.system.atomic_file import atomic
+from oboro.system.extras import bring
 from oboro.text import Message
 
 __all__ = ["check_altair", "save"]
@@ -22,8 +23,7 @@ def check_altair() -> None:
 
 def save(folder: Path, charts: Mapping[str, Any], page: Any, name: str) -> list[Path]:
     """Write charts of altair, each under its name, and one `page` of them; returns the files."""
-    import vl_convert
-
+    vl_convert = bring("vl_convert")
     files = {
         folder / f"{key}.png": vl_convert.vegalite_to_png(chart.to_dict(), scale=1.5) for key, chart in charts.items()
     }

@@ -14,6 +14,7 @@ from oboro.recipe.release import Release
 from oboro.samples.people_table import hierarchy_csv, people, people_hierarchies, people_recipe
 from oboro.samples.purchases_table import purchases, purchases_hierarchies, purchases_recipe
 from oboro.system.atomic_file import atomic, check_free
+from oboro.system.extras import has_extra
 from oboro.table.dataset import Dataset
 from oboro.text import Message
 from oboro.text.progress import Progress, silent
@@ -30,13 +31,14 @@ class Demonstration:
     folder: Path
     original: Dataset
     release: Release
+    has_report: bool  # what writes it is an extra
     seconds: float
 
 
 def demonstrate(
     folder: Path, *, rows: int = 20_000, seed: int = 42, progress: Progress | None = None, lang: str = "en"
 ) -> Demonstration:
-    """Make up people, anonymize them by a recipe, verify, report; everything is left in `folder`, in place of an older one."""
+    """Make up people, anonymize, verify, and report if that is installed; all is left in `folder`, in place of an older one."""
     say: Progress = progress or silent
     started = time.perf_counter()
     folder.mkdir(parents=True, exist_ok=True)
@@ -47,9 +49,11 @@ def demonstrate(
     _write_text(folder / "recipe.yaml", people_recipe("hierarchies", lang))
     release = Recipe.load(folder / "recipe.yaml").run(folder / "people.csv", progress=progress)
     release.write(folder / "released.csv", force=True)
-    say(Message("progress.making_report"))
-    _write_text(folder / "report.html", release.with_files(folder / "released.csv").to_html(lang=lang))
-    return Demonstration(folder, original, release, time.perf_counter() - started)
+    has_report = has_extra("report", "science")
+    if has_report:
+        say(Message("progress.making_report"))
+        _write_text(folder / "report.html", release.with_files(folder / "released.csv").to_html(lang=lang))
+    return Demonstration(folder, original, release, has_report, time.perf_counter() - started)
 
 
 def write_sample(

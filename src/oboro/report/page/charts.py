@@ -19,6 +19,7 @@ from typing import Any
 from unicodedata import east_asian_width
 
 from oboro.report.distributions import MISSING, OTHER, SPECIAL, Bar, Distribution
+from oboro.system.extras import bring
 from oboro.text import Message, say
 
 __all__ = ["WIDTH", "class_sizes", "clip", "distribution", "heat", "intervals", "lattice", "timeline", "warm_up"]
@@ -242,6 +243,4 @@ def _svg(layers: list[dict[str, Any]], below: int = 4, **size: Any) -> str:
 @lru_cache(maxsize=128)
 def _drawn(spec: str) -> str:
     """The pages for the owner and for the public, in either language, show many of the same pictures."""
-    import vl_convert
-
-    return str(vl_convert.vegalite_to_svg(spec))
+    return str(bring("vl_convert").vegalite_to_svg(spec))

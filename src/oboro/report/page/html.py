@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from oboro.report.page.blocks import Section
 from oboro.report.sections.contents import first_sections, sections, subtitle
 from oboro.report.sections.overview.banner import Banner, banner
+from oboro.system.extras import bring
 from oboro.text import Message, say
 
 if TYPE_CHECKING:
@@ -66,8 +67,7 @@ def render_sections(shown: list[Section], head: Banner, line: Message, lang: str
 @cache
 def _template() -> Any:
     """Everything that is put into the template is escaped there, once, except pictures: they come escaped."""
-    import jinja2
-
+    jinja2 = bring("jinja2")
     source = files("oboro.report.page").joinpath("report.html.jinja").read_text(encoding="utf-8")
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from oboro.errors import UsageError
-from oboro.text import Message
+from oboro.system.extras import bring
 
 __all__ = ["drawn_records", "noised", "noisy_best"]
 
@@ -29,7 +28,7 @@ def drawn_records(rows: int, sampling: float, key: bytes | None = None) -> np.nd
 
 def noisy_best(scores: np.ndarray, sensitivity: int, epsilon: float) -> int:
     """The place of a score that is nearly the best: the exponential mechanism, for scores that one record more only raises."""
-    dp = _opendp("choosing levels")
+    dp = _opendp()
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64", monotonic=True)
 
     def mechanism(scale: float) -> Any:
@@ -46,7 +45,7 @@ def noised(numbers: np.ndarray, width: float, epsilon: float, delta: float | Non
     """
     if numbers.size == 0:
         return numbers
-    dp = _opendp("noise")
+    dp = _opendp()
     grid = 1.0 if whole else 2.0 ** (frexp(width)[1] - GRID)
     steps, reach = np.rint(numbers / grid).astype(np.int64).tolist(), ceil(width / grid) + (not whole)
 
@@ -80,10 +79,7 @@ def _least_scale(keeps: Any, first: float) -> float:
     return high
 
 
-def _opendp(what: str) -> Any:
-    try:
-        import opendp.prelude as dp
-    except ImportError:
-        raise UsageError(Message("error_technique.opendp", what=what)) from None
+def _opendp() -> Any:
+    dp = bring("opendp.prelude")
     dp.enable_features("contrib")
     return dp

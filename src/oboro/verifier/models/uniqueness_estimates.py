@@ -26,6 +26,7 @@ import numpy as np
 from pydantic import computed_field
 
 from oboro.errors import UsageError
+from oboro.system.extras import bring
 from oboro.text import Message
 
 __all__ = ["Uniqueness", "pitman", "slide_negative_binomial", "uniqueness", "zayatz"]
@@ -98,9 +99,7 @@ def zayatz(sizes: np.ndarray, fraction: float) -> float:
 
 def _log_gamma(of: Any) -> Any:
     """Scipy is loaded by who asks for an estimate, not by every job."""
-    from scipy.special import gammaln
-
-    return gammaln(of)
+    return bring("scipy.special").gammaln(of)
 
 
 def _choose(above: np.ndarray | int, below: int) -> np.ndarray:
@@ -135,9 +134,7 @@ def _fit(sizes: np.ndarray) -> tuple[float, float] | None:
         return float(np.exp(np.clip(x[0], -20, 30))), float(1 / (1 + np.exp(-np.clip(x[1], -15, 15))))
 
     start = np.array([np.log(max(1.0, sizes.size / 2)), 0.0])
-    from scipy.optimize import minimize  # here, because it takes half a second to load
-
-    found = minimize(
+    found = bring("scipy.optimize").minimize(
         lambda x: -likelihood(*parameters(x), sizes), start, method="Nelder-Mead", options={"maxiter": 400}
     )
     theta, alpha = parameters(found.x)
@@ -155,7 +152,7 @@ def slide_negative_binomial(sizes: np.ndarray, fraction: float) -> float | None:
     if not alone or not pairs or fraction >= 1:
         return None
     classes = shlosser(sizes, fraction)
-    from scipy.optimize import least_squares  # here, because it takes half a second to load
+    least_squares = bring("scipy.optimize").least_squares
 
     def miss(x: np.ndarray) -> np.ndarray:
         expected = expected_small(float(np.exp(x[0])), float(1 / (1 + np.exp(-x[1]))), fraction)

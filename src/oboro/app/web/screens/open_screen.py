@@ -11,6 +11,7 @@ from oboro.app.web.screens.shown_state import changed
 from oboro.errors import UsageError
 from oboro.explorer.session import explore
 from oboro.io.files import read
+from oboro.system.extras import bring
 from oboro.text import Message
 from oboro.text.progress import READING
 
@@ -32,8 +33,7 @@ def sheets(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
     path, name, _ = desk.file(given)
     if not name.lower().endswith((".xlsx", ".xlsm", ".xls", ".ods")):
         return {"sheets": []}
-    import fastexcel
-
+    fastexcel = bring("fastexcel")
     try:
         return {"sheets": list(fastexcel.read_excel(str(path)).sheet_names)}
     except fastexcel.FastExcelError as problem:
