@@ -269,10 +269,11 @@ TITLES = {
 def _commands(lang: str) -> Iterator[str]:
     import typer.main
 
-    from oboro.app import cli, language
+    from oboro.app.all_commands import app
+    from oboro.app.language import speaking_group
 
-    group: Any = typer.main.get_command(cli.app)
-    language._put_words(group, lang)
+    group: Any = typer.main.get_command(app)
+    speaking_group._put_words(group, lang)
     title, about, option, what, _ = TITLES[lang]
     yield f"{title}\n\n{about}\n"
     for name, command in group.commands.items():

@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 import typer
+from tests.command_line import call
 from tests.source_code import SOURCE, nodes
 
-from oboro.app.cli import app
+from oboro.app.all_commands import app
+from oboro.app.language.prepared_help import made_help
 from oboro.errors import FileError, OboroError
 from oboro.io.files import read
 from oboro.recipe.recipe import Recipe
 from oboro.report.checklists.asked_laws import LAWS
+from oboro.text import LANGUAGES
 from oboro.text.message import catalogue
 
 ERRORS = {"ColumnError", "FileError", "HierarchyError", "InputError", "PromiseError", "RecipeError", "UsageError"}
@@ -109,3 +112,12 @@ def test_a_page_shows_the_laws_of_its_language_and_a_place_to_sign() -> None:
     assert japanese.count("_" * 24) == 4  # who, for whom, why, and the place to sign
     assert today in public
     assert "_" * 24 not in public
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_page_of_commands_is_up_to_date(lang: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("COLUMNS", "NO_COLOR"):
+        monkeypatch.setenv(name, "80")  # given back afterwards
+    assert call("--help", "--lang", lang).out == made_help(lang), "run python -m oboro.app.language.prepared_help"
+    assert call("-h").out == call("--help").out
+    assert "oboro schema" in call(f"--lang={lang}", "schema", "--help").out, "only the page of all commands is prepared"

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oboro.app import options
 from oboro.app.language import spoken
 from oboro.app.options import (
     AsJson,
@@ -36,7 +35,7 @@ from oboro.app.options import (
 )
 from oboro.app.reading_options import FOUND_OUT, Reading, reads_tables
 from oboro.system.extras import bring
-from oboro.system.process import without_pandas
+from oboro.system.process import is_alone, without_pandas
 from oboro.text import Message
 from oboro.text.progress import READING
 
@@ -183,7 +182,7 @@ def _report_loaded(asked: bool, stage: Any) -> Iterator[Any]:
         return
     for module in ("jinja2", "vl_convert", "scipy.linalg"):  # one that is missing is said before any work
         bring(module)
-    with without_pandas() if options.OWN_PROCESS else nullcontext(), ThreadPoolExecutor(1) as pool:
+    with without_pandas() if is_alone() else nullcontext(), ThreadPoolExecutor(1) as pool:
         loading = pool.submit(_load_report)
 
         def progress(what: Words, *counts: Any) -> None:

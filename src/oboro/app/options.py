@@ -15,7 +15,7 @@ import typer
 
 from oboro.app.language import spoken
 from oboro.app.reading_options import FOUND_OUT, Reading
-from oboro.system.process import arrow_without_pandas
+from oboro.system.process import arrow_without_pandas, is_alone
 from oboro.text import Message, say
 from oboro.text.progress import READING, silent
 
@@ -31,7 +31,6 @@ __all__ = [
     "warn_if_cold",
 ]  # fmt: skip
 
-OWN_PROCESS = False  # whether `oboro` is a program of its own, and not called within another one
 
 Data = Annotated[
     str,
@@ -90,7 +89,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON."
 @contextmanager
 def stages() -> Iterator[Any]:
     """A bar on stderr that shows the stage, and where rows are counted how many are done and how fast; only on a terminal."""
-    if OWN_PROCESS:
+    if is_alone():
         arrow_without_pandas()
     if not sys.stderr.isatty():
         yield silent

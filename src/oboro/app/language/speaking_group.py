@@ -1,0 +1,179 @@
+"""Commands that speak the chosen language: their help, and what they say of wrong usage."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from copy import copy
+from functools import cache, partial
+from typing import Any
+
+import typer
+from typer._click.exceptions import ClickException
+from typer.core import TyperCommand, TyperGroup
+
+from oboro.app.language import choose
+from oboro.text import Message
+from oboro.text.message import catalogue
+from oboro.text.raw_values import always_show_values
+
+__all__ = ["SpeakingGroup"]
+
+_TITLES = (
+    "ARGUMENTS_PANEL_TITLE",
+    "OPTIONS_PANEL_TITLE",
+    "COMMANDS_PANEL_TITLE",
+    "ERRORS_PANEL_TITLE",
+    "DEFAULT_STRING",
+    "REQUIRED_LONG_STRING",
+)
+_english: dict[str, str] = {}  # typer's own titles, once another language took their place
+_PATTERNS = {  # what typer says of wrong usage, and our message for it
+    r"No such option: (?P<option>\S+)(?: .*)?": "no_such_option",
+    r"Missing (?:argument|option|parameter):? ?(?P<option>.*?)\.?": "missing",
+    r"Missing command\.": "missing_command",
+    r"No such command '(?P<option>.+)'\..*": "no_such_command",
+    r"Got unexpected extra arguments?(?:\(s\))? \((?P<option>.+)\)": "extra_arguments",
+    r"Option '(?P<option>.+)' requires an argument\.": "requires_argument",
+    r"Option '(?P<option>.+)' does not take a value\.": "takes_no_value",
+    r"Invalid value for (?P<option>.+?): (?P<why>.+)": "invalid_value",
+}
+
+
+class SpeakingGroup(TyperGroup):
+    """All commands, each with --lang; help and complaints about usage are in the chosen language."""
+
+    def main(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, *, standalone_mode: bool = True, **more: Any
+    ) -> Any:
+        """Choose the language, then do what a group does."""
+        arguments = list(sys.argv[1:] if args is None else args)
+        lang = choose(arguments)
+        always_show_values("--show-values" in arguments or sys.stderr.isatty())
+        _put_words(self, lang)
+        if lang == "en" or not standalone_mode:
+            return super().main(arguments, standalone_mode=standalone_mode, **more)
+        try:
+            code = super().main(arguments, standalone_mode=False, **more)
+        except ClickException as error:
+            _complain(error, lang)
+            sys.exit(error.exit_code)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _put_words(group: TyperGroup, lang: str) -> None:
+    """Give every command --lang and --show-values, and in another language than English its help from `text/<lang>/help.toml`."""
+    words = {} if lang == "en" else catalogue(lang, "help")
+    for name, command in [("oboro", group), *group.commands.items()]:
+        if isinstance(command, TyperCommand | TyperGroup):
+            _give_shared(command)
+            _name_values(command, words)
+            if words:
+                _translate(command, name.replace("-", "_"), words)
+    if words or _english:
+        _put_titles(words)
+
+
+def _name_values(command: TyperCommand | TyperGroup, words: Mapping[str, str]) -> None:
+    """What stands for a value: `RELEASED` for an argument, `<path>` for an option (in the reader's words), nothing for a switch."""
+    named: list[Any] = [*command.params, _help_of(command)]
+    for param in named:
+        if param.param_type_name == "argument":
+            shown = param.name.upper()
+            param.metavar = shown
+            param.get_usage_pieces = partial(_usage, shown if param.required else f"[{shown}]")
+        param.display_type_rich = partial(_shown_type, param, type(param).display_type_rich, words)
+
+
+def _help_of(command: TyperCommand | TyperGroup) -> Any:
+    """The option --help, which is not among the parameters."""
+    return command.get_help_option(typer.Context(command, help_option_names=["-h", "--help"]))
+
+
+def _usage(shown: str, ctx: Any) -> list[str]:
+    return [shown]
+
+
+def _shown_type(param: Any, shown: Any, words: Mapping[str, str], ctx: Any) -> str | None:
+    if getattr(param, "is_flag", False):
+        return None
+    text = shown(param, ctx)
+    return text if text is None else words.get(f"typer.type_{text.strip('<>').replace(' ', '_')}", text)
+
+
+def _put_titles(words: Mapping[str, str]) -> None:
+    """The titles of a page of help; English ones are typer's own, which it loads when it shows the first page."""
+    from typer import rich_utils
+
+    for constant in _TITLES:
+        english = _english.setdefault(constant, getattr(rich_utils, constant))
+        setattr(rich_utils, constant, words.get(f"typer.{constant.lower()}", english))
+
+
+def _give_shared(command: TyperCommand | TyperGroup) -> None:
+    """These options are only parsed here: `SpeakingGroup.main` has read them already."""
+    if not any(param.name == "lang" for param in command.params):
+        command.params.extend(map(copy, _shared()))
+
+
+@cache
+def _shared() -> list[Any]:
+    maker = typer.Typer(add_completion=False)
+    maker.command()(_with_shared)
+    options: list[Any] = [one for one in typer.main.get_command(maker).params if one.name in ("lang", "show_values")]
+    for option in options:
+        option.expose_value = False
+    return options
+
+
+def _with_shared(
+    lang: str = typer.Option(None, help="The language: en or ja. Default: the system's."),
+    show_values: bool = typer.Option(
+        False, "--show-values", help="Show the offending values in errors, also where they may be kept in a log."
+    ),
+) -> None:
+    """Only its parameters are used."""
+
+
+def _translate(command: TyperCommand | TyperGroup, name: str, words: Mapping[str, str]) -> None:
+    command.help = words.get(f"{name}.about", command.help)
+    command.options_metavar = words["typer.options_metavar"]
+    if isinstance(command, TyperGroup):
+        command.subcommand_metavar = words["typer.subcommand_metavar"]
+    named: list[Any] = list(command.params)
+    for param in named:
+        param.help = words.get(f"{name}.{param.name}", words.get(f"shared.{param.name}", param.help))
+    _help_of(command).help = words["typer.help"]
+
+    def format_usage(context: Any, formatter: Any) -> None:
+        pieces = " ".join(command.collect_usage_pieces(context))
+        formatter.write_usage(context.command_path, pieces, prefix=words["typer.usage"])
+
+    command.format_usage = format_usage  # type: ignore[method-assign, assignment]
+
+
+def _complain(error: Any, lang: str) -> None:
+    """What is wrong with how a command was typed."""
+    context = getattr(error, "ctx", None)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        return
+    if context is not None:
+        usage = context.get_usage()
+        print(Message("command.usage", usage=usage, command=context.command_path).say(lang), file=sys.stderr)
+    print(Message("command.wrong_usage", what=_said(error)).say(lang), file=sys.stderr)
+
+
+def _said(error: Any) -> Message | str:
+    from pydantic import ValidationError
+
+    from oboro.text.pydantic_words import complaint
+
+    told = error.format_message()
+    for pattern, id in _PATTERNS.items():
+        if found := re.fullmatch(pattern, told, re.DOTALL):
+            values: dict[str, Any] = found.groupdict()
+            if id == "invalid_value" and isinstance(error.__cause__, ValidationError):
+                values["why"] = complaint(error.__cause__.errors()[0])
+            return Message(f"error_app.{id}", **values)
+    return str(told)
