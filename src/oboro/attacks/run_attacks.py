@@ -26,7 +26,7 @@ from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.named_columns import Names, named_columns, names_shown
+from oboro.table.named_columns import Names, named_columns, names_shown, require_in_both
 from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.value_counts import clean
 from oboro.text import Message
@@ -123,11 +123,7 @@ def _by_what_is_known(
 
 
 def _require(original: Dataset, released: Dataset, names: Sequence[str], attempts: int) -> None:
-    for table, what in ((original, "original"), (released, "released")):
-        if unknown := [name for name in names if name not in table]:
-            raise ColumnError(
-                Message(f"error_attack.no_column.{what}", unknown=unknown, columns=names_shown(table, names))
-            )
+    require_in_both(names, original, released, "attack")
     if attempts < 1:
         raise UsageError(Message("error_attack.attempts", attempts=attempts))
 
@@ -136,7 +132,12 @@ def _whose(original: Dataset, person: str) -> np.ndarray:
     """A number for each original row, equal for rows of one person; a row without a person is somebody's own."""
     if person not in original:
         raise ColumnError(
-            Message("error_attack.no_column.original", unknown=[person], columns=names_shown(original, [person]))
+            Message(
+                "error_table.lacks_column.original",
+                asker="attack",
+                unknown=[person],
+                columns=names_shown(original, [person]),
+            )
         )
     held = clean(original[person])
     return np.where(held.codes == held.missing, -1 - np.arange(original.rows), held.codes.astype(np.int64))

@@ -42,6 +42,7 @@ from oboro.io.untouched_columns import (
     merged_blocks,
     with_untouched,
 )
+from oboro.io.wanted_columns import WantedColumns
 from oboro.system.named_files import require_file
 from oboro.table.dataset import Dataset
 from oboro.table.frames.came_as import Types, lost_types
@@ -221,8 +222,9 @@ def read(
         how = {"delimiter": delimiter, "quote": quote, "encoding": encoding, "header": header, "sheet": sheet}
         from oboro.io.opened_tables import opened_table
 
+        wanted = WantedColumns(columns=columns, held=held, fingerprinted=fingerprinted, progress=progress)
         opened = opened_table(path, {**how, "header_row": header_row})
-        found: Source = opened.read(columns=columns, held=held, fingerprinted=fingerprinted, progress=progress)
+        found: Source = opened.read(wanted)
         return found
     if is_json_lines(path):
         from oboro.io.json_lines import read_json_lines

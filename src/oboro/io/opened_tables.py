@@ -8,6 +8,7 @@ from typing import Any
 
 from oboro.io.files import Source, column_names, read
 from oboro.io.places.place_names import is_plain_file
+from oboro.io.wanted_columns import WantedColumns
 
 __all__ = ["OpenedFile", "names_a_place", "opened_table"]
 
@@ -25,9 +26,9 @@ class OpenedFile:
         """Its columns; None where it is read at once, all of it."""
         return column_names(self.path, **self.options)
 
-    def read(self, **asked: Any) -> Source:
+    def read(self, wanted: WantedColumns) -> Source:
         """See `read`."""
-        return read(self.path, **asked, **self.options)
+        return read(self.path, **vars(wanted), **self.options)
 
 
 def names_a_place(source: object) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from oboro.errors import ColumnError, UsageError
+from oboro.errors import UsageError
 from oboro.measure.information_loss import certainty_penalty, entropy_loss, intensity, squared_error
 from oboro.measure.metrics import Measure
 from oboro.measure.statistics.resemblance import resemblance
@@ -19,7 +19,7 @@ from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.recoded_column import RecodedColumn
 from oboro.table.labels.starred_values import is_star
-from oboro.table.named_columns import names_shown
+from oboro.table.named_columns import require_in_both
 from oboro.table.rows.row_origins import same_rows
 from oboro.text import Message
 from oboro.verifier.classes import class_sizes
@@ -74,11 +74,7 @@ def _lost_values(recodings: Mapping[str, RecodedColumn]) -> list[Measure]:
 
 
 def _require(original: Dataset, released: Dataset, quasi: Sequence[str], k: int) -> None:
-    for table, what in ((original, "original"), (released, "released")):
-        if unknown := [name for name in quasi if name not in table]:
-            raise ColumnError(
-                Message(f"error_measure.no_column.{what}", unknown=unknown, columns=names_shown(table, quasi))
-            )
+    require_in_both(quasi, original, released, "quasi")
     if k < 1:
         raise UsageError(Message("error_measure.k", k=k))
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from oboro.errors import UsageError
+from oboro.errors import ColumnError, UsageError
 from oboro.text import Message, Raw
 
-__all__ = ["Names", "named_columns", "names_shown"]
+__all__ = ["Names", "named_columns", "names_shown", "require_in_both"]
 
 Names = str | Iterable[object] | None
 """One column, several, or none."""
@@ -44,3 +44,14 @@ def names_shown(names: Iterable[str], asked: Iterable[str]) -> list[str] | list[
     folded = [name.casefold() for name in names]
     header = any(name in names or get_close_matches(name.casefold(), folded, n=1, cutoff=0.75) for name in asked)
     return names if header else [Raw(name) for name in names]
+
+
+def require_in_both(names: Iterable[str], original: Collection[str], released: Collection[str], asker: str) -> None:
+    """Raise where one of two tables lacks a column that was asked for; `asker` says for what."""
+    for table, what in ((original, "original"), (released, "released")):
+        if unknown := [name for name in names if name not in table]:
+            raise ColumnError(
+                Message(
+                    f"error_table.lacks_column.{what}", asker=asker, unknown=unknown, columns=names_shown(table, names)
+                )
+            )

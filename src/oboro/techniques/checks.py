@@ -19,7 +19,7 @@ from oboro.techniques import TECHNIQUES
 from oboro.techniques.base import Outcome, Technique, Work
 from oboro.text import LANGUAGES, say
 
-__all__ = ["CHECKS", "check", "subjects", "tables"]
+__all__ = ["CHECKS", "check", "people", "subjects", "tables"]
 
 SCHEMA = Schema(
     {
@@ -40,18 +40,22 @@ def subjects() -> Iterator[Technique]:
         yield from (technique.model_validate(parameters) for parameters in technique.examples)
 
 
-def tables() -> dict[str, Dataset]:
-    """An ordinary table and awkward ones, all with the columns of `SCHEMA`."""
+def people(rows: int, zips: int) -> dict[str, list[Any]]:
+    """Made-up people with the columns of `SCHEMA`, always the same, who live in so many places."""
     rng = np.random.default_rng(7)
-    rows = 60
-    plain: dict[str, list[Any]] = {
+    return {
         "name": [f"person {number}" for number in range(rows)],
         "age": rng.integers(20, 70, rows).tolist(),
-        "zip": [f"{number:03d}" for number in rng.integers(0, 40, rows)],
+        "zip": [f"{number:03d}" for number in rng.integers(0, zips, rows)],
         "sex": rng.choice(["F", "M"], rows).tolist(),
         "disease": rng.choice(["flu", "cold", "ulcer"], rows).tolist(),
         "income": rng.lognormal(8, 1, rows).round(2).tolist(),
     }
+
+
+def tables() -> dict[str, Dataset]:
+    """An ordinary table and awkward ones, all with the columns of `SCHEMA`."""
+    plain = people(60, 40)
     gaps = {
         name: [None if (row + shift) % 7 == 0 else value for row, value in enumerate(values)]
         for shift, (name, values) in enumerate(plain.items())

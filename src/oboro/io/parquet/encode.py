@@ -7,9 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from itertools import pairwise
-from threading import Lock
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from oboro.errors import ColumnError
-from oboro.io.file_progress import RowProgress
+from oboro.io.file_progress import RowCounter, RowProgress
 from oboro.io.ordered_threads import ahead
 from oboro.io.parquet.growing_columns import (
     MOST_ROWS,
@@ -137,24 +135,6 @@ def _text_is_text(path: str, name: str) -> Iterator[None]:
         yield
     except pa.ArrowInvalid:
         raise ColumnError(Message("error_io.not_text", path=path, name=name)) from None
-
-
-@dataclass
-class RowCounter:
-    """How many rows all threads have read."""
-
-    total: int
-    done: RowProgress | None
-    rows: int = 0
-    stopped: bool = False
-    lock: Lock = field(default_factory=Lock)
-
-    def add(self, rows: int) -> None:
-        """So many more."""
-        with self.lock:
-            self.rows += rows
-            if self.done:
-                self.done(self.rows, self.total)
 
 
 def _shares(groups: Sequence[int]) -> list[range]:

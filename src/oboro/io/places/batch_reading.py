@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from threading import Lock
 from typing import Any
 
 import pyarrow as pa
 
 from oboro.errors import ColumnError
-from oboro.io.file_progress import RowProgress
+from oboro.io.file_progress import RowCounter, RowProgress
 from oboro.io.parquet.growing_columns import MOST_ROWS, GrowingColumn, growing_column, joined_column
 from oboro.io.places.batch_table import BatchTable
 from oboro.io.places.spooled_batches import SpooledBatches
 from oboro.io.untouched_columns import SMALL, UntouchedColumns, file_changed
+from oboro.io.wanted_columns import WantedColumns
 from oboro.system.process import cores
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames.came_as import encoded_type
@@ -68,28 +68,24 @@ class UntouchedBatches(UntouchedColumns):
             raise file_changed(self.path)
 
 
-def read_batches(
-    table: BatchTable,
-    columns: Sequence[str] | None = None,
-    held: Collection[str] | None = None,
-    looked_at: Collection[str] = (),
-    progress: RowProgress | None = None,
-) -> ReadTable:
-    """Encode all columns, only `columns`, or only those that are `held`; see `oboro.io.files.read`.
+def read_batches(table: BatchTable, wanted: WantedColumns) -> ReadTable:
+    """Encode all columns, only some, or only those that are held.
 
     Of those that are not held, only the ones that somebody looks at (that are released) are read at all.
     """
+    columns = wanted.columns
+    held = wanted.held if columns is None else None
     schema, state = _checked(table, columns), table.state()
     names = list(schema.names if columns is None else columns)
     nested = {name: why for name in names if (why := _unusable(table, schema.field(name))) is not None}
-    wanted = {*names} if held is None else {*held}
-    kept = [name for name in names if name in wanted and name not in nested]
+    may_be = {*names} if held is None else {*held}
+    kept = [name for name in names if name in may_be and name not in nested]
     left = [name for name in names if name not in kept]
-    waiting = left if held is None else [name for name in left if name in set(looked_at)]
+    waiting = left if held is None else [name for name in left if name in set(wanted.fingerprinted)]
     finer = [name for name in kept if held is None and pa.types.is_floating(schema.field(name).type)]
     spool = None if table.twice else SpooledBatches(table.shown, schema, [*waiting, *finer])
     again = table if spool is None else spool
-    data = encoded(table, kept, progress, spool)
+    data = encoded(table, kept, wanted.progress, spool)
     unread = {
         name: NestedColumn(data.rows, nested[name]) if name in nested else UnreadColumn(data.rows) for name in left
     }
@@ -133,7 +129,7 @@ def encoded(
     for name in columns:
         if (why := _unusable(table, table.schema.field(name))) is not None:
             raise ColumnError(why)
-    counted = _Counted(table.rows or 0, progress)
+    counted = RowCounter(table.rows or 0, progress)
     shares = [table] if spool is not None or not columns else table.shares(cores())
     with ThreadPoolExecutor(max(len(shares), 2)) as pool:
         try:
@@ -146,29 +142,12 @@ def encoded(
         return Dataset({name: joined_column([part[name] for part in found], pool) for name in columns}, counted.rows)
 
 
-@dataclass
-class _Counted:
-    """How many rows all threads have read."""
-
-    expected: int
-    progress: RowProgress | None
-    rows: int = 0
-    stopped: bool = False
-    lock: Lock = field(default_factory=Lock)
-
-    def add(self, rows: int) -> None:
-        with self.lock:
-            self.rows += rows
-            if self.progress:
-                self.progress(self.rows, max(self.expected, self.rows))
-
-
 def _grown(
-    table: BatchTable, columns: Sequence[str], counted: _Counted, spool: SpooledBatches | None
+    table: BatchTable, columns: Sequence[str], counted: RowCounter, spool: SpooledBatches | None
 ) -> dict[str, GrowingColumn]:
     """The columns of some batches, numbered; meanwhile others go to `spool`."""
     types = {name: encoded_type(table.schema.field(name).type) for name in columns}
-    parts = {name: growing_column(type_, counted.expected) for name, type_ in types.items()}
+    parts = {name: growing_column(type_, counted.total) for name, type_ in types.items()}
     read = list(dict.fromkeys([*columns, *(spool.names if spool is not None else ())]))
     for batch in _small(table.batches(read)):
         for name, part in parts.items():

@@ -5,7 +5,7 @@ Each is asked for the columns that are needed, and read once; a dataset of files
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -14,13 +14,13 @@ import pyarrow as pa
 
 from oboro.errors import UsageError
 from oboro.io.binary_formats import read_sheet
-from oboro.io.file_progress import ByteProgress
 from oboro.io.files import Source, column_names, read
 from oboro.io.json_lines import json_objects, json_table
 from oboro.io.places.batch_table import BatchTable, simple_batch, simple_schema
 from oboro.io.places.databases.connections import quoted
 from oboro.io.places.place_in import Batches, OpenedPlace
 from oboro.io.places.stored.fetched_files import FetchedFile, called
+from oboro.io.wanted_columns import WantedColumns
 from oboro.text import Message
 
 __all__ = ["opened_object"]
@@ -168,27 +168,17 @@ class GivenBytes:
     def _is_sheet(self) -> bool:
         return self.head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0"))
 
-    def read(
-        self,
-        columns: Sequence[str] | None = None,
-        held: Collection[str] | None = None,
-        fingerprinted: Collection[str] = (),
-        progress: ByteProgress | None = None,
-    ) -> Source:
+    def read(self, wanted: WantedColumns) -> Source:
         """As the file that it is."""
         path = self.file.path
         with called(path, BYTES):
             if self._is_json:
                 rows = json_objects(path, self.options.get("encoding"), BYTES)
-                return Source(json_table(BYTES, rows, columns), BYTES)
+                return Source(json_table(BYTES, rows, wanted.columns), BYTES)
             if self._is_sheet:
-                data, notes = read_sheet(path, columns, self.options.get("sheet"), self.options.get("header_row"))
+                data, notes = read_sheet(
+                    path, wanted.columns, self.options.get("sheet"), self.options.get("header_row")
+                )
                 return Source(data, BYTES, notes=notes)
-            how: dict[str, Any] = {
-                "columns": columns,
-                "held": held,
-                "fingerprinted": fingerprinted,
-                "progress": progress,
-            }
-            found = read(path, **how, **self.options)
+            found = read(path, **vars(wanted), **self.options)
         return replace(found, path=BYTES, kept=(self.file,))

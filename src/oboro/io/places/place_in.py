@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from oboro.errors import FileError
-from oboro.io.file_progress import ByteProgress
 from oboro.io.files import Source
 from oboro.io.json_lines import json_objects, json_table
 from oboro.io.places.batch_reading import read_batches
@@ -18,6 +17,7 @@ from oboro.io.places.stored.columnar_files import ColumnarFiles, partition_schem
 from oboro.io.places.stored.fetched_files import FetchedFile
 from oboro.io.places.stored.table_files import TableFile, table_files
 from oboro.io.places.stored.text_files import TextFiles
+from oboro.io.wanted_columns import WantedColumns
 from oboro.table.frames.came_as import lost_types
 from oboro.text import Message
 
@@ -31,13 +31,7 @@ class OpenedPlace(Protocol):
     def columns(self) -> list[str] | None:
         """Its columns; None where all of it must be read to know them."""
 
-    def read(
-        self,
-        columns: Sequence[str] | None = None,
-        held: Collection[str] | None = None,
-        fingerprinted: Collection[str] = (),
-        progress: ByteProgress | None = None,
-    ) -> Source:
+    def read(self, wanted: WantedColumns) -> Source:
         """Read it; see `oboro.io.files.read`."""
 
 
@@ -73,15 +67,9 @@ class Batches:
         """Its columns."""
         return list(self.table.schema.names)
 
-    def read(
-        self,
-        columns: Sequence[str] | None = None,
-        held: Collection[str] | None = None,
-        fingerprinted: Collection[str] = (),
-        progress: ByteProgress | None = None,
-    ) -> Source:
+    def read(self, wanted: WantedColumns) -> Source:
         """Only what is asked for is read."""
-        found = read_batches(self.table, columns, held if columns is None else None, fingerprinted, progress)
+        found = read_batches(self.table, wanted)
         types = lost_types(found.schema)
         where = self.table.shown
         return Source(
@@ -97,15 +85,9 @@ class JsonFiles:
     def __init__(self, place: Place, files: Sequence[TableFile], options: Mapping[str, Any]) -> None:
         self.place, self.files, self.encoding = place, files, options.get("encoding")
 
-    def read(
-        self,
-        columns: Sequence[str] | None = None,
-        held: Collection[str] | None = None,
-        fingerprinted: Collection[str] = (),
-        progress: ByteProgress | None = None,
-    ) -> Source:
+    def read(self, wanted: WantedColumns) -> Source:
         """All rows."""
-        return Source(json_table(self.place.shown, self._objects(), columns), self.place.shown, place=self.place)
+        return Source(json_table(self.place.shown, self._objects(), wanted.columns), self.place.shown, place=self.place)
 
     def _objects(self) -> Iterator[Any]:
         told = partition_schema(self.files)

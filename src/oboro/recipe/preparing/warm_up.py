@@ -28,6 +28,7 @@ from oboro.table.dataset import Dataset
 from oboro.table.schema import Attribute, Schema
 from oboro.techniques import TECHNIQUES
 from oboro.techniques.base import Work
+from oboro.techniques.checks import people
 from oboro.text import Message
 from oboro.text.progress import Progress, silent
 from oboro.verifier.table_check import verify
@@ -35,6 +36,7 @@ from oboro.verifier.table_check import verify
 __all__ = ["JOBS", "WarmUp", "warm_up"]
 
 MANY = 70_000  # rows; with more than 65,536 different values, codes have four bytes
+ZIPS = 400  # with more than 256, two bytes
 ROLES: dict[str, dict[str, Any]] = {
     "name": {"role": "identifier"},
     "age": {"role": "quasi", "hierarchy": {"intervals": [10, 40]}},
@@ -108,30 +110,30 @@ def _techniques(folder: Path) -> None:
 
 def _models(folder: Path) -> None:
     """Every privacy model, over columns with codes of one, two and four bytes."""
-    people = _people(MANY)
+    table = Dataset.of(people(MANY, ZIPS))
     for quasi in (["sex"], ["age", "zip"], ["name", "sex"]):
-        verify(people, quasi=quasi, k=2, maximum_risk=0.5, average_risk=0.5)
+        verify(table, quasi=quasi, k=2, maximum_risk=0.5, average_risk=0.5)
         for sensitive in ("disease", "income"):
-            verify(people, quasi=quasi, sensitive=sensitive, l=2, t=0.2, alpha=0.9)
-            verify(people, quasi=quasi, sensitive=sensitive, l=2, kind="entropy")
-            verify(people, quasi=quasi, sensitive=sensitive, l=2, kind="recursive", c=3)
+            verify(table, quasi=quasi, sensitive=sensitive, l=2, t=0.2, alpha=0.9)
+            verify(table, quasi=quasi, sensitive=sensitive, l=2, kind="entropy")
+            verify(table, quasi=quasi, sensitive=sensitive, l=2, kind="recursive", c=3)
 
 
 def _streams(folder: Path) -> None:
     """Every mode of a stream."""
     roles = {name: ROLES[name] for name in ("age", "sex", "disease", "income")}
-    people = _people(400).select(list(roles)).to_arrow().to_pylist()
+    records = Dataset.of(people(400, ZIPS)).select(list(roles)).to_arrow().to_pylist()
     for demand in ({}, {"l_diversity": {"disease": 2}}):
         recipe = Recipe(attributes=roles, steps=[{"k_anonymize": {"k": 3, **demand}}])
         for options in _modes():
             with suppress(OboroError):  # not every mode keeps every demand
-                _run_stream(recipe, people, options, folder / "state")
+                _run_stream(recipe, records, options, folder / "state")
 
 
-def _run_stream(recipe: Recipe, people: list[dict[str, Any]], options: dict[str, Any], state: Path) -> None:
+def _run_stream(recipe: Recipe, records: list[dict[str, Any]], options: dict[str, Any], state: Path) -> None:
     stream = recipe.stream(**options)
-    stream.push_many(people[:-1])
-    stream.push(people[-1])
+    stream.push_many(records[:-1])
+    stream.push(records[-1])
     stream.save(state)
     stream.flush()
 
@@ -155,22 +157,8 @@ JOBS: dict[str, Callable[[Path], None]] = {
 
 
 def _tables() -> Iterator[Dataset]:
-    whole = _people(400)
+    whole = Dataset.of(people(400, ZIPS))
     gaps = {name: [None if row % 7 == 0 else value for row, value in enumerate(column.decode().to_pylist())]
             for name, column in whole.columns.items()}  # fmt: skip
     text = {name: [None if value is None else str(value) for value in values] for name, values in gaps.items()}
     yield from (whole, Dataset.of(gaps), Dataset.of(text))
-
-
-def _people(rows: int) -> Dataset:
-    rng = np.random.default_rng(7)
-    return Dataset.of(
-        {
-            "name": [f"person {number}" for number in range(rows)],
-            "age": rng.integers(20, 70, rows).tolist(),
-            "zip": [f"{number:03d}" for number in rng.integers(0, 400, rows)],
-            "sex": rng.choice(["F", "M"], rows).tolist(),
-            "disease": rng.choice(["flu", "cold", "ulcer"], rows).tolist(),
-            "income": rng.lognormal(8, 1, rows).round(2).tolist(),
-        }
-    )

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Protocol
 
-__all__ = ["Held", "Incoming", "Lease", "RecordSink", "RecordSource", "Store"]
+__all__ = ["Held", "Incoming", "Lease", "RecordSink", "RecordSource", "SilentSink", "Store"]
 
 Incoming = tuple[bytes, str, float]
 """A body, its position, and the moment at which the broker got it (seconds since 1970)."""
@@ -91,6 +91,33 @@ class RecordSink(Protocol):
     def close(self) -> None:
         """Let go of it."""
         ...
+
+
+class SilentSink:
+    """What a place is that cannot say what it holds and need not be opened; a sink says the rest."""
+
+    compares: ClassVar[bool] = False
+
+    def open(self) -> None:
+        """It is open."""
+
+    def last(self) -> Held:
+        """It cannot say."""
+        return 0, "", b""
+
+    def bodies(self, first: int, count: int) -> list[bytes | None]:
+        """It cannot say."""
+        return [None] * count
+
+    def units(self, body: bytes) -> int:
+        """Records are counted."""
+        return 1
+
+    def tend(self) -> None:
+        """Nothing to do."""
+
+    def close(self) -> None:
+        """Nothing to close."""
 
 
 class Store(Protocol):

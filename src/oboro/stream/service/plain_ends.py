@@ -11,7 +11,7 @@ from oboro.errors import ConflictError, FileError, UsageError
 from oboro.stream.runner.codecs import NdjsonCodec
 from oboro.stream.runner.endpoints import StopRequest, StreamInput, StreamOutput
 from oboro.stream.runner.line_blocks import LineBlocks
-from oboro.stream.service.ends import Held, Incoming
+from oboro.stream.service.ends import Held, Incoming, SilentSink
 from oboro.text import Message
 
 __all__ = ["FileSink", "LineSource", "NoSink", "PipeSink"]
@@ -77,7 +77,7 @@ class LineSource:
         self._input.close()
 
 
-class FileSink:
+class FileSink(SilentSink):
     """A file that grows by one line for each record; its number is its length in bytes."""
 
     compares: ClassVar[bool] = True
@@ -87,9 +87,6 @@ class FileSink:
         if not self._output.is_file:
             raise UsageError(Message("error_service.not_a_file", place=place))
         self.place = place
-
-    def open(self) -> None:
-        """It is open."""
 
     def last(self) -> Held:
         """Its whole lines, and the last of them."""
@@ -108,10 +105,6 @@ class FileSink:
             file.seek(start)
             return file.read(count)
 
-    def bodies(self, first: int, count: int) -> list[bytes | None]:
-        """Not asked for: a file needs a journal."""
-        return [None] * count
-
     def units(self, body: bytes) -> int:
         """Bytes with the line's end."""
         return len(body) + 1
@@ -125,52 +118,29 @@ class FileSink:
         if not self._output.write(data[len(there) :]):
             raise FileError(Message("error_stream.cannot_write", place=self.place, why="stopped"))
 
-    def tend(self) -> None:
-        """Nothing to do."""
-
     def close(self) -> None:
         """Let go of it."""
         self._output.close()
 
 
-class PipeSink:
+class PipeSink(SilentSink):
     """Standard output, a pipe or a socket: it cannot say what was read, so after a crash some records come again, in one form."""
-
-    compares: ClassVar[bool] = False
 
     def __init__(self, place: str, stop: StopRequest) -> None:
         self._output = StreamOutput(place, stop)
         self.place = place
-
-    def open(self) -> None:
-        """It is open."""
-
-    def last(self) -> Held:
-        """It cannot say."""
-        return 0, "", b""
-
-    def bodies(self, first: int, count: int) -> list[bytes | None]:
-        """It cannot say."""
-        return [None] * count
-
-    def units(self, body: bytes) -> int:
-        """Records are counted."""
-        return 1
 
     def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
         """One line each."""
         if not self._output.write(b"".join(body + b"\n" for body in bodies)):
             raise FileError(Message("error_stream.reader_gone", place=self.place))
 
-    def tend(self) -> None:
-        """Nothing to do."""
-
     def close(self) -> None:
         """Let go of it."""
         self._output.close()
 
 
-class NoSink:
+class NoSink(SilentSink):
     """Nowhere: a dry run decides and publishes nothing."""
 
     compares: ClassVar[bool] = True
@@ -178,27 +148,10 @@ class NoSink:
     def __init__(self) -> None:
         self._number = 0
 
-    def open(self) -> None:
-        """Nothing to open."""
-
     def last(self) -> Held:
         """Nothing is there."""
         return self._number, "", b""
 
-    def bodies(self, first: int, count: int) -> list[bytes | None]:
-        """Nothing is there."""
-        return [None] * count
-
-    def units(self, body: bytes) -> int:
-        """Records are counted."""
-        return 1
-
     def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
         """Forget them."""
         self._number = after + len(bodies)
-
-    def tend(self) -> None:
-        """Nothing to do."""
-
-    def close(self) -> None:
-        """Nothing to close."""

@@ -8,10 +8,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any
 
 from oboro.stream.service.deciding import Decided
-from oboro.stream.service.ends import Held
+from oboro.stream.service.ends import SilentSink
 from oboro.text import Message
 
 __all__ = ["LoggedLetters", "Watch", "log_line", "to_stderr"]
@@ -80,28 +80,11 @@ class Watch:
         return LoggedLetters(self)
 
 
-class LoggedLetters:
+class LoggedLetters(SilentSink):
     """A sink for dead letters that only names their reasons."""
-
-    compares: ClassVar[bool] = False
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
-
-    def open(self) -> None:
-        """Nothing to open."""
-
-    def last(self) -> Held:
-        """A log cannot be asked."""
-        return 0, "", b""
-
-    def bodies(self, first: int, count: int) -> list[bytes | None]:
-        """A log cannot be asked."""
-        return [None] * count
-
-    def units(self, body: bytes) -> int:
-        """Letters are counted."""
-        return 1
 
     def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
         """A line for each."""
@@ -109,12 +92,6 @@ class LoggedLetters:
             letter = json.loads(body)
             said = Message("service.letter", position=letter.get("position", ""), reason=letter["reason"])
             self._watch.say(said, "warning")
-
-    def tend(self) -> None:
-        """Nothing to do."""
-
-    def close(self) -> None:
-        """Nothing to close."""
 
 
 def to_stderr(lang: str, as_json: bool) -> Callable[[Message, str], None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from oboro.errors import ColumnError
-from oboro.io.file_progress import ByteProgress
 from oboro.io.files import Source, column_names, read
 from oboro.io.places.file_systems import at_place
 from oboro.io.places.place_names import Place
@@ -18,6 +17,7 @@ from oboro.io.places.stored.columnar_files import partition_schema
 from oboro.io.places.stored.fetched_files import FetchedFile, called
 from oboro.io.places.stored.table_files import TableFile
 from oboro.io.untouched_columns import UntouchedColumns, file_changed
+from oboro.io.wanted_columns import WantedColumns
 from oboro.table.dataset import Column, Dataset, smallest_unsigned
 from oboro.table.named_columns import names_shown
 from oboro.table.unencoded_columns import UnreadColumn
@@ -75,25 +75,20 @@ class TextFiles:
             names = column_names(self._path(first), **self.options)
         return None if names is None else [*names, *(name for name in self.told.names if name not in names)]
 
-    def read(
-        self,
-        columns: Sequence[str] | None = None,
-        held: Collection[str] | None = None,
-        fingerprinted: Collection[str] = (),
-        progress: ByteProgress | None = None,
-    ) -> Source:
+    def read(self, wanted: WantedColumns) -> Source:
         """The rows of all files, one below the other."""
-        here = None if columns is None else [name for name in columns if name not in self.told.names]
-        looked_at = fingerprinted if len(self.files) == 1 else ()  # fingerprints are keyed anew for each file
+        asked = wanted.columns
+        here = None if asked is None else [name for name in asked if name not in self.told.names]
+        looked_at = wanted.fingerprinted if len(self.files) == 1 else ()  # fingerprints are keyed anew for each file
+        each = replace(wanted, columns=here, fingerprinted=looked_at)
         parts: list[Source] = []
         for one in self.files:
-            how = {**self.options, "columns": here, "held": held, "fingerprinted": looked_at, "progress": progress}
             with called(self._path(one), one.shown):
-                found = read(self._path(one), **how)
+                found = read(self._path(one), **vars(each), **self.options)
             names = list(parts[0].data if parts else found.data)
             _require_same(one, list(found.data), [name for name in names if name not in self._from_path(found)])
             data = found.data.select([name for name in names if name in found.data])
-            parts.append(replace(found, data=_with_keys(data, one, self.told, columns)))
+            parts.append(replace(found, data=_with_keys(data, one, self.told, asked)))
         return self._joined(parts)
 
     def _from_path(self, found: Source) -> list[str]:
