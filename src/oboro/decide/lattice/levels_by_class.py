@@ -4,6 +4,10 @@ Nodes are visited from the least loss to the greatest. At each one, the classes 
 and that keep every rule are released as they are; their records are out. So nobody is generalized further than to the
 first node where enough others are left to stand with. What is left in the end, if it is no safe class, is joined by
 the class released last.
+
+A lattice that is too large to be put in order is not listed. Then nodes on chains are visited, from the finest node to the coarsest
+one step at a time: first the steps that lose least for what they join, in every further chain more by chance (the same on every
+machine). They are visited from the least loss to the greatest as well.
 """
 
 from __future__ import annotations
@@ -15,15 +19,15 @@ import numpy as np
 
 from oboro.decide.lattice.kernels import node_classes as kernels
 from oboro.decide.lattice.node_check import NodeChecker
-from oboro.decide.lattice.nodes import Levels
+from oboro.decide.lattice.nodes import Lattice, Levels
 from oboro.decide.lattice.objective import CellLoss, ClassLoss
 from oboro.decide.lattice.problem import Problem
-from oboro.errors import UsageError
-from oboro.text import Message
 
 __all__ = ["Recoding", "recode"]
 
-ORDERED = 1 << 22
+ORDERED = 1 << 22  # lattices with more nodes are not listed
+CHAINS = 17  # what their chance begins with
+WILD = 3.0  # how far chance goes in the last chain, on the scale of logarithms
 VISITS = 20_000  # in larger lattices only so many nodes, evenly spread over the order of loss, are visited
 
 
@@ -46,8 +50,6 @@ class Recoding:
 
 def recode(problem: Problem) -> Recoding | None:
     """Give every class its own levels; None where what is left in the end cannot be made safe within the limit."""
-    if problem.lattice.size > ORDERED:
-        raise UsageError(Message("error_decide.too_many_nodes", nodes=problem.lattice.size, most=ORDERED))
     whole = NodeChecker.of(replace(problem, limit=problem.rows))  # every class is judged, however many go
     top, nodes = problem.lattice.top, list(_visits(problem))
     at, number, weights = np.full(len(whole.tuples), -1), np.full(len(whole.tuples), -1), whole.tuples.weights
@@ -86,14 +88,43 @@ def _visits(problem: Problem) -> Iterator[Levels]:
     """Nodes by the loss of their levels, then lexicographically; the top last."""
     lattice, loss = problem.lattice, problem.loss
     bases = loss.bounds(0)[0] if isinstance(loss, CellLoss) else [-part for part in problem.entropies]
-    order = np.argsort(lattice.sums(bases).ravel().round(12), kind="stable")
-    if order.size > VISITS:
-        order = order[np.unique(np.linspace(0, order.size - 1, VISITS).astype(np.int64))]
-    for place in order:
-        levels = tuple(int(level) for level in np.unravel_index(place, lattice.shape))
+    nodes = _listed(lattice, bases) if lattice.size <= ORDERED else _on_chains(problem, bases)
+    for node in nodes:
+        levels = tuple(node.tolist())
         if levels != lattice.top:
             yield levels
     yield lattice.top
+
+
+def _listed(lattice: Lattice, bases: list[np.ndarray]) -> np.ndarray:
+    """All nodes in order, or some of them at equal distances."""
+    order = np.argsort(lattice.sums(bases).ravel().round(12), kind="stable")
+    if order.size > VISITS:
+        order = order[np.unique(np.linspace(0, order.size - 1, VISITS).astype(np.int64))]
+    return np.stack(np.unravel_index(order, lattice.shape), axis=1)
+
+
+def _on_chains(problem: Problem, bases: list[np.ndarray]) -> np.ndarray:
+    """Nodes on chains from the bottom to the top, in order."""
+    heights = problem.lattice.heights
+    steps = np.repeat(np.arange(len(heights)), heights)
+    prices = np.concatenate([_prices(*one) for one in zip(bases, problem.entropies, strict=True)])
+    chance, count = np.random.default_rng(CHAINS), max(1, VISITS // max(steps.size, 1))
+    found = [np.zeros((1, len(heights)), dtype=np.int64)]
+    for spread in np.linspace(0.0, WILD, count):
+        drawn = (
+            prices + spread * chance.standard_normal(len(heights))[steps] + spread * chance.standard_normal(steps.size)
+        )
+        order = steps[np.argsort(drawn, kind="stable")]  # of one attribute its steps come in turn, whatever was drawn
+        found.append(np.cumsum(order[:, np.newaxis] == np.arange(len(heights)), axis=0))
+    nodes = np.unique(np.concatenate(found), axis=0)
+    paid = sum((part[nodes[:, a]] for a, part in enumerate(bases)), np.zeros(len(nodes)))
+    return np.asarray(nodes[np.argsort(paid.round(12), kind="stable")])
+
+
+def _prices(base: np.ndarray, entropy: np.ndarray) -> np.ndarray:
+    """For each step of an attribute, what it loses for what it joins, as a logarithm."""
+    return np.asarray(np.log(np.maximum(np.diff(base), 1e-6) / np.maximum(-np.diff(entropy), 1e-6)))
 
 
 def _join(
