@@ -49,7 +49,7 @@ def project(folder: Path, *criteria: str, **files: str) -> Path:
         out.writestr("metadata.xml", "<metadata><version>3.9.1</version><vocabulary>2.0</vocabulary></metadata>")
         out.writestr("project.xml", "<project><name>p</name><separator>;</separator></project>")
         out.writestr("input/config.xml", files.get("config", CONFIG % said))
-        out.writestr("input/definition.xml", DEFINITION)
+        out.writestr("input/definition.xml", files.get("definition", DEFINITION))
         out.writestr("input/hierarchies/age.csv", "31;3x;*\n32;3x;*\n38;3x;*\n45;4x;*\n")
         out.writestr("project.dat", b"\xac\xed\x00\x05 java objects, never read")
     return path
@@ -113,6 +113,22 @@ def test_what_has_no_counterpart_is_said(tmp_path: Path) -> None:
     found = from_arx(project(tmp_path, "2-anonymity", "(1.0,1.0E-6)-DP"))
     assert "(1.0,1.0E-6)-DP" in found.to_yaml().splitlines()[0]
     assert "引き継げません" in found.to_yaml("ja")
+
+
+def test_microaggregation_inside_classes_and_entropies(tmp_path: Path) -> None:
+    def made(function: str, metric: str):
+        ref = "<ref>hierarchies/age.csv</ref>"
+        definition = DEFINITION.replace(ref, f"{ref}<microaggregationFunction>{function}</microaggregationFunction>")
+        config = (CONFIG % "<criterion>2-anonymity</criterion>").replace("Loss (0.5/1.0/1.0)", metric)
+        return from_arx(project(tmp_path, definition=definition, config=config))
+
+    found = made("Arithmetic mean", "Normalized non-uniform entropy")
+    step = found.plain["steps"][1]["k_anonymize"]
+    assert (step["aggregates"], step["loss"], step["aggregate"]) == ({"age": "mean"}, "arx_entropy", "sum")
+    assert not found.notes
+    found = made("Set", "Non-uniform entropy")
+    assert found.plain["steps"][1]["k_anonymize"]["loss"] == "arx_bits"
+    assert "'Set'" in found.to_yaml()
 
 
 def test_no_project(tmp_path: Path) -> None:

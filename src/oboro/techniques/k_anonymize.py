@@ -26,11 +26,11 @@ from oboro.techniques.columns.alternative_hierarchies import best_of_hierarchies
 from oboro.techniques.demands.allowed_levels import AllowedLevels, AskedOfLevels, LevelLimits
 from oboro.techniques.demands.blind_choice import keeps_or_not, told_of_secrets
 from oboro.techniques.demands.chosen_levels import local_facts, mixed, no_levels, progress, runner_up, warning
+from oboro.techniques.demands.class_values import ClassValues
 from oboro.techniques.demands.models_asked import Alpha, Closeness, Disclosure, Diversity, Likeness, Presence
 from oboro.techniques.demands.population_table import PopulationCodes
 from oboro.techniques.demands.risk_sizes import most_classes
 from oboro.techniques.demands.suppressed_records import person_left, treated
-from oboro.techniques.demands.worth_asked import WorthAsked
 from oboro.text import Message, Words
 from oboro.verifier.models.class_models import KAnonymity
 from oboro.verifier.table_check import Promise
@@ -45,7 +45,7 @@ Suppressed = Literal["class", "drop", "exempt"]
 SMALL_LATTICE = 2000  # up to here all minimal nodes are listed without being asked for
 
 
-class KAnonymize(WorthAsked):
+class KAnonymize(ClassValues):
     """Generalize the quasi-identifiers, each to one level for all, so that every record looks like at least k − 1
     others.
 
@@ -181,6 +181,7 @@ class KAnonymize(WorthAsked):
             raise UsageError(Message("error_technique.whole_people_of_whom", step=self.step))
         names, demands = schema.chosen(self.quasi, self.step), self.demands(schema)
         further = [*self.suppress_also, *([] if self.target is None else [self.target])]
+        self.require_aggregates(names)
         schema.require(data, [*names, *(sensitive for sensitive, _ in demands), *further], self.step)
         if both := [name for name in self.suppress_also if name in (*names, *(one for one, _ in demands))]:
             raise UsageError(Message("error_technique.also_asked", step=self.step, columns=both))
@@ -228,7 +229,8 @@ class KAnonymize(WorthAsked):
             limit = Message("text.sentences", said=[limit, Message(f"technique.k_anonymize.{self.suppressed}")])
         how, best = self._search_told()
         columns = schema.chosen(self.quasi, self.step)
-        plan = Message("technique.k_anonymize.plan", columns=columns, how=how, demands=demands, limit=limit, best=best)
+        told = {"how": how, "demands": demands, "limit": limit, "best": best}
+        plan = self.aggregates_told(Message("technique.k_anonymize.plan", columns=columns, **told))
         secrets = bool(self.demands(schema))
         return told_of_secrets(plan, blind=self.blind, suppresses=self.suppress > 0) if secrets else plan
 
@@ -320,9 +322,9 @@ class KAnonymize(WorthAsked):
                 schema = schema.with_remaining(name, hierarchy.above(level))
         facts = self._facts(problem, found, hierarchies, int(rows.sum()))
         told = () if found.stopped is None else (warning(found),)
-        return treated(
-            Outcome(data.with_columns(columns), schema, facts, warnings=told), self.suppressed, rows, self.suppress_also
-        )
+        outcome = Outcome(data.with_columns(columns), schema, facts, warnings=told)
+        outcome = self.with_class_values(outcome, data, list(hierarchies), rows)
+        return treated(outcome, self.suppressed, rows, self.suppress_also)
 
     def _search(
         self,
@@ -369,6 +371,7 @@ class KAnonymize(WorthAsked):
             schema,
             local_facts(problem, recoded, hierarchies, loss=self.loss, k=self.k),
         )
+        outcome = self.with_class_values(outcome, data, list(hierarchies), recoded.rows < 0)
         return treated(outcome, self.suppressed, recoded.rows < 0, self.suppress_also)
 
     def why_not(self, problem: Problem, suppressed: int, satisfying: bool, names: list[str]) -> Message:

@@ -5,27 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
+import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
 from oboro.decide.microaggregation.fixed_size import fixed
-from oboro.errors import ColumnError
 from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 from oboro.table.schema import Schema
 from oboro.table.traits import Opinion
 from oboro.techniques.base import Outcome, Work
-from oboro.techniques.columns import group_values
-from oboro.techniques.columns.numeric import OnColumns, differing, places, written
+from oboro.techniques.columns.class_aggregates import Aggregate, category_shared, is_category, number_shared
+from oboro.techniques.columns.numeric import OnColumns, differing, places
 from oboro.text import Message, Words
 from oboro.verifier.models.class_models import KAnonymity
 from oboro.verifier.table_check import Promise
 
 __all__ = ["Microaggregate"]
-
-Aggregate = Literal["mean", "median", "mode"]
-
-AGGREGATES = {"mean": group_values.mean, "median": group_values.median, "mode": group_values.mode}
 
 
 class Microaggregate(OnColumns):
@@ -91,12 +86,12 @@ class Microaggregate(OnColumns):
         columns = {name: work.data[name] for name in self.names}
         if not work.data.rows:
             return Outcome(work.data, work.schema, {"method": self.method, "k": self.k})
-        categorical = frozenset(name for name in columns if self._is_category(name, columns[name]))
+        categorical = frozenset(name for name in columns if is_category(name, columns[name], self._way(name)))
         groups = self._groups(columns, categorical)
         released, changed = {}, {}
         for name, column in columns.items():
-            publish = _published_category if name in categorical else self._published_number
-            released[name], changed[name] = publish(name, column, groups[name])
+            category = name in categorical
+            released[name], changed[name] = self._published(name, column, groups[name], category=category)
         facts = {"method": self.method, "k": self.k, **_sizes(groups), "changed": changed}
         return Outcome(work.data.with_columns(released), work.schema, facts, self.own_promises())
 
@@ -122,16 +117,9 @@ class Microaggregate(OnColumns):
     def _aggregate(self, name: str) -> Aggregate:
         return self.aggregate.get(name, "mean") if isinstance(self.aggregate, dict) else self.aggregate
 
-    def _is_category(self, name: str, column: Column) -> bool:
-        if column.kind.numeric or len(column.values.drop_null()) == 0:
-            return False
-        if self.method == "fixed" or self._aggregate(name) != "mode":
-            try:
-                column.numbers(name)
-            except ColumnError as error:
-                culprit = error.words.values["culprit"] if isinstance(error.words, Message) else None
-                raise ColumnError(Message("error_technique.categories", name=name, culprit=culprit)) from None
-        return True
+    def _way(self, name: str) -> str:
+        """How a column is put together; the method `fixed` cuts numbers only."""
+        return "mean" if self.method == "fixed" else self._aggregate(name)
 
     def _groups(self, columns: Mapping[str, Column], categorical: frozenset[str]) -> dict[str, Groups]:
         if self.method == "fixed":
@@ -144,14 +132,14 @@ class Microaggregate(OnColumns):
         groups = mdav(space, self.k) if self.method == "mdav" else vmdav(space, self.k, gamma)
         return dict.fromkeys(columns, groups)
 
-    def _published_number(self, name: str, column: Column, groups: Groups) -> tuple[Column, int]:
-        before = places(column, name)[column.codes]
-        if np.isnan(before).all():
-            return column, 0
-        shared = AGGREGATES[self._aggregate(name)](before, groups)
-        array = written(group_values.without_minority(shared, before, groups), column, name)
-        released = Column(array, groups.labels).tidy()
-        return released, differing(before, released.numbers(name)[released.codes])
+    def _published(self, name: str, column: Column, groups: Groups, *, category: bool) -> tuple[Column, int]:
+        """What the groups say, and how many cells that changed."""
+        if category:
+            released = category_shared(column, groups)
+            return released, _unlike(column, released)
+        released = number_shared(name, column, groups, self._aggregate(name))
+        after = released.numbers(name)[released.codes]
+        return released, differing(places(column, name)[column.codes], after)
 
     def own_promises(self) -> tuple[Promise, ...]:
         """Every value of a column that it publishes is that of k records or more."""
@@ -161,14 +149,11 @@ class Microaggregate(OnColumns):
         return tuple(Promise(self.step, (name,), model) for name in self.names)
 
 
-def _published_category(name: str, column: Column, groups: Groups) -> tuple[Column, int]:
-    from oboro.decide.space import ranks
-
-    order = ranks(column)
-    shared = group_values.mode(order[column.codes].astype(np.float64), groups).astype(np.int64)
-    code_of = np.argsort(order)
-    released = Column(column.values.take(code_of[shared]), groups.labels).tidy()
-    return released, int(np.count_nonzero(code_of[shared][groups.labels] != column.codes))
+def _unlike(before: Column, after: Column) -> int:
+    """How many cells of a column of categories changed."""
+    same = pc.equal(before.decode(), after.decode())
+    missing = pc.and_(pc.is_null(before.decode()), pc.is_null(after.decode()))
+    return len(before) - int(pc.sum(pc.or_(pc.fill_null(same, False), missing)).as_py() or 0)
 
 
 def _sizes(groups: Mapping[str, Groups]) -> dict[str, Any]:

@@ -32,10 +32,12 @@ LOSSES = {
     "height": "height",
     "discernab": "discernibility",
     "average": "average_class_size",
-    "entropy": "arx_entropy",
+    "normalized non-uniform entropy": "arx_entropy",
+    "entropy": "arx_bits",
     "ambiguity": "ambiguity",
     "kl-divergence": "kl",
 }
+AGGREGATES = {"arithmetic": "mean", "median": "median", "mode": "mode", "interval": "interval"}
 
 
 @dataclass(frozen=True)
@@ -128,8 +130,6 @@ class _Reader:
         if one.findtext("ref") and path in self.file.namelist():
             held[name] = list(csv.reader(io.StringIO(self._text(path)), delimiter=self.separator))
             found["hierarchy"] = {"csv": f"hierarchies/{_file_of(name)}"}
-        if one.findtext("microaggregationFunction"):
-            self.notes.append(Message("recipe.arx.microaggregation", column=name))
         weight = self._weights().get(name)
         return found if weight is None else {**found, "weight": weight}
 
@@ -151,7 +151,18 @@ class _Reader:
         limits = {name: limit for name, one in self._assigned() if (limit := self._limits(one))}
         if limits:
             step["limits"] = limits
-        return step
+        made = {name: how for name, one in self._assigned() if (how := self._aggregate(name, one))}
+        return {**step, **({"aggregates": made} if made else {})}
+
+    def _aggregate(self, name: str, one: ElementTree.Element) -> str | None:
+        """What is made of a column in every class, if anything; what has no counterpart is said."""
+        function = (one.findtext("microaggregationFunction") or "").strip()
+        if not function or "QUASI" not in (one.findtext("type") or "").upper():
+            return None
+        found = next((ours for theirs, ours in AGGREGATES.items() if theirs in function.lower()), None)
+        if found is None:
+            self.notes.append(Message("recipe.arx.microaggregation", column=name, function=function))
+        return found
 
     @staticmethod
     def _limits(one: ElementTree.Element) -> dict[str, int]:
@@ -168,6 +179,7 @@ class _Reader:
         factor = re.match(rf"Loss \({NUMBER}/", metric)
         return {
             "loss": name or "arx",
+            **({"aggregate": "sum"} if name == "arx_entropy" else {}),
             **({"gen_factor": float(factor[1])} if factor and float(factor[1]) != 0.5 else {}),
         }
 
