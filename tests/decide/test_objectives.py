@@ -12,8 +12,8 @@ from tests.decide.lattice_cases import cases
 from tests.naive.lattice import TooMany
 
 from oboro.decide.lattice.objective import loss_of
-from oboro.decide.lattice.rank_search import search_by_rank
 from oboro.decide.lattice.search import checker_for, search
+from oboro.decide.lattice.worth.rank_search import search_by_rank
 from oboro.techniques.k_anonymize import KAnonymize
 
 CELLS = ["loss", "precision", "entropy", "arx", "arx_entropy", "arx_bits", "height"]

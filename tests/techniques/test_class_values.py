@@ -61,7 +61,7 @@ def test_suppressed_records_stay_apart_from_a_class_of_stars():
 
 def test_most_frequent_categories_and_few_numbers():
     table = {"town": ["a", "a", "b", "c"], "age": [30, None, None, None]}
-    roles = dict.fromkeys(table, {"role": "quasi"})
+    roles = {name: {"role": "quasi"} for name in table}
     released = KAnonymize(k=4, aggregates={"town": "mode", "age": "mean"}).apply(table, attributes=roles)
     assert released == {"town": ["a"] * 4, "age": [None] * 4}  # the mean of one in four would be theirs
     with pytest.raises(ColumnError, match="town"):

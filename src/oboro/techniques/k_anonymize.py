@@ -12,8 +12,8 @@ from pydantic import Field, model_validator
 from oboro.decide.class_rules import Rule
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.problem import Problem
-from oboro.decide.lattice.rank_search import search_by_rank
 from oboro.decide.lattice.search import SearchResult, Strategy, checker_for, search
+from oboro.decide.lattice.worth.rank_search import search_by_rank
 from oboro.errors import PromiseError, UsageError
 from oboro.system.process import on_cores
 from oboro.table.dataset import Column
@@ -23,10 +23,10 @@ from oboro.table.traits import Opinion, Traits
 from oboro.table.values import STAR
 from oboro.techniques.base import Outcome, Work
 from oboro.techniques.columns.alternative_hierarchies import best_of_hierarchies
+from oboro.techniques.columns.class_values import ClassValues
 from oboro.techniques.demands.allowed_levels import AllowedLevels, AskedOfLevels, LevelLimits
 from oboro.techniques.demands.blind_choice import keeps_or_not, told_of_secrets
 from oboro.techniques.demands.chosen_levels import local_facts, mixed, no_levels, progress, runner_up, warning
-from oboro.techniques.demands.class_values import ClassValues
 from oboro.techniques.demands.models_asked import Alpha, Closeness, Disclosure, Diversity, Likeness, Presence
 from oboro.techniques.demands.population_table import PopulationCodes
 from oboro.techniques.demands.risk_sizes import most_classes
