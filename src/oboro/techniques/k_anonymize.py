@@ -26,7 +26,7 @@ from oboro.techniques.columns.alternative_hierarchies import best_of_hierarchies
 from oboro.techniques.columns.class_values import ClassValues
 from oboro.techniques.demands.allowed_levels import AllowedLevels, AskedOfLevels, LevelLimits
 from oboro.techniques.demands.blind_choice import keeps_or_not, told_of_secrets
-from oboro.techniques.demands.chosen_levels import local_facts, mixed, no_levels, progress, runner_up, warning
+from oboro.techniques.demands.chosen_levels import local_facts, mixed, no_levels, progress, ranked, runner_up, warning
 from oboro.techniques.demands.models_asked import Alpha, Closeness, Disclosure, Diversity, Likeness, Presence
 from oboro.techniques.demands.population_table import PopulationCodes
 from oboro.techniques.demands.risk_sizes import most_classes
@@ -227,8 +227,7 @@ class KAnonymize(ClassValues):
             limit = Message(f"technique.k_anonymize.suppress{people}", share=self.suppress)
         if self.suppress and self.suppressed != "class":
             limit = Message("text.sentences", said=[limit, Message(f"technique.k_anonymize.{self.suppressed}")])
-        how, best = self._search_told()
-        columns = schema.chosen(self.quasi, self.step)
+        (how, best), columns = self._search_told(), schema.chosen(self.quasi, self.step)
         told = {"how": how, "demands": demands, "limit": limit, "best": best}
         plan = self.aggregates_told(Message("technique.k_anonymize.plan", columns=columns, **told))
         secrets = bool(self.demands(schema))
@@ -260,6 +259,7 @@ class KAnonymize(ClassValues):
     ) -> Problem:
         held, steps = tuple(columns.values()), tuple(hierarchies.values())
         rows = len(held[0])
+        together = self.average_risk is not None and self.suppressed == "class"
         whole = np.count_nonzero(person.counts) if person is not None and self.suppress_people else rows
         return Problem(
             columns=held,
@@ -268,18 +268,13 @@ class KAnonymize(ClassValues):
             limit=int(np.floor(self.suppress * whole + 1e-9)),
             rules=rules,
             loss=self.loss_over(columns, hierarchies, work.schema, work.data),
-            most_classes=self._most_classes(rows),
+            most_classes=most_classes(self.average_risk or 1.0, rows, self.step) if together else None,
             kept_risk=self.average_risk,
             class_sizes=self.size_limits(rows),
             person=person,
             whole_people=self.suppress_people,
             relaxed=self.suppressed != "class",
         )
-
-    def _most_classes(self, rows: int) -> int | None:
-        if self.average_risk is None or self.suppressed != "class":
-            return None
-        return most_classes(self.average_risk, rows, self.step)
 
     def _population(
         self, population: PopulationCodes, hierarchies: Mapping[str, Hierarchy], allowed: AllowedLevels
@@ -390,14 +385,19 @@ class KAnonymize(ClassValues):
             suppressed |= {"people": best.suppressed + best.extra, "of_people": problem.people}
         of = "_people" if problem.whole_people else ""
         suppressed |= {f"extra{of}": best.extra, f"limit{of}": problem.limit}
-        ranks = {"ranks": list(found.ranks)} if found.ranks else {}
         lattice = {"nodes": found.size, "evaluated": found.evaluated, "tagged": found.tagged, "skipped": found.skipped}
         return {
             **({} if found.stopped is None else {"stopped": found.stopped}),
             "k": self.k,
             "recoding": "global",
             "levels": {name: {"level": level, "of": height} for name, level, height in chosen},
-            "loss": {"name": self.loss, "value": best.loss, "exact": found.exact, "bound": found.bound, **ranks},
+            "loss": {
+                "name": self.loss,
+                "value": best.loss,
+                "exact": found.exact,
+                "bound": found.bound,
+                **ranked(found),
+            },
             "suppressed": suppressed,
             "lattice": lattice,
             "minimal": None if found.minimal is None else [list(levels) for levels in found.minimal],

@@ -18,7 +18,7 @@ from oboro.table.values import STAR
 from oboro.techniques.base import Outcome
 from oboro.techniques.columns.class_aggregates import ClassAggregate, aggregated
 from oboro.techniques.demands.worth_asked import WorthAsked
-from oboro.text import Message, Words
+from oboro.text import Message
 
 __all__ = ["ClassValues"]
 
@@ -41,7 +41,7 @@ class ClassValues(WorthAsked):
         if odd := [name for name in self.aggregates if name not in names]:
             raise UsageError(Message("error_technique.aggregates_of", step=self.step, unknown=odd, names=list(names)))
 
-    def aggregates_told(self, plan: Words) -> Words:
+    def aggregates_told(self, plan: Message) -> Message:
         """The plan, with what classes say instead of labels."""
         if not self.aggregates:
             return plan

@@ -17,7 +17,7 @@ from oboro.table.hierarchy import Hierarchy
 from oboro.table.values import STAR, texts_of
 from oboro.text import Message
 
-__all__ = ["local_facts", "mixed", "no_levels", "progress", "runner_up", "warning"]
+__all__ = ["local_facts", "mixed", "no_levels", "progress", "ranked", "runner_up", "warning"]
 
 
 def progress(step: str, so_far: SearchProgress) -> Message:
@@ -39,6 +39,11 @@ def warning(found: SearchResult) -> Message:
     if found.bound is None:
         return Message("search.best_so_far", why=why, loss=found.best.loss)
     return Message("search.best_so_far_bounded", why=why, loss=found.best.loss, bound=found.bound)
+
+
+def ranked(found: SearchResult) -> dict[str, Any]:
+    """What every column loses, the greatest first, where that is what decides."""
+    return {"ranks": list(found.ranks)} if found.ranks else {}
 
 
 def runner_up(node: Node) -> dict[str, Any]:
