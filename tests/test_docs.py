@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer.main
 import yaml
 from tests.command_line import call
 
 import oboro
+from oboro.app.cli import app
 from oboro.techniques import TECHNIQUES
 
 ROOT = Path(__file__).parent.parent
@@ -112,3 +114,40 @@ def test_the_python_of_the_pages_runs(page: Path, tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     for code in blocks(page.read_text(), "python"):
         exec(compile(code, page.name, "exec"), {})
+
+
+# Every block of every page is run, or is marked with the reason why not and checked as far as it can be -----------------
+
+SHOWN = ("dockerfile", "text", "{")  # nothing to run in these, and in directives
+BLOCK = re.compile(r"(<!-- not run: .+ -->\n)?^```(\S*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+NOT_WALKED = [
+    one for one in sorted((ROOT / "docs").rglob("*.md")) if one.relative_to(ROOT / "docs").parts[0] not in WALKED
+]
+
+
+@pytest.mark.parametrize("page", NOT_WALKED, ids=lambda page: page.name)
+def test_every_block_is_run_or_says_why_not(page: Path) -> None:
+    for mark, language, code in BLOCK.findall(page.read_text()):
+        if language == "yaml":
+            _check_part_of_a_recipe(yaml.safe_load(code))
+        elif not language.startswith((*SHOWN, "python")):  # whose tests are above
+            assert mark, f"{page.name}: say why this is not run: {code}"
+            for line in code.splitlines():
+                if line.startswith("oboro "):
+                    _check_words(shlex.split(line.replace(" --lang ja", ""), comments=True)[1:])
+
+
+def _check_words(words: list[str]) -> None:
+    """The command and its options are there; whether its files are, a page cannot know."""
+    group = typer.main.get_command(app)
+    name, *rest = words[: words.index(sign)] if (sign := next((one for one in words if one in "<>>|"), "")) else words
+    command = group.commands[name]  # type: ignore[attr-defined]
+    command.make_parser(typer.Context(command, info_name=name)).parse_args(rest)
+
+
+def _check_part_of_a_recipe(part: object) -> None:
+    """Steps alone, a part of the attributes, a permission: with what they lack they are a recipe."""
+    if isinstance(part, dict) and "recipe" in part:
+        return  # a service: tests/service reads one
+    given = part if isinstance(part, dict) else {"steps": part}
+    assert oboro.Recipe.model_validate({"attributes": {"age": {"role": "quasi"}}, "steps": [], **given})
