@@ -17,8 +17,23 @@ import pytest
 from tests.command_line import Done, call
 
 DOCS = Path(__file__).parent.parent / "docs"
-PAGES = sorted(page for room in ("start", "tutorials", "ja") for page in (DOCS / room).rglob("*.md"))
 BLOCK = re.compile(r"^```(python|bash|yaml|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+ORIGINAL = re.compile(r"\A---\ntranslation_of: (\S+)\n")
+
+
+def acts(page: Path) -> list[tuple[str, str]]:
+    """What is to be done on a page."""
+    return [one for one in BLOCK.findall(page.read_text(encoding="utf-8")) if one[0] != "text"]
+
+
+def is_walked_elsewhere(page: Path) -> bool:
+    """Whether a translation asks for exactly what its original asks for."""
+    found = ORIGINAL.match(page.read_text(encoding="utf-8"))
+    return found is not None and acts(page) == acts(DOCS / found[1])
+
+
+ALL = sorted(page for room in ("start", "tutorials", "ja") for page in (DOCS / room).rglob("*.md"))
+PAGES = [page for page in ALL if not is_walked_elsewhere(page)]
 
 
 class Walk:
