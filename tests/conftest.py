@@ -102,8 +102,9 @@ def browser() -> Iterator[Any]:
 
 # Two processes --------------------------------------------------------------------------------------------------------
 
-# Tests that need the same kernels run in the same process, one group after the other: each kernel is compiled once. The
-# longest to compile come first, each group in the order of its files; a file that is named nowhere is a group by itself.
+# Tests that need the same kernels, servers or pages run in the same process, one group after the other: each kernel is compiled
+# once, each server started once. What takes longest comes first, each group in the order of its files; a file that is named nowhere
+# is a group by itself, and whichever process is free takes it.
 GROUPS = {
     "source": ("app/test_language", "system/test_windows", "techniques/test_traits", "test_architecture", "test_dependencies",
                "text/"),
@@ -118,6 +119,10 @@ GROUPS = {
     "lattice": ("decide/test_lattice", "papers/test_bench_lattice", "techniques/test_k_anonymize", "techniques/test_properties"),
     "attacks": ("attacks/",),
     "pages": ("report/test_browser", "report/test_kinds", "report/test_language"),
+    "service": ("service/",),
+    "places": ("io/places/",),
+    "site": ("test_site",),
+    "packaging": ("test_packaging",),
 }  # fmt: skip
 
 
@@ -140,7 +145,17 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the tests in order and say which belong together; `--dist loadgroup` keeps to that."""
+    """Put the tests in order, group by group."""
     items.sort(key=lambda item: _group(item.path))
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group(item.path)[1]))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each group to one process, whole. (xdist's own groups are marks, which it read before this file had set them.)"""
+    from xdist.scheduler.loadscope import LoadScopeScheduling
+
+    class ByGroup(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _group(ROOT / nodeid.partition("::")[0])[1]
+
+    return ByGroup(config, log)

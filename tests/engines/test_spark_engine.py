@@ -21,7 +21,6 @@ from oboro.errors import InputError, OboroError, SingledOutError
 from oboro.papers.service.local_brokers import free_port
 
 pytestmark = [
-    pytest.mark.xdist_group("spark"),
     pytest.mark.skipif(shutil.which("java") is None, reason="no Java here: Spark needs 17 or newer"),
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
 ]

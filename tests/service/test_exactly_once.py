@@ -14,7 +14,6 @@ from oboro.errors import ConflictError, FileError
 from oboro.papers.service.killing import Trial, kill_often
 from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis
 
-pytestmark = pytest.mark.xdist_group("service")
 KILLS = 16
 
 

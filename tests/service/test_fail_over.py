@@ -15,7 +15,6 @@ from tests.service.brokers_here import BODIES, running, serve, service
 
 from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis, ended, forked
 
-pytestmark = pytest.mark.xdist_group("service")
 LEASE = 0.6
 
 

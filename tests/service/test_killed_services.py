@@ -14,8 +14,6 @@ from oboro.papers.service.killing import kill_often
 from oboro.papers.service.local_brokers import ended, forked
 from oboro.papers.service.threaded_brokers import LocalKafka, LocalMqtt
 
-pytestmark = pytest.mark.xdist_group("service")
-
 
 @pytest.mark.parametrize("kind", [LocalKafka, LocalMqtt], ids=lambda one: one.kind)
 def test_killed_again_and_again(kind: type[LocalKafka | LocalMqtt], tmp_path: Path) -> None:

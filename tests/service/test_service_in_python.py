@@ -24,8 +24,6 @@ from oboro.stream.service.health_page import health_page
 from oboro.stream.service.watching import Watch, log_line
 from oboro.text import Message
 
-pytestmark = pytest.mark.xdist_group("service")
-
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalBroker]:

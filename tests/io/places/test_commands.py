@@ -12,7 +12,6 @@ from tests.command_line import call
 from oboro.io.files import read
 from oboro.io.output import write_blocks
 
-pytestmark = pytest.mark.xdist_group("places")
 RECIPE = """
 attributes:
   age: {role: quasi, hierarchy: {intervals: [10, 20]}}

@@ -23,7 +23,6 @@ from oboro.io.output import write_blocks
 from oboro.io.places.databases.connections import connected, execute
 from oboro.io.places.place_names import as_place
 
-pytestmark = pytest.mark.xdist_group("places")
 STRANGE = ["pe\"o'ple; DROP TABLE kept; --", "人々 $1 %s", "select", "a.b", "`x` [y] \\"]
 TABLE = pa.table({"age": [31, None, 33] * 4, "city": ["東京", "Kyōto", None] * 4, "x": [0.5, 1.5, None] * 4})
 RECIPE = oboro.Recipe(

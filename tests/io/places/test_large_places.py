@@ -11,7 +11,6 @@ import oboro
 from oboro.io.output import write_blocks
 from oboro.io.shuffled import dealt_runs
 
-pytestmark = pytest.mark.xdist_group("places")
 ROWS = 60_000
 RECIPE = oboro.Recipe(
     attributes={"age": {"role": "quasi"}, **{name: {"role": "other"} for name in ("row", "note", "visits")}},

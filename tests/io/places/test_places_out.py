@@ -24,7 +24,6 @@ from oboro.io.output import write_blocks
 from oboro.io.places.file_systems import file_system
 from oboro.io.places.place_names import as_place
 
-pytestmark = pytest.mark.xdist_group("places")
 TABLE = pa.table({"age": [31, None, 33] * 4, "city": ["東京", "Kyōto", None] * 4})
 RECIPE = oboro.Recipe(
     attributes={"age": {"role": "quasi"}, "city": {"role": "quasi"}}, steps=[{"k_anonymize": {"k": 2}}], seed=1

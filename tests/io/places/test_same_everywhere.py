@@ -14,7 +14,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -22,7 +21,6 @@ import oboro
 from oboro.io.output import write_blocks
 from oboro.io.places.place_names import as_place
 
-pytestmark = pytest.mark.xdist_group("places")
 ROW = st.tuples(st.integers(20, 60), st.sampled_from(["東京", "Kyōto", "", None]), st.sampled_from([0.5, 1.5, None]))
 RECIPE = oboro.Recipe(
     attributes={
