@@ -182,6 +182,35 @@ def test_a_batch_is_as_good_as_its_records(mode, stream, data):
 
 
 @pytest.mark.parametrize("mode", ["swap", "count"])
+@settings(max_examples=40)
+@given(stream=streams(14), data=st.data())
+def test_a_block_decides_like_its_records_also_in_a_replay(mode, stream, data):
+    deep, k, records = stream
+    people = data.draw(st.lists(st.integers(0, 3), min_size=14, max_size=14))
+    options: dict[str, Any] = data.draw(
+        st.sampled_from([{}, {"person": "who"}, {"keep": ["who"]}, {"l_diversity": {"who": 2}}, {"horizon": 4}])
+    )
+    named = options and "horizon" not in options
+    rows = [
+        {**dict(zip(NAMES, one, strict=False)), **({"who": people[i]} if named else {})}
+        for i, one in enumerate(records)
+    ]
+    for place in data.draw(st.sets(st.integers(0, len(rows)), max_size=2)):
+        rows.insert(place, data.draw(st.sampled_from([{}, {**rows[0], NAMES[0]: [1]}, {**rows[0], "more": 1}])))
+    single, blocks, again = (make(deep, k, mode, **options) for _ in range(3))
+    expected = [single.take([row], 0.0) for row in rows]
+    cut = data.draw(st.integers(0, len(rows)))
+    for part, wanted in ((rows[:cut], expected[:cut]), (rows[cut:], expected[cut:])):
+        taken = blocks.take(part, 0.0)
+        assert taken.released == [one for each in wanted for one in each.released]
+        assert taken.decisions == [one for each in wanted for one in each.decisions]
+        assert list(taken.refused) == [i for i, each in enumerate(wanted) if each.refused]
+        repeated = again.take(part, 0.0, taken.decisions)
+        assert (repeated.released, repeated.decisions) == (taken.released, taken.decisions)
+    assert blocks.stats() == single.stats() == again.stats()
+
+
+@pytest.mark.parametrize("mode", ["swap", "count"])
 @settings(max_examples=30)
 @given(stream=streams(14), data=st.data())
 def test_what_is_forgotten_protects_nobody(mode, stream, data):

@@ -27,7 +27,15 @@ from oboro.errors import FileError, RecipeError, UsageError
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.stream import run_stream
 from oboro.recipe.stream_plan import StreamOptions, anonymizer, pseudonyms
-from oboro.stream.runner.codecs import BadRecord, CsvCodec, NdjsonCodec, decode_json, encode_json
+from oboro.stream.runner.codecs import (
+    BadRecord,
+    CsvCodec,
+    NdjsonCodec,
+    decode_json,
+    decode_json_block,
+    encode_json,
+    encode_json_block,
+)
 from oboro.stream.runner.line_blocks import HUGE, LineBlocks
 from oboro.stream.runner.state_folder import Batch, StateFolder
 from oboro.verifier.stream_check import verify_stream
@@ -331,6 +339,50 @@ def test_the_fast_codec_reads_what_the_standard_one_reads(record: dict[str, Any]
         twice = line[:-1] + separators[0].encode() + line[1:]
         with pytest.raises(BadRecord, match="twice"):
             decode_json(twice)
+
+
+PIECES = [
+    "{}",
+    '{"a":1}',
+    '{"a":"x:y"}',
+    '{"a":[{}',
+    '{}]},{"b":2}',
+    '{"a":"',
+    '"}',
+    '{"b":1,"b":2}',
+    "{",
+    "}",
+    ",",
+    "[]",
+    "\n",
+]
+MORE = [
+    "",
+    " ",
+    '{"a" : "b"}',
+    '{"a":1},{"b":2}',
+    '{"a":"\\":"}',
+    '{"a":"}\n{"}',
+    '{"a":{"b":1}}',
+    "1",
+    "\ufeff{}",
+    '{"é":"日"}',
+]
+
+
+@given(st.lists(st.lists(st.sampled_from(PIECES + MORE), min_size=1, max_size=3).map("".join), min_size=1, max_size=4))
+def test_a_block_of_lines_says_what_they_say_one_by_one(lines: list[str]) -> None:
+    def alone(line: bytes) -> Any:
+        try:
+            return decode_json(line)
+        except BadRecord:
+            return None
+
+    each = [alone(line.encode()) for line in lines]
+    found = decode_json_block([line.encode() for line in lines])
+    assert found is None or found == each
+    records = [one for one in each if isinstance(one, dict)]
+    assert encode_json_block(records) == [encode_json(one)[:-1] for one in records]
 
 
 @pytest.mark.parametrize("kind", ["unix", "tcp"])

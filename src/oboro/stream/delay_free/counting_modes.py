@@ -88,8 +88,22 @@ class CountingMode:
             return True  # they agree on everything and nothing is missing
         if mask.bit_count() < self.bits - codes.count(-1):
             return False
+        self._row[0] = codes
         record = lookup(self.history, self._row[0])
         return bool(self.history.total[record] >= self.rules.others)
+
+    def decide_some(
+        self, codes: list[tuple[int, ...]], numbers: list[tuple[int, int]] | None, now: float, forced: list[int] | None
+    ) -> list[int]:
+        """`decide_one` for one row after the other, by one call; `numbers`: of people and secrets, where there are any."""
+        rows, count = np.array(codes, dtype=np.int32), len(codes)
+        persons, secrets = np.array(numbers if numbers is not None else [(-1, -1)] * count, dtype=np.int64).T.copy()
+        masks = np.zeros(count, dtype=np.int64) if forced is None else np.array(forced, dtype=np.int64)
+        self._absorb(rows, persons, secrets, now, forced is not None, masks)
+        decided: list[int] = masks.tolist()
+        if self._simple:
+            self.whole.update(row for row, mask in zip(codes, decided, strict=True) if self._settled(row, mask))
+        return decided
 
     def decide(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float) -> np.ndarray:
         """The masks under which rows are released, one after the other."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -14,6 +15,7 @@ from oboro.stream.anonymizer import BlockResult, Record
 from oboro.stream.delay_free.counting_modes import CountingMode
 from oboro.stream.delay_free.delay_free_settings import COUNTING, DelayFreeSettings
 from oboro.stream.delay_free.generating_modes import FixedMode, PaperMode, SequentialMode
+from oboro.stream.delay_free.record_blocks import decided_block
 from oboro.stream.delay_free.record_coder import KnownRecord, RecordCoder
 from oboro.stream.delay_free.value_levels import ValueLevels
 from oboro.stream.snapshot import moment, read_snapshot, require, restoring, write_snapshot
@@ -184,6 +186,10 @@ class DelayFree:
 
     def take(self, records: Sequence[Record], now: float, decisions: Sequence[int] | None = None) -> BlockResult:
         """A block of records one after the other; one that is refused does not keep the others from being taken."""
+        repeated = decisions is None or len(decisions) == len(records)
+        if records and repeated and isinstance(self._side, CountingMode) and not self.settings.forgets:
+            with suppress(InputError):  # one of them is refused, and none is taken yet
+                return self._take_all(self._side, records, now, decisions)
         self._coder.look_up(records)
         taken, again = BlockResult(), decisions or ()
         for i, record in enumerate(records):
@@ -196,6 +202,13 @@ class DelayFree:
             taken.released.append(released)
             taken.decisions.append(mask)
         return taken
+
+    def _take_all(
+        self, side: CountingMode, records: Sequence[Record], now: float, decisions: Sequence[int] | None
+    ) -> BlockResult:
+        block = decided_block(self._coder, side, records, now, decisions)
+        self._count(len(records), block.suppressed, block.generalized, block.fully)
+        return BlockResult(block.released, block.masks)
 
     def flush(self, now: float | None = None) -> list[dict[str, Any]]:
         """Nothing waits."""

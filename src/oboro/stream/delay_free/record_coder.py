@@ -30,6 +30,7 @@ __all__ = ["KnownRecord", "RecordCoder"]
 
 MOST_BITS = 62
 BATCH = 65_536
+FORMS = 4  # of one record
 REMEMBERED = 1 << 16  # different records whose codes are kept at hand
 
 
@@ -41,6 +42,7 @@ class KnownRecord(NamedTuple):
     cells: dict[str, Any]  # what is released of it whole
     missing: int
     full: int  # the mask that keeps everything
+    forms: dict[int, tuple[dict[str, Any], int, int]]  # what `cells` gave for some masks
 
 
 class RecordCoder:
@@ -58,6 +60,7 @@ class RecordCoder:
         self.secrets: dict[Any, int] = {}
         self.people: dict[Any, int] = {}
         self.known: dict[tuple[Any, ...], KnownRecord] = {}
+        self._changes: dict[int, list[tuple[ValueLevels, int, int]]] = {}
         self.rest = settings.released[len(self.attributes) :]
         self.nobody = settings.person is None and settings.sensitive is None
         self.take = _taker(settings.fields)
@@ -85,7 +88,7 @@ class RecordCoder:
             attribute.name: attribute.released(leaf, 0) for attribute, leaf in zip(self.attributes, leaves, strict=True)
         }
         full = sum(1 << bit for bit, code in enumerate(codes) if code >= 0)
-        known = KnownRecord(tuple(codes), leaves, cells, sum(leaf < 0 for leaf in leaves), full)
+        known = KnownRecord(tuple(codes), leaves, cells, sum(leaf < 0 for leaf in leaves), full, {})
         if len(self.known) >= REMEMBERED:
             self.known.clear()
         if not any(isinstance(value, float) and math.isnan(value) for value in key):  # equals nothing, not even itself
@@ -115,20 +118,56 @@ class RecordCoder:
             generalized += leaf >= 0 and 0 < level < attribute.height
         return released, suppressed, generalized
 
+    def form(self, known: KnownRecord, mask: int) -> tuple[dict[str, Any], int, int]:
+        """`cells` of a record met before, kept for the next time."""
+        cells, suppressed, generalized = known.cells, known.missing, 0
+        if mask != known.full:
+            cells = cells.copy()
+            for attribute, place, level in self._changed(mask):
+                leaf, gone = known.leaves[place], level == attribute.height
+                cells[attribute.name] = attribute.released(leaf, level)
+                suppressed += gone and leaf >= 0
+                generalized += leaf >= 0 and not gone
+        found = cells, suppressed, generalized
+        if len(known.forms) < FORMS:
+            known.forms[mask] = found
+        return found
+
+    def _changed(self, mask: int) -> list[tuple[ValueLevels, int, int]]:
+        """The attributes that a mask does not keep as they are, their places and levels."""
+        found = self._changes.get(mask)
+        if found is None:
+            levels = self.levels(np.array([mask], dtype=np.int64))[0].tolist()
+            found = [(self.attributes[i], i, level) for i, level in enumerate(levels) if level]
+            if len(self._changes) >= REMEMBERED:
+                self._changes.clear()
+            self._changes[mask] = found
+        return found
+
     # Many records -------------------------------------------------------------------------------------------------
 
     def look_up(self, records: Sequence[Record]) -> None:
         """Look new values up in their hierarchies together, which is much faster than one by one; refuses nothing."""
         for attribute in self.attributes:
-            if attribute.height == 1:
-                continue
-            values = {
-                record.get(attribute.name)
-                for record in records
-                if isinstance(record.get(attribute.name), str | int | float)
-            }
-            with suppress(InputError):  # whoever brought it will hear of it
-                attribute.learn([value for value in values if value not in attribute.leaves])
+            if attribute.height > 1:
+                self._learn(attribute, [record.get(attribute.name) for record in records])
+
+    def _learn(self, attribute: ValueLevels, values: Sequence[Any]) -> None:
+        new = {value for value in values if isinstance(value, str | int | float)} - attribute.leaves.keys()
+        with suppress(InputError):  # whoever brought it will hear of it
+            attribute.learn(list(new))
+
+    def meet_all(self, keys: Sequence[tuple[Any, ...]]) -> list[KnownRecord]:
+        """`meet` for each; new values are looked up together."""
+        try:
+            found = [self.known.get(key) for key in keys]
+        except TypeError:  # a list or an object: its attribute says so
+            return [self.meet(key) for key in keys]
+        new = [key for key, one in zip(keys, found, strict=True) if one is None]
+        for i, attribute in enumerate(self.attributes if new else ()):
+            if attribute.height > 1:
+                self._learn(attribute, [key[i] for key in new])
+        return [one or self.known.get(key) or self.meet(key) for key, one in zip(keys, found, strict=True)]
 
     def admit_all(self, batch: Sequence[Record]) -> list[tuple[Any, ...]]:
         """`admit` for each, without a call of ours for each."""
@@ -218,6 +257,7 @@ class RecordCoder:
         self.people, arrays["person"] = _fewer(self.people, arrays["person"])
         self.secrets, arrays["secret"] = _fewer(self.secrets, arrays["secret"])
         self.known.clear()
+        self._changes.clear()
 
     def dump(self) -> dict[str, Any]:
         """What is known, as plain data."""

@@ -20,7 +20,17 @@ from oboro.stream.runner.line_blocks import HUGE
 from oboro.table.spelling.formula_text import guarded_text
 from oboro.text import Message
 
-__all__ = ["BadRecord", "CsvCodec", "Format", "NdjsonCodec", "codec", "decode_json", "encode_json"]
+__all__ = [
+    "BadRecord",
+    "CsvCodec",
+    "Format",
+    "NdjsonCodec",
+    "codec",
+    "decode_json",
+    "decode_json_block",
+    "encode_json",
+    "encode_json_block",
+]
 
 Format = Literal["ndjson", "csv"]
 BOM = b"\xef\xbb\xbf"
@@ -55,6 +65,7 @@ def _finite(text: str) -> float:
 _decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant, parse_float=_finite)
 _fast_decode = msgspec.json.Decoder().decode
 _fast_encode = msgspec.json.Encoder().encode
+_encode_lines = msgspec.json.Encoder().encode_lines
 
 
 def decode_json(line: bytes) -> Any:
@@ -64,6 +75,34 @@ def decode_json(line: bytes) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _explained(line)
     return value if isinstance(value, dict) and _once(line, len(value)) else _explained(line)
+
+
+def decode_json_block(lines: Sequence[bytes]) -> list[dict[str, Any]] | None:
+    """Flat JSON objects, one a line, by one call; None where each must be looked at by itself.
+
+    Put together with a comma and a line's end between them they say the same as one by one: no text holds a raw line's end, so no
+    line ends within one. Every line ends in a brace, and no object holds another or a list, so every such comma stands between two
+    objects; and there are as many objects as lines.
+    """
+    text, count = b",\n".join(lines), len(lines)
+    if not text.endswith(b"}") or not text.count(b"},\n") == text.count(b"\n") == count - 1:
+        return None
+    if text.count(b"{") != count or b"[" in text:
+        return None
+    try:
+        found: list[Any] = _fast_decode(b"[" + text + b"]")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    plain = len(found) == count and {*map(type, found)} == {dict} and _once(text, sum(map(len, found)))
+    return found if plain else None
+
+
+def encode_json_block(records: Sequence[Mapping[str, Any]]) -> list[bytes]:
+    """Each record as a line, without its end; no raw line's end stands within one."""
+    try:
+        return _encode_lines(records).split(b"\n")[:-1]
+    except (UnicodeEncodeError, OverflowError):
+        return [encode_json(record)[:-1] for record in records]
 
 
 def _once(line: bytes, fields: int) -> bool:
@@ -115,6 +154,17 @@ class NdjsonCodec:
             raise BadRecord("not_object")
         return record
 
+    def decode_all(self, lines: Sequence[bytes]) -> list[dict[str, Any]] | None:
+        """By one call, if all are plain."""
+        return decode_json_block(lines)
+
+    def encode_all(self, records: Sequence[Mapping[str, Any]]) -> bytes:
+        """Records as lines."""
+        try:
+            return _encode_lines(records)
+        except (UnicodeEncodeError, OverflowError):
+            return b"".join(map(encode_json, records))
+
     def begin(self, names: Sequence[str]) -> bytes:
         """What stands before the first record."""
         return b""
@@ -156,6 +206,14 @@ class CsvCodec:
         if len(cells) != len(self.header):
             raise BadRecord("cells", cells=len(cells), header=len(self.header))
         return {name: cell or None for name, cell in zip(self.header, cells, strict=True)}
+
+    def decode_all(self, lines: Sequence[bytes]) -> list[dict[str, Any]] | None:
+        """One by one."""
+        return None
+
+    def encode_all(self, records: Sequence[Mapping[str, Any]]) -> bytes:
+        """Records as lines."""
+        return b"".join(map(self.encode, records))
 
     def begin(self, names: Sequence[str]) -> bytes:
         """The header."""

@@ -288,14 +288,14 @@ class Runner:
         taken = self.anonymizer.take(records, now, decisions)
         letters.update((places[i], reason) for i, reason in taken.refused.items())
         released = taken.released + self.anonymizer.flush(now) if last else taken.released
-        out = list(map(self.output.encode, released))
+        out = self.output.encode_all(released)
         if self.at.written == 0 and (lines or last):
-            out.insert(0, self.output.begin(self.anonymizer.fields))
+            out = self.output.begin(self.anonymizer.fields) + out
         self.dead_letters += len(letters)
         dead = [self._letter(self.at.lines + i + 1, lines[i], letters[i]) for i in sorted(letters)]
         if self.anonymizer.holds:
             dead += self._withheld()
-        return _Work(b"".join(out), b"".join(dead), taken.decisions, len(released))
+        return _Work(out, b"".join(dead), taken.decisions, len(released))
 
     def _withheld(self) -> list[bytes]:
         """Letters about records that waited in vain: nothing they could be released as keeps the promise."""
@@ -305,8 +305,11 @@ class Runner:
         self.dead_letters += len(letters)
         return [encode_json(one if self.plan.dead is not None else {"reason": one["reason"]}) for one in letters]
 
-    def _records(self, lines: list[bytes]) -> tuple[list[dict[str, Any]], list[int], dict[int, InputError]]:
+    def _records(self, lines: list[bytes]) -> tuple[list[dict[str, Any]], Sequence[int], dict[int, InputError]]:
         """The records of a block, the lines they stand on, and what is wrong with the other lines."""
+        plain = self.input.decode_all(lines) if lines and not self.plan.change else None
+        if plain is not None:
+            return plain, range(len(plain)), {}
         records: list[dict[str, Any]] = []
         places: list[int] = []
         letters: dict[int, InputError] = {}

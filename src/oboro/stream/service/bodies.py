@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from oboro.errors import FileError, UsageError
-from oboro.stream.runner.codecs import BadRecord, NdjsonCodec, encode_json
+from oboro.stream.runner.codecs import BadRecord, NdjsonCodec, decode_json_block, encode_json, encode_json_block
 from oboro.stream.service.deciding import BodyForm
 from oboro.text import Message
 from oboro.text.os_reasons import os_reason
@@ -32,6 +32,14 @@ class JsonBody:
         """A released record."""
         return encode_json(record)[:-1]
 
+    def decode_all(self, bodies: Sequence[bytes]) -> list[dict[str, Any]] | None:
+        """By one call, if all are plain."""
+        return decode_json_block(bodies)
+
+    def encode_all(self, records: Sequence[Mapping[str, Any]]) -> list[bytes]:
+        """By one call."""
+        return encode_json_block(records)
+
 
 class MessagePackBody:
     """One map."""
@@ -49,6 +57,14 @@ class MessagePackBody:
     def encode(self, record: Mapping[str, Any]) -> bytes:
         """A released record."""
         return msgspec.msgpack.encode(record)
+
+    def decode_all(self, bodies: Sequence[bytes]) -> list[dict[str, Any]] | None:
+        """One by one."""
+        return None
+
+    def encode_all(self, records: Sequence[Mapping[str, Any]]) -> list[bytes]:
+        """One by one."""
+        return [msgspec.msgpack.encode(record) for record in records]
 
 
 class AvroBody:
@@ -81,6 +97,14 @@ class AvroBody:
         data = io.BytesIO()
         self._avro.schemaless_writer(data, self._writer, dict(record))
         return data.getvalue()
+
+    def decode_all(self, bodies: Sequence[bytes]) -> list[dict[str, Any]] | None:
+        """One by one."""
+        return None
+
+    def encode_all(self, records: Sequence[Mapping[str, Any]]) -> list[bytes]:
+        """One by one."""
+        return [self.encode(record) for record in records]
 
 
 def _read_schema(path: Path) -> Any:

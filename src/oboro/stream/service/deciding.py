@@ -31,6 +31,14 @@ class BodyForm(Protocol):
         """The body of a released record."""
         ...
 
+    def decode_all(self, bodies: Sequence[bytes]) -> list[dict[str, Any]] | None:
+        """`decode` for each; None where they must be looked at one by one."""
+        ...
+
+    def encode_all(self, records: Sequence[Mapping[str, Any]]) -> list[bytes]:
+        """`encode` for each."""
+        ...
+
 
 @dataclass
 class Decided:
@@ -73,17 +81,21 @@ class Decider:
             taken = self.anonymizer.take(records[start:stop], now, next(again, None) if decisions is not None else None)
             letters.update((places[start + i], reason) for i, reason in taken.refused.items())
             done.decisions.append(taken.decisions)
-            done.bodies += map(self.outgoing.encode, taken.released)
+            done.bodies += self.outgoing.encode_all(taken.released)
         if last:
-            done.bodies += map(self.outgoing.encode, self.anonymizer.flush(self.now))
+            done.bodies += self.outgoing.encode_all(self.anonymizer.flush(self.now))
         done.records = len(records)
         done.letters = [self._letter(items[i], letters[i]) for i in sorted(letters)] + self._withheld()
         return done
 
     def _records(
         self, items: Sequence[Incoming], letters: dict[int, InputError], done: Decided
-    ) -> tuple[list[dict[str, Any]], list[int]]:
+    ) -> tuple[list[dict[str, Any]], Sequence[int]]:
         """The records of a block and their places in it; what is none is among the letters."""
+        if self.ids is None and not self.change:
+            plain = self.incoming.decode_all([body for body, _, _ in items]) if items else []
+            if plain is not None:
+                return plain, range(len(plain))
         records: list[dict[str, Any]] = []
         places: list[int] = []
         decode, ids, changes = self.incoming.decode, self.ids, list(self.change.items())
