@@ -50,6 +50,8 @@ def content_of(text: str, name: str) -> dict[str, Any]:
     except ValueError:  # a day that no month has, a number of thousands of digits
         raise RecipeError(Message("error_recipe.not_yaml", name=name, why=Message("error_recipe.yaml.value"))) from None
     if not isinstance(content, dict):
+        if content is None:
+            raise RecipeError(Message("error_recipe.empty_recipe", name=name))
         raise RecipeError(Message("error_recipe.not_a_recipe", name=name, kind=type(content).__name__))
     return {str(key): value for key, value in content.items()}
 

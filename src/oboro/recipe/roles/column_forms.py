@@ -16,7 +16,7 @@ from oboro.table.dataset import Column
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.values import Kind
 
-__all__ = ["identifier_found", "is_code", "is_serial", "prose"]
+__all__ = ["identifier_found", "is_code", "is_serial", "prose", "tells_sex"]
 
 ALL_BUT = 0.95  # of a column whose values are nearly all different
 FEWEST_ROWS = 20  # in a smaller table every number may be one record's
@@ -25,6 +25,12 @@ LONG = 40.0  # characters; Japanese has no spaces between words, and says twice 
 IDEOGRAPHS = r"[\p{Han}\p{Hiragana}\p{Katakana}]"
 CODE = r"^[0-9A-Za-z_/.-]*[0-9][0-9A-Za-z_/.-]*$"
 SHORTEST_CODE = 9  # digits: shorter numbers of one length may be amounts, and intervals protect them too
+SEXES = (
+    "m f w d x v h male female man woman boy girl männlich weiblich divers mann frau homme femme masculin féminin hombre mujer"
+    " masculino femenino maschio femmina uomo donna feminino vrouw 男 女 男性 女性 남 여 남성 여성"
+)
+SEX = frozenset(SEXES.split())
+TWO_SEXES = 2  # at least; one letter alone says nothing
 NO_IDENTIFIER = {"code", "over_89"}  # of the forms that are worth a warning, those that speak of something else
 
 
@@ -65,6 +71,17 @@ def _many_own(column: Column) -> bool:
     """Half of the records, or more, hold a value that at most one other has."""
     held = column.counts[np.arange(len(column.values)) != column.missing]
     return bool(2 * held[held <= 2].sum() >= held.sum() > 0)
+
+
+def tells_sex(column: Column) -> bool:
+    """Whether all values are words for a sex, whatever the column is called.
+
+    >>> tells_sex(Column.of(["w", "m", "m", None])), tells_sex(Column.of(["m", "n"]))
+    (True, False)
+    """
+    if column.kind is not Kind.TEXT or not TWO_SEXES <= len(column.values) - (column.missing >= 0) <= len(SEX):
+        return False
+    return {str(one).strip().lower() for one in column.values.drop_null().to_pylist()} <= SEX
 
 
 def is_serial(column: Column) -> bool:

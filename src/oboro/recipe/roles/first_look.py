@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oboro.measure.identifiers import Finding
-from oboro.recipe.roles.column_forms import identifier_found, is_code, is_serial, prose
+from oboro.recipe.roles.column_forms import identifier_found, is_code, is_serial, prose, tells_sex
 from oboro.recipe.roles.column_words import role_by_name
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import propose
@@ -72,6 +72,8 @@ def _beyond_levels(name: str, column: Column) -> FirstLook | None:
 def _by_values(column: Column) -> FirstLook | None:
     if column.kind in (Kind.DATE, Kind.DATETIME):
         return Role.QUASI, Message("role.date")
+    if tells_sex(column):
+        return Role.QUASI, Message("role.sex")
     if is_serial(column):
         return Role.IDENTIFIER, Message("role.serial")
     if is_code(column):
