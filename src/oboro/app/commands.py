@@ -13,19 +13,19 @@ from oboro.app.language.speaking_group import SpeakingGroup
 __all__ = ["COMMANDS", "with_commands"]
 
 COMMANDS = {  # in the order of the help; a function of the same name is in the file
-    "demo": "made_up.demo",
-    "init": "init",
-    "anonymize": "anonymize",
-    "verify": "verify",
-    "assess": "assess",
-    "evaluate": "evaluate",
-    "hierarchy": "hierarchy",
-    "synth": "made_up.synth",
-    "bench": "bench",
-    "schema": "schema",
-    "stream": "streams.stream",
-    "web": "web.web",
-    "warm-up": "warm_up",
+    "demo": "oboro.app.made_up.demo",
+    "init": "oboro.app.init",
+    "anonymize": "oboro.app.anonymize",
+    "verify": "oboro.app.verify",
+    "assess": "oboro.app.assess",
+    "evaluate": "oboro.app.evaluate",
+    "hierarchy": "oboro.app.hierarchy",
+    "synth": "oboro.app.made_up.synth",
+    "bench": "oboro.app.bench",
+    "schema": "oboro.app.schema",
+    "stream": "oboro.app.streams.stream",
+    "web": "oboro.app.web.web",
+    "warm-up": "oboro.app.warm_up",
 }
 
 
@@ -41,7 +41,7 @@ def with_commands(names: Iterable[str] = COMMANDS) -> typer.Typer:
     )
     app.callback()(_options)
     for name in names:
-        module = import_module(f"oboro.app.{COMMANDS[name]}")
+        module = import_module(COMMANDS[name])
         app.command(name)(getattr(module, name.replace("-", "_")))
     return app
 
