@@ -337,16 +337,9 @@ class KAnonymize(ClassValues):
             if found.stopped == "interrupt":
                 say(Message("progress.search_interrupted", step=self.step))
             return found
-        node = checker.check(allowed.relative(self._fixed(names), names, self.step))
+        node = checker.check(allowed.given(self.levels, names, self.step))
         best = node if node.feasible else None
         return SearchResult(best, None, [], problem.lattice.size, 1, 0, problem.lattice.size - 1, node, exact=False)
-
-    def _fixed(self, names: list[str]) -> tuple[int, ...]:
-        """The levels that were given."""
-        assert self.levels is not None
-        if set(self.levels) != set(names):
-            raise UsageError(Message("error_technique.levels_of", step=self.step, names=names))
-        return tuple(self.levels[name] for name in names)
 
     def _run_local(
         self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy], allowed: AllowedLevels

@@ -82,6 +82,12 @@ class AllowedLevels:
         """The levels of the hierarchies that a search means."""
         return tuple(allowed[i] for allowed, i in zip(self.levels, levels, strict=True))
 
+    def given(self, levels: Mapping[str, int], names: list[str], step: str) -> Levels:
+        """What a search calls the levels that were given, one for each column."""
+        if set(levels) != set(names):
+            raise UsageError(Message("error_technique.levels_of", step=step, names=names))
+        return self.relative(tuple(levels[name] for name in names), names, step)
+
     def relative(self, levels: Levels, names: list[str], step: str) -> Levels:
         """What a search calls these levels. Raises `UsageError` where one is not allowed."""
         both = list(zip(names, self.levels, levels, strict=True))
