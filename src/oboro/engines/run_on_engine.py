@@ -99,6 +99,8 @@ def check_engine(recipe: Recipe, table: EngineTable) -> None:
     check_names(recipe, list(types))
     if recipe.earlier or any(getattr(step, "earlier", ()) for step in recipe.steps):
         raise UsageError(Message("error_engine.earlier", engine=table.engine))
+    if recipe.budget is not None and recipe.budget.ledger is not None:
+        raise UsageError(Message("error_engine.ledger", engine=table.engine))
     used = {*recipe.reads(list(types)), *recipe.looks_at(list(types))}
     for name in types:
         if name in used and (why := why_unusable(name, types[name])) is not None:

@@ -138,7 +138,8 @@ class Recipe(BaseModel):
 
     budget: PrivacyBudget | None = Field(
         default=None,
-        description="the most epsilon and delta of differential privacy that all steps together may take; else nothing is done",
+        description="the most epsilon and delta of differential privacy that all steps together may take, or with a ledger all"
+        " releases about the same people; else nothing is done",
     )
 
     _folder: Path = PrivateAttr(Path("."))
@@ -254,6 +255,8 @@ class Recipe(BaseModel):
 
         read = [self._folder / name for step in self.steps for name in step.files()]
         read += [] if self.seed_file is None else [self._folder / self.seed_file]
+        ledger = None if self.budget is None else self.budget.ledger
+        read += [] if ledger is None else [self._folder / ledger]
         return [*hierarchy_files(self.schema_given).values(), *read, *(self._folder / name for name in self.earlier)]
 
     @property

@@ -107,6 +107,7 @@ class Release:
     last_look: LastLook | None = None  # who is unique by columns that no promise covers
     series: SeriesRisk | None = None  # whom it tells together with the releases before it
     promises: tuple[Promise, ...] = ()  # what its steps promised
+    budget_left: Message | None = None  # what the ledger of its people says now
     written: dict[str, str] = field(default_factory=dict, repr=False)  # where it was written, and its ledger
     changed_in_writing: dict[str, Message] = field(default_factory=dict, repr=False)  # by what was asked for
 

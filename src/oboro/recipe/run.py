@@ -58,6 +58,10 @@ def run(
     given = replace(given, coming=coming)
     frame.require_whole()
     check_accept(recipe.acceptances, frame.data)
+    if recipe.budget is not None:
+        from oboro.recipe.released.privacy_ledger import check_ledger  # most jobs have no budget
+
+        check_ledger(recipe)
     _check_person(recipe)
     _check_identifiers(recipe, given)
     _check_hierarchies(recipe, data, given)
@@ -84,6 +88,7 @@ def run(
     rows = people_before_writing(recipe, frame.data, given, table.data, table.promises, origin)
     table.warn_of_linked_rows(recipe.person)
     return Release(
+        budget_left=_charged(recipe),
         worked=replace(frame, data=table.data),
         shuffle=order.result(),
         cautions=(
@@ -103,6 +108,15 @@ def run(
         series=series,
         promises=tuple(table.promises),
     )
+
+
+def _charged(recipe: Recipe) -> Message | None:
+    """What is left of the budget of these people, once this release has taken its part; None where nobody keeps account."""
+    if recipe.budget is None:
+        return None
+    from oboro.recipe.released.privacy_ledger import charge  # most jobs have no budget
+
+    return charge(recipe)
 
 
 def before_step(recipe: Recipe, data: Dataset, number: int, say: Progress = silent) -> Work:

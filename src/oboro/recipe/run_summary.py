@@ -68,6 +68,8 @@ def _table(release: Release) -> Iterator[tuple[str, Message]]:
         yield from chosen_levels_said(step.facts)
     for told in budget_told([step.technique for step in release.steps], list(after)):
         yield "budget", told
+    if release.budget_left is not None:
+        yield "budget", release.budget_left
 
 
 def _quasi(release: Release) -> list[str]:

@@ -26,6 +26,9 @@ class PrivacyBudget(Parameters):
     """The greatest ε of all steps together."""
     delta: float = Field(default=0.0, ge=0, lt=1)
     """The greatest δ of all steps together."""
+    ledger: str | None = None
+    """A file beside the recipe that remembers what releases about the same people took; then epsilon and delta are the most that
+    all of them may take together. It is made with the first release."""
 
 
 def composed(spent: Iterable[PrivacySpent]) -> list[PrivacySpent]:
