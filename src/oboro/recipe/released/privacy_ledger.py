@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, ValidationError
 
-from oboro.errors import ConflictError, FileError, PromiseError, UsageError
+from oboro.errors import ConflictError, FileError, PromiseError
 from oboro.recipe.released.privacy_budget import composed
 from oboro.system.atomic_file import atomic
 from oboro.system.private_file import FileLock
 from oboro.table.parameters import Parameters
 from oboro.table.traits import PrivacySpent
+from oboro.techniques.columns.private_draws import opendp
 from oboro.text import Message
 
 if TYPE_CHECKING:
@@ -91,11 +92,8 @@ def together(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """ε and δ of some mechanisms together, by OpenDP's account of their composition."""
     if not parts:
         return 0.0, 0.0
-    try:
-        import opendp.prelude as dp
-    except ImportError:
-        raise UsageError(Message("error_technique.opendp", what="budget")) from None
-    dp.enable_features("contrib", "honest-but-curious")  # what each release took is believed as it was recorded
+    dp = opendp()
+    dp.enable_features("honest-but-curious")  # what each release took is believed as it was recorded
     space: Any = dp.vector_domain(dp.atom_domain(T="i64")), dp.symmetric_distance()
 
     def mechanism(epsilon: float, delta: float) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from oboro.system.extras import bring
 
-__all__ = ["drawn_records", "noised", "noisy_best"]
+__all__ = ["drawn_records", "noised", "noisy_best", "opendp"]
 
 GRID = 40  # numbers with a fraction are released as multiples of the range / 2^40, so that no bit of a float tells the value
 ROUNDS = 60  # a scale is found by halving: so many halves are as fine as a float
@@ -28,7 +28,7 @@ def drawn_records(rows: int, sampling: float, key: bytes | None = None) -> np.nd
 
 def noisy_best(scores: np.ndarray, sensitivity: int, epsilon: float) -> int:
     """The place of a score that is nearly the best: the exponential mechanism, for scores that one record more only raises."""
-    dp = _opendp()
+    dp = opendp()
     space = dp.vector_domain(dp.atom_domain(T="i64")), dp.linf_distance(T="i64", monotonic=True)
 
     def mechanism(scale: float) -> Any:
@@ -45,7 +45,7 @@ def noised(numbers: np.ndarray, width: float, epsilon: float, delta: float | Non
     """
     if numbers.size == 0:
         return numbers
-    dp = _opendp()
+    dp = opendp()
     grid = 1.0 if whole else 2.0 ** (frexp(width)[1] - GRID)
     steps, reach = np.rint(numbers / grid).astype(np.int64).tolist(), ceil(width / grid) + (not whole)
 
@@ -79,7 +79,7 @@ def _least_scale(keeps: Any, first: float) -> float:
     return high
 
 
-def _opendp() -> Any:
+def opendp() -> Any:
     dp = bring("opendp.prelude")
     dp.enable_features("contrib")
     return dp
