@@ -80,6 +80,7 @@ def _least_scale(keeps: Any, first: float) -> float:
 
 
 def opendp() -> Any:
+    """OpenDP, ready to use."""
     dp = bring("opendp.prelude")
     dp.enable_features("contrib")
     return dp
