@@ -163,6 +163,8 @@ class RowWindow(SessionAnswer):
     released: tuple[str, ...]
     """The columns that are released."""
     suppressed: tuple[bool, ...]
+    left_out: bool = False
+    """Whether suppressed records are not in the release at all; then `after` says nothing of them."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from oboro.explorer.answers import SessionAnswer
 from oboro.explorer.column_values import NUMBERS, in_parts
-from oboro.table.values import kind_of
+from oboro.table.values import STAR, kind_of
 
 if TYPE_CHECKING:
     from oboro.decide.lattice.nodes import Levels
@@ -63,14 +63,31 @@ def distribution(question: Question, levels: Levels, name: str, version: int) ->
     chosen = question.named(levels)
     texts, codes, ordered = _labelled(question, name, chosen.get(name, 0), data)
     before = np.bincount(codes, minlength=len(texts))
-    lost = np.bincount(codes[gone], minlength=len(texts)) if gone is not None and name in chosen else 0 * before
+    goes = name in chosen or name in question.technique.suppress_also or question.drops
+    lost = np.bincount(codes[gone], minlength=len(texts)) if gone is not None and goes else 0 * before
     counts = [LabelCount(text, int(b), int(b - s)) for text, b, s in zip(texts, before, lost, strict=True) if b]
-    if len(counts) > SHOWN and not ordered:
-        counts.sort(key=lambda one: -one.before)
-        rest = counts[SHOWN - 1 :]
-        others = LabelCount(str(len(rest)), sum(one.before for one in rest), sum(one.after for one in rest))
-        return ColumnCounts(version, name, tuple(counts[: SHOWN - 1]), others, int(lost.sum()), False)
-    return ColumnCounts(version, name, tuple(counts), None, int(lost.sum()), ordered)
+    return _shown(version, name, counts, int(lost.sum()), ordered)
+
+
+def released_distribution(question: Question, name: str, version: int) -> ColumnCounts:
+    """The same where classes have levels of their own: labels as they came, and as they would be released."""
+    came, released = question.work.data[name], question.released()[name]
+    before = dict(zip(_texts(came), came.counts.tolist(), strict=True))
+    after = dict(zip(_texts(released), released.counts.tolist(), strict=True))
+    starred = after.pop(STAR, 0) - before.get(STAR, 0)
+    labels = dict.fromkeys([*after, *before])
+    counts = [LabelCount(label, before.get(label, 0), after.get(label, 0)) for label in labels]
+    return _shown(version, name, [one for one in counts if one.before or one.after], starred, False)
+
+
+def _shown(version: int, name: str, counts: list[LabelCount], starred: int, ordered: bool) -> ColumnCounts:
+    """At most so many labels; the others are put together."""
+    if len(counts) <= SHOWN or ordered:
+        return ColumnCounts(version, name, tuple(counts), None, starred, ordered)
+    counts.sort(key=lambda one: -max(one.before, one.after))
+    rest = counts[SHOWN - 1 :]
+    others = LabelCount(str(len(rest)), sum(one.before for one in rest), sum(one.after for one in rest))
+    return ColumnCounts(version, name, tuple(counts[: SHOWN - 1]), others, starred, False)
 
 
 def _labelled(question: Question, name: str, level: int, data: Dataset) -> tuple[list[str | None], np.ndarray, bool]:
@@ -91,17 +108,11 @@ def _texts(column: Column) -> list[str | None]:
     return [None if one is None else str(one) for one in column.values.to_pylist()]
 
 
-def released_by(question: Question, levels: Levels) -> Dataset:
-    """What the step makes of the table with these levels. Nothing is released by that."""
-    fixed = question.technique.model_copy(update={"levels": question.named(levels)})
-    return fixed.run(question.work).data
-
-
-def pair_strengths(question: Question, levels: Levels) -> list[PairStrength]:
+def pair_strengths(question: Question, levels: Levels | None) -> list[PairStrength]:
     """Pairs of columns that are released, the strongest first; sampled where rows are many."""
     from oboro.measure.statistics.associations import pairs
 
-    released = released_by(question, levels)
+    released = question.released(levels)
     found = pairs(question.work.data, released, list(released))
     if found is None:
         return []
@@ -113,11 +124,11 @@ def pair_strengths(question: Question, levels: Levels) -> list[PairStrength]:
     return sorted(strengths, key=lambda one: -one.before)
 
 
-def learned_from(question: Question, levels: Levels, target: str) -> list[Measure]:
+def learned_from(question: Question, levels: Levels | None, target: str) -> list[Measure]:
     """How well a model that learns from the release predicts a column of the original, beside one that learns from that."""
     from oboro.measure.statistics.learning import learned
 
-    released, original = released_by(question, levels), question.work.data
+    released, original = question.released(levels), question.work.data
     columns = [name for name in released if name != target]
     return learned(original, released, target, columns, rng=np.random.default_rng(0))
 

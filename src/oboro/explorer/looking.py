@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from oboro.explorer.question import Question
     from oboro.table.dataset import Column, Dataset
 
-__all__ = ["compare", "known_nodes", "look", "row_window"]
+__all__ = ["compare", "known_nodes", "look", "released_window", "row_window"]
 
 LISTED = 200_000  # nodes of a lattice that is gone through for what is known of it
 
@@ -114,6 +114,31 @@ def row_window(question: Question, levels: Levels, start: int, n: int, version: 
         after=tuple(zip(*after, strict=True)),
         released=tuple(name for name in original if name in prepared),
         suppressed=tuple(gone.tolist()),
+        left_out=question.drops,
+    )
+
+
+def released_window(question: Question, start: int, n: int, version: int) -> RowWindow:
+    """The same where classes have levels of their own: from what the step makes of the table."""
+    prepared, original, released = question.work.data, question.table.data, question.released()
+    rows = np.arange(max(start, 0), min(max(start, 0) + n, prepared.rows))
+    came = prepared.origin_rows[rows]
+    place = np.searchsorted(released.origin_rows, came)
+    there = np.append(released.origin_rows, -1)[np.minimum(place, released.rows)] == came
+    after = {name: _cells(released[name], np.where(there, place, 0)) for name in original if name in released}
+    cells = [[cell if here else None for cell, here in zip(after[name], there, strict=True)] if name in after
+             else [None] * rows.size for name in original]  # fmt: skip
+    starred = [all(after[name][i] == STAR for name in question.names) for i in range(rows.size)]
+    return RowWindow(
+        version,
+        start=int(rows[0]) if rows.size else start,
+        total=prepared.rows,
+        columns=tuple(original),
+        before=tuple(zip(*(_cells(original[name], came) for name in original), strict=True)),
+        after=tuple(zip(*cells, strict=True)),
+        released=tuple(after),
+        suppressed=tuple(star or not here for star, here in zip(starred, there.tolist(), strict=True)),
+        left_out=question.drops,
     )
 
 
@@ -123,16 +148,24 @@ def _after(
     if name not in prepared:
         return [None] * rows.size
     chosen: Mapping[str, int] = question.named(levels)
-    if name not in chosen:
+    if question.drops:
+        return [
+            None if out else cell for cell, out in zip(_kept(question, name, chosen, rows), gone.tolist(), strict=True)
+        ]
+    if name not in chosen and name not in question.technique.suppress_also:
         return _cells(prepared[name], rows)
-    a, tree = question.names.index(name), question.hierarchies[name]
-    cells = _cells(prepared[name], rows)
-    if chosen[name]:
-        level = tree.levels[chosen[name]]
-        cells = level.labels.take(
-            np.asarray(level.table[question.problem.columns[a].codes[rows]], np.int64)
-        ).to_pylist()
+    cells = _kept(question, name, chosen, rows)
     return [STAR if out else cell for cell, out in zip(cells, gone.tolist(), strict=True)]
+
+
+def _kept(question: Question, name: str, chosen: Mapping[str, int], rows: np.ndarray) -> list[Any]:
+    """What rows that are not suppressed say in a column."""
+    if not chosen.get(name):
+        return _cells(question.work.data[name], rows)
+    a, level = question.names.index(name), question.hierarchies[name].levels[chosen[name]]
+    codes = np.asarray(level.table[question.problem.columns[a].codes[rows]], np.int64)
+    found: list[Any] = level.labels.take(codes).to_pylist()
+    return found
 
 
 def _cells(column: Column, rows: np.ndarray) -> list[Any]:

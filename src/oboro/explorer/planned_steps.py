@@ -28,7 +28,7 @@ __all__ = [
 CHOICES = ("k_anonymize", "local_recode", "k_conceal")
 SUPPRESS = 0.02
 OF_SECRETS = ("l_diversity", "t_closeness", "alpha", "delta_disclosure", "beta_likeness")
-OF_LEVELS = ("levels", "limits")
+OF_LEVELS = ("levels", "limits", "alternatives")
 
 
 def explored_step(plan: Recipe, rows: int) -> tuple[list[Technique], int]:
@@ -127,4 +127,8 @@ def demands_with_role(demands: KAnonymize, name: str, role: Role) -> KAnonymize:
             changed[one] = {column: asked for column, asked in held.items() if column != name}
     if role is not Role.QUASI and demands.quasi is not None and name in demands.quasi:
         changed["quasi"] = [one for one in demands.quasi if one != name] or None
+    if name in demands.suppress_also and role in (Role.QUASI, Role.IDENTIFIER):
+        changed["suppress_also"] = [one for one in demands.suppress_also if one != name]
+    if name == demands.target and role in (Role.QUASI, Role.IDENTIFIER):
+        changed |= {"target": None, "loss": "loss"}
     return demands.model_copy(update=changed)

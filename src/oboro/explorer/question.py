@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from oboro.decide.lattice.nodes import Levels
     from oboro.decide.lattice.problem import Node, Problem
     from oboro.explorer.explored_table import ExploredTable
+    from oboro.table.dataset import Dataset
     from oboro.table.hierarchy import Hierarchy
     from oboro.techniques.base import Work
     from oboro.techniques.demands.allowed_levels import AllowedLevels
@@ -44,6 +45,7 @@ class Question:
     @staticmethod
     def of(table: ExploredTable, technique: KAnonymize, work: Work) -> Question:
         """Pose it; raises what the step would raise."""
+        technique.require_people(work.schema.person)
         asked = technique.pose(work)
         if asked.problem is None:
             raise UsageError(Message("error_explorer.no_records"))
@@ -106,6 +108,22 @@ class Question:
             held = np.zeros(0, dtype=np.int64) if gone is None else np.bincount(one.step[codes[gone]])
             out[name] = one.base + float(held @ one.extra[: held.size])
         return out
+
+    @property
+    def by_running(self) -> bool:
+        """Whether no one choice of levels says what is released: classes have their own, or columns several hierarchies."""
+        return self.technique.recoding == "local" or bool(self.technique.alternatives)
+
+    @property
+    def drops(self) -> bool:
+        """Whether suppressed records are left out of the release."""
+        return self.technique.suppressed == "drop"
+
+    def released(self, levels: Levels | None = None) -> Dataset:
+        """What the step makes of the table, with these levels or with those that it chooses; the latest few are kept. Nothing is
+        released by that."""
+        fixed = self.technique if levels is None else self.technique.model_copy(update={"levels": self.named(levels)})
+        return self.table.kept("released", (id(self), levels), lambda: (self, fixed.run(self.work).data))[1]
 
     def why_not(self, top: Node) -> Message:
         """Why nothing can be released, where nothing can."""

@@ -15,10 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 from oboro.errors import ColumnError, UsageError
 from oboro.explorer.answers import Comparison, FrontierPoint, NodeFigures, NodeLook, RowWindow, Solution
-from oboro.explorer.before_after import ColumnCounts, PairStrength, distribution, learned_from, pair_strengths
+from oboro.explorer.before_after import (
+    ColumnCounts,
+    PairStrength,
+    distribution,
+    learned_from,
+    pair_strengths,
+    released_distribution,
+)
 from oboro.explorer.column_table import ColumnTable, column_table
 from oboro.explorer.explored_table import ExploredTable
-from oboro.explorer.looking import compare, known_nodes, look, row_window
+from oboro.explorer.looking import compare, known_nodes, look, released_window, row_window
 from oboro.explorer.planned_steps import (
     choice_of,
     demands_with_role,
@@ -32,7 +39,7 @@ from oboro.explorer.promises.frontier import Frontier, level_points
 from oboro.explorer.promises.nearest_promise import NearPromise, nearest_promises
 from oboro.explorer.promises.other_curves import CURVES, other_points
 from oboro.explorer.question import Question
-from oboro.explorer.solving import solution, solve_by_running
+from oboro.explorer.solving import only_by_running, solution, solve_by_running
 from oboro.explorer.taking_away import TakenAway, taken_away
 from oboro.recipe.preparing.starter import init
 from oboro.recipe.run import before_step
@@ -168,7 +175,8 @@ class Session:
         ends the search within a tenth of a second. `tell` hears how far it is. `first` are levels to begin with.
         """
         technique = technique_of(self.demands, demands)
-        if technique.recoding == "local" or technique.blind or technique.earlier or technique.aggregate == "rank":
+        if only_by_running(technique):
+            technique.require_people(self.person)
             return solve_by_running(technique, self.work, self.version)
         question = self.question(technique)
         return solution(question, self.version, _asks(cancel), tell, [question.levels(one) for one in first])
@@ -227,8 +235,13 @@ class Session:
         levels: Mapping[str, int] | Sequence[int],
         demands: Mapping[str, Any] | KAnonymize | None = None,
     ) -> RowWindow:
-        """Some rows as they came and as they would be released, in the order of the table."""
+        """Some rows as they came and as they would be released, in the order of the table.
+
+        Where classes have levels of their own (`recoding: local`), `levels` does not matter.
+        """
         question = self.question(technique_of(self.demands, demands))
+        if question.by_running:
+            return released_window(question, start, n, self.version)
         return row_window(question, question.levels(levels), start, n, self.version)
 
     def compare(
@@ -258,18 +271,20 @@ class Session:
         """How often each label stands in a column, before and after."""
         self._require(name)
         question = self.question(technique_of(self.demands, demands))
+        if question.by_running:
+            return released_distribution(question, name, self.version)
         return distribution(question, question.levels(levels), name, self.version)
 
     def pairs(self, levels: Mapping[str, int]) -> list[PairStrength]:
         """How strongly columns hang together, before and after, the strongest pair first."""
         question = self.question(self.demands)
-        return pair_strengths(question, question.levels(levels))
+        return pair_strengths(question, None if question.by_running else question.levels(levels))
 
     def learned(self, levels: Mapping[str, int], target: str) -> list[Measure]:
         """How well models that learn from the release, and from the original, predict a column of the original."""
         self._require(target)
         question = self.question(self.demands)
-        return learned_from(question, question.levels(levels), target)
+        return learned_from(question, None if question.by_running else question.levels(levels), target)
 
     # Taking away --------------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from oboro.techniques.base import Work
     from oboro.techniques.k_anonymize import KAnonymize
 
-__all__ = ["solution", "solve_by_running"]
+__all__ = ["only_by_running", "solution", "solve_by_running"]
 
 
 def solution(
@@ -55,6 +55,16 @@ def _solution(question: Question, version: int, found: SearchResult, remembered:
         evaluated=found.evaluated,
         remembered=min(remembered, found.evaluated),
         why=question.why_not(found.top) if nothing else None,
+    )
+
+
+def only_by_running(asked: KAnonymize) -> bool:
+    """Whether the search over levels alone cannot answer: levels by class, chosen blindly, in a series, by rank, of several trees."""
+    return (
+        asked.recoding == "local"
+        or asked.blind
+        or asked.aggregate == "rank"
+        or bool(asked.earlier or asked.alternatives)
     )
 
 

@@ -362,3 +362,78 @@ def test_a_stream_is_watched_by_its_metrics_and_its_state(page: Page, tmp_path: 
     assert found["figures"]["suppressed_cells"] == 1
     assert found["state"]["snapshot"]["age"] < 600
     assert found["state"]["running"] is False
+
+
+def moved(demands: dict[str, Any], field: dict[str, Any], value: Any) -> dict[str, Any]:
+    """What the page's script makes of a move."""
+    found = json.loads(json.dumps(demands))
+    off = value is None or value == field["off"]
+    path = (field["drop"] or field["path"]) if off else field["path"]
+    places = [found]
+    for name in path[:-1]:
+        places.append(places[-1].setdefault(name, {}))
+    if off:
+        places[-1].pop(path[-1], None)
+        for name, place in reversed([*zip(path[:-1], places[:-1], strict=True)]):
+            if not place[name]:
+                del place[name]
+    else:
+        for name, one in (field["also"] or {}).items() if path[-1] not in places[-1] else ():
+            places[-1][name] = one
+        places[-1][path[-1]] = value
+    return found
+
+
+def test_every_control_of_the_promise_asks_what_the_recipe_asks(people: Page, tmp_path: Path) -> None:
+    """Each control is moved alone; what it asks stands in the recipe, and the answer is the recipe's own."""
+    (tmp_path / "root" / "everybody.csv").write_bytes(people_csv(600))
+    whole = people.ask("form", lang="ja")
+    assert [one["title"] for one in whole["groups"]][1:3] == ["機微な列", "リスクの上限"]
+    moves = {
+        "slider": lambda f: f["steps"][len(f["steps"]) // 2],
+        "select": lambda f: next(one for one, _ in f["options"][::-1] if one != f["off"]),
+    }
+    moves |= {"check": lambda f: f["options"][0][0], "amount": lambda f: 5000, "file": lambda f: "everybody.csv"}
+    table, asked = people.desk.now.session.table, set()
+    for field in [field for group in people.ask("form")["groups"] for field in group["fields"]]:
+        given = moved(whole["demands"], field, moves[field["kind"]](field))
+        found = people.ask("demands", demands=given)
+        name = field["path"][0]
+        asked.add(name)
+        held = people.desk.now.session.demands
+        assert name in held.model_dump(exclude_defaults=True), field
+        facts = people.desk.now.session.recipe().run(table.again).steps[1].facts if found["answer"]["best"] else None
+        assert facts is None or facts["loss"]["value"] == pytest.approx(found["answer"]["best"]["loss"])
+        if name == "k":
+            continue
+        form = people.ask("form")
+        again = next(f for group in form["groups"] for f in group["fields"] if f["key"] == field["key"])
+        left = people.ask("demands", demands=moved(form["demands"], again, None))["state"]["demands"]
+        for part in field["path"]:
+            left = left.get(part, {})
+        assert left == {}
+    assert asked >= {"k", "l_diversity", "t_closeness", "alpha", "delta_disclosure", "beta_likeness", "maximum_risk"}
+    assert asked >= {
+        "population",
+        "estimated_k_map",
+        "suppressed",
+        "limits",
+        "recoding",
+        "blind",
+        "loss",
+        "profitability",
+    }
+
+
+def test_no_demand_and_no_hierarchy_reads_a_file_outside_the_root(people: Page, tmp_path: Path) -> None:
+    outside = tmp_path / "outside.csv"
+    outside.write_bytes(people_csv())
+    (tmp_path / "root" / "link.csv").symlink_to(outside)
+    for name in (str(outside), "../outside.csv", "link.csv", "/etc/passwd"):
+        refused = people.refused("demands", demands={"k": 2, "k_map": 3, "population": name})
+        assert refused["kind"] == "FileError", refused
+        assert people.refused("take", demands={"k": 2, "earlier": [name]})["kind"] == "FileError"
+        for form in ("csv", "tree"):
+            assert people.refused("hierarchy_set", column="town", spec={form: name})["kind"] == "FileError"
+        people.ask("demands", demands={"k": 2, "alternatives": {"town": [{"csv": name}]}})
+        assert people.desk.now.session.demands.alternatives == {}

@@ -169,9 +169,13 @@ class Desk:
         path = self.picker.file(str(given.get("path", "")))
         return path, path.name, str(path)
 
+    def named_file(self, given: Any, known: Any) -> str:
+        """A file that a demand or a hierarchy names: one of the recipe that was begun with, or one below the root."""
+        return str(given) if given == known else str(self.picker.inside(str(given)))
+
     def keep_found(self, session: Session, levels: Mapping[str, int] | None) -> None:
         """Take note of the best levels of a state: the next search begins with them."""
-        self._found = None if levels is None or session.demands.limits else (session.plan.attributes, levels)
+        self._found = None if not levels or session.demands.limits else (session.plan.attributes, levels)
 
     def found(self, session: Session) -> list[tuple[int, ...]]:
         """The best levels of the state before, where its columns and hierarchies are those of this one."""

@@ -42,6 +42,7 @@ QUESTIONS = {  # the screen and its function, loaded when it is first asked: the
     "person": "columns_screen.set_person",
     "confirm": "columns_screen.confirm",
     "demands": "promise_screen.set_demands",
+    "form": "form_screen.demand_form",
     "answer": "promise_screen.answer",
     "nearest": "promise_screen.nearest",
     "take": "promise_screen.take",

@@ -16,6 +16,7 @@ __all__ = ["NearPromise", "nearest_promises"]
 OTHERS = (
     *("l_diversity", "t_closeness", "alpha", "delta_disclosure", "beta_likeness"),
     *("maximum_risk", "average_risk", "records_at_risk", "sample_uniqueness"),
+    *("population_uniqueness", "estimated_k_map", "k_map", "presence", "profitability"),
 )
 PERCENT = 100
 
@@ -40,7 +41,7 @@ def nearest_promises(asked: KAnonymize, version: int, kept: Callable[[KAnonymize
     """
     found = list(_one_weakened(asked, version, kept))
     if not found:
-        alone = asked.model_copy(update={name: _left_out(asked, name) for name in _others(asked)})
+        alone = _leaving_out(asked, *_others(asked))
         found = [_near(alone, version, "k", k) for k in _ks(alone, alone.k, kept)]
     yield from found
 
@@ -53,9 +54,9 @@ def _one_weakened(asked: KAnonymize, version: int, kept: Callable[[KAnonymize], 
     if share is not None:
         yield _near(asked, version, "suppress", -share / PERCENT)
     for name in _others(asked):
-        without = _left_out(asked, name)
-        if kept(asked.model_copy(update={name: without})):
-            yield _near(asked, version, name, without, left_out=True)
+        without = _leaving_out(asked, name)
+        if kept(without):
+            yield NearPromise(version, name, None, _written(without))
 
 
 def _ks(asked: KAnonymize, most: int, kept: Callable[[KAnonymize], bool]) -> list[int]:
@@ -65,11 +66,15 @@ def _ks(asked: KAnonymize, most: int, kept: Callable[[KAnonymize], bool]) -> lis
 
 
 def _others(asked: KAnonymize) -> list[str]:
-    return [name for name in OTHERS if getattr(asked, name)]
+    paid = {"profitability"} if asked.loss == "payout" else set()
+    return [name for name in OTHERS if getattr(asked, name) not in (None, {}) and name not in paid]
 
 
-def _left_out(asked: KAnonymize, name: str) -> Any:
-    return type(asked).model_fields[name].get_default(call_default_factory=True)
+def _leaving_out(asked: KAnonymize, *names: str) -> KAnonymize:
+    """The demands without some; a population that nothing is asked of any more goes with them."""
+    fields = type(asked).model_fields
+    left = asked.model_copy(update={name: fields[name].get_default(call_default_factory=True) for name in names})
+    return left if left.needs_population else left.model_copy(update={"population": None})
 
 
 def _largest(low: int, high: int, holds: Callable[[int], bool]) -> int | None:
@@ -82,7 +87,10 @@ def _largest(low: int, high: int, holds: Callable[[int], bool]) -> int | None:
     return low
 
 
-def _near(asked: KAnonymize, version: int, demand: str, value: Any, left_out: bool = False) -> NearPromise:
-    changed = asked.model_copy(update={demand: value})
-    written = changed.model_dump(mode="json", exclude_defaults=True)
-    return NearPromise(version, demand, None if left_out else value, written)
+def _near(asked: KAnonymize, version: int, demand: str, value: Any) -> NearPromise:
+    return NearPromise(version, demand, value, _written(asked.model_copy(update={demand: value})))
+
+
+def _written(asked: KAnonymize) -> dict[str, Any]:
+    found: dict[str, Any] = asked.model_dump(mode="json", exclude_defaults=True)
+    return found

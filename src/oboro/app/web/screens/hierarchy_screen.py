@@ -19,6 +19,7 @@ from oboro.text import Message
 
 __all__ = ["offer_hierarchy", "set_hierarchy", "show_hierarchy"]
 
+FILES = ("csv", "tree")  # hierarchies that may stand in a file
 MOST_VALUES = 400  # of a column whose tree is shown
 EXAMPLES = 6
 OF_KIND = {
@@ -49,7 +50,11 @@ def show_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any
         "rows": rows,
         "counts": {text: count for text, count in values if text is not None},
         "distinct": len(column.values),
-        "kinds": ["plain", *OF_KIND.get(kind_of(column.values), OF_TEXT)],
+        "kinds": [
+            (kind, ask.say(Message(f"hierarchy.kind.{kind}")))
+            for kind in ("plain", *OF_KIND.get(kind_of(column.values), OF_TEXT))
+            if kind != "tree" or rows is not None
+        ],
     }
 
 
@@ -76,6 +81,9 @@ def set_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]
             path.unlink(missing_ok=True)
     if not isinstance(spec, dict):
         raise UsageError(Message("error_web.no_json"))
+    held = _spec(desk.now, name)
+    spec = {form: desk.named_file(one, getattr(held, form)) if form in FILES and isinstance(one, str) else one
+            for form, one in spec.items()}  # fmt: skip
     state = desk.change(
         "hierarchy", lambda now: replace(now, session=now.session.with_hierarchy(name, spec), levels=None)
     )

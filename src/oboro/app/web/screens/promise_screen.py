@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oboro.app.web.asking import Ask, Cancelled
 from oboro.app.web.desk import Desk, State
+from oboro.app.web.screens.demands_sent import demands_of, shown_demands
 from oboro.app.web.screens.shown_state import shown_state
 from oboro.explorer.answers import plain
 from oboro.explorer.promises.frontier import Frontier
 from oboro.text import Message
+
+if TYPE_CHECKING:
+    from oboro.explorer.promises.nearest_promise import NearPromise
 
 __all__ = ["answer", "compare", "frontier", "look", "nearest", "nodes", "set_demands", "take"]
 
@@ -24,7 +28,7 @@ def set_demands(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
     """Ask for other promises, and answer. A move that comes after a newer one changes nothing."""
     if not desk.in_order("demands", given.get("move")):
         raise Cancelled
-    demands, act = dict(given["demands"]), f"move:{given.get('control', 'demands')}"
+    demands, act = demands_of(desk, given["demands"]), f"move:{given.get('control', 'demands')}"
     state = desk.change(act, lambda now: replace(now, session=now.session.with_demands(demands), levels=None))
     return {"state": shown_state(desk, state, ask), "answer": answered(desk, state, ask)}
 
@@ -48,9 +52,13 @@ def answered(desk: Desk, state: State, ask: Ask) -> dict[str, Any]:
     desk.keep_found(session, found.levels)
     levels = state.levels or found.levels
     shown = {**found.as_dict(), "version": state.number, "why": None if found.why is None else ask.say(found.why)}
-    if levels is None or len(levels) == 0 or session.demands.recoding == "local":
-        return {**shown, "levels": levels, "look": None, "steps": []}
-    return {**shown, "levels": levels, "look": _looked(state, levels), "steps": _steps(state, levels)}
+    question = session.question(session.demands)
+    loss = session.demands.loss
+    named = None if loss == "loss" else ask.say(Message(f"demand_form.loss.{loss}.name"))
+    shown |= {"levels": levels, "least": question.problem.k, "lost_as": named}
+    if not levels or question.by_running:
+        return {**shown, "look": None, "steps": []}
+    return {**shown, "look": _looked(state, levels), "steps": _steps(state, levels)}
 
 
 def _steps(state: State, levels: Mapping[str, int]) -> list[dict[str, Any]]:
@@ -74,15 +82,27 @@ def nearest(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
     """The nearest promises that can be kept."""
     state = desk.state(given.get("version"))
     ask.tell(SEARCHING)
-    found = [plain(one) for one in state.session.nearest(cancel=ask.cancel)]
+    ways = state.session.nearest(cancel=ask.cancel)
+    found = [
+        {**plain(one), "demands": shown_demands(state.session, one.demands), "said": ask.say(_said(one))}
+        for one in ways
+    ]
     if ask.cancel.is_set():
         raise Cancelled
     return {"version": state.number, "nearest": found}
 
 
+def _said(near: NearPromise) -> Message:
+    """A nearer promise in a few words."""
+    if near.value is None:
+        return Message("demand_form.near.without", demand=Message(f"demand_form.named.{near.demand}"))
+    return Message(f"demand_form.near.{near.demand}", value=near.value)
+
+
 def take(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
     """Take a point of the frontier (other demands), or levels as they are; without levels, the best again."""
-    levels, demands = given.get("levels"), given.get("demands")
+    levels = given.get("levels")
+    demands = None if given.get("demands") is None else demands_of(desk, given["demands"])
 
     def made(now: State) -> State:
         session = now.session if demands is None else now.session.with_demands(demands)

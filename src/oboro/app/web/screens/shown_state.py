@@ -6,6 +6,7 @@ from typing import Any
 
 from oboro.app.web.asking import Ask
 from oboro.app.web.desk import Desk, State
+from oboro.app.web.screens.demands_sent import shown_demands
 from oboro.table.schema import Role
 
 __all__ = ["changed", "shown_state", "state_now"]
@@ -23,7 +24,7 @@ def state_now(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
 def shown_state(desk: Desk, state: State, ask: Ask) -> dict[str, Any]:
     """Everything that needs no work."""
     session, table = state.session, state.table
-    data, demands = session.table.data, session.demands
+    data = session.table.data
     return {
         "version": state.number,
         "table": {
@@ -39,7 +40,7 @@ def shown_state(desk: Desk, state: State, ask: Ask) -> dict[str, Any]:
         "sensitive": [name for name in data if session.role(name) is Role.SENSITIVE],
         "person": session.person,
         "unconfirmed": session.unconfirmed,
-        "demands": demands.model_dump(mode="json", exclude_defaults=True),
+        "demands": shown_demands(session),
         "taken": state.levels,
         "can": desk.can,
     }

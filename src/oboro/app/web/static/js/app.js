@@ -1,5 +1,5 @@
 // The frame of the page: where one is, undo, language, light and dark, what is going on, and the recipe beside everything.
-import { h, clear } from "./dom.js";
+import { h, clear, choice } from "./dom.js";
 import { takeToken } from "./net.js";
 import { t, speak, preferred, language, count, bytes } from "./words.js";
 import { store, onChange, accept, act } from "./store.js";
@@ -37,10 +37,8 @@ async function back(which) {
 
 function drawTop() {
   const { table, can, version } = store.state;
-  const themes = h("select", { id: "theme", "data-key": "theme", onchange: (event) => theme(event.target.value) },
-    ["auto", "light", "dark"].map((one) => h("option", { value: one, selected: held() === one }, t(`theme.${one}`))));
-  const langs = h("select", { id: "lang", "data-key": "lang", onchange: (event) => change(event.target.value) },
-    [["en", "English"], ["ja", "日本語"]].map(([one, name]) => h("option", { value: one, lang: one, selected: language() === one }, name)));
+  const themes = choice("theme", ["auto", "light", "dark"].map((one) => [one, t(`theme.${one}`)]), held(), theme);
+  const langs = choice("lang", [["en", "English"], ["ja", "日本語"]], language(), change);
   clear(header,
     h("a", { class: "brand", href: "#/open" }, h("img", { src: "/part/moon.svg", alt: "", width: "28", height: "28" }), h("span", {}, "oboro")),
     h("div", { class: "table-name", "data-version": version }, table

@@ -1,6 +1,7 @@
 // Pictures drawn by hand as SVG: readable in light and dark, by keyboard, and by a screen reader.
 import { h, s } from "./dom.js";
 import { t, count, percent } from "./words.js";
+import { lost } from "./store.js";
 
 export const DASHES = ["", "7 4", "2 4", "9 4 2 4"];
 
@@ -47,12 +48,12 @@ const range = (bin) => (bin.low === bin.high ? `${bin.low}` : bin.low >= 64 || b
 // The frontier: loss over k, one line for each limit and method. Points are buttons: arrows walk, Enter takes.
 export function frontierChart(lines, cliffs, now, { onTake, onShow }) {
   const points = lines.flatMap((line) => line.points), W = 760, H = 340, L = 56, R = 16, T = 18, B = 44;
-  const ks = [...new Set(points.map((one) => one.k))].sort((a, b) => a - b), top = Math.max(...points.map((one) => one.loss), 0.01);
+  const ks = [...new Set(points.map((one) => one.k))].sort((a, b) => a - b), top = Math.max(...points.map((one) => one.loss), 1e-3);
   const x = (k) => L + (ks.length > 1 ? (Math.log(k / ks[0]) / Math.log(ks.at(-1) / ks[0])) * (W - L - R) : (W - L - R) / 2);
   const y = (loss) => T + (1 - loss / top) * (H - T - B);
   const drawing = s("svg", { viewBox: `0 0 ${W} ${H}`, class: "chart frontier", role: "group", "aria-label": t("space.frontier") });
   for (const value of ticks(top)) {
-    drawing.append(s("path", { d: `M${L},${y(value)}H${W - R}`, class: "grid" }), s("text", { x: L - 8, y: y(value) + 4, class: "tick", "text-anchor": "end" }, percent(value, top < 0.04 ? 1 : 0)));
+    drawing.append(s("path", { d: `M${L},${y(value)}H${W - R}`, class: "grid" }), s("text", { x: L - 8, y: y(value) + 4, class: "tick", "text-anchor": "end" }, lost(value, top < 0.04 ? 1 : 0)));
   }
   let last = -Infinity;
   for (const k of ks) if (x(k) - last > 26) { drawing.append(s("text", { x: x(k), y: H - B + 20, class: "tick", "text-anchor": "middle" }, k)); last = x(k); }
@@ -66,8 +67,8 @@ export function frontierChart(lines, cliffs, now, { onTake, onShow }) {
     const here = one.curve === "k_anonymize" && one.k === now.k && Math.abs(one.suppress - now.suppress) < 1e-9;
     const node = s("g", { class: `point line-${row % 6}${here ? " here" : ""}${one.exact ? "" : " bounded"}`, role: "button", tabindex: "-1", "data-k": one.k, "data-suppress": one.suppress, "data-curve": one.curve,
       "data-key": `${line.name}-${one.k}`, "aria-pressed": here ? "true" : "false", "aria-disabled": one.levels ? null : "true",
-      "aria-label": t(one.levels ? "space.point" : "space.point_other", { name: line.name, k: one.k, loss: percent(one.loss, 1), hidden: count(one.suppressed) }) },
-      s("circle", { cx: x(one.k), cy: y(one.loss), r: 11, class: "target" }), s("circle", { cx: x(one.k), cy: y(one.loss), r: here ? 7 : 4.5, class: "dot" }), s("title", {}, t("space.point", { name: line.name, k: one.k, loss: percent(one.loss, 1), hidden: count(one.suppressed) })));
+      "aria-label": t(one.levels ? "space.point" : "space.point_other", { name: line.name, k: one.k, loss: lost(one.loss), hidden: count(one.suppressed) }) },
+      s("circle", { cx: x(one.k), cy: y(one.loss), r: 11, class: "target" }), s("circle", { cx: x(one.k), cy: y(one.loss), r: here ? 7 : 4.5, class: "dot" }), s("title", {}, t("space.point", { name: line.name, k: one.k, loss: lost(one.loss), hidden: count(one.suppressed) })));
     const take = () => { if (one.levels) onTake(one); };
     node.addEventListener("click", take);
     node.addEventListener("focus", () => onShow?.(one, line));
@@ -88,7 +89,7 @@ export function frontierChart(lines, cliffs, now, { onTake, onShow }) {
 }
 
 function ticks(top) {
-  const step = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25].find((one) => top / one <= 5) || 0.25;
+  const ten = 10 ** Math.floor(Math.log10(top / 5)), step = [1, 2, 5, 10].map((one) => one * ten).find((one) => top / one <= 5) || 10 * ten;
   return Array.from({ length: Math.floor(top / step) + 1 }, (_, place) => place * step);
 }
 
@@ -108,7 +109,7 @@ export function latticeChart(nodes, heights, chosen, onTake) {
   for (const { x, y, node } of places.values()) {
     const here = key(node.levels) === key(chosen || {}), label = names.map((name) => node.levels[name]).join("");
     const mark = s("g", { class: `node ${node.feasible ? "can" : "cannot"}${here ? " here" : ""}`, role: "button", tabindex: here || first ? "0" : "-1", "aria-disabled": node.feasible ? null : "true", "data-key": `node-${label}`,
-      "aria-label": t(node.feasible ? "space.node" : "space.node_cannot", { levels: names.map((name) => `${name} ${node.levels[name]}`).join(", "), loss: percent(node.loss, 1), hidden: count(node.suppressed) }) },
+      "aria-label": t(node.feasible ? "space.node" : "space.node_cannot", { levels: names.map((name) => `${name} ${node.levels[name]}`).join(", "), loss: lost(node.loss), hidden: count(node.suppressed) }) },
       s("rect", { x: x - 22, y: y - 14, width: 44, height: 28, rx: 8 }), s("text", { x, y: y + 4, "text-anchor": "middle" }, label));
     first = false;
     mark.addEventListener("click", () => node.feasible && onTake(node));

@@ -29,6 +29,16 @@ export const clear = (node, ...children) => { node.replaceChildren(); return put
 let count = 0;
 export const id = (name) => `${name}-${++count}`;
 
+// One of a few values, side by side: [value, text].
+export const segments = (name, legend, options, held, change, { unseen = false, barred = () => false } = {}) => h("fieldset", { class: "segments" }, h("legend", { class: unseen ? "unseen" : null }, legend), options.map(([value, text]) => [
+  h("input", { type: "radio", name, id: `${name}-${value}`, "data-key": `${name}-${value}`, value, checked: value === held, disabled: barred(value), onchange: () => change(value) }), h("label", { for: `${name}-${value}` }, text)]));
+// One of several values in a list: [value, text].
+export const choice = (id, options, held, change) => h("select", { id, "data-key": id, onchange: (event) => change(event.target.value) }, options.map(([value, text]) => h("option", { value, selected: value === held }, text)));
+
+// Tabs: [name, text]; arrows go from one to the next.
+export const tabs = (prefix, options, held, change, panel = null) => options.map(([name, text], place) => h("button", { role: "tab", id: `${prefix}-${name}`, "aria-selected": name === held ? "true" : "false", "aria-controls": panel, tabindex: name === held ? "0" : "-1", onclick: () => change(name),
+  onkeydown: (event) => { const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]; if (step) { event.preventDefault(); change(options.at((place + step) % options.length)[0]); } } }, text));
+
 // Draws anew and keeps the keyboard's place: the element with the same key gets the focus back.
 export function redraw(node, ...children) {
   const held = node.contains(document.activeElement) ? document.activeElement.dataset.key : null;

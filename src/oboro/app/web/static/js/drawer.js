@@ -1,5 +1,5 @@
 // The recipe beside every act: the YAML, the command, the Python for what is on the screen.
-import { h, clear } from "./dom.js";
+import { h, clear, tabs } from "./dom.js";
 import { ask, isCancelled } from "./net.js";
 import { t } from "./words.js";
 import { store, onChange } from "./store.js";
@@ -35,7 +35,7 @@ async function copy(button) {
   setTimeout(() => { button.textContent = t("drawer.copy"); }, 1500);
 }
 
-function choose(next) { kind = KINDS[(next + KINDS.length) % KINDS.length]; draw(); node.querySelector("[aria-selected=true]").focus(); }
+function choose(next) { kind = next; draw(); node.querySelector("[aria-selected=true]").focus(); }
 
 function draw() {
   node.setAttribute("aria-label", t("drawer.title"));
@@ -44,11 +44,8 @@ function draw() {
     h("span", { "aria-hidden": "true" }, open ? "▾ " : "▸ "), t("drawer.title"));
   if (!open) { clear(node, handle); return; }
   const shown = content && content[kind];
-  const tabs = h("div", { role: "tablist", class: "tabs", "aria-label": t("drawer.title") }, KINDS.map((one, place) =>
-    h("button", { role: "tab", id: `drawer-${one}`, "aria-selected": one === kind ? "true" : "false", "aria-controls": "drawer-body", tabindex: one === kind ? "0" : "-1",
-      onclick: () => choose(place),
-      onkeydown: (event) => { const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]; if (step) { event.preventDefault(); choose(place + step); } } }, t(`drawer.${one}`))));
-  clear(node, handle, tabs,
+  const list = h("div", { role: "tablist", class: "tabs", "aria-label": t("drawer.title") }, tabs("drawer", KINDS.map((one) => [one, t(`drawer.${one}`)]), kind, choose, "drawer-body"));
+  clear(node, handle, list,
     h("div", { id: "drawer-body", role: "tabpanel", "aria-labelledby": `drawer-${kind}`, class: "drawer-body", "data-version": content?.version },
       shown ? [h("button", { class: "small copy", onclick: (event) => copy(event.target) }, t("drawer.copy")), content.long ? h("p", { class: "quiet" }, t("drawer.long")) : null,
         h("pre", { tabindex: "0", "data-scroll": "drawer" }, shown)]

@@ -1,6 +1,6 @@
 // What every screen shares: saying something, long work with its progress and its way to stop, failures, going elsewhere.
 import { h, clear } from "./dom.js";
-import { ask, isCancelled } from "./net.js";
+import { ask, send, isCancelled } from "./net.js";
 import { t } from "./words.js";
 
 export const said = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
@@ -34,6 +34,12 @@ export async function during(job, controller = new AbortController()) {
   } finally {
     if (working.dataset.busy === mine) { working.hidden = true; delete working.dataset.busy; }
   }
+}
+
+// A file from the browser, with how much of it is sent.
+export async function upload(file) {
+  const controller = new AbortController();
+  return during((tell) => send(file, { signal: controller.signal, hear: (line) => tell({ stage: t("open.sending"), ...line }) }), controller);
 }
 
 export function failed(error, where) {

@@ -1,5 +1,6 @@
 // What the page knows: the state, and the one answer that all panels are drawn from. Both carry the version of the state.
 import { ask, isCancelled } from "./net.js";
+import { percent, number } from "./words.js";
 
 export const store = { state: { version: 0, table: null, can: {} }, answer: null, error: null };
 const listeners = new Set();
@@ -14,6 +15,10 @@ export function accept(found) {
   if (found.answer && found.answer.version === store.state.version) { store.answer = found.answer; store.error = null; }
   told(found.answer ? "answer" : "state");
 }
+
+// What is lost: most losses are shares, others are sums, bits or money.
+const SHARES = ["loss", "precision", "entropy", "arx", "classification"];
+export const lost = (value, digits = 1) => (value === null || value === undefined ? "–" : SHARES.includes(store.state.demands?.loss || "loss") ? percent(value, digits) : number(value, 4));
 
 export const answerNow = () => (store.answer && store.answer.version === store.state.version ? store.answer : null);
 

@@ -1,8 +1,8 @@
 // Assess: a released file alone, or beside its original.
-import { h, clear } from "../dom.js";
-import { send, fetchTicket } from "../net.js";
+import { h, clear, segments, choice } from "../dom.js";
+import { fetchTicket } from "../net.js";
 import { t, count } from "../words.js";
-import { work, during, failed, announce } from "../frame.js";
+import { work, upload, failed, announce } from "../frame.js";
 import { drawer } from "../drawer.js";
 import { filePicker } from "../picker.js";
 
@@ -15,11 +15,6 @@ export function assessScreen(body) {
   const tellDrawer = () => drawer.about(() => ({ command: shown?.command || "oboro assess released.csv", python: shown?.python || "import oboro\n\nprint(oboro.assess('released.csv').summary())\n" }));
   tellDrawer();
 
-  async function upload(file) {
-    const controller = new AbortController();
-    const found = await during((tell) => send(file, { signal: controller.signal, hear: (line) => tell({ stage: t("open.sending"), ...line }) }), controller);
-    return { upload: found.upload, name: found.name };
-  }
   function slot(key, label, said, held, set) {
     const input = h("input", { type: "file", id: `assess-${key}`, class: "unseen-input", onchange: async () => { try { await set(await upload(input.files[0])); } catch (error) { failed(error, wrong); } } });
     return h("section", { class: "card" }, h("h2", {}, label), h("p", { class: "quiet" }, said), held ? h("p", { class: "good" }, "✓ ", held.name) : null,
@@ -37,8 +32,8 @@ export function assessScreen(body) {
 
   function drawRoles() {
     clear(roles, released ? h("section", { class: "card" }, h("h2", {}, t("assess.roles")), h("p", { class: "quiet" }, t("assess.roles_said")),
-      h("div", { class: "role-list" }, Object.entries(columns).map(([name, role]) => h("fieldset", { class: "segments" }, h("legend", {}, name), ROLES.map((one) => [h("input", { type: "radio", name: `assess-${name}`, id: `assess-${name}-${one}`, value: one, checked: role === one, onchange: () => { columns[name] = one; } }), h("label", { for: `assess-${name}-${one}` }, t(`role.${one}`))])))),
-      h("div", { class: "fields" }, h("div", {}, h("label", { for: "assess-person" }, t("columns.person")), h("select", { id: "assess-person", onchange: (event) => { person = event.target.value; } }, h("option", { value: "" }, t("columns.row_each")), Object.keys(columns).map((name) => h("option", { value: name, selected: name === person }, name))))),
+      h("div", { class: "role-list" }, Object.entries(columns).map(([name, role]) => segments(`assess-${name}`, name, ROLES.map((one) => [one, t(`role.${one}`)]), role, (one) => { columns[name] = one; }))),
+      h("div", { class: "fields" }, h("div", {}, h("label", { for: "assess-person" }, t("columns.person")), choice("assess-person", [["", t("columns.row_each")], ...Object.keys(columns).map((name) => [name, name])], person, (name) => { person = name; }))),
       h("button", { class: "main", onclick: measure }, t(original ? "assess.compare" : "assess.measure"))) : null);
   }
 

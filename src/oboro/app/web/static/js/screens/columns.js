@@ -1,5 +1,5 @@
 // Columns: what could others know?
-import { h, clear, redraw } from "../dom.js";
+import { h, clear, redraw, segments, choice } from "../dom.js";
 import { t, count, percent, listed } from "../words.js";
 import { store, onChange, act } from "../store.js";
 import { work, failed, announce } from "../frame.js";
@@ -27,8 +27,7 @@ export function columnsScreen(body) {
 
   function drawTop() {
     const open = store.state.unconfirmed.length;
-    const person = h("select", { id: "person", "data-key": "person", onchange: (event) => change("person", { column: event.target.value }) },
-      h("option", { value: "", selected: !shown.person }, t("columns.row_each")), shown.columns.map((one) => h("option", { value: one.name, selected: shown.person === one.name }, one.name)));
+    const person = choice("person", [["", t("columns.row_each")], ...shown.columns.map((one) => [one.name, one.name])], shown.person || "", (column) => change("person", { column }));
     redraw(top, h("section", { class: "card", "data-version": shown.version },
       h("p", { class: "big-said" }, t("columns.unique", { people: count(shown.unique), of: count(shown.people), share: percent(shown.people ? shown.unique / shown.people : 0) })),
       shareBar(shown.people ? shown.unique / shown.people : 0, t("columns.unique_bar")),
@@ -46,10 +45,7 @@ export function columnsScreen(body) {
     return h("section", { class: `card column role-${one.role}`, "aria-label": one.name },
       h("div", { class: "column-head" }, h("h2", {}, one.name), confirmed ? h("span", { class: "good" }, "✓ ", t("columns.confirmed"))
         : h("button", { class: "small", "data-key": `confirm-${one.name}`, onclick: () => change("confirm", { columns: [one.name] }) }, t("columns.confirm"))),
-      h("fieldset", { class: "segments" }, h("legend", { class: "unseen" }, t("columns.role_of", { column: one.name })), ROLES.map((role) => [
-        h("input", { type: "radio", id: `${name}-${role}`, name, value: role, checked: one.role === role, "data-key": `${name}-${role}`,
-          disabled: one.name === shown.person && role !== "identifier", onchange: () => change("role", { column: one.name, role }) }),
-        h("label", { for: `${name}-${role}` }, t(`role.${role}`))])),
+      segments(name, t("columns.role_of", { column: one.name }), ROLES.map((role) => [role, t(`role.${role}`)]), one.role, (role) => change("role", { column: one.name, role }), { unseen: true, barred: (role) => one.name === shown.person && role !== "identifier" }),
       h("p", { class: "quiet why" }, one.role === one.proposed ? listed(one.why) : t("columns.proposed", { role: t(`role.${one.proposed}`), why: listed(one.why) })),
       h("dl", { class: "facts" },
         h("div", {}, h("dt", {}, t("columns.distinct")), h("dd", {}, count(one.distinct))),

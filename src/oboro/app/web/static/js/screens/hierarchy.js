@@ -1,8 +1,8 @@
 // Hierarchy: how a value becomes coarser. What is changed here is solved for at once.
-import { h, s, clear, redraw } from "../dom.js";
+import { h, s, clear, redraw, segments, choice } from "../dom.js";
 import { ask, fetchTicket, isCancelled } from "../net.js";
-import { t, count, percent, number } from "../words.js";
-import { store, onChange, act, answerNow, wantAnswer } from "../store.js";
+import { t, count, number } from "../words.js";
+import { store, onChange, act, answerNow, wantAnswer, lost } from "../store.js";
 import { failed, announce } from "../frame.js";
 import { drawer } from "../drawer.js";
 import { dataTable } from "../tables.js";
@@ -22,7 +22,7 @@ export function hierarchyScreen(body) {
   }
   function drawAnswer() {
     const now = answerNow();
-    clear(answer, h("section", { class: "card slim", "data-version": now?.version, role: "status" }, !now ? h("span", { class: "quiet" }, t("promise.searching")) : now.best ? h("div", { class: "row" }, h("strong", {}, `${t("promise.loss")}: ${percent((now.look?.node || now.best).loss, 1)}`), h("span", {}, `${t("promise.hidden")}: ${count((now.look?.node || now.best).suppressed)}`),
+    clear(answer, h("section", { class: "card slim", "data-version": now?.version, role: "status" }, !now ? h("span", { class: "quiet" }, t("promise.searching")) : now.best ? h("div", { class: "row" }, h("strong", {}, `${t("promise.loss")}: ${lost((now.look?.node || now.best).loss)}`), h("span", {}, `${t("promise.hidden")}: ${count((now.look?.node || now.best).suppressed)}`),
       now.levels?.[column] !== undefined ? h("span", { class: "quiet" }, t("hierarchy.chosen", { column, level: now.levels[column] })) : null) : h("span", { class: "note" }, t("promise.impossible"))));
   }
   async function load() {
@@ -36,7 +36,7 @@ export function hierarchyScreen(body) {
       const got = await ask("hierarchy", { version: store.state.version, column });
       if (mine !== newest) return;
       found = got;
-      kind = kind && found.kinds.includes(kind) ? kind : kindOf(found.spec);
+      kind = kind && found.kinds.some(([one]) => one === kind) ? kind : kindOf(found.spec);
       draw();
     } catch (error) { if (!isCancelled(error)) failed(error, wrong); }
   }
@@ -48,7 +48,7 @@ export function hierarchyScreen(body) {
 
   function draw() {
     drawAnswer();
-    const kinds = h("select", { id: "kind", "data-key": "kind", onchange: (event) => { kind = event.target.value; draw(); if (SIMPLE[kind]) set({ spec: SIMPLE[kind] }); } }, found.kinds.filter((one) => one !== "tree" || found.rows).map((one) => h("option", { value: one, selected: one === kind }, t(`hierarchy.kind_${one}`))));
+    const kinds = choice("kind", found.kinds, kind, (one) => { kind = one; draw(); if (SIMPLE[kind]) set({ spec: SIMPLE[kind] }); });
     const file = h("input", { type: "file", id: "arx", class: "unseen-input", accept: ".csv,.txt", onchange: async () => set({ arx: await file.files[0].text() }, t("hierarchy.imported")) });
     redraw(maker, h("section", { class: "card", "data-version": found.version }, h("div", { class: "row spread" }, h("h2", {}, found.column), h("span", { class: "quiet" }, found.plan)),
       h("div", { class: "fields" }, h("div", {}, h("label", { for: "kind" }, t("hierarchy.how")), kinds), h("button", { "data-key": "proposed", onclick: () => { kind = null; set({ spec: found.proposed }); } }, t("hierarchy.propose")),
@@ -79,7 +79,7 @@ const EDITORS = {
     const spec = found.spec.mask, side = typeof spec === "string" ? spec : spec?.side || "right", steps = spec?.steps || [];
     const input = h("input", { type: "text", id: "mask-steps", "data-key": "mask-steps", value: steps.join(", "), placeholder: t("hierarchy.each"), onchange: () => save(side, input.value) });
     const save = (where, text) => { const given = text.split(/[,、\s]+/).filter(Boolean).map(Number); set({ spec: { mask: given.length ? { side: where, steps: given } : where } }); };
-    return h("div", { class: "fields" }, h("fieldset", { class: "segments" }, h("legend", {}, t("hierarchy.side")), ["right", "left"].map((one) => [h("input", { type: "radio", name: "side", id: `side-${one}`, "data-key": `side-${one}`, value: one, checked: side === one, onchange: () => save(one, input.value) }), h("label", { for: `side-${one}` }, t(`hierarchy.side_${one}`))])),
+    return h("div", { class: "fields" }, segments("side", t("hierarchy.side"), ["right", "left"].map((one) => [one, t(`hierarchy.side_${one}`)]), side, (one) => save(one, input.value)),
       h("div", {}, h("label", { for: "mask-steps" }, t("hierarchy.steps")), input));
   },
   edges(found, set) {

@@ -1,9 +1,9 @@
 // Open: drop a file, pick one on this machine, or play with made-up people.
 import { h, clear } from "../dom.js";
-import { ask, send } from "../net.js";
+import { ask } from "../net.js";
 import { t, bytes, count } from "../words.js";
 import { store, accept } from "../store.js";
-import { work, during, failed, go, announce } from "../frame.js";
+import { work, upload, failed, go, announce } from "../frame.js";
 import { dataTable } from "../tables.js";
 import { filePicker } from "../picker.js";
 
@@ -22,9 +22,7 @@ export function openScreen(body) {
     if (!file) return;
     clear(wrong);
     try {
-      const controller = new AbortController();
-      const found = await during((tell) => send(file, { signal: controller.signal, hear: (line) => tell({ stage: t("open.sending"), ...line }) }), controller);
-      await choose({ upload: found.upload, name: found.name, bytes: found.bytes });
+      await choose(await upload(file));
     } catch (error) { failed(error, wrong); }
   }
 

@@ -1,5 +1,5 @@
 // Attack and report: the report inside the page, in both languages, for the owner and for the public.
-import { h, clear } from "../dom.js";
+import { h, clear, segments } from "../dom.js";
 import { fetchTicket } from "../net.js";
 import { t, language } from "../words.js";
 import { store, onChange, answerNow, wantAnswer } from "../store.js";
@@ -12,17 +12,13 @@ export function reportScreen(body) {
   clear(body, controls, wrong, shown);
   let made = 0;
 
-  function radios(name, label, values, held, change) {
-    return h("fieldset", { class: "segments" }, h("legend", {}, label), values.map(([value, text]) => [h("input", { type: "radio", name, id: `${name}-${value}`, value, checked: value === held, onchange: () => change(value) }), h("label", { for: `${name}-${value}` }, text)]));
-  }
-
   function draw() {
     const found = answerNow(), can = found?.best && !store.state.unconfirmed.length;
     clear(controls, h("p", {}, t("report.said")),
       store.state.unconfirmed.length ? h("p", { class: "note" }, t("columns.unconfirmed", { count: store.state.unconfirmed.length }), " ", h("a", { href: "#/columns" }, t("screen.columns"))) : null,
       found && !found.best ? h("p", { class: "wrong" }, t("take.cannot")) : null,
-      h("div", { class: "fields" }, radios("report-lang", t("language"), [["en", "English"], ["ja", "日本語"]], lang || language(), (value) => { lang = value; if (made) make(); }),
-        radios("report-version", t("report.version"), [["owner", t("report.owner")], ["public", t("report.public")]], version, (value) => { version = value; if (made) make(); })),
+      h("div", { class: "fields" }, segments("report-lang", t("language"), [["en", "English"], ["ja", "日本語"]], lang || language(), (value) => { lang = value; if (made) make(); }),
+        segments("report-version", t("report.version"), [["owner", t("report.owner")], ["public", t("report.public")]], version, (value) => { version = value; if (made) make(); })),
       h("button", { class: "main", "data-key": "attack", disabled: !can, onclick: make }, t("report.make")));
   }
 

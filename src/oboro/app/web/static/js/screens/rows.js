@@ -1,5 +1,5 @@
 // Before and after: rows (as many as there are), distributions, pairs, what a model still learns.
-import { h, clear } from "../dom.js";
+import { h, clear, choice, tabs } from "../dom.js";
 import { ask, isCancelled } from "../net.js";
 import { t, count, percent, number } from "../words.js";
 import { store, onChange, wantAnswer } from "../store.js";
@@ -11,17 +11,15 @@ const HIGH = 34, BLOCK = 100, TALLEST = 8_000_000;
 let part = "rows", target = "";
 
 export function rowsScreen(body) {
-  const tabs = h("div", { class: "tabs", role: "tablist", "aria-label": t("screen.rows") }), panel = h("div", { role: "tabpanel", tabindex: "-1" });
-  clear(body, tabs, panel);
+  const list = h("div", { class: "tabs", role: "tablist", "aria-label": t("screen.rows") }), panel = h("div", { role: "tabpanel", tabindex: "-1" });
+  clear(body, list, panel);
   const parts = ["rows", "spread", "pairs", "score"];
   let stop = () => {};
 
   function drawTabs() {
-    clear(tabs, parts.map((one, place) => h("button", { role: "tab", id: `tab-${one}`, "aria-selected": one === part ? "true" : "false", tabindex: one === part ? "0" : "-1", onclick: () => choose(one),
-      onkeydown: (event) => { const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]; if (step) { event.preventDefault(); choose(parts[(place + step + parts.length) % parts.length]); tabs.querySelector("[aria-selected=true]").focus(); } } }, t(`rows.${one}`))));
+    clear(list, tabs("tab", parts.map((one) => [one, t(`rows.${one}`)]), part, (one) => { part = one; draw(); list.querySelector("[aria-selected=true]").focus(); }));
     panel.setAttribute("aria-labelledby", `tab-${part}`);
   }
-  function choose(one) { part = one; draw(); }
   function draw() {
     stop();
     drawTabs();
@@ -112,8 +110,8 @@ function meter(share) { const node = h("span", { class: "share short", role: "im
 
 function score(panel) {
   const version = store.state.version, box = h("div", {}), columns = store.state.table.columns.filter((name) => store.state.roles[name] !== "identifier");
-  const choice = h("select", { id: "target", onchange: () => { target = choice.value; load(); } }, h("option", { value: "" }, t("rows.no_target")), columns.map((name) => h("option", { value: name, selected: name === target }, name)));
-  clear(panel, h("section", { class: "card", "data-version": version }, h("p", { class: "quiet" }, t("rows.score_said")), h("div", { class: "row" }, h("label", { for: "target" }, t("rows.target")), choice), box));
+  const list = choice("target", [["", t("rows.no_target")], ...columns.map((name) => [name, name])], target, (name) => { target = name; load(); });
+  clear(panel, h("section", { class: "card", "data-version": version }, h("p", { class: "quiet" }, t("rows.score_said")), h("div", { class: "row" }, h("label", { for: "target" }, t("rows.target")), list), box));
   async function load() {
     clear(box);
     if (!target) return;

@@ -2,7 +2,7 @@
 import { h, clear, redraw } from "../dom.js";
 import { ask, isCancelled } from "../net.js";
 import { t, count, percent } from "../words.js";
-import { store, onChange, answerNow, wantAnswer, act } from "../store.js";
+import { store, onChange, answerNow, wantAnswer, act, lost } from "../store.js";
 import { failed, announce } from "../frame.js";
 import { frontierChart, latticeChart, DASHES } from "../charts.js";
 import { dataTable } from "../tables.js";
@@ -53,14 +53,14 @@ export function spaceScreen(body) {
         onchange: (event) => { curves = CURVES.filter((other) => (other === one ? event.target.checked : curves.includes(other))); loadFrontier(); } }), h("label", { for: `curve-${one}` }, t(`curve.${one}`))))),
       shown.length ? h("div", { class: "figure", "data-version": stamp }, frontierChart(shown, cliffs, { k: store.state.demands.k, suppress: store.state.demands.suppress || 0 }, {
         onTake: (point) => take({ demands: { ...without(store.state.demands), k: point.k, suppress: point.suppress } }),
-        onShow: (point, line) => { detail.textContent = t("space.point", { name: line.name, k: point.k, loss: percent(point.loss, 1), hidden: count(point.suppressed) }); } }), legend(shown), detail) : h("p", { class: "quiet" }, t("promise.searching")),
-      cliffs.length ? h("ul", { class: "cliffs" }, cliffs.map((one) => h("li", {}, t("space.cliff", { curve: one.curve.startsWith("k_anonymize") ? t("space.line", { curve: t(`curve.${one.curve}`), share: percent(one.suppress, 1) }) : t(`curve.${one.curve}`), from: one.k[0], to: one.k[1], low: percent(one.loss[0], 1), high: percent(one.loss[1], 1) })))) : null,
+        onShow: (point, line) => { detail.textContent = t("space.point", { name: line.name, k: point.k, loss: lost(point.loss), hidden: count(point.suppressed) }); } }), legend(shown), detail) : h("p", { class: "quiet" }, t("promise.searching")),
+      cliffs.length ? h("ul", { class: "cliffs" }, cliffs.map((one) => h("li", {}, t("space.cliff", { curve: one.curve.startsWith("k_anonymize") ? t("space.line", { curve: t(`curve.${one.curve}`), share: percent(one.suppress, 1) }) : t(`curve.${one.curve}`), from: one.k[0], to: one.k[1], low: lost(one.loss[0]), high: lost(one.loss[1]) })))) : null,
       whys.map((one) => h("p", { class: "quiet" }, one)),
-      shown.length ? h("details", {}, h("summary", { "data-key": "as-table" }, t("space.as_table")), dataTable(t("space.frontier"), [t("space.method"), "k", t("promise.loss"), t("promise.hidden")], shown.flatMap((line) => line.points.map((one) => [line.name, one.k, percent(one.loss, 1), count(one.suppressed)])), { numeric: [1, 2, 3], scroll: "points" })) : null);
+      shown.length ? h("details", {}, h("summary", { "data-key": "as-table" }, t("space.as_table")), dataTable(t("space.frontier"), [t("space.method"), "k", t("promise.loss"), t("promise.hidden")], shown.flatMap((line) => line.points.map((one) => [line.name, one.k, lost(one.loss), count(one.suppressed)])), { numeric: [1, 2, 3], scroll: "points" })) : null);
   }
   const without = ({ levels, ...rest }) => rest;
   function legend(shown) {
-    return h("ul", { class: "legend" }, shown.map((line, place) => h("li", { class: `line-${place % 6}` }, h("span", { class: `swatch${DASHES[line.dash] ? " dashed" : ""}`, "aria-hidden": "true" }), line.name)));
+    return h("ul", { class: "legend" }, shown.map((line, place) => h("li", {}, h("span", { class: `swatch line-${place % 6}${DASHES[line.dash] ? " dashed" : ""}`, "aria-hidden": "true" }), line.name)));
   }
 
   async function take(given) {
@@ -85,7 +85,7 @@ export function spaceScreen(body) {
     if (!nodes) { clear(solutions, h("h2", {}, t("space.solutions")), h("p", { class: "quiet" }, t("promise.searching"))); return; }
     const rows = nodes.nodes.filter((one) => one.feasible).slice(0, 40).map((one, place) => {
       const here = chosen && Object.keys(chosen).every((name) => chosen[name] === one.levels[name]);
-      return [h("th", { scope: "row" }, differs(one.levels, chosen)), `${one.exact ? "" : "≥ "}${percent(one.loss, 1)}`, count(one.suppressed),
+      return [h("th", { scope: "row" }, differs(one.levels, chosen)), `${one.exact ? "" : "≥ "}${lost(one.loss)}`, count(one.suppressed),
         here ? h("span", { class: "good" }, "✓ ", t("space.chosen")) : h("span", { class: "row" },
           h("button", { class: "small", "data-key": `node-take-${place}`, "aria-label": `${t("take_it")}: ${differs(one.levels, chosen)}`, onclick: () => take({ levels: one.levels }) }, t("take_it")),
           h("button", { class: "small", "data-key": `node-beside-${place}`, "aria-label": `${t("space.beside")}: ${differs(one.levels, chosen)}`, onclick: () => { beside = one.levels; drawBeside(true); } }, t("space.beside")))];
@@ -101,7 +101,7 @@ export function spaceScreen(body) {
     if (!beside || !chosen) { clear(sides); return; }
     try {
       const found = await ask("compare", { version: store.state.version, a: chosen, b: beside });
-      const side = (label, look) => h("div", { class: "side" }, h("h3", {}, label), h("dl", { class: "facts" }, h("div", {}, h("dt", {}, t("promise.loss")), h("dd", {}, percent(look.node.loss, 1))), h("div", {}, h("dt", {}, t("promise.hidden")), h("dd", {}, count(look.node.suppressed))), h("div", {}, h("dt", {}, t("promise.classes")), h("dd", {}, count(look.classes)))));
+      const side = (label, look) => h("div", { class: "side" }, h("h3", {}, label), h("dl", { class: "facts" }, h("div", {}, h("dt", {}, t("promise.loss")), h("dd", {}, lost(look.node.loss))), h("div", {}, h("dt", {}, t("promise.hidden")), h("dd", {}, count(look.node.suppressed))), h("div", {}, h("dt", {}, t("promise.classes")), h("dd", {}, count(look.classes)))));
       clear(sides, h("section", { class: "card", "data-version": found.version }, h("div", { class: "row spread" }, h("h2", { tabindex: "-1" }, t("space.side_by_side")), h("button", { class: "small", onclick: () => { beside = null; clear(sides); } }, t("close"))),
         h("div", { class: "two" }, side(t("space.chosen"), found.a), side(t("space.other"), found.b)),
         dataTable(t("space.side_by_side"), [t("column"), t("space.level_a"), t("space.level_b"), t("space.labels_a"), t("space.labels_b"), t("space.loss_a"), t("space.loss_b")],

@@ -1,5 +1,5 @@
 // Take away: the release after its verification, and everything that makes it again.
-import { h, clear } from "../dom.js";
+import { h, clear, segments } from "../dom.js";
 import { ask, fetchTicket } from "../net.js";
 import { t, count, bytes } from "../words.js";
 import { store, onChange, answerNow, wantAnswer, act } from "../store.js";
@@ -26,7 +26,7 @@ export function takeScreen(body) {
     clear(release, h("h2", {}, t("take.release")), h("p", { class: "quiet" }, t("take.release_said")),
       found && !found.best ? h("div", {}, h("p", { class: "wrong" }, t("take.cannot")), h("p", {}, found.why), h("a", { href: "#/promise" }, t("screen.promise"))) : [
         h("div", { class: "fields" },
-          h("fieldset", { class: "segments" }, h("legend", {}, t("take.format")), FORMATS.map((one) => [h("input", { type: "radio", name: "format", id: `format${one}`, value: one, checked: one === format, onchange: () => { format = one; clear(result); } }), h("label", { for: `format${one}` }, t(`take.format_${one.slice(1)}`))])),
+          segments("format", t("take.format"), FORMATS.map((one) => [one, t(`take.format_${one.slice(1)}`)]), format, (one) => { format = one; clear(result); }),
           h("div", { class: "check" }, h("input", { type: "checkbox", id: "seeded", checked: seed !== "", onchange: (event) => { seed = event.target.checked ? drawn() : ""; clear(result); drawer.about(() => ({ seed })); } }), h("label", { for: "seeded" }, t("take.seeded"))),
           h("p", { class: "quiet" }, t("take.seeded_said"))),
         h("button", { class: "main", "data-key": "release", disabled: !can, onclick: make }, t("take.make")), result]);
