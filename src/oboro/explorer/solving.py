@@ -59,7 +59,7 @@ def _solution(question: Question, version: int, found: SearchResult, remembered:
 
 
 def only_by_running(asked: KAnonymize) -> bool:
-    """Whether the search over levels alone cannot answer: levels by class, chosen blindly, in a series, by rank, of several trees."""
+    """Whether a search over levels cannot answer: levels by class, chosen blindly, in a series, by rank, of several trees."""
     return (
         asked.recoding == "local"
         or asked.blind
