@@ -169,7 +169,7 @@ class _Form:
                 f"{id}_people", (id, "people"), drop=(id,), also=first, said=self.word(f"{id}_people.said")
             )
             if self.held((id,)) is not None:
-                yield self.slider(id, (id, part), off, steps=steps, show=show, drop=(id,))  # type: ignore[arg-type]
+                yield self.slider(id, (id, part), off, steps=steps, show=show, drop=(id,))
         file = ("population",)
         label, said = self.word("population.label"), self.word("population.said")
         yield Field("population", "file", file, label, self.held(file), said=said)
