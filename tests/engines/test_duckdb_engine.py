@@ -200,7 +200,7 @@ def test_before_any_work(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="folder of Parquet"):
         anonymize_place(BY_VALUE["k"], place, str(tmp_path / "out.csv"), engine="duckdb")
     with pytest.raises(UsageError) as refused:
-        anonymize_place(BY_VALUE["k"], place, "s3://me:secret@host/out", engine="duckdb")
+        anonymize_place(BY_VALUE["k"], place, "postgresql://me:secret@host/db?table=out", engine="duckdb")
     assert "secret" not in str(refused.value)
     (tmp_path / "out").mkdir()
     with pytest.raises(FileError, match="there already"):
@@ -214,6 +214,5 @@ def test_what_a_killed_process_left_is_swept(tmp_path: Path) -> None:
     left.mkdir()
     with staging.staged(str(tmp_path / "out")) as folder:
         assert not left.exists()
-        assert Path(folder).parent.stat().st_mode & 0o077 == 0
-        Path(folder).mkdir()
+        assert Path(folder.made.folder).parent.stat().st_mode & 0o077 == 0
     assert sorted(one.name for one in tmp_path.iterdir()) == ["out"]

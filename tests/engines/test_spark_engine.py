@@ -16,7 +16,7 @@ from tests.engines.engine_cases import BY_CHANCE, BY_VALUE, counted, facts, tabl
 from tests.engines.python_workers import Killer
 
 from oboro.engines import anonymize_place
-from oboro.engines.spark import SETTINGS, quietly
+from oboro.engines.spark_session import SETTINGS, quietly
 from oboro.errors import InputError, OboroError, SingledOutError
 from oboro.papers.service.local_brokers import free_port
 

@@ -12,10 +12,14 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from oboro.engines.checked_rows import Checked, Checking
 from oboro.engines.packed_rows import Packer
+from oboro.engines.part_files import ReadFiles, is_stored
 from oboro.engines.plan import OURS, ByValue, Places, prepared
 from oboro.engines.relational import placed, tally
-from oboro.engines.value_numbers import RowNumbers, summed
+from oboro.engines.scattered_rows import in_chunks
+from oboro.engines.staging import Staged
+from oboro.engines.value_numbers import RowNumbers
 
 __all__ = ["DuckTable", "duck_table"]
 
@@ -24,13 +28,17 @@ BATCH = 1 << 17  # rows that are looked at together
 
 @dataclass(frozen=True, eq=False)
 class DuckTable:
-    """A relation of DuckDB. Its columns have plain names of ours inside (c0, c1 …): DuckDB takes `age` for `Age`."""
+    """A relation of DuckDB. Its columns have plain names of ours inside (c0, c1 …): DuckDB takes `age` for `Age`.
+
+    With `files` the rows come from these, and a relation is made where DuckDB has to work on them.
+    """
 
     connection: Any
-    relation: Any
+    given: Any
     shown: str
     names: tuple[str, ...]
     engine: str = "duckdb"
+    files: ReadFiles | None = None
 
     @staticmethod
     def of(connection: Any, relation: Any, shown: str, names: Sequence[str]) -> DuckTable:
@@ -38,9 +46,25 @@ class DuckTable:
         inner = ", ".join(f"{_quoted(name)} AS c{place}" for place, name in enumerate(relation.columns))
         return DuckTable(connection, relation.project(inner), shown, tuple(names))
 
+    @staticmethod
+    def of_files(connection: Any, files: ReadFiles, shown: str) -> DuckTable:
+        """Files of ours, or of an object store."""
+        return DuckTable(connection, None, shown, tuple(files.schema.names), files=files)
+
+    @property
+    def relation(self) -> Any:
+        """What DuckDB works on."""
+        if self.files is None:
+            return self.given
+        schema = pa.schema([(f"c{place}", one) for place, one in enumerate(self.files.schema.types)])
+        parts = (batch.rename_columns(schema.names) for batch in self.files.batches(None, self.names))
+        return self.connection.from_arrow(pa.RecordBatchReader.from_batches(schema, parts))
+
     @cached_property
     def types(self) -> Mapping[str, pa.DataType]:
         """As Arrow says them."""
+        if self.files is not None:
+            return dict(zip(self.names, self.files.schema.types, strict=True))
         return dict(zip(self.names, self.relation.limit(0).to_arrow_table().schema.types, strict=True))
 
     @property
@@ -51,12 +75,17 @@ class DuckTable:
 
     def _batches(self, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         wanted = list(self.names if names is None else names)
+        if self.files is not None:
+            yield from self.files.batches(None, wanted)
+            return
         inner = [f"c{self.names.index(name)}" for name in wanted]
         reader = self.relation.project(", ".join(inner) or "1").to_arrow_reader(BATCH)
         yield from (batch.rename_columns(wanted) if wanted else batch for batch in reader)
 
     def count(self) -> int:
         """As DuckDB counts them."""
+        if self.files is not None and self.files.rows is not None:
+            return self.files.rows
         return int(self.relation.aggregate("count(*)").fetchall()[0][0])
 
     def gather(self, packer: Packer) -> Iterable[bytes]:
@@ -78,7 +107,7 @@ class DuckTable:
             rows = _scanned(connection, parts, _renamed(plan.numbered(self._empty()), own).schema)
             outcomes = connection.from_arrow(_renamed(plan.outcomes, own))
             relation = placed(rows, outcomes, list(own.values()), sorted_=order != "kept")
-        return replace(self, connection=connection, relation=relation, names=tuple(types))
+        return DuckTable(connection, relation, self.shown, tuple(types))
 
     def _empty(self) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays([pa.array([], one) for one in self.types.values()], list(self.names))
@@ -86,33 +115,26 @@ class DuckTable:
     def uploaded(self, table: pa.Table) -> DuckTable:
         """Arrow is read where it lies."""
         inner = table.rename_columns([f"c{place}" for place in range(table.num_columns)])
-        return replace(self, relation=self.connection.from_arrow(inner), names=tuple(table.column_names))
+        return DuckTable(self.connection, self.connection.from_arrow(inner), self.shown, tuple(table.column_names))
 
-    def settled(self, folder: str | None) -> DuckTable:
+    def settled(self, folder: Staged | None) -> DuckTable:
         """A Parquet file in the folder, or a table of the connection."""
         if folder is None:
             name = f"{OURS}{uuid4().hex}"
             self.relation.create(name)
-            return replace(self, relation=self.connection.table(name))
-        Path(folder).mkdir()
-        file, schema = str(Path(folder) / "part-0.parquet"), pa.schema(list(self.types.items()))
-        with pq.ParquetWriter(file, schema, compression="zstd") as out:
-            for batch in self._batches():
-                out.write_batch(batch.cast(schema))
-        connection = self.connection.cursor()
-        relation = connection.sql(f"SELECT * FROM {_scan(file)}")
-        return DuckTable.of(connection, relation, self.shown, self.names)
+            return replace(self, given=self.connection.table(name), files=None)
+        schema = pa.schema(list(self.types.items()))
+        rows = (pa.table(batch).rename_columns(schema.names) for batch in self._batches() if batch.num_rows)
+        sizes = dict([folder.made.write(0, in_chunks(rows), schema)])
+        return DuckTable.of_files(self.connection.cursor(), folder.taken(sizes).files(sizes, schema), self.shown)
 
-    def counted(self, numbers: RowNumbers) -> tuple[int, int]:
-        """Batch by batch."""
-        found = []
-        for batch in self._batches():
-            arrays = dict(zip(self.names, batch.columns, strict=True))
-            found.append((batch.num_rows, numbers.total(numbers.of_arrays(arrays, batch.num_rows))))
-        return sum(rows for rows, _ in found), summed(total for _, total in found)
+    def checked(self, numbers: RowNumbers, groups: Sequence[Sequence[str]] = ()) -> Checked:
+        """Rows batch by batch, combinations by DuckDB's own grouping."""
+        found = Checking(numbers, ()).together(Checking(numbers, ()).part(self._batches()))
+        return replace(found, tallies=[self.tally(names) for names in groups])
 
     def tally(self, names: Sequence[str]) -> pa.Table:
-        """By DuckDB's own grouping."""
+        """How often each combination of some columns occurs."""
         inner = [f"c{self.names.index(name)}" for name in names]
         floating = [own for own, name in zip(inner, names, strict=True) if pa.types.is_floating(self.types[name])]
         return tally(self.relation, inner, floating).to_arrow_table()
@@ -136,6 +158,9 @@ def duck_table(place: str) -> DuckTable:
     import duckdb
 
     connection = duckdb.connect()
+    if is_stored(place):
+        files = ReadFiles.of(place, "duckdb")
+        return DuckTable.of_files(connection, files, files.shown)
     relation = connection.sql(f"SELECT * FROM {_scan(place)}")
     return DuckTable.of(connection, relation, Path(place).name, _own_names(place, relation.columns))
 

@@ -7,11 +7,13 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from oboro.engines.checked_rows import Checked
 from oboro.engines.packed_rows import Packer
 from oboro.engines.plan import ByValue, Places
+from oboro.engines.staging import Staged
 from oboro.engines.value_numbers import RowNumbers
 
-__all__ = ["EngineTable"]
+__all__ = ["EngineTable", "Published"]
 
 
 class EngineTable(Protocol):
@@ -39,17 +41,21 @@ class EngineTable(Protocol):
     def gather(self, packer: Packer) -> Iterable[pa.Buffer | bytes]:
         """Codes of all rows, packed where the data is."""
 
-    def published(self, plan: ByValue | Places, types: Mapping[str, pa.DataType], order: str) -> EngineTable:
+    def published(self, plan: ByValue | Places, types: Mapping[str, pa.DataType], order: str) -> Published:
         """What the plan makes of the rows; `order` is kept, random or placed. Nothing need be computed yet."""
 
-    def uploaded(self, table: pa.Table) -> EngineTable:
+    def uploaded(self, table: pa.Table) -> Published:
         """A table of the driver's, given to the engine."""
 
-    def settled(self, folder: str | None) -> EngineTable:
+    def settled(self, folder: Staged | None) -> EngineTable:
         """The same rows, written to a folder, or held by the engine: whoever reads them later reads these and computes nothing."""
 
-    def counted(self, numbers: RowNumbers) -> tuple[int, int]:
-        """How many rows there are, and one number for all of them in any order."""
+    def checked(self, numbers: RowNumbers, groups: Sequence[Sequence[str]] = ()) -> Checked:
+        """How many rows there are, one number for all of them in any order, and how often combinations of columns occur."""
 
-    def tally(self, names: Sequence[str]) -> pa.Table:
-        """How often each combination of some columns occurs."""
+
+class Published(Protocol):
+    """Rows that are about to be made."""
+
+    def settled(self, folder: Staged | None) -> EngineTable:
+        """Make them, in a folder, or held by the engine."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from oboro.engines.engine import EngineTable
 from oboro.engines.engine_errors import ChangedData, speaking_for
@@ -32,10 +34,12 @@ class Seal:
     rows: int
     total: int
 
-    def check(self, table: EngineTable) -> None:
-        """Raise where a table does not hold exactly these rows."""
-        if table.counted(self.numbers) != (self.rows, self.total):
+    def check(self, table: EngineTable, groups: Sequence[Sequence[str]] = ()) -> Sequence[pa.Table]:
+        """Raise where a table does not hold exactly these rows; how often combinations of some columns occur in it."""
+        found = table.checked(self.numbers, groups)
+        if (found.rows, found.total) != (self.rows, self.total):
             raise ChangedData()
+        return found.tallies
 
 
 @dataclass(frozen=True, eq=False, repr=False)

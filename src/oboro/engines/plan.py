@@ -93,20 +93,34 @@ class ByValue:
     names: tuple[str, ...]
     """All released columns, in order."""
     exceptions: Exceptions | None
+    rows: int
+    """Of the table that it was made for."""
 
     def publish(self, batch: pa.RecordBatch) -> pa.Table:
         """The rows of a batch as they are released, in their order."""
+        return self.decoded(self.coded(batch))
+
+    def coded(self, batch: pa.RecordBatch) -> pa.Table:
+        """The same as codes, which are small to send: columns `0`, `1` … in the order of `names`; others as they are."""
         original = {name: known.codes(batch[name]) for name, known in self.known.items()}
         codes = {name: table[original[name]] for name, table in self.maps.items()}
         kept = None
         if self.exceptions is not None:
             codes, kept = self._except(self.exceptions, original, codes, batch.num_rows)
-        columns = {}
-        for name in self.names:
-            own = self.released.get(name)
-            columns[name] = batch[name] if own is None else own.take(pa.array(codes[name]))
+        columns = {
+            f"{place}": pa.array(codes[name]) if name in self.released else batch[name]
+            for place, name in enumerate(self.names)
+        }
         table = pa.table(columns) if columns else pa.table({"rows": pa.nulls(batch.num_rows)}).select([])
         return table if kept is None else table.filter(pa.array(kept))
+
+    def decoded(self, table: pa.Table) -> pa.Table:
+        """Codes as the values that they stand for."""
+        columns = {}
+        for place, name in enumerate(self.names):
+            own, held = self.released.get(name), table[f"{place}"]
+            columns[name] = held if own is None else own.take(held)
+        return pa.table(columns) if columns else table
 
     def _except(
         self, one: Exceptions, original: Mapping[str, np.ndarray], codes: dict[str, np.ndarray], rows: int

@@ -72,7 +72,7 @@ def by_value(gathered: GatheredRows, released: Dataset, key: bytes) -> ByValue |
     if other.any() and exceptions is None:
         return None
     known = {name: KnownValues(column.values, key) for name, column in rows.original.items()}
-    return ByValue(uuid4().hex, known, maps, rows.values, tuple(released), exceptions)
+    return ByValue(uuid4().hex, known, maps, rows.values, tuple(released), exceptions, rows.rows)
 
 
 def _usual(rows: _Rows, name: str) -> np.ndarray:

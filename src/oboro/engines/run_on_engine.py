@@ -15,12 +15,13 @@ from hashlib import blake2b
 
 import numpy as np
 
-from oboro.engines.engine import EngineTable
+from oboro.engines.engine import EngineTable, Published
 from oboro.engines.engine_release import EngineRelease, Seal
 from oboro.engines.packed_rows import GatheredRows, Packer, unpacked
 from oboro.engines.plan import OURS
 from oboro.engines.planning import by_place, by_value, released_columns
 from oboro.engines.relational import rows_of_tally
+from oboro.engines.staging import Staged
 from oboro.engines.value_numbers import RowNumbers, drawn_key
 from oboro.errors import ColumnError, UsageError
 from oboro.io.files import Source
@@ -35,6 +36,7 @@ from oboro.table.unencoded_columns import UnreadColumn, unread_columns, why_unus
 from oboro.text import Message
 from oboro.text.progress import Progress, silent
 from oboro.verifier.promise_check import verify_promises
+from oboro.verifier.table_check import Promise
 
 __all__ = ["Phases", "run_on_engine"]
 
@@ -68,7 +70,7 @@ class _EngineSource(Source):
 
 
 def run_on_engine(
-    recipe: Recipe, table: EngineTable, *, folder: str | None = None, progress: Progress | None = None
+    recipe: Recipe, table: EngineTable, *, folder: Staged | None = None, progress: Progress | None = None
 ) -> EngineRelease:
     """Apply a recipe; with `folder` the release is written there, under nobody's eyes yet. Raises as `Recipe.run` does."""
     check_engine(recipe, table)
@@ -113,7 +115,7 @@ class _Work:
 
     recipe: Recipe
     table: EngineTable
-    folder: str | None
+    folder: Staged | None
     say: Progress
     phases: Phases
     large: bool
@@ -142,8 +144,7 @@ class _Work:
         self.say(Message("progress.verifying_files"))
         with phase("verify"):
             seal = _seal(release, gathered, numbers)
-            seal.check(settled)
-            _verify_again(settled, release)
+            _verify_again(settled, release, seal)
         given = {one.name: getattr(release, one.name) for one in fields(Release)}
         return EngineRelease(**given, table=settled, phases=dict(self.phases.seconds), seal=seal)
 
@@ -188,7 +189,7 @@ def _source(table: EngineTable, gathered: GatheredRows, others: tuple[str, ...],
 
 def _published(
     table: EngineTable, gathered: GatheredRows, release: Release, numbers: RowNumbers, others: tuple[str, ...]
-) -> EngineTable:
+) -> Published:
     released = release.worked.data
     held = released_columns(released)
     types = {name: held[name].values.type if name in held else table.types[name] for name in released}
@@ -213,13 +214,16 @@ def _seal(release: Release, gathered: GatheredRows, numbers: RowNumbers) -> Seal
     return Seal(numbers, released.rows, numbers.total(numbers.of_columns(released_columns(released), expected)))
 
 
-def _verify_again(settled: EngineTable, release: Release) -> None:
-    """The promises on what was written, counted by the engine. Whose rows they are is not released: people the driver counted."""
-    if release.given.person is not None:
-        return
-    for promise in release.promises:
+def _verify_again(settled: EngineTable, release: Release, seal: Seal) -> None:
+    """That it is what was verified, and the promises on it, counted once more. Whose rows they are is not released: people
+    the driver counted.
+    """
+    wanted: list[tuple[Promise, list[str]]] = []
+    for promise in release.promises if release.given.person is None else ():
         secrets = [getattr(model, "sensitive", None) for model in promise.models]
-        wanted = [name for name in settled.types if name in {*promise.quasi, *secrets}]
-        if wanted and not any(model.every_column for model in promise.models):
-            data = rows_of_tally(settled.tally(wanted), wanted)
-            verify_promises(data, [promise], [one.name for one in release.steps])
+        names = [name for name in settled.types if name in {*promise.quasi, *secrets}]
+        if names and not any(model.every_column for model in promise.models):
+            wanted.append((promise, names))
+    counted = seal.check(settled, [names for _, names in wanted])
+    for (promise, names), found in zip(wanted, counted, strict=True):
+        verify_promises(rows_of_tally(found, names), [promise], [one.name for one in release.steps])

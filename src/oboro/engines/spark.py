@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import os
-import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, wraps
-from typing import Any, TypeVar, cast
+from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 
+from oboro.engines.checked_rows import Checked, Checking
 from oboro.engines.packed_rows import Packer
-from oboro.engines.plan import OURS, ByValue, Places, prepared
-from oboro.engines.relational import placed, tally
-from oboro.engines.value_numbers import RowNumbers, summed
-from oboro.errors import UsageError
-from oboro.text import Message
+from oboro.engines.part_files import ReadFiles, is_stored
+from oboro.engines.plan import ByValue, Places, prepared
+from oboro.engines.relational import placed
+from oboro.engines.scattered_rows import Scattered, parts_for
+from oboro.engines.spark_session import quietly, spark_schema, spark_session, spark_type
+from oboro.engines.staging import Staged
+from oboro.engines.value_numbers import RowNumbers
 
-__all__ = ["SparkTable", "is_spark_frame", "spark_session", "spark_table"]
+__all__ = ["PublishedFrame", "SparkTable", "is_spark_frame", "spark_table"]
 
 Batches = Iterator[pa.RecordBatch]
-RANDOM = OURS + "random"
 
 
 def is_spark_frame(source: Any) -> bool:
@@ -31,30 +31,19 @@ def is_spark_frame(source: Any) -> bool:
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql")
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def quietly(act: F) -> F:
-    """PySpark warns of every pandas that is newer than itself; nothing here goes through pandas."""
-
-    @wraps(act)
-    def quiet(*arguments: Any, **named: Any) -> Any:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*pandas.*")
-            return act(*arguments, **named)
-
-    return cast(F, quiet)
-
-
 @dataclass(frozen=True, eq=False)
 class SparkTable:
-    """A DataFrame. Its columns have plain names of ours inside (c0, c1 …): Spark takes `age` for `Age` and `a.b` for a field."""
+    """A DataFrame. Its columns have plain names of ours inside (c0, c1 …): Spark takes `age` for `Age` and `a.b` for a field.
+
+    With `files` it holds numbers of files instead, and tasks read these themselves.
+    """
 
     frame: Any
     names: tuple[str, ...]
     shown: str = "Spark"
     engine: str = "spark"
     jobs: list[str] = field(default_factory=list)
+    files: ReadFiles | None = None
 
     @staticmethod
     def of(frame: Any, shown: str = "Spark", jobs: list[str] | None = None) -> SparkTable:
@@ -62,120 +51,207 @@ class SparkTable:
         names = tuple(frame.columns)
         return SparkTable(frame.toDF(*_plain(names)), names, shown, jobs=[] if jobs is None else jobs)
 
+    @staticmethod
+    @quietly
+    def of_files(session: Any, files: ReadFiles, shown: str, jobs: list[str]) -> SparkTable:
+        """Files that tasks read."""
+        frame = session.createDataFrame(pa.table({"number": pa.array(range(len(files.files)), pa.int32())}))
+        return SparkTable(frame, tuple(files.schema.names), shown, jobs=jobs, files=files)
+
     @cached_property
     def types(self) -> Mapping[str, pa.DataType]:
         """As Arrow says them."""
+        if self.files is not None:
+            return {one.name: spark_type(one.type) for one in self.files.schema}
         from pyspark.sql.pandas.types import to_arrow_type
 
         kinds = [one.dataType for one in self.frame.schema.fields]
         return dict(zip(self.names, (to_arrow_type(one) for one in kinds), strict=True))
 
     @property
+    @quietly
     def native(self) -> Any:
         """The frame with its own names."""
-        return self.frame.toDF(*self.names)
+        if self.files is None:
+            return self.frame.toDF(*self.names)
+        read, inner = self._reading(self.names), self._inner(self.types)
+        made = self.frame.mapInArrow(lambda batches: _as(read(batches), inner), spark_schema(inner))
+        return made.toDF(*self.names)
+
+    def _inner(self, types: Mapping[str, pa.DataType]) -> pa.Schema:
+        return pa.schema(list(zip(_plain(types), map(spark_type, types.values()), strict=True)))
 
     def _selected(self, names: Sequence[str]) -> Any:
-        return self.frame.select(*(f"c{self.names.index(name)}" for name in names))
+        """The frame from which `_reading` makes rows."""
+        return (
+            self.frame if self.files is not None else self.frame.select(*(f"c{self.names.index(one)}" for one in names))
+        )
+
+    def _reading(self, names: Sequence[str]) -> Callable[[Batches], Batches]:
+        """In a task: rows of some columns, under their own names."""
+        files, named = self.files, list(names)
+        if files is None:
+            return lambda batches: (batch.rename_columns(named) for batch in batches)
+        return lambda batches: files.batches([one for batch in batches for one in batch["number"].to_pylist()], named)
 
     @quietly
-    def _blobs(self, frame: Any, made: Callable[[Batches], Iterator[bytes]], job: str) -> Iterable[pa.Buffer]:
+    def _blobs(self, names: Sequence[str], made: Callable[[Batches], Iterator[bytes]], job: str) -> Iterable[pa.Buffer]:
         """What tasks make of their rows, one after the other."""
+        read = self._reading(names)
 
         def blobs(batches: Batches) -> Batches:
-            for blob in made(batches):
+            for blob in made(read(batches)):
                 yield pa.record_batch({"blob": pa.array([blob], pa.binary())})
 
         self.jobs.append(job)
-        found = frame.mapInArrow(blobs, "blob binary").toArrow()
+        found = self._selected(names).mapInArrow(blobs, "blob binary").toArrow()
         return [one.as_buffer() for one in found["blob"]]
 
     def count(self) -> int:
         """As Spark counts them; of Parquet from what stands at the end of each file."""
+        if self.files is not None and self.files.rows is not None:
+            return self.files.rows
         self.jobs.append("rows")
         return int(self.frame.count())
 
     def gather(self, packer: Packer) -> Iterable[pa.Buffer]:
         """One job: every task encodes its rows."""
-        names = [*packer.touched, *packer.others]
-        parts = packer.parts
-        return self._blobs(self._selected(names), lambda batches: parts(_named(batches, names)), "gather")
+        return self._blobs([*packer.touched, *packer.others], packer.parts, "gather")
 
     @quietly
-    def published(self, plan: ByValue | Places, types: Mapping[str, pa.DataType], order: str) -> SparkTable:
+    def published(self, plan: ByValue | Places, types: Mapping[str, pa.DataType], order: str) -> PublishedFrame:
         """Rows are looked up in the plan where they are; a random order costs one shuffle."""
-        names, inner = self.names, pa.schema(list(zip(_plain(types), map(spark_type, types.values()), strict=True)))
-        if isinstance(plan, ByValue):
-            frame = self.frame.mapInArrow(_publishing(plan, names, inner), _spark_schema(inner))
-            return replace(self, frame=_shuffled(frame) if order == "random" else frame, names=tuple(types))
-        return self._placed(plan, types, order)
+        if not isinstance(plan, ByValue):
+            return self._placed(plan, types, order)
+        source, read = self._selected(self.names), self._reading(self.names)
+        if order == "random":
+            return self._made(types, *_scattered(plan, source, read))
 
-    def _placed(self, plan: Places, types: Mapping[str, pa.DataType], order: str) -> SparkTable:
-        names = self.names
+        def publish(batches: Batches) -> Iterator[pa.Table]:
+            ready = prepared(plan)
+            return (ready.publish(batch) for batch in read(batches))
+
+        return self._made(types, source, publish)
+
+    def _made(
+        self, types: Mapping[str, pa.DataType], source: Any, make: Callable[[Batches], Iterator[pa.Table]]
+    ) -> PublishedFrame:
+        return PublishedFrame(self, source, make, tuple(types), self._inner(types))
+
+    def _placed(self, plan: Places, types: Mapping[str, pa.DataType], order: str) -> PublishedFrame:
         own = {name: f"c{place}" for place, name in enumerate(types)}
-        empty = pa.RecordBatch.from_arrays([pa.array([], one) for one in self.types.values()], list(names))
+        empty = pa.RecordBatch.from_arrays([pa.array([], one) for one in self.types.values()], list(self.names))
         schema = _renamed(plan.numbered(empty), own).schema
         outcomes, plan = _renamed(plan.outcomes, own), replace(plan, outcomes=pa.table({}))
+        source, read = self._selected(self.names), self._reading(self.names)
 
         def numbered(batches: Batches) -> Batches:
             ready = prepared(plan)
-            for batch in _named(batches, names):
+            for batch in read(batches):
                 yield from _renamed(ready.numbered(batch), own).cast(schema).to_batches()
 
-        rows = self.frame.mapInArrow(numbered, _spark_schema(schema))
-        given = self.uploaded(outcomes).frame.toDF(*outcomes.column_names)
-        frame = placed(rows, given, list(own.values()), sorted_=order != "kept")
-        return replace(self, frame=frame, names=tuple(types))
+        rows = source.mapInArrow(numbered, spark_schema(schema))
+        frame = placed(rows, self._given(outcomes), list(own.values()), sorted_=order != "kept")
+        return self._made(types, frame, lambda batches: (pa.table(batch) for batch in batches))
 
     @quietly
-    def uploaded(self, table: pa.Table) -> SparkTable:
+    def _given(self, table: pa.Table) -> Any:
+        types = pa.schema([(one.name, spark_type(one.type)) for one in table.schema])
+        return self.frame.sparkSession.createDataFrame(table.cast(types))
+
+    def uploaded(self, table: pa.Table) -> PublishedFrame:
         """Given to Spark as Arrow."""
-        plain = table.rename_columns(_plain(table.column_names)).cast(
-            pa.schema([(f"c{place}", spark_type(one)) for place, one in enumerate(table.schema.types)])
+        types = dict(zip(table.column_names, table.schema.types, strict=True))
+        frame = self._given(table.rename_columns(_plain(types)))
+        return self._made(types, frame, lambda batches: (pa.table(batch) for batch in batches))
+
+    def settled(self, folder: Staged | None) -> SparkTable:
+        """The same rows, written."""
+        read = self._reading(self.names)
+        made = self._made(self.types, self._selected(self.names), lambda rows: (pa.table(one) for one in read(rows)))
+        return made.settled(folder)
+
+    def checked(self, numbers: RowNumbers, groups: Sequence[Sequence[str]] = ()) -> Checked:
+        """One job: every task sends its part of the sums and counts."""
+        how = Checking(numbers, tuple(map(tuple, groups)))
+        return how.together(self._blobs(self.names, how.part, "check"))
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedFrame:
+    """Rows that tasks are about to make."""
+
+    table: SparkTable
+    source: Any
+    make: Callable[[Batches], Iterator[pa.Table]]
+    names: tuple[str, ...]
+    inner: pa.Schema
+
+    @quietly
+    def settled(self, folder: Staged | None) -> SparkTable:
+        """Files that the tasks write, or blocks of the executors that are not computed again: where one is lost, the job fails."""
+        self.table.jobs.append("publish")
+        if folder is not None:
+            return self._written(folder)
+        make, inner = self.make, self.inner
+        frame = self.source.mapInArrow(
+            lambda batches: (one for table in make(batches) for one in _cast(table, inner).to_batches()),
+            spark_schema(inner),
         )
-        frame = self.frame.sparkSession.createDataFrame(plain)
-        return replace(self, frame=frame, names=tuple(table.column_names))
+        return replace(self.table, frame=frame.localCheckpoint(True), names=self.names, files=None)
 
-    @quietly
-    def settled(self, folder: str | None) -> SparkTable:
-        """Files, or blocks of the executors that are not computed again: where one is lost, the job fails."""
-        self.jobs.append("publish")
-        if folder is None:
-            return replace(self, frame=self.frame.localCheckpoint(True))
-        self.native.write.mode("error").parquet(folder)
-        return SparkTable.of(self.frame.sparkSession.read.parquet(folder), self.shown, self.jobs)
+    def _written(self, folder: Staged) -> SparkTable:
+        make, where = self.make, folder.made
+        schema = pa.schema(list(zip(self.names, self.inner.types, strict=True)))
 
-    def counted(self, numbers: RowNumbers) -> tuple[int, int]:
-        """One job: every task sends two numbers."""
-        names = self.names
+        def write(batches: Batches) -> Batches:
+            from pyspark import TaskContext
 
-        def made(batches: Batches) -> Iterator[bytes]:
-            rows, totals = 0, []
-            for batch in _named(batches, names):
-                rows += batch.num_rows
-                arrays = dict(zip(names, batch.columns, strict=True))
-                totals.append(numbers.total(numbers.of_arrays(arrays, batch.num_rows)))
-            yield rows.to_bytes(8, "little") + summed(totals).to_bytes(8, "little")
+            task: Any = TaskContext.get()
+            tables = (one for one in make(batches) if one.num_rows)
+            first = next(tables, None)
+            if first is None:
+                return
+            rows = (one.rename_columns(schema.names) for several in ((first,), tables) for one in several)
+            name, size = where.write(task.partitionId(), rows, schema)
+            yield pa.record_batch({"name": pa.array([name]), "size": pa.array([size])})
 
-        found = [one.to_pybytes() for one in self._blobs(self.frame, made, "count")]
-        rows = sum(int.from_bytes(one[:8], "little") for one in found)
-        return rows, summed(int.from_bytes(one[8:], "little") for one in found)
+        told = self.source.mapInArrow(write, "name string, size long").toArrow().to_pylist()
+        sizes = {one["name"]: one["size"] for one in told} or dict([where.write(0, [], schema)])
+        files = folder.taken(sizes).files(sizes, schema)
+        return SparkTable.of_files(self.source.sparkSession, files, self.table.shown, self.table.jobs)
 
-    @quietly
-    def tally(self, names: Sequence[str]) -> pa.Table:
-        """By Spark's own grouping."""
-        inner = [f"c{self.names.index(name)}" for name in names]
-        floating = [own for own, name in zip(inner, names, strict=True) if pa.types.is_floating(self.types[name])]
-        self.jobs.append("tally")
-        return tally(self.frame, inner, floating).toArrow()
+
+def _scattered(
+    plan: ByValue, source: Any, read: Callable[[Batches], Batches]
+) -> tuple[Any, Callable[[Batches], Iterator[pa.Table]]]:
+    """Blocks of rows at the parts that chance gave them, and what a task makes of its part."""
+    parts = parts_for(plan.rows, int(source.sparkSession.conf.get("spark.sql.shuffle.partitions", "200")))
+    how = Scattered(parts, os.urandom(32))
+
+    def scatter(batches: Batches) -> Batches:
+        from pyspark import TaskContext
+
+        task: Any = TaskContext.get()
+        ready = prepared(plan)
+        for part, block in how.scatter((ready.coded(batch) for batch in read(batches)), task.partitionId()):
+            yield pa.record_batch({"part": pa.array([part], pa.int32()), "block": pa.array([block], pa.binary())})
+
+    def collect(batches: Batches) -> Iterator[pa.Table]:
+        ready = prepared(plan)
+        held: dict[int, list[Any]] = {}
+        for batch in batches:
+            for part, block in zip(batch["part"].to_pylist(), batch["block"], strict=True):
+                held.setdefault(part, []).append(block.as_buffer())
+        for part in sorted(held):
+            yield ready.decoded(how.collect(part, held.pop(part)))
+
+    blocks = source.mapInArrow(scatter, "part int, block binary")
+    return blocks.repartitionById(parts, "part"), collect
 
 
 def _plain(names: Iterable[str]) -> list[str]:
     return [f"c{place}" for place, _ in enumerate(names)]
-
-
-def _named(batches: Batches, names: Sequence[str]) -> Batches:
-    return (batch.rename_columns(list(names)) for batch in batches)
 
 
 def _renamed(table: pa.Table, own: Mapping[str, str]) -> pa.Table:
@@ -183,80 +259,21 @@ def _renamed(table: pa.Table, own: Mapping[str, str]) -> pa.Table:
     return table.cast(pa.schema([(one.name, spark_type(one.type)) for one in table.schema]))
 
 
-def _publishing(plan: ByValue, names: Sequence[str], schema: pa.Schema) -> Callable[[Batches], Batches]:
-    def publish(batches: Batches) -> Batches:
-        ready = prepared(plan)
-        for batch in _named(batches, names):
-            made = ready.publish(batch)
-            yield from made.rename_columns(schema.names).cast(schema).to_batches()
-
-    return publish
+def _cast(table: pa.Table, inner: pa.Schema) -> pa.Table:
+    return table.rename_columns(inner.names).cast(inner)
 
 
-def _shuffled(frame: Any) -> Any:
-    """In a random order: every row to a random partition, and there to a random place."""
-    seed = int.from_bytes(os.urandom(7), "little")
-    drawn = frame.selectExpr("*", f"rand({seed}L) AS {RANDOM}")
-    return drawn.repartition(RANDOM).sortWithinPartitions(RANDOM).drop(RANDOM)
-
-
-def spark_type(type_: pa.DataType) -> pa.DataType:
-    """The nearest type that Spark has: it knows no unsigned numbers, and no column of nothing that can be written."""
-    wider = {
-        pa.uint8(): pa.int16(),
-        pa.uint16(): pa.int32(),
-        pa.uint32(): pa.int64(),
-        pa.uint64(): pa.decimal128(20, 0),
-    }
-    if pa.types.is_null(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_):
-        return pa.string()
-    if pa.types.is_timestamp(type_) and type_.unit != "us":
-        return pa.timestamp("us", type_.tz)
-    return wider.get(type_, type_)
-
-
-@quietly
-def _spark_schema(schema: pa.Schema) -> Any:
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    plain = pa.schema([(one.name, spark_type(one.type)) for one in schema])
-    return from_arrow_schema(plain, prefer_timestamp_ntz=True)
-
-
-@quietly
-def spark_session() -> Any:
-    """The session that is there, or one on this machine; SPARK_REMOTE and SPARK_MASTER choose another."""
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise UsageError(Message("error_engine.not_installed", engine="spark", extra="spark")) from None
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        return active
-    builder: Any = SparkSession.builder
-    if "SPARK_REMOTE" not in os.environ:
-        builder = builder.master(os.environ.get("SPARK_MASTER", "local[*]")).config("spark.ui.enabled", "false")
-        builder = builder.config("spark.log.level", "OFF")  # its errors repeat rows; they come as ours
-        builder = builder.config("spark.ui.showConsoleProgress", "false")
-        builder = builder.config("spark.sql.shuffle.partitions", str(PARTS * (os.cpu_count() or 1)))
-    for key, value in SETTINGS.items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
-
-
-PARTS = 4  # of a shuffle for each core of this machine; Spark's own 200 are for a cluster
-SETTINGS = {
-    "spark.sql.caseSensitive": "true",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
-    "spark.sql.session.timeZone": "UTC",
-}
+def _as(batches: Batches, inner: pa.Schema) -> Batches:
+    return (one for batch in batches for one in _cast(pa.table(batch), inner).to_batches())
 
 
 @quietly
 def spark_table(place: str, session: Any = None) -> SparkTable:
-    """Any place that Spark reads: Parquet unless its name says CSV, JSON or ORC."""
+    """Any place that Spark reads (Parquet unless its name says CSV, JSON or ORC), and object stores by clients of our own."""
     session = spark_session() if session is None else session
+    if is_stored(place) and not place.startswith(HADOOP):
+        files = ReadFiles.of(place, "spark")
+        return SparkTable.of_files(session, files, files.shown, [])
     stem = place.rstrip("/").lower().removesuffix(".gz").removesuffix(".zst").removesuffix(".bz2")
     reader = session.read
     if stem.endswith((".csv", ".tsv", ".txt")):
@@ -273,3 +290,6 @@ def spark_table(place: str, session: Any = None) -> SparkTable:
     else:
         frame = reader.orc(place) if stem.endswith(".orc") else reader.parquet(place)
     return SparkTable.of(frame, place.rstrip("/").rsplit("/", 1)[-1])
+
+
+HADOOP = ("s3a://", "hdfs://", "viewfs://", "abfss://", "dbfs:/", "wasbs://")  # which only Spark's own clients open

@@ -1,7 +1,7 @@
 """Write, verify, publish: a folder gets its name only when what stands in it was verified.
 
 Until then it is a private folder beside its place, named `_oboro-…`, which nobody else may enter. After a failure it is removed;
-after `kill -9` whoever writes there next removes it.
+after `kill -9` whoever writes there next removes it. In an object store it is a prefix of that name (`oboro.io.places.stored`).
 """
 
 from __future__ import annotations
@@ -9,28 +9,48 @@ from __future__ import annotations
 import os
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from uuid import uuid4
 
+from oboro.engines.part_files import PartFolder
 from oboro.errors import FileError, UsageError
+from oboro.io.places.place_names import Place, as_place
+from oboro.io.places.place_out import refuse_place_read
+from oboro.io.places.stored.store_out import check_stored, stored_folder
 from oboro.system.atomic_file import check_place, why_unwritable
+from oboro.system.drafts import umask
 from oboro.text import Message
 
-__all__ = ["check_apart", "check_folder", "staged"]
+__all__ = ["Staged", "check_apart", "check_folder", "staged"]
 
 PREFIX = "_oboro-"
 
 
-def check_folder(path: str, force: bool) -> Path:
+@dataclass(frozen=True)
+class Staged:
+    """Where a release is written before it has its name."""
+
+    made: PartFolder
+    """Where tasks write."""
+    taken: Callable[[Mapping[str, int]], PartFolder]
+    """Let some of what they wrote (names and sizes) be the release; the folder in which these files are then."""
+
+
+def check_folder(path: str, force: bool) -> Path | Place:
     """Before any work: raise if no folder could appear under this name."""
-    if "://" in path and not path.startswith("file://"):
-        raise UsageError(Message("error_engine.no_place", path=_shown(path), scheme=path.split("://")[0]))
-    target = Path(path.removeprefix("file://"))
-    if target.suffix not in ("", ".parquet"):
-        raise UsageError(Message("error_engine.output_kind", path=str(target)))
+    place = as_place(path)
+    if place.kind == "table":
+        raise UsageError(Message("error_engine.no_place", path=place.shown, scheme=place.scheme))
+    if place.wild or Path(place.ending).suffix not in ("", ".parquet"):
+        raise UsageError(Message("error_engine.output_kind", path=place.shown))
+    if not place.is_local:
+        check_stored(_as_files(place), force)
+        return place
+    target = Path(place.path)
     if target.exists() and not force:
         raise FileError(Message("error_system.exists", path=str(target)))
     if not target.exists():
@@ -38,28 +58,58 @@ def check_folder(path: str, force: bool) -> Path:
     return target
 
 
-def check_apart(place: str, target: Path) -> None:
+def _as_files(place: Place) -> Place:
+    return replace(place, kind="files", path=place.path.rstrip("/") + "/")
+
+
+def check_apart(place: str, target: Path | Place) -> None:
     """Raise where the release would stand in the place of the table, or within it."""
-    source, wanted = Path(place.removeprefix("file://")).resolve(), target.resolve()
-    if source == wanted or source in wanted.parents or wanted in source.parents:
-        raise UsageError(Message("error_engine.same_place", path=str(target)))
-
-
-def _shown(path: str) -> str:
-    """A place without the password that may stand in it."""
-    scheme, _, rest = path.partition("://")
-    return f"{scheme}://{rest.rpartition('@')[2]}"
+    read = as_place(place)
+    if isinstance(target, Place):
+        refuse_place_read(_as_files(target), _as_files(read) if read.kind == "file" else read)
+    elif read.is_local:
+        source, wanted = Path(read.path).resolve(), target.resolve()
+        if source == wanted or source in wanted.parents or wanted in source.parents:
+            raise UsageError(Message("error_engine.same_place", path=str(target)))
 
 
 @contextmanager
-def staged(path: str, force: bool = False) -> Iterator[str]:
+def staged(path: str, force: bool = False) -> Iterator[Staged]:
     """A folder to write to. It appears under `path` when the block ends well; what was there before stays until then."""
-    target = check_folder(path, force).absolute()
+    target = check_folder(path, force)
+    with _staged_here(target.absolute()) if isinstance(target, Path) else _stored(target, force) as found:
+        yield found
+
+
+@contextmanager
+def _stored(place: Place, force: bool) -> Iterator[Staged]:
+    """In an object store: files get their names one by one, and then `_SUCCESS` says that they are all there."""
+    with stored_folder(_as_files(place), force) as folder:
+        made = PartFolder(place.text, folder.staging)
+
+        def take(sizes: Mapping[str, int]) -> PartFolder:
+            folder.sizes.update(sizes)
+            return made
+
+        yield Staged(made, take)
+
+
+@contextmanager
+def _staged_here(target: Path) -> Iterator[Staged]:
+    """On a file system that driver and executors see: one folder that gets its name at once."""
     sweep_staging(target.parent)
     draft = target.parent / f"{PREFIX}{_host()}-{os.getpid()}-{uuid4().hex[:8]}"
+
+    def take(sizes: Mapping[str, int]) -> PartFolder:
+        """A task that the driver gave up may still write beside them."""
+        for name in sizes:
+            os.rename(draft / "made" / name, draft / "rows" / name)
+        return PartFolder(str(target), str(draft / "rows"))
+
     try:
-        draft.mkdir(mode=0o700)
-        yield str(draft / "rows")
+        for folder in (draft, draft / "made", draft / "rows"):
+            folder.mkdir(mode=0o700)
+        yield Staged(PartFolder(str(target), str(draft / "made")), take)
         _publish(draft, target)
     except OSError as problem:
         raise FileError(
@@ -70,7 +120,9 @@ def staged(path: str, force: bool = False) -> Iterator[str]:
 
 
 def _publish(draft: Path, target: Path) -> None:
-    """One rename; where a folder is replaced, two, and the old one goes last."""
+    """One rename; where a folder is replaced, two, and the old one goes last. From then on others may read it."""
+    for path in (draft / "rows", *(draft / "rows").iterdir()):
+        os.chmod(path, (0o777 if path.is_dir() else 0o666) & ~umask())
     if target.exists():
         os.rename(target, draft / "before")
     os.rename(draft / "rows", target)

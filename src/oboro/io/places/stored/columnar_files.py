@@ -75,9 +75,17 @@ class ColumnarFiles(BatchTable):
         return [self._of(self.files[begin:end]) for begin, end in pairwise(edges)]
 
     def _of(self, files: Sequence[TableFile]) -> ColumnarFiles:
-        part = ColumnarFiles(self.place, files, self.format)
-        part.__dict__["_footers"] = self._footers  # every part has the columns of all
-        return part
+        """Every part has the columns of all."""
+        return ColumnarFiles.known(self.place, files, self.format, *self._footers)
+
+    @staticmethod
+    def known(
+        place: Place, files: Sequence[TableFile], format_: str, schema: pa.Schema, rows: int = 0
+    ) -> ColumnarFiles:
+        """Files whose columns are known: their ends are not read for that."""
+        table = ColumnarFiles(place, files, format_)
+        table.__dict__["_footers"] = (schema, rows)
+        return table
 
     @property
     def schema(self) -> pa.Schema:
