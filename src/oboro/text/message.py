@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from oboro.errors import UsageError
 from oboro.text.figures import count, few, listed, number, percent, quoted, size
-from oboro.text.raw_values import Raw, shows_values, values_shown
+from oboro.text.raw_values import Raw, shows_values, values_shown, without_passwords
 
 __all__ = ["LANGUAGES", "Message", "Words", "bring_words", "catalogue", "known", "say"]
 
@@ -60,8 +60,9 @@ class Message:
     def say(self, lang: str = "en") -> str:
         """The words, in one language."""
         template = _template(lang, self.id)
-        values = _presentable(self.values) if self.id.startswith("error_") else self.values
-        return _FORMATTERS[lang].vformat(template, (), values)
+        if not self.id.startswith("error_"):
+            return _FORMATTERS[lang].vformat(template, (), self.values)
+        return without_passwords(_FORMATTERS[lang].vformat(template, (), _presentable(self.values)))
 
     def show(self, lang: str = "en") -> str:
         """The words with the values of the data in them; only for whoever may see these."""

@@ -9,6 +9,7 @@ interactive session of Python or a notebook. Elsewhere it is shown on request: b
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,11 +17,16 @@ from contextvars import ContextVar
 from datetime import date
 from typing import Any
 
-__all__ = ["Raw", "always_show_values", "shows_values", "values_shown"]
+__all__ = ["Raw", "always_show_values", "shows_values", "values_shown", "without_passwords"]
 
 _always: list[bool] = [False]
 _asked: ContextVar[bool | None] = ContextVar("values_shown", default=None)
 NUMBER = r"[-+]?[0-9][0-9,]*(\.[0-9]*)?([eE][-+]?[0-9]+)?"
+PASSWORD = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:/{1,2}[^\s/@:]*):[^\s\u3000-\uffff]*@")
+TOKEN = re.compile(r"((?:nats|rediss?|valkeys?|kafkas?|mqtts?|amqps?|https?)://)[^\s/@:]+@")
+GIVEN = re.compile(
+    r"([?&;][\w.-]*(?:pass|pwd|secret|token|key|sig|credential)[\w.-]*=)[^\s&'\"\u3000-\uffff]+", re.IGNORECASE
+)
 DATE = r"[0-9]{2,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([T ].*)?"
 
 
@@ -40,8 +46,6 @@ class Raw:
     @property
     def kind(self) -> str:
         """What it is, without saying it: missing, number, date or text."""
-        import re
-
         if self.value is None:
             return "missing"
         if isinstance(self.value, date) or re.fullmatch(DATE, str(self.value)):
@@ -90,3 +94,14 @@ def values_shown(shown: bool = True) -> Iterator[None]:
 def always_show_values(shown: bool) -> None:
     """From now on messages of this process show values of the data, or do not: for a program that speaks to one person."""
     _always[0] = shown
+
+
+def without_passwords(words: str) -> str:
+    """The words without what stands in an address as a password: also in one that is no address, but meant to be.
+
+    >>> without_passwords("jdbc:postgresql://ann:pa/ss@host/db?sslkey=abc: there is no such file")
+    'jdbc:postgresql://ann:***@host/db?sslkey=*** there is no such file'
+    """
+    if ":/" not in words:
+        return words
+    return GIVEN.sub(r"\1***", TOKEN.sub(r"\1***@", PASSWORD.sub(r"\1:***@", words)))

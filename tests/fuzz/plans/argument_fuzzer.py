@@ -34,8 +34,17 @@ FILES = {
     "one.csv": "age\n31\n",
 }  # fmt: skip
 NUMBERS = ("0", "1", "2", "3", "5", "-1", "0.5", "1e9", "nan", "inf", "99999999999999999999", "x", "")
+PASSWORD = "p4ssw0rd"  # must be in no word of ours
+ADDRESSES = (  # nothing answers there; each is refused, or names a file that is not there
+    f"sqlite:///none.db?table=a&key={PASSWORD}", "sqlite:///in.csv?table=a", "duckdb:///in.csv?query=", "memory://b/out.csv",
+    f"jdbc:x://u:{PASSWORD}@h/x.csv", f"postgres:/u:{PASSWORD}@h/x.csv", f"bogus://u:{PASSWORD}@[::1/x.csv", "s3://",
+    f"az://u:{PASSWORD}@c/x.csv", "folder/*.csv", "**", "folder/",
+)  # fmt: skip
+BROKERS = (f"redis://u:{PASSWORD}@[::1/K", "redis://[::1/K", "nats://h:99999/x", f"nats://{PASSWORD}@h/x", "mqtt://", "kafka:///",
+    f"kafka://h/T?password={PASSWORD}", f"amqp://u:{PASSWORD}@h/q", f"tcp://u:{PASSWORD}@[::1:x")  # fmt: skip
 PLACES = (
     *FILES,
+    *ADDRESSES,
     "out.csv",
     "out.parquet",
     "out.xlsx",
@@ -106,10 +115,12 @@ def _value(rng: random.Random, one: Any) -> str:
         return odd_text(rng).lstrip("/.~")[:100]
     if one.name in FITTING and rng.random() < 0.8:
         return rng.choice(FITTING[one.name])
+    if one.name in ("data", "original", "released", "output"):
+        return rng.choice(PLACES)
     if one.name == "source":
-        return rng.choice(["in.ndjson", "in.csv", "nothing.csv", "unix:///none", "folder"])
+        return rng.choice(["in.ndjson", "in.csv", "nothing.csv", "unix:///none", "folder", *BROKERS])
     if one.name in ("target", "dead_letters"):
-        return rng.choice(["out.ndjson", "out.csv", "in.ndjson", "folder", "none/out.csv"])
+        return rng.choice(["out.ndjson", "out.csv", "in.ndjson", "folder", "none/out.csv", *BROKERS])
     if "int" in kind or "float" in kind:
         return rng.choice(NUMBERS) if one.name != "rows" else rng.choice(["0", "10", "-1", "x"])
     return rng.choice(PLACES) if "Path" in kind else rng.choice(WORDS)
@@ -122,6 +133,7 @@ def check(case: Case, place: Path) -> Sequence[str]:
     (place / "folder").mkdir()
     before = {one.name for one in place.iterdir()}
     empty = io.TextIOWrapper(io.BytesIO(b""))
+    _command()  # before it is put in the place of what makes it
     try:
         with patch.object(typer.main, "get_command", lambda _: _command()), patch.object(sys, "stdin", empty):
             done = call(*case["words"], cwd=place)
@@ -130,6 +142,7 @@ def check(case: Case, place: Path) -> Sequence[str]:
     require(done.code in (0, 1, 2), f"exit code {done.code}")
     if "internal error" in done.err or "Traceback" in done.err:
         raise Finding("traceback", done.err[-300:])
+    require(PASSWORD not in done.err + done.out, "a password was said")
     require(done.code == 0 or bool(done.err.strip() or done.out.strip()), f"exit code {done.code} without a word")
     _check_files(case["words"], place, before, done.code)
     return [f"{case['words'][0]}: exit code {done.code}"] if case["words"] and case["words"][0] in COMMANDS else []
@@ -142,9 +155,10 @@ def _check_files(words: Sequence[str], place: Path, before: set[str], code: int)
     if code and "stream" not in words:
         require(not new, f"exit code {code}, and yet {sorted(new)}")
     named = " ".join(words)
-    asked_for = [
-        name for name in new if name in named or name == "lock" or ("synth" in words and name.startswith("out"))
-    ]
+    beside = (
+        tuple(word.rstrip("/") for word in words if len(word) > 2) if "synth" in words else ()
+    )  # its recipe, hierarchies
+    asked_for = [name for name in new if name in named or name == "lock" or name.startswith(beside)]
     require(len(asked_for) == len(new), f"nobody asked for {sorted(new)}")
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from oboro.errors import UsageError
+from oboro.errors import OboroError, UsageError
+from oboro.io.files import read
 from oboro.io.places.place_names import as_place, is_plain_file, without_secrets
 
 
@@ -61,3 +62,25 @@ def test_a_query_may_be_written_as_it_is_or_encoded() -> None:
 def test_a_database_must_say_which_table(name: str) -> None:
     with pytest.raises(UsageError, match=r"\?table=people"):
         as_place(name)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgres:/ann:s3cret@host/people.csv",
+        "jdbc:postgresql://ann:s3cret@host/db",
+        "postgresql://ann:s3/cret@127.0.0.1:1/db?table=people",
+        "jdbc:postgresql://host/db?user=ann&password=s3cret",
+        "ftp://ann:s3cret@127.0.0.1:1/people.csv",
+        "ftp://127.0.0.1:1/people.csv?bogus=s3cret",
+    ],
+)
+def test_no_password_is_said_of_what_only_looks_like_an_address(
+    address: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A slip of the finger makes a file name of an address; what then cannot be found is still nobody's to read."""
+    for lang in ("en", "ja"):
+        with pytest.raises(OboroError) as caught:
+            read(address)
+        assert "cret" not in caught.value.say(lang) + caught.value.show(lang)
+    assert capfd.readouterr().err == ""

@@ -35,7 +35,10 @@ class BrokerAddress:
     @staticmethod
     def read(place: str, side: str, ports: dict[str, int]) -> BrokerAddress:
         """The parts of a place; raises `UsageError` where it is none."""
-        parts = urlsplit(place)
+        try:
+            parts = urlsplit(place)
+        except ValueError:  # a bracket that is not closed
+            raise UsageError(Message("error_broker.address", place=place, kind=place.partition(":")[0])) from None
         tls = parts.scheme not in ports
         kind = parts.scheme.removesuffix("s") if tls else parts.scheme
         if parts.password is not None or parts.username is not None:

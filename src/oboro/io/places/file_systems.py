@@ -6,7 +6,8 @@ Credentials are the business of those libraries: they take them from the environ
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -79,8 +80,9 @@ def _by_fsspec(place: Place) -> tuple[Any, str]:
         raise UsageError(Message("error_places.no_fsspec", place=place.shown, scheme=place.scheme)) from None
     from pyarrow.fs import FSSpecHandler, PyFileSystem
 
+    url = f"{place.scheme}://{place.path}"
     try:
-        found = fsspec.filesystem(place.scheme, **dict(place.parameters))
+        client = fsspec.get_filesystem_class(place.scheme)
     except ValueError:
         known = [*SCHEMES, *AZURE, "sqlite", "duckdb", "postgresql"]
         raise UsageError(
@@ -89,8 +91,28 @@ def _by_fsspec(place: Place) -> tuple[Any, str]:
     except ImportError as problem:
         why = without_secrets(str(problem), place)
         raise UsageError(Message("error_places.no_client", place=place.shown, scheme=place.scheme, why=why)) from None
-    path = found._strip_protocol(f"{place.scheme}://{place.path}")
+    found, path = (
+        _client(place, lambda: client(**client._get_kwargs_from_urls(url), **dict(place.parameters))),
+        client._strip_protocol(url),
+    )
     return PyFileSystem(FSSpecHandler(found)), f"{path}/" if place.path.endswith("/") else path
+
+
+def _client(place: Place, make: Callable[[], Any]) -> Any:
+    """Somebody else's client, which may raise anything for a host or a parameter, and once more when it is thrown away."""
+    said = sys.unraisablehook
+    sys.unraisablehook = lambda _: None
+    try:
+        return make()
+    except ImportError as problem:
+        why = without_secrets(str(problem), place)
+        raise UsageError(Message("error_places.no_client", place=place.shown, scheme=place.scheme, why=why)) from None
+    except OSError:
+        raise
+    except Exception as problem:
+        raise FileError(Message("error_places.cannot_be_read", place=place.shown, why=_why(problem, place))) from None
+    finally:
+        sys.unraisablehook = said
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from oboro.recipe.recipe import Recipe
 from oboro.recipe.release import Release
 from oboro.samples.people_table import hierarchy_csv, people, people_hierarchies, people_recipe
 from oboro.samples.purchases_table import purchases, purchases_hierarchies, purchases_recipe
-from oboro.system.atomic_file import atomic, check_free
+from oboro.system.atomic_file import STDOUT, atomic, check_free
 from oboro.system.extras import has_extra
 from oboro.table.dataset import Dataset
 from oboro.text import Message
@@ -68,10 +68,12 @@ def write_sample(
 ) -> Path:
     """A made-up table (`people` or `purchases`) with its hierarchies and a ready recipe beside it; where the recipe is.
 
-    Only purchases have as many `columns` as asked for. Only with `force` it replaces files that are there.
+    Only purchases have as many `columns` as asked for. Only with `force` it replaces files that are there. What stands beside
+    standard output has the kind's name.
     """
-    path = output.parent / f"{output.name}.recipe.yaml"
-    hierarchies = f"{output.name}.hierarchies"
+    stem = kind if str(output) == STDOUT else output.name
+    path = output.parent / f"{stem}.recipe.yaml"
+    hierarchies = f"{stem}.hierarchies"
     tables: Mapping[str, Rows]
     if kind == "people":
         tables, recipe = people_hierarchies(), people_recipe(hierarchies, lang)

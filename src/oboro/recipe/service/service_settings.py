@@ -89,6 +89,11 @@ class ServiceSettings(Parameters):
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where, what = ".".join(map(str, first["loc"])), complaint(first)
+            if first["type"] in (
+                "missing",
+                "extra_forbidden",
+            ):  # what came may be a password under a name that nobody knows
+                raise UsageError(Message("error_value.at", where=where, what=what)) from None
             raise UsageError(Message("error_value.at_with", where=where, what=what, got=first["input"])) from None
 
     def options(self) -> StreamOptions:

@@ -49,7 +49,10 @@ class _NoRedirect(HTTPRedirectHandler):
 
 def _fetched(url: str) -> str:
     """The metrics page, from this machine only: the page must not be made to ask others."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # a bracket that is not closed
+        raise UsageError(Message("error_web.not_loopback", url=url)) from None
     if parts.scheme != "http" or not _loopback(parts.hostname or ""):
         raise UsageError(Message("error_web.not_loopback", url=url))
     target = f"http://{parts.netloc}{parts.path if parts.path not in ('', '/') else '/metrics'}"
