@@ -11,17 +11,18 @@ from tests.service.brokers_here import BODIES, running, serve
 
 from oboro.errors import ConflictError, FileError, UsageError
 from oboro.papers.service.killing import kill_often
-from oboro.papers.service.local_brokers import ended, forked
+from oboro.papers.service.local_brokers import LocalBroker, ended, forked
+from oboro.papers.service.local_rabbitmq import LocalRabbitmq
 from oboro.papers.service.threaded_brokers import LocalKafka, LocalMqtt
 
 
-@pytest.mark.parametrize("kind", [LocalKafka, LocalMqtt], ids=lambda one: one.kind)
-def test_killed_again_and_again(kind: type[LocalKafka | LocalMqtt], tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [LocalKafka, LocalMqtt, LocalRabbitmq], ids=lambda one: one.kind)
+def test_killed_again_and_again(kind: type[LocalBroker], tmp_path: Path) -> None:
     """On a mock cluster, or with a broker that gives at least once: one form, one id, nothing lost."""
     with running(kind, tmp_path) as broker:
-        found = kill_often(broker, tmp_path, 10, seed=3, records=150)
+        found = kill_often(broker, tmp_path, 8, seed=3, records=150)
     assert found.wrong == 0, found
-    assert found.kills >= 10
+    assert found.kills >= 8
 
 
 def test_kafka_refuses_what_does_not_belong_together(tmp_path: Path) -> None:
@@ -43,11 +44,12 @@ def test_kafka_refuses_what_does_not_belong_together(tmp_path: Path) -> None:
         assert [json.loads(body)["note"] for _, body in broker.held("OUT")] == list(range(len(BODIES)))
 
 
-def test_mqtt_needs_ids_and_a_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["mqtt", "rabbitmq"])
+def test_who_hands_over_twice_needs_ids_and_a_folder(kind: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--id"):
-        serve("mqtt://127.0.0.1/in", "mqtt://127.0.0.1/out", state=tmp_path / "state")
+        serve(f"{kind}://127.0.0.1/in", f"{kind}://127.0.0.1/out", state=tmp_path / "state")
     with pytest.raises(UsageError, match="--state"):
-        serve("mqtt://127.0.0.1/in", "mqtt://127.0.0.1/out", id="note")
+        serve(f"{kind}://127.0.0.1/in", f"{kind}://127.0.0.1/out", id="note")
 
 
 @pytest.mark.skipif("KAFKA_BOOTSTRAP" not in os.environ, reason="no real Kafka: set KAFKA_BOOTSTRAP to host:port")

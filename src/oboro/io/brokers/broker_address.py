@@ -2,7 +2,7 @@
 
 User, password, token and certificates are read from `OBORO_FROM_USER`, `OBORO_FROM_PASSWORD`, `OBORO_FROM_TOKEN`, `OBORO_FROM_CA`,
 `OBORO_FROM_CERT` and `OBORO_FROM_KEY` (for the output: `OBORO_TO_…`), or for both from `OBORO_BROKER_…`. A scheme that ends in `s`
-(`natss`, `rediss`, `kafkas`, `mqtts`) is spoken over TLS.
+(`natss`, `rediss`, `kafkas`, `mqtts`, `rabbitmqs`) is spoken over TLS.
 """
 
 from __future__ import annotations

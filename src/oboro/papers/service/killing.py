@@ -278,7 +278,8 @@ def kill_often(
         listening = trial.tap()
         try:
             if not broker.once:
-                ended(forked(trial.subscribe))
+                if broker.forgets:
+                    ended(forked(trial.subscribe))
                 broker.send(made, bodies)
             _lives(trial, rng, tally, brokers, min(LIVES, kills - tally.kills - tally.broker_kills))
             time.sleep(0.05)  # what is on the wire arrives

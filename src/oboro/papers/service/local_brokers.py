@@ -64,6 +64,9 @@ class LocalBroker:
 
     kind = ""
     survives = True  # whether it keeps what it holds when it is killed
+    forgets = False  # whether it keeps nothing for those whom it does not know
+    patience = PATIENCE
+    environment: dict[str, str] | None = None
     once = True  # whether every record is in the output exactly once; else at least once, with an id
 
     def __init__(self, folder: Path) -> None:
@@ -83,9 +86,11 @@ class LocalBroker:
     def start(self) -> None:
         """Start it, with what it held before."""
         log = open(self.folder / f"{self.kind}.log", "ab")  # noqa: SIM115
-        self._server = subprocess.Popen(self.command(), stdout=log, stderr=log)
+        own = self.environment is not None  # a script that starts others is ended with them
+        words = self.command()
+        self._server = subprocess.Popen(words, stdout=log, stderr=log, env=self.environment, start_new_session=own)
         log.close()
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + self.patience
         while time.monotonic() < until:
             try:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()

@@ -15,13 +15,14 @@ from tempfile import TemporaryDirectory
 from oboro.papers.benchmark_rows import BenchRow
 from oboro.papers.service.killing import kill_often
 from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis, ended, forked
+from oboro.papers.service.local_rabbitmq import LocalRabbitmq
 from oboro.papers.service.measuring import Cost, bodies, measured, warm_measured
 from oboro.papers.service.threaded_brokers import LocalKafka, LocalMqtt
 
 __all__ = ["FULL", "rows"]
 
 FULL = ("10,000 kills",)
-KINDS: tuple[type[LocalBroker], ...] = (LocalNats, LocalRedis, LocalKafka, LocalMqtt)
+KINDS: tuple[type[LocalBroker], ...] = (LocalNats, LocalRedis, LocalKafka, LocalMqtt, LocalRabbitmq)
 QUICK, USUAL, ALL = 24, 200, 2500  # kills of each broker
 BATCHES = (16, 256, 1000)
 RATE = 5000.0  # records a second, where latency is measured
@@ -107,7 +108,7 @@ def _run(
 ) -> Cost:
     """Fill an input, unless it is there, and measure one run over it."""
     filled = folder / f"{name}.filled"
-    if not broker.once:
+    if broker.forgets:
         from oboro.io.brokers.brokers import open_place
 
         def subscribe() -> None:

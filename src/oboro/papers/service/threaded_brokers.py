@@ -94,6 +94,7 @@ class LocalMqtt(LocalBroker):
 
     kind = "mqtt"
     once = False
+    forgets = True
     survives = False
 
     @classmethod

@@ -1,0 +1,216 @@
+"""RabbitMQ queues: at least once on the wire. Every released record has an id that stays the same, by which a reader drops repeats.
+
+A queue forgets what was acknowledged, so a journal says what was published, and records need an id of their own: those that were
+not acknowledged are handed over again. A block is one transaction of the channel: the broker answers when all of it is safe.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeVar
+
+import pika
+from pika.adapters.blocking_connection import BlockingChannel
+from pika.exceptions import (
+    AMQPError,
+    AuthenticationError,
+    ChannelClosedByBroker,
+    ProbableAccessDeniedError,
+    ProbableAuthenticationError,
+)
+
+from oboro.errors import BrokerError, UsageError
+from oboro.io.brokers.broker_address import BrokerAddress
+from oboro.text import Message
+
+__all__ = ["RECORD_ID", "RabbitmqSink", "RabbitmqSource"]
+
+T = TypeVar("T")
+RECORD_ID = "oboro-id"
+AHEAD = 2048  # messages that the broker sends before they are acknowledged
+ABSENT = 404
+NO_ENTRY = (AuthenticationError, ProbableAuthenticationError, ProbableAccessDeniedError)
+
+
+class RabbitmqLink:
+    """A connection and its channel."""
+
+    def __init__(self, address: BrokerAddress) -> None:
+        address.allow({"vhost"})
+        self.address = address
+        self.queue = address.name
+        self._connection: pika.BlockingConnection | None = None
+        self._channel: BlockingChannel | None = None
+
+    def connect(self) -> BlockingChannel:
+        """Anew."""
+        self.close()
+        self._connection = self.ask(lambda: pika.BlockingConnection(self._parameters()))
+        self._channel = self.ask(self._connection.channel)
+        return self._channel
+
+    def _parameters(self) -> pika.ConnectionParameters:
+        one, tls = self.address, self.address.ssl_context()
+        user, password = one.secret("USER"), one.secret("PASSWORD") or one.secret("TOKEN")
+        return pika.ConnectionParameters(
+            host=one.host,
+            port=one.port,
+            virtual_host=one.options.get("vhost", "/"),
+            credentials=pika.PlainCredentials(user or "guest", password or "guest"),
+            ssl_options=None if tls is None else pika.SSLOptions(tls, one.host),
+            socket_timeout=5.0,
+            stack_timeout=10.0,
+            blocked_connection_timeout=30.0,
+            heartbeat=60,
+        )
+
+    def ask(self, what: Callable[[], T]) -> T:
+        """The answer; `BrokerError` if the broker is away."""
+        try:
+            return what()
+        except NO_ENTRY as error:
+            raise UsageError(Message("error_broker.refused", place=self.address.place, why=_why(error))) from None
+        except ChannelClosedByBroker as error:
+            if error.reply_code == ABSENT:
+                raise UsageError(Message("error_broker.missing", place=self.address.place)) from None
+            raise UsageError(Message("error_broker.refused", place=self.address.place, why=error.reply_text)) from None
+        except (AMQPError, OSError, EOFError) as error:
+            raise BrokerError(Message("error_broker.away", place=self.address.server, why=_why(error))) from None
+
+    def held(self) -> BlockingChannel:
+        """The channel, if it is open."""
+        if self._channel is None or not self._channel.is_open:
+            raise BrokerError(Message("error_broker.away", place=self.address.server, why="closed"))
+        return self._channel
+
+    def there(self) -> int:
+        """How many messages wait in the queue; raises where there is none."""
+        channel = self.held()
+        found = self.ask(lambda: channel.queue_declare(self.queue, passive=True))
+        return int(found.method.message_count)
+
+    def tend(self, wait: float = 0.0) -> None:
+        """Answer what the broker asked meanwhile, and take what it sends."""
+        self.held()
+        connection = self._connection
+        if connection is not None:
+            self.ask(lambda: connection.process_data_events(wait))
+
+    def close(self) -> None:
+        """Let go of it."""
+        connection, self._connection, self._channel = self._connection, None, None
+        if connection is not None and connection.is_open:
+            try:
+                connection.close()
+            except (AMQPError, OSError, EOFError):
+                return  # it is gone
+
+
+def _why(error: BaseException) -> str:
+    inner = error.args[0] if error.args and isinstance(error.args[0], BaseException) else error
+    return str(inner) or type(inner).__name__
+
+
+class RabbitmqSource:
+    """What a queue hands over."""
+
+    replays: ClassVar[bool] = False
+    repeats: ClassVar[bool] = True
+
+    def __init__(self, address: BrokerAddress) -> None:
+        self.link = RabbitmqLink(address)
+        self._came: deque[tuple[int, bytes]] = deque()
+        self._unconfirmed: deque[tuple[int, int]] = deque()
+        self._count = 0
+        self.whole = False
+
+    def open(self, after: str | None) -> None:
+        """Take what the queue holds; what was not acknowledged comes again."""
+        self._came, self._unconfirmed = deque(), deque()
+        self._count = max(self._count, int(after or 0))
+        channel, came = self.link.connect(), self._came
+        self.link.there()
+        self.link.ask(lambda: channel.basic_qos(prefetch_count=AHEAD))
+        take = lambda _channel, how, _properties, body: came.append((how.delivery_tag, body))  # noqa: E731
+        self.link.ask(lambda: channel.basic_consume(self.link.queue, take))
+
+    def read(self, most: int, wait: float) -> list[tuple[bytes, str, float]] | None:
+        """What has come, or what comes first within the time."""
+        self.link.tend(0.0 if self._came else wait)
+        found: list[tuple[bytes, str, float]] = []
+        while self._came and len(found) < most:
+            tag, body = self._came.popleft()
+            self._count += 1
+            self._unconfirmed.append((self._count, tag))
+            found.append((body, str(self._count), time.time()))
+        return found
+
+    def confirm(self, position: str) -> None:
+        """Acknowledge all up to here."""
+        channel, until, tag = self.link.held(), int(position), 0
+        while self._unconfirmed and self._unconfirmed[0][0] <= until:
+            tag = self._unconfirmed.popleft()[1]
+        if tag:
+            self.link.ask(lambda: channel.basic_ack(tag, multiple=True))
+
+    def behind(self) -> int | None:
+        """What waits in the queue and here."""
+        return self.link.there() + len(self._came)
+
+    def close(self) -> None:
+        """Let go of it; the queue keeps what was not acknowledged."""
+        self.link.close()
+
+
+class RabbitmqSink:
+    """A queue, by the default exchange."""
+
+    compares: ClassVar[bool] = False
+
+    def __init__(self, address: BrokerAddress) -> None:
+        self.link = RabbitmqLink(address)
+
+    def open(self) -> None:
+        """Connect; a queue that is not there is made, as a quorum queue."""
+        self.link.connect()
+        try:
+            self.link.there()
+        except UsageError:
+            channel, kind = self.link.connect(), {"x-queue-type": "quorum"}
+            self.link.ask(lambda: channel.queue_declare(self.link.queue, durable=True, arguments=kind))
+        self.link.ask(self.link.held().tx_select)
+
+    def last(self) -> tuple[int, str, bytes]:
+        """It cannot say."""
+        return 0, "", b""
+
+    def bodies(self, first: int, count: int) -> list[bytes | None]:
+        """It cannot say."""
+        return [None] * count
+
+    def units(self, body: bytes) -> int:
+        """Records are counted."""
+        return 1
+
+    def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
+        """Each with its id: the stream and its number, the same in every life. Returns once the queue has all of them."""
+        channel, stream = self.link.held(), mark.partition("/")[0]
+
+        def send() -> Any:
+            for number, body in enumerate(bodies, after + 1):
+                id = f"{stream}.{number}"
+                known = pika.BasicProperties(delivery_mode=2, message_id=id, headers={RECORD_ID: id})
+                channel.basic_publish("", self.link.queue, body, known, mandatory=True)
+            return channel.tx_commit()
+
+        self.link.ask(send)
+
+    def tend(self) -> None:
+        """Answer what the broker asked meanwhile."""
+        self.link.tend()
+
+    def close(self) -> None:
+        """Let go of it."""
+        self.link.close()
