@@ -347,3 +347,28 @@ def test_trees(tmp_path: Path) -> None:
 def test_a_tree_file_is_text(tmp_path: Path) -> None:
     name = write(tmp_path, "Nordic: [NO, SE]\nagents: [007]\n", name="t.yaml")
     assert released(["NO", "007"], 1, tmp_path, tree=name) == ["Nordic", "agents"]
+
+
+@given(
+    numbers=st.lists(st.one_of(st.integers(-9, 9), st.sampled_from([0.5, 2.25])), min_size=1, max_size=9),
+    edges=st.lists(st.integers(-5, 5), min_size=2, max_size=4, unique=True).map(sorted),
+    named=st.booleans(),
+)
+def test_intervals_that_hold_their_upper_end_are_those_of_r(numbers, edges, named):
+    """`cut(x, breaks)`: from above one break up to the next; what lies beyond all breaks is in an open interval here."""
+    names = [f"n{i}" for i in range(len(edges) - 1)]
+    spec = HierarchySpec(intervals={"edges": [edges], "closed": "right", "labels": [names] if named else None})
+    level = spec.build("x", Column.of(numbers)).levels[1]
+    column, found = Column.of(numbers), {}
+    for number, code in zip(numbers, column.codes, strict=True):
+        cell = sum(number > edge for edge in edges)
+        label = level.labels[int(level.table[code])].as_py()
+        assert found.setdefault(cell, label) == label
+        assert not (named and 0 < cell < len(edges)) or label == names[cell - 1]
+    assert len(set(found.values())) == len(found)
+
+
+def test_names_of_intervals_are_as_many_as_these():
+    for labels in ([["a"], ["b"]], [["a", "b"]], [["a", "a", "b"]]):
+        with pytest.raises(ValueError, match="labels"):
+            HierarchySpec(intervals={"edges": [[1, 2]], "labels": labels})

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from oboro.app.language import spoken
 from oboro.app.options import AsJson, Data, print_json, read_table
 from oboro.app.reading_options import FOUND_OUT, Reading, reads_tables
+
+if TYPE_CHECKING:
+    from oboro.recipe.preparing.taken_over import TakenOver
 
 __all__ = ["init"]
 
@@ -20,18 +23,32 @@ def init(
     reading: Reading = FOUND_OUT,
     into: Annotated[
         Path | None,
-        typer.Option(help="With a project of ARX (.deid): the folder for the recipe and its hierarchy files."),
+        typer.Option(
+            help="With a project of ARX (.deid) or --sdcmicro: the folder for the recipe and its hierarchy files."
+        ),
+    ] = None,
+    sdcmicro: Annotated[
+        Path | None,
+        typer.Option(
+            help="A script of R for sdcMicro about this table: its roles, recodings and methods become the recipe."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print a starter recipe for a table: guessed roles with reasons and figures, proposed hierarchies, steps.
 
-    Of a project of the ARX tool (`project.deid`) it takes over roles, hierarchies, models and settings.
+    Of a project of the ARX tool (`project.deid`) it takes over roles, hierarchies, models and settings, of a script for sdcMicro
+    (`--sdcmicro`) roles, recoding lists and methods.
 
     Example: `oboro init people.csv > recipe.yaml`
     """
     if str(data).endswith(".deid"):
         _from_arx(Path(str(data)), into)
+        return
+    if sdcmicro is not None:
+        from oboro.recipe.preparing.sdcmicro_script import from_sdcmicro
+
+        _told(from_sdcmicro(sdcmicro, read_table(data, reading).data), into)
         return
     from oboro.recipe.preparing.starter import init as starter
 
@@ -45,7 +62,10 @@ def init(
 def _from_arx(project: Path, into: Path | None) -> None:
     from oboro.recipe.preparing.arx_project import from_arx
 
-    found = from_arx(project)
+    _told(from_arx(project), into)
+
+
+def _told(found: TakenOver, into: Path | None) -> None:
     if into is not None:
         found.write(into, spoken())
     print(found.to_yaml(spoken()), end="")

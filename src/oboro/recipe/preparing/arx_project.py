@@ -10,20 +10,17 @@ import csv
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 from zipfile import BadZipFile, ZipFile
 
-import yaml
-
 from oboro.errors import FileError
+from oboro.recipe.preparing.taken_over import TakenOver, file_of
 from oboro.recipe.recipe import Recipe
-from oboro.system.atomic_file import atomic
 from oboro.text import Message
 
-__all__ = ["ArxProject", "from_arx"]
+__all__ = ["from_arx"]
 
 LARGEST = 1 << 28  # bytes of one file in the zip
 NUMBER = r"([0-9.]+(?:E-?[0-9]+)?)"
@@ -40,42 +37,7 @@ LOSSES = {
 AGGREGATES = {"arithmetic": "mean", "median": "median", "mode": "mode", "interval": "interval"}
 
 
-@dataclass(frozen=True)
-class ArxProject:
-    """What a project says, as a recipe with its hierarchy files, and what could not be taken over."""
-
-    recipe: Recipe
-    plain: dict[str, Any]
-    hierarchies: dict[str, list[list[str]]] = field(repr=False)
-    notes: tuple[Message, ...] = ()
-
-    def to_yaml(self, lang: str = "en") -> str:
-        """The recipe, with what could not be taken over as comments."""
-        said = "".join(f"# {note.say(lang)}\n" for note in self.notes)
-        return said + yaml.safe_dump(self.plain, sort_keys=False, allow_unicode=True)
-
-    def write(self, folder: Path, lang: str = "en") -> Path:
-        """Write `recipe.yaml` and its hierarchies into a folder; returns where the recipe is."""
-        (folder / "hierarchies").mkdir(parents=True, exist_ok=True)
-        for name, rows in self.hierarchies.items():
-            text = io.StringIO()
-            csv.writer(text, delimiter=";", lineterminator="\n").writerows(rows)
-            _put(folder / "hierarchies" / _file_of(name), text.getvalue())
-        _put(folder / "recipe.yaml", self.to_yaml(lang))
-        return folder / "recipe.yaml"
-
-
-def _put(path: Path, text: str) -> None:
-    with atomic(path) as file:
-        file.write(text.encode())
-
-
-def _file_of(name: str) -> str:
-    """A file name for a column, whatever letters it has."""
-    return re.sub(r"[^\w.-]", "_", name).lstrip(".") + ".csv"
-
-
-def from_arx(path: str | Path) -> ArxProject:
+def from_arx(path: str | Path) -> TakenOver:
     """Read a project. Raises `FileError` where the file is none."""
     try:
         with ZipFile(path) as file:
@@ -93,7 +55,7 @@ class _Reader:
         self.separator = (project.findtext("separator") if project is not None else None) or ";"
         self.config, self.definition = self._xml("input/config.xml"), self._xml("input/definition.xml")
 
-    def read(self) -> ArxProject:
+    def read(self) -> TakenOver:
         """Everything together."""
         hierarchies: dict[str, list[list[str]]] = {}
         attributes = {name: self._attribute(name, one, hierarchies) for name, one in self._assigned()}
@@ -103,7 +65,7 @@ class _Reader:
         if identifiers:
             plain["steps"].append({"drop_columns": {"attributes": identifiers}})
         plain["steps"].append({"k_anonymize": step})
-        return ArxProject(Recipe.model_validate(plain), plain, hierarchies, tuple(self.notes))
+        return TakenOver(Recipe.model_validate(plain), plain, hierarchies, tuple(self.notes))
 
     def _text(self, name: str) -> str:
         info = self.file.getinfo(name)
@@ -129,7 +91,7 @@ class _Reader:
         path = f"input/{one.findtext('ref')}"
         if one.findtext("ref") and path in self.file.namelist():
             held[name] = list(csv.reader(io.StringIO(self._text(path)), delimiter=self.separator))
-            found["hierarchy"] = {"csv": f"hierarchies/{_file_of(name)}"}
+            found["hierarchy"] = {"csv": f"hierarchies/{file_of(name)}"}
         weight = self._weights().get(name)
         return found if weight is None else {**found, "weight": weight}
 

@@ -90,19 +90,38 @@ class _Grid:
         return np.where(cells == LOW, -np.inf, starts), np.where(cells == HIGH, np.inf, stops)
 
 
-def edge_levels(name: str, values: pa.Array, edges: Sequence[Sequence[float]]) -> list[Level]:
-    """One level per list of ascending edges, open at both ends.
+def edge_levels(
+    name: str,
+    values: pa.Array,
+    edges: Sequence[Sequence[float]],
+    *,
+    right: bool = False,
+    names: Sequence[Sequence[str]] | None = None,
+) -> list[Level]:
+    """One level per list of ascending edges, open at both ends; `right`: an edge belongs to the interval below it.
+
+    `names` are those of the intervals between the edges, or of all intervals; open ones keep theirs otherwise.
 
     Given: each level's edges are among those of the level before. Promises: it is a function of that level.
     """
     numbers = _numbers(name, values)
     whole = _all_whole(numbers) and all(_all_whole(np.array(level, dtype=np.float64)) for level in edges)
     levels = []
-    for level in edges:
+    for place, level in enumerate(edges):
         marks = np.array([-np.inf, *level, np.inf], dtype=np.float64)
-        index = np.searchsorted(marks[1:-1], numbers, side="right")
-        levels.append(_span_level(index, _between(marks), numbers, whole))
+        if right and whole:  # up to 18 is from 19 on for the next
+            marks += 1.0
+        index = np.searchsorted(marks[1:-1], numbers, side="left" if right and not whole else "right")
+        made = _span_level(index, _between(marks), numbers, whole, right=right and not whole)
+        levels.append(made if names is None else _named(made, np.unique(index), names[place], len(level)))
     return levels
+
+
+def _named(level: Level, cells: np.ndarray, names: Sequence[str], edges: int) -> Level:
+    """The level with the names of its intervals; the open ones keep theirs where there are none for them."""
+    own = dict(enumerate(names, start=1 if len(names) == edges - 1 else 0))
+    shown = [own.get(cell, label) for cell, label in zip(cells.tolist(), level.labels.to_pylist(), strict=True)]
+    return Level(pa.array(shown, pa.string()), level.table, level.share)
 
 
 def _between(marks: np.ndarray) -> Bounds:
@@ -124,11 +143,24 @@ def span_share(starts: np.ndarray, ends: np.ndarray, numbers: np.ndarray, *, cou
     return np.where(covered <= unit, 0.0, covered / (highest - lowest))
 
 
-def _span_level(index: np.ndarray, bounds: Bounds, numbers: np.ndarray, whole: bool) -> Level:
+def _span_level(index: np.ndarray, bounds: Bounds, numbers: np.ndarray, whole: bool, *, right: bool = False) -> Level:
     cells, table = np.unique(index, return_inverse=True)
     starts, ends = bounds(cells)
     share = span_share(starts, ends, numbers, counted=whole)
-    return Level(_labels(starts, ends, whole), table, share).compact()
+    labels = _labels_to(starts, ends) if right else _labels(starts, ends, whole)
+    return Level(labels, table, share).compact()
+
+
+def _labels_to(starts: np.ndarray, ends: np.ndarray) -> pa.Array:
+    """What is shown for spans of numbers with a fraction that hold their end and not their start.
+
+    >>> _labels_to(np.array([-np.inf, 0.5, 1.0]), np.array([0.5, 1.0, np.inf])).to_pylist()
+    ['≤0.5', '(0.5, 1]', '>1']
+    """
+    join = pc.binary_join_element_wise
+    first, last = _shown(starts, False), _shown(ends, False)
+    closed = pc.if_else(pa.array(ends == np.inf), join(">", first, ""), join("(", first, ", ", last, "]", ""))
+    return pc.if_else(pa.array(starts == -np.inf), join("≤", last, ""), closed)
 
 
 def _labels(starts: np.ndarray, ends: np.ndarray, whole: bool) -> pa.Array:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -51,6 +51,10 @@ class Edges(Parameters):
 
     edges: list[list[Number]] = Field(min_length=1, examples=[[[0, 18, 40, 65], [0, 40]]])
     """For each level its edges, ascending; a coarser level leaves some of the finer one's edges out."""
+    closed: Literal["left", "right"] = "left"
+    """Which end belongs to an interval: from 18 on (left), or up to 18 (right, as `cut` of R has it)."""
+    labels: list[list[str]] | None = Field(default=None, examples=[[["young", "old"], ["all"]]])
+    """For each level names of its intervals: of those between the edges, or with one more at both ends of the open ones too."""
 
     @field_validator("edges")
     @classmethod
@@ -62,6 +66,18 @@ class Edges(Parameters):
             if extra := sorted(set(coarser) - set(finer)):
                 raise ValueError(Message("error_table.edges_left_out", extra=extra, finer=str(finer)))
         return edges
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        """As many names as intervals, all different."""
+        if self.labels is None:
+            return self
+        if len(self.labels) != len(self.edges):
+            raise ValueError(Message("error_table.edge_labels", levels=len(self.edges)))
+        for edges, labels in zip(self.edges, self.labels, strict=True):
+            if len(labels) not in (len(edges) - 1, len(edges) + 1) or len(set(labels)) < len(labels):
+                raise ValueError(Message("error_table.edge_names", edges=str(edges), inner=len(edges) - 1))
+        return self
 
 
 class Mask(Parameters):
@@ -228,7 +244,8 @@ class HierarchySpec(Parameters):
         """The levels over values that a rule gives."""
         levels: list[Level] = []
         if isinstance(self.intervals, Edges):
-            levels = edge_levels(name, values, self.intervals.edges)
+            given = self.intervals
+            levels = edge_levels(name, values, given.edges, right=given.closed == "right", names=given.labels)
         elif self.intervals is not None:
             levels = width_levels(name, values, self.intervals, self.origin, self.bottom, self.top)
         elif self.dates is not None:
