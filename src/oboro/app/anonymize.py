@@ -90,7 +90,8 @@ def anonymize(
     engine: Annotated[
         str,
         typer.Option(
-            help="Where the work is done: local (this machine), spark or duckdb. The output is then a folder of Parquet files."
+            help="Where the work is done: local (this machine), spark or duckdb."
+            " With the last two, the output is a folder of Parquet files."
         ),
     ] = "local",
     as_json: AsJson = False,

@@ -40,7 +40,7 @@ def assess(
     earlier: Earlier = None,
     k: Annotated[
         int | None,
-        typer.Option(help="With --earlier: among how many rows everybody must stay. Default: the table's own k."),
+        typer.Option(help="With --earlier: the k that all releases together must keep. Default: the table's own k."),
     ] = None,
     report: ReportFile = None,
     force: Force = False,

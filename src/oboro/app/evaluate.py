@@ -68,7 +68,8 @@ def evaluate(
     t: Annotated[float | None, typer.Option("--t", help="t-closeness of the sensitive columns, said to hold.")] = None,
     distance: Annotated[str, typer.Option(help="How t-closeness compares values: equal or ordered.")] = "equal",
     alpha: Annotated[
-        float | None, typer.Option(help="No sensitive value has a share above α in a class, it is said.")
+        float | None,
+        typer.Option(help="(α,k)-anonymity, said to hold: no sensitive value has a share above α in a class."),
     ] = None,
     accept: Annotated[
         str | None, typer.Option(help="Columns by which people may be unique, separated by commas.")

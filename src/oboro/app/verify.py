@@ -59,7 +59,11 @@ def verify(
         ),
     ] = None,
     disclosed: Annotated[
-        str, typer.Option(help="δ-disclosure: all (a value that a class lacks breaks it) or held (it is not asked).")
+        str,
+        typer.Option(
+            help="δ-disclosure: all (each class must hold every sensitive value) or held"
+            " (only the values that a class holds are judged)."
+        ),
     ] = "all",
     beta: Annotated[
         float | None,
