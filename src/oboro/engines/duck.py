@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -179,6 +180,7 @@ def _scan(place: str) -> str:
     if path.is_dir():
         return f"read_parquet({_text(str(path / '**' / '*.parquet'))}, hive_partitioning = true)"
     stem = path.name.removesuffix(".gz").removesuffix(".zst")
+    place = re.sub(r"[*?\[]", r"[\g<0>]", place) if path.is_file() else place  # a file of that name, no pattern
     if stem.endswith((".csv", ".tsv", ".txt")):
         return f"read_csv({_text(place)}, all_varchar = true, header = true)"
     if stem.endswith((".json", ".ndjson", ".jsonl")):

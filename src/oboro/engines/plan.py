@@ -17,6 +17,7 @@ import pyarrow as pa
 from oboro.engines.engine_errors import ChangedData
 from oboro.engines.tuple_keys import TupleKeys, UnknownTuple, found_in
 from oboro.engines.value_numbers import encoded, value_numbers
+from oboro.table.dataset import missing_for_nan
 
 __all__ = [
     "FIRST",
@@ -101,14 +102,17 @@ class ByValue:
         return self.decoded(self.coded(batch))
 
     def coded(self, batch: pa.RecordBatch) -> pa.Table:
-        """The same as codes, which are small to send: columns `0`, `1` … in the order of `names`; others as they are."""
+        """The same as codes, which are small to send: columns `0`, `1` … in the order of `names`; others as they are.
+
+        Not-a-number is missing there as everywhere: told apart, either could single somebody out whom nobody counted.
+        """
         original = {name: known.codes(batch[name]) for name, known in self.known.items()}
         codes = {name: table[original[name]] for name, table in self.maps.items()}
         kept = None
         if self.exceptions is not None:
             codes, kept = self._except(self.exceptions, original, codes, batch.num_rows)
         columns = {
-            f"{place}": pa.array(codes[name]) if name in self.released else batch[name]
+            f"{place}": pa.array(codes[name]) if name in self.released else missing_for_nan(batch[name])
             for place, name in enumerate(self.names)
         }
         table = pa.table(columns) if columns else pa.table({"rows": pa.nulls(batch.num_rows)}).select([])
@@ -171,7 +175,7 @@ class Places:
             places = found_in(self.keys, self.how.keys(original, batch.num_rows))
         except UnknownTuple:
             raise ChangedData() from None
-        arrays = {name: batch[name] for name in self.others}
+        arrays = {name: missing_for_nan(batch[name]) for name in self.others}
         numbers = self.numbers.of_arrays(arrays, batch.num_rows).view(np.int64)
         return pa.table({**arrays, FIRST: pa.array(self.starts[places]), SECOND: pa.array(numbers)})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -274,7 +275,9 @@ def spark_table(place: str, session: Any = None) -> SparkTable:
     if is_stored(place) and not place.startswith(HADOOP):
         files = ReadFiles.of(place, "spark")
         return SparkTable.of_files(session, files, files.shown, [])
+    shown = place.rstrip("/").rsplit("/", 1)[-1]
     stem = place.rstrip("/").lower().removesuffix(".gz").removesuffix(".zst").removesuffix(".bz2")
+    place = re.sub(r"[*?{}\[\]\\]", r"\\\g<0>", place) if os.path.exists(place) else place  # of that name, no pattern
     reader = session.read
     if stem.endswith((".csv", ".tsv", ".txt")):
         how = {
@@ -289,7 +292,7 @@ def spark_table(place: str, session: Any = None) -> SparkTable:
         frame = reader.json(place)
     else:
         frame = reader.orc(place) if stem.endswith(".orc") else reader.parquet(place)
-    return SparkTable.of(frame, place.rstrip("/").rsplit("/", 1)[-1])
+    return SparkTable.of(frame, shown)
 
 
 HADOOP = ("s3a://", "hdfs://", "viewfs://", "abfss://", "dbfs:/", "wasbs://")  # which only Spark's own clients open
