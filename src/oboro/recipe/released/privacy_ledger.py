@@ -66,7 +66,7 @@ class PrivacyLedger(Parameters):
     def read(path: Path) -> PrivacyLedger | None:
         """The ledger in a file; None where there is none yet. Raises `FileError` for anything else."""
         try:
-            return PrivacyLedger.model_validate(json.loads(path.read_text("utf-8")))
+            return PrivacyLedger.model_validate(json.loads(path.read_text(encoding="utf-8")))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, ValidationError):
