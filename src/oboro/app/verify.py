@@ -133,6 +133,12 @@ def verify(
             help="What went into a stream whose output this is, record by record: each release must match k − 1 earlier ones."
         ),
     ] = None,
+    partition: Annotated[
+        str | None,
+        typer.Option(
+            help="With --stream: the part of it that this is the output of, as FIELDS:COUNT:NUMBER (user:4:0)."
+        ),
+    ] = None,
     reading: Reading = FOUND_OUT,
     fold: Annotated[
         str | None,
@@ -159,6 +165,10 @@ def verify(
     table = read_table(released, reading)
     if stream is not None:
         original = read_table(stream, reading).data
+        if partition is not None:
+            from oboro.recipe.stream_promise import part_of
+
+            original = part_of(original, partition)
         _end(_stream(original, table.data, recipe, quasi, k, person, sensitive, l), as_json)
     if quasi is None:
         raise UsageError(Message("error_app.no_quasi"))

@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from oboro.errors import ColumnError, FileError, InputError, RecipeError, UsageError
 from oboro.recipe.stream_plan import diversity, goal
+from oboro.stream.service.partition import Partition
 from oboro.table.dataset import Dataset
 from oboro.text import Message
 from oboro.text.os_reasons import os_reason
@@ -19,7 +22,7 @@ from oboro.verifier.window_check import verify_window
 if TYPE_CHECKING:
     from oboro.recipe.recipe import Recipe
 
-__all__ = ["stream_metrics", "verified", "verify_records"]
+__all__ = ["part_of", "stream_metrics", "verified", "verify_records"]
 
 MOST = 1_000_000  # records: they are compared as Python's, some microseconds each
 
@@ -104,6 +107,19 @@ def verify_records(
         sensitive=secret,
         l=least,
     )
+
+
+def part_of(original: Dataset, text: str) -> Dataset:
+    """The records that belong to one part of a stream, by `FIELDS:COUNT:NUMBER`."""
+    fields, _, rest = text.rpartition(":")[0].rpartition(":")
+    by, count, serve = tuple(fields.split(",")), rest, text.rpartition(":")[2]
+    if not (fields and count.isdigit() and serve.isdigit() and int(serve) < int(count)):
+        raise UsageError(Message("error_recipe.part", text=text))
+    for name in [one for one in by if one not in original]:
+        raise ColumnError(Message("error_recipe.stream_lacks", name=name))
+    part = Partition(by, int(count), int(serve))
+    keys = ([one[name] for name in by] for one in _records(original, by))
+    return original.take(np.flatnonzero([part.number(key) == part.serve for key in keys]))
 
 
 def _records(data: Dataset, names: Sequence[str]) -> list[dict[str, Any]]:

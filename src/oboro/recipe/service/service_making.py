@@ -8,8 +8,9 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from oboro.errors import UsageError
+from oboro.errors import InputError, UsageError
 from oboro.io.brokers.brokers import broker_of, open_place
+from oboro.recipe.service.partition_price import check_key, expected_price, measured_price
 from oboro.recipe.service.service_settings import ServiceSettings
 from oboro.recipe.stream_plan import anonymizer, pseudonyms
 from oboro.stream.runner.endpoints import StopRequest
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["check_service", "make_service", "run_service", "service_sink", "service_source"]
 
 SAMPLE = 100  # records that a check looks at
+LARGE_SAMPLE = 10_000  # and where it says what parts cost
 
 
 def service_source(place: str, stop: StopRequest, longest: int = 1 << 20) -> RecordSource:
@@ -59,7 +61,9 @@ def make_service(
 ) -> Service:
     """A service that can be run. Addresses and settings are checked; nothing is connected yet."""
     stop, options = stop or StopRequest(), settings.options()
-    plan = settings.plan(lang, pseudonyms(recipe))
+    plan, settings = settings.plan(lang, pseudonyms(recipe)), settings.placed()
+    if (part := settings.part) is not None:
+        check_key(part, options.person, [*recipe.attributes, *([options.person] if options.person else [])])
     if dry:
         plan = replace(plan, state=None, once=True)
     if every is not None:
@@ -113,7 +117,18 @@ def run_service(settings: ServiceSettings, *, dry: bool = False, lang: str = "en
         opened.enter_context(stop.listening())
         if settings.listen is not None:
             opened.enter_context(health_page(settings.listen, watch))
-        return make_service(Recipe.load(settings.recipe), settings, dry=dry, lang=lang, watch=watch, stop=stop).run()
+        recipe = Recipe.load(settings.recipe)
+        service = make_service(recipe, settings, dry=dry, lang=lang, watch=watch, stop=stop)
+        if (part := settings.part) is not None:
+            watch.say(expected_price(part, recipe.schema_given.quasi))
+        return service.run()
+
+
+def _record(form: BodyForm, body: bytes) -> dict[str, Any] | None:
+    try:
+        return form.decode(body)
+    except InputError:
+        return None  # it was named above
 
 
 def check_service(settings: ServiceSettings) -> list[Message]:
@@ -125,11 +140,16 @@ def check_service(settings: ServiceSettings) -> list[Message]:
     found: list[Message] = []
     try:
         service.source.open(None)
-        items = service.source.read(SAMPLE, 2.0) or []
+        part = settings.part
+        items = service.source.read(SAMPLE if part is None else LARGE_SAMPLE, 2.0) or []
         made = anonymizer(recipe, settings.options())
         done = Decider(made, *service.forms, service.plan.change, lang=service.plan.lang).decide(items)
         found.append(Message("service.sample", place=settings.source, count=len(items), refused=len(done.letters)))
         found += [Message("service.refused", why=json.loads(letter)["reason"]) for letter in done.letters[:3]]
+        if part is not None:
+            records = [one for body, _, _ in items if (one := _record(service.forms[0], body)) is not None]
+            found.append(expected_price(part, recipe.schema_given.quasi))
+            found.append(measured_price(recipe, settings.options(), part, records))
         service.sink.open()
         found.append(Message("service.reached", place=settings.target, number=service.sink.last()[0]))
         made.close()

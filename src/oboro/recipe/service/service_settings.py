@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -11,6 +12,7 @@ from pydantic import Field, ValidationError
 from oboro.errors import UsageError
 from oboro.recipe.loading import content_of, text_of
 from oboro.recipe.stream_plan import StreamOptions
+from oboro.stream.service.partition import Partition
 from oboro.stream.service.service_plan import ServicePlan
 from oboro.table.parameters import Parameters
 from oboro.text import Message
@@ -18,7 +20,27 @@ from oboro.text.pydantic_words import complaint
 
 __all__ = ["ServiceSettings"]
 
+PLACE = "{partition}"
 Bodies = Literal["ndjson", "msgpack", "avro"]
+
+
+class PartitionSettings(Parameters):
+    """One part of a stream that several processes share."""
+
+    by: str | list[str]
+    """The field whose value says where a record belongs, or several: the person, or all quasi-identifiers."""
+    count: int = Field(ge=2, le=4096)
+    """How many parts there are."""
+    serve: int | None = Field(default=None, ge=0)
+    """Which of them this process serves, from 0; without it `OBORO_PARTITION` says it."""
+
+    def part(self) -> Partition:
+        """As a service knows it."""
+        given = os.environ.get("OBORO_PARTITION", "") if self.serve is None else str(self.serve)
+        if not given.isdigit() or int(given) >= self.count:
+            raise UsageError(Message("error_service.partition_serve", count=self.count, given=given))
+        by = [self.by] if isinstance(self.by, str) else self.by
+        return Partition(tuple(by), self.count, int(given))
 
 
 class ServiceSettings(Parameters):
@@ -62,6 +84,8 @@ class ServiceSettings(Parameters):
     """Lines that are longer are refused."""
     patience: float = Field(default=300.0, gt=0)
     """Seconds for which a broker may be away."""
+    partitions: PartitionSettings | None = None
+    """Which part of the stream this process serves; `{partition}` in places stands for its number."""
     listen: str | None = None
     """HOST:PORT for /metrics, /health/live and /health/ready."""
     log: Literal["text", "json"] = "text"
@@ -96,6 +120,23 @@ class ServiceSettings(Parameters):
                 raise UsageError(Message("error_value.at", where=where, what=what)) from None
             raise UsageError(Message("error_value.at_with", where=where, what=what, got=first["input"])) from None
 
+    @property
+    def part(self) -> Partition | None:
+        """The part that is served; None for the whole stream."""
+        return None if self.partitions is None else self.partitions.part()
+
+    def placed(self) -> Self:
+        """With the number of the part in all places."""
+        part = self.part
+        if part is None:
+            return self
+        if PLACE not in self.target:
+            raise UsageError(Message("error_service.partition_place", place=self.target))
+        names = ("source", "target", "dead_letters", "snapshots", "state")
+        known = {name: value for name in names if (value := getattr(self, name)) is not None}
+        filled = {name: type(value)(str(value).replace(PLACE, str(part.serve))) for name, value in known.items()}
+        return self.model_copy(update=filled)
+
     def options(self) -> StreamOptions:
         """What is told to the anonymizer."""
         known = [one.name for one in fields(StreamOptions) if one.name in type(self).model_fields]
@@ -104,4 +145,7 @@ class ServiceSettings(Parameters):
     def plan(self, lang: str, change: Any) -> ServicePlan:
         """What is told to the loop."""
         names = ("state", "batch", "once", "rate", "id", "id_horizon", "raw_letters", "fsync", "patience")
-        return ServicePlan(lang=lang, change=change, **{name: getattr(self, name) for name in names})
+        placed, part = self.placed(), self.part
+        if PLACE in self.source:
+            part = None  # its broker divides the input
+        return ServicePlan(lang=lang, change=change, part=part, **{name: getattr(placed, name) for name in names})

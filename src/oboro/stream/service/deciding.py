@@ -14,6 +14,7 @@ from oboro.errors import InputError
 from oboro.stream.anonymizer import Anonymizer
 from oboro.stream.runner.codecs import encode_json
 from oboro.stream.service.ends import Incoming
+from oboro.stream.service.partition import Partition
 from oboro.stream.service.record_ids import RecordIds
 from oboro.text import Message
 
@@ -49,6 +50,7 @@ class Decided:
     decisions: list[list[int]]
     records: int = 0
     repeats: int = 0
+    elsewhere: int = 0
 
 
 @dataclass
@@ -64,6 +66,8 @@ class Decider:
     raw: bool = False
     """Whether dead letters hold what was refused."""
     now: float = 0.0
+    part: Partition | None = None
+    """Which records are this process's; the others are passed over."""
 
     def decide(
         self,
@@ -92,17 +96,21 @@ class Decider:
         self, items: Sequence[Incoming], letters: dict[int, InputError], done: Decided
     ) -> tuple[list[dict[str, Any]], Sequence[int]]:
         """The records of a block and their places in it; what is none is among the letters."""
-        if self.ids is None and not self.change:
+        if self.ids is None and not self.change and self.part is None:
             plain = self.incoming.decode_all([body for body, _, _ in items]) if items else []
             if plain is not None:
                 return plain, range(len(plain))
         records: list[dict[str, Any]] = []
         places: list[int] = []
-        decode, ids, changes = self.incoming.decode, self.ids, list(self.change.items())
+        decode, ids, changes, part = self.incoming.decode, self.ids, list(self.change.items()), self.part
         for i, (body, _, _) in enumerate(items):
+            record = None
             try:
                 record = decode(body)
                 if record is None:
+                    continue
+                if part is not None and not part.mine(record):
+                    done.elsewhere += 1
                     continue
                 if ids is not None and ids.meet(record) == "repeat":
                     done.repeats += 1
@@ -111,7 +119,8 @@ class Decider:
                     if name in record:  # where it is missing, the anonymizer says so
                         record[name] = change(record[name])
             except InputError as bad:
-                letters[i] = bad
+                if part is None or record is not None or part.serve == 0:  # what is no record is named once
+                    letters[i] = bad
                 continue
             records.append(record)
             places.append(i)

@@ -20,6 +20,7 @@ COUNTS = {
     "released": "Records released to the output",
     "dead_letters": "Records refused",
     "repeats": "Records passed over, since their id was there before",
+    "elsewhere": "Records passed over, since they belong to other partitions",
     "interruptions": "Times that a broker did not answer",
     "blocks": "Blocks that went through",
 }

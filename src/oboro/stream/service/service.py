@@ -95,10 +95,13 @@ class Service:
         self._fresh = self.at.position is None
         self.watch.leading = self.lease is None
         self._check_plan(anonymizer)
+        self._check_part()
         ids = RecordIds(plan.id, plan.id_horizon) if plan.id else None
         if ids is not None:
             ids.load(self.at.ids)
-        self.decider = Decider(anonymizer, *self.forms, plan.change, ids, self.at.lang, plan.raw_letters, self.at.now)
+        self.decider = Decider(
+            anonymizer, *self.forms, plan.change, ids, self.at.lang, plan.raw_letters, self.at.now, plan.part
+        )
         self.records = Outlet(self.sink, self.names[1], self.at.stream, self._interrupted)
         self.records.at, self.records.last = self.at.published, self.at.last
         self.letters = Outlet(
@@ -133,6 +136,13 @@ class Service:
             raise UsageError(Message("error_service.needs_state", source=self.names[0], sink=self.names[1]))
         if not anonymizer.repeatable:
             raise UsageError(Message("error_service.not_deterministic"))
+
+    def _check_part(self) -> None:
+        """A state goes on with the part it began with: the records of another protect nobody here."""
+        part = "" if self.plan.part is None else repr(self.plan.part)
+        if self.at.position is not None and self.at.part != part:
+            raise UsageError(Message("error_service.other_part"))
+        self.at.part = part
 
     def _meet_output(self) -> None:
         """Whether the output is the one that belongs to the state; publish what it lacks."""

@@ -8,6 +8,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
+from oboro.stream.service.partition import Partition
+
 __all__ = ["ServicePlan", "ServicePosition"]
 
 
@@ -35,6 +37,8 @@ class ServicePlan:
     lang: str = "en"
     patience: float = 300.0
     """Seconds for which a broker may be away before the service gives up."""
+    part: Partition | None = None
+    """Which records are taken, where several processes share a stream; the others are passed over."""
     change: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     """Fields that are replaced before anything else sees them (pseudonyms), and by what."""
 
@@ -54,3 +58,4 @@ class ServicePosition:
     now: float = 0.0
     lang: str = "en"
     ids: str = ""
+    part: str = ""

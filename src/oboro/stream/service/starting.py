@@ -30,7 +30,7 @@ def restored(make: Callable[[], Anonymizer], snapshot: Path, name: str) -> tuple
     fresh = make()
     anonymizer = type(fresh).restore(snapshot)
     known = {one.name for one in fields(ServicePosition)}
-    if fresh.fingerprint() != anonymizer.fingerprint() or set(anonymizer.extra) != known:
+    if fresh.fingerprint() != anonymizer.fingerprint() or {*anonymizer.extra, "part"} != known:
         raise UsageError(Message("error_stream.other_settings", folder=name))
     return anonymizer, ServicePosition(**anonymizer.extra)
 

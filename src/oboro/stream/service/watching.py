@@ -34,6 +34,7 @@ class Watch:
     def __init__(self, log: Callable[[Message, str], None] | None = None) -> None:
         self._log = log
         self.records = self.released = self.dead_letters = self.repeats = self.blocks = self.interruptions = 0
+        self.elsewhere = 0
         self.behind = 0
         self.ready, self.connected, self.leading = False, True, True
         self.latencies: deque[float] = deque(maxlen=LATENCIES)
@@ -51,6 +52,7 @@ class Watch:
         self.released += len(done.bodies)
         self.dead_letters += len(done.letters)
         self.repeats += done.repeats
+        self.elsewhere += done.elsewhere
         self.blocks += 1
         self.latencies.append(seconds)
         for tell in self.told:
@@ -65,6 +67,7 @@ class Watch:
             "released": self.released,
             "dead_letters": self.dead_letters,
             "repeats": self.repeats,
+            "elsewhere": self.elsewhere,
             "interruptions": self.interruptions,
             "behind": self.behind,
             "seconds": round(seconds, 3),
