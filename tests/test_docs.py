@@ -14,7 +14,7 @@ import yaml
 from tests.command_line import call
 
 import oboro
-from oboro.app.cli import app
+from oboro.app.all_commands import app
 from oboro.techniques import TECHNIQUES
 
 ROOT = Path(__file__).parent.parent

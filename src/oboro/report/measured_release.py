@@ -35,6 +35,7 @@ __all__ = ["SMALLEST_CELL", "Measured", "Subject", "measure_release"]
 
 SMALLEST_CELL = 5
 DISTINCT = "model.distinct_l_diversity"
+PRIVATE = "model.differential_privacy"
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,17 +173,29 @@ def _people_sizes(subject: Subject, table: Dataset, which: int, rows: np.ndarray
 def _attacks(subject: Subject, provenance: Provenance, scope: Scope) -> list[Attack]:
     if not scope.attempts:
         return []
-    found = attack(
-        subject.before,
-        subject.after,
-        quasi=subject.quasi,
-        sensitive=subject.sensitive,
-        hierarchies=subject.tables.hierarchies,
-        control=scope.control,
-        paired=subject.tables.paired,
-        attempts=scope.attempts,
-    )
+    known: dict[str, Any] = {"quasi": subject.quasi, "sensitive": subject.sensitive, "control": scope.control}
+    known |= {"hierarchies": subject.tables.hierarchies, "attempts": scope.attempts}
+    found = attack(subject.before, subject.after, paired=subject.tables.paired, **known)
+    found = _beside_no_chance(found, subject, provenance, known)
     return found + _by_method(subject, provenance) + _of_window(subject, provenance)
+
+
+def _beside_no_chance(
+    found: list[Attack], subject: Subject, provenance: Provenance, known: Mapping[str, Any]
+) -> list[Attack]:
+    """Where the release is differentially private: the same attacks on the same classes without chance, and who is there."""
+    verdicts = [] if provenance.verification is None else provenance.verification.verdicts
+    private = next((one for one in verdicts if one.model.id == PRIVATE and one.holds), None)
+    if private is None or not subject.after.rows:
+        return found
+    from oboro.attacks.membership import WithoutChance, beside  # few releases need it
+
+    classes = WithoutChance.of(subject.before, subject.after, subject.quasi, subject.tables.hierarchies)
+    if classes is None:
+        return found
+    k = int(private.required)
+    other = attack(subject.before, classes.released(k), **known)
+    return beside(found, other, classes, subject.after, private.model, k)
 
 
 def _of_window(subject: Subject, provenance: Provenance) -> list[Attack]:

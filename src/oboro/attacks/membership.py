@@ -1,0 +1,108 @@
+"""Is somebody in the table? Asked by whoever knows everybody else's records and the recipe: what differential privacy is about.
+
+A release by sampling is compared with *the same classes without chance*: all records, as coarse, in classes of at least k; that is
+k-anonymity. The attacker knows how many others are in a person's class, and sees how many records were released of it. Without
+chance that number is one more, or it is not, which settles it. With chance, each of the two numbers may come from both tables; the
+likelier one is taken. Half of the guesses are about people who are there, half about as many who look the same and are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import exp
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oboro.attacks.rates import Attack, Rate
+from oboro.table.dataset import Column, Dataset
+from oboro.table.groups import Groups
+from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.text import Message
+
+__all__ = ["WithoutChance", "beside"]
+
+COIN = Message("attack.control.coin")
+
+
+@dataclass(frozen=True, eq=False)
+class WithoutChance:
+    """The original on the levels of a release."""
+
+    data: Dataset
+    groups: Groups
+    names: tuple[str, ...]
+
+    @staticmethod
+    def of(
+        original: Dataset, released: Dataset, names: Sequence[str], hierarchies: Mapping[str, Hierarchy]
+    ) -> WithoutChance | None:
+        """The finest levels that have all released labels; None where a column has no such level."""
+        columns = {}
+        for name in names:
+            hierarchy = hierarchies.get(name) or HierarchySpec().build(name, original[name])
+            level = _level(hierarchy, released[name])
+            if level is None:
+                return None
+            columns[name] = hierarchy.generalize(original[name], level)
+        data = original.with_columns(columns)
+        return WithoutChance(data, Groups.of([data[name] for name in names], data.rows), tuple(names))
+
+    def released(self, k: int) -> Dataset:
+        """All records in classes of at least k."""
+        return self.data.take(np.flatnonzero(self.groups.sizes[self.groups.labels] >= k))
+
+    def counts(self, released: Dataset) -> np.ndarray:
+        """How many records were released of each class."""
+        both = []
+        for name in self.names:
+            parts = [self.data[name], released[name]]
+            texts = pa.chunked_array([pa.array(part.texts, pa.string()).take(pa.array(part.codes)) for part in parts])
+            both.append(Column.of(texts.combine_chunks()))
+        labels = Groups.of(both, self.data.rows + released.rows).labels
+        seen = np.bincount(labels[self.data.rows :], minlength=int(labels.max(initial=0)) + 1)
+        place = np.zeros(len(self.groups), dtype=np.int64)
+        place[self.groups.labels] = labels[: self.data.rows]
+        return np.asarray(seen[place])
+
+    def membership(self, seen: np.ndarray, sampling: float) -> Rate:
+        """How often the guess is right; `seen`: how many records are released of each class, each drawn with this probability."""
+        people = self.groups.sizes
+        there = (seen > 0) & (seen > (people - 1 if sampling == 1 else people * sampling))
+        absent = ~((seen > 0) & (seen > (people if sampling == 1 else (people + 1) * sampling)))
+        return Rate(int((people * there).sum() + (people * absent).sum()), int(2 * people.sum()))
+
+
+def _level(hierarchy: Hierarchy, column: Column) -> int | None:
+    labels = pa.array([text for text in column.texts if text is not None], pa.string())
+    for number, level in enumerate(hierarchy.levels):
+        known = pa.array([None if one is None else str(one) for one in level.labels.to_pylist()], pa.string())
+        if pc.all(pc.is_in(labels, value_set=known)).as_py() is not False:
+            return number
+    return None
+
+
+def beside(
+    found: Sequence[Attack], other: Sequence[Attack], classes: WithoutChance, released: Dataset, model: Message, k: int
+) -> list[Attack]:
+    """Attacks on a private release, each with what the same attack (`other`) finds without chance; and membership."""
+    epsilon, delta, sampling = (float(model.values[name]) for name in ("epsilon", "delta", "sampling"))
+    same = {one.name: one.found for one in other}
+    told = [replace(one, notes=(*one.notes, _note(same[one.name]))) if one.name in same else one for one in found]
+    rate = classes.membership(classes.counts(released), sampling)
+    plain = classes.membership(np.where(classes.groups.sizes >= k, classes.groups.sizes, 0), 1.0)
+    limit = (exp(epsilon) + delta) / (1 + exp(epsilon))
+    member = Attack(
+        *("membership", "inference", classes.names, rate, Rate(rate.tried // 2, rate.tried), COIN),
+        notes=(_note(plain),),
+        limit=limit,
+        limited_by=model,
+        allowed=rate.low <= limit,
+    )
+    return [*told, member]
+
+
+def _note(rate: Rate) -> Message:
+    return Message("attack.note.without_chance", right=rate.right, tried=rate.tried, share=rate.share)
