@@ -30,6 +30,7 @@ from oboro.table.named_columns import Names, named_columns, names_shown, require
 from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.value_counts import clean
 from oboro.text import Message
+from oboro.text.progress import Parts, Progress, silent
 
 __all__ = ["attack"]
 
@@ -50,6 +51,7 @@ def attack(
     person: str | None = None,
     attempts: int = 2000,
     seed: int = 0,
+    progress: Progress = silent,
 ) -> list[Attack]:
     """Attack `released`, with `original` as what the attacker may know and as the truth; frames or datasets.
 
@@ -59,7 +61,8 @@ def attack(
     control. `paired=False` says that released rows do not stand in the order of the original (a dataset may remember
     where its rows came from). `person` is the column of the original that says whose a row is: then linking and inference
     attack everybody once, by one row of theirs, and a record that was found is right if it is any of theirs. Singling out
-    still counts rows. At most `attempts` guesses an attack. O(attempts · classes · columns), parallel.
+    still counts rows. At most `attempts` guesses an attack; `progress` is told how many attacks are done. O(attempts · classes ·
+    columns), parallel.
 
     >>> import pandas as pd
     >>> people = pd.DataFrame({"age": [31, 38, 35, 52], "disease": ["flu", "cold", "flu", "ulcer"]})
@@ -81,12 +84,13 @@ def attack(
         return hashed
     scenario = prepare(before, after, quasi, others, hierarchies, outside, paired, attempts, rng, whose)
     said, every = scenario.understood(quasi), scenario.understood(scenario.view.names)
-    found = singling_out(scenario, said, "quasi") if said else []
+    parts = Parts(progress, Message("progress.attacking"), 6 + len(sensitive))
+    found = parts.do(singling_out, scenario, said, "quasi") if said else []
     if len(every) > len(said):
-        found += singling_out(scenario, every, "any")
-    known = _Neighbours.of(scenario, list(quasi), scenario.classes) if quasi else None
-    found += [] if known is None else _by_what_is_known(scenario, known, quasi, sensitive)
-    return found + hashed + _by_place(scenario, known, before, after)
+        found += parts.do(singling_out, scenario, every, "any")
+    known = parts.do(_Neighbours.of, scenario, list(quasi), scenario.classes) if quasi else None
+    found += [] if known is None else _by_what_is_known(scenario, known, quasi, sensitive, parts)
+    return found + hashed + parts.do(_by_place, scenario, known, before, after)
 
 
 def _others(before: Dataset, after: Dataset, quasi: Sequence[str], sensitive: Sequence[str]) -> list[str]:
@@ -110,15 +114,15 @@ def _by_place(
 
 
 def _by_what_is_known(
-    scenario: AttackScenario, known: _Neighbours, quasi: Sequence[str], sensitive: Sequence[str]
+    scenario: AttackScenario, known: _Neighbours, quasi: Sequence[str], sensitive: Sequence[str], parts: Parts
 ) -> list[Attack]:
     """Linkability, inference and record linkage: whoever knows the quasi-identifiers looks for the nearest record."""
     found = []
     if len(quasi) > 1:
-        found.append(_linkability(scenario, *_halves(scenario.view.original, quasi)))
-    found += [_inference(scenario, known, name) for name in sensitive]
+        found.append(parts.do(_linkability, scenario, *_halves(scenario.view.original, quasi)))
+    found += [parts.do(_inference, scenario, known, name) for name in sensitive]
     if scenario.owners is not None:
-        found.append(_record_linkage(scenario, known))
+        found.append(parts.do(_record_linkage, scenario, known))
     return found
 
 

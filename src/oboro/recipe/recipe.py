@@ -79,6 +79,8 @@ Step = Annotated[InstanceOf[Technique], BeforeValidator(_step), PlainSerializer(
 Mode = Literal["swap", "count", "paper", "sequential", "fixed", "window"]
 Index = Literal["auto", "exhaustive", "fdh", "fdhq"]
 
+MANY_ROWS = 5_000  # of hierarchies that stand in the recipe itself
+
 
 class Recipe(BaseModel):
     """Attributes and steps, from YAML, JSON or Python.
@@ -210,7 +212,11 @@ class Recipe(BaseModel):
     def to_yaml(self) -> str:
         """The recipe as YAML; `parse` gives the same recipe back."""
         content = self.model_dump(mode="json", exclude_defaults=True)
-        return yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=120)
+        trees = (one.hierarchy for one in self.attributes.values())
+        rows = sum(len(tree.rows) for tree in trees if tree is not None and tree.rows is not None)
+        quick = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # a tenth of the time; folds some lines elsewhere
+        dumper = yaml.SafeDumper if rows < MANY_ROWS else quick
+        return str(yaml.dump(content, Dumper=dumper, allow_unicode=True, sort_keys=False, width=120))
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:

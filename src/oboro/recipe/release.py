@@ -34,6 +34,7 @@ from oboro.table.traits import Traits
 from oboro.techniques.base import Technique
 from oboro.techniques.demands.in_series import InSeries
 from oboro.text import Message, Words, known, say
+from oboro.text.progress import Progress, silent
 from oboro.verifier.table_check import Promise, Verification
 
 if TYPE_CHECKING:
@@ -167,7 +168,13 @@ class Release:
     @cached_property
     def report(self) -> Report:
         """Attacks, risk, utility and evidence; made when first asked for."""
-        from oboro.report import Provenance
+        return self.reported()
+
+    def reported(self, progress: Progress = silent) -> Report:
+        """`report`, with somebody who is told how far it is."""
+        if "report" in self.__dict__:
+            return self.report
+        from oboro.report import Provenance, Scope
 
         steps = [step.as_dict() for step in self.steps]
         provenance = Provenance(
@@ -178,7 +185,9 @@ class Release:
             series=self.series or self._series_of_steps,
             warnings=[*self.cautions, *self.look_warnings(figures=True)],
         )
-        return measure(self.original, self.frame.data, self.given, provenance)
+        made = measure(self.original, self.frame.data, self.given, provenance, Scope(progress=progress))
+        self.__dict__["report"] = made
+        return made
 
     @property
     def _series_of_steps(self) -> SeriesRisk | None:

@@ -14,6 +14,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.rows.row_origins import released_person
 from oboro.text import Message
+from oboro.text.progress import Progress, silent
 from oboro.verifier.verdict import Verification
 
 __all__ = ["Provenance", "Scope", "Tables"]
@@ -71,3 +72,4 @@ class Scope:
     attempts: int = 2000  # guesses that each attack makes at most; 0: none is run
     target: str | None = None  # a column that models learn to predict
     statistics: bool = True  # also what takes a second: models, and estimates of densities
+    progress: Progress = silent  # told how many attacks and measures are done

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -27,6 +27,7 @@ from oboro.report.utility_measures import utility_measures
 from oboro.system.extras import bring
 from oboro.table.dataset import Dataset
 from oboro.text import Message
+from oboro.text.progress import Parts
 from oboro.verifier.classes import Classes, class_sizes
 from oboro.verifier.strict_reading import read_strictly
 from oboro.verifier.verdict import Verification
@@ -140,12 +141,15 @@ def measure_release(subject: Subject, provenance: Provenance, scope: Scope, smal
         if scope.statistics:
             pool.submit(load)
         sizes, sizes_before = pool.map(partial(_class_sizes, quasi=subject.quasi), (shown, before))
-        attacks = pool.submit(_attacks, subject, provenance, scope)
-        by_few = pool.submit(special, before, after, subject.quasi if subject.has_classes else [], sizes_before, sizes)
-        columns = pool.submit(column_facts, subject.tables, smallest)
-        findings = pool.submit(scan, after, before)
-        counted = pool.submit(exposed_people, subject, provenance, smallest)
-        utility, pairs = utility_measures(subject, scope, sizes)
+        parts = Parts(scope.progress, Message("progress.measuring_release"), 5)
+        attacks = pool.submit(_attacks, subject, provenance, replace(scope, progress=parts.inner()))
+        by_few = pool.submit(
+            parts.do, special, before, after, subject.quasi if subject.has_classes else [], sizes_before, sizes
+        )
+        columns = pool.submit(parts.do, column_facts, subject.tables, smallest)
+        findings = pool.submit(parts.do, scan, after, before)
+        counted = pool.submit(parts.do, exposed_people, subject, provenance, smallest)
+        utility, pairs = parts.do(utility_measures, subject, scope, sizes)
         return Measured(
             sizes=_people_sizes(subject, shown, 1, sizes),
             sizes_before=_people_sizes(subject, before, 0, sizes_before),
@@ -175,7 +179,7 @@ def _attacks(subject: Subject, provenance: Provenance, scope: Scope) -> list[Att
         return []
     known: dict[str, Any] = {"quasi": subject.quasi, "sensitive": subject.sensitive, "control": scope.control}
     known |= {"hierarchies": subject.tables.hierarchies, "attempts": scope.attempts}
-    found = attack(subject.before, subject.after, paired=subject.tables.paired, **known)
+    found = attack(subject.before, subject.after, paired=subject.tables.paired, progress=scope.progress, **known)
     found = _beside_no_chance(found, subject, provenance, known)
     return found + _by_method(subject, provenance) + _of_window(subject, provenance)
 

@@ -322,6 +322,47 @@ def test_a_hundred_moves_of_a_slider_end_with_the_last(page: Any, serving: PageS
     assert held["version"] == version
 
 
+def test_controls_and_ladders_by_mouse_and_keyboard(page: Any, serving: PageServer, tmp_path: Path) -> None:
+    """A further promise is asked for and refused again; levels of dates and masks are dragged, moved by keys, added, removed."""
+    rows = "".join(f"{1950 + i % 50}-{1 + i % 12:02}-03,{1000 + i % 90},{'ab'[i % 2]}\n" for i in range(300))
+    (tmp_path / "days.csv").write_text(f"born,code,ill\n{rows}")
+    open_people(page, tmp_path / "days.csv")
+    for column, role in {"born": "quasi", "code": "quasi", "ill": "sensitive"}.items():
+        page.locator(f"label[for='role-{column}-{role}']").click()
+        until(page, f"document.querySelector('#role-{column}-{role}')?.checked")
+        rest(page)
+    desk = serving.desk
+    go(page, "promise")
+    answered(page)
+    page.locator("[data-key=more-secrets]").click()
+    slider = page.locator("[id='slide-beta_likeness-ill-beta']")
+    slider.press("ArrowRight")
+    page.wait_for_selector("[id='slide-beta_likeness-ill-kind']")
+    page.select_option("[id='slide-beta_likeness-ill-kind']", "basic")
+    held = "document.querySelector('[data-key=more-secrets] .badge').textContent"
+    until(page, f"{held}.startsWith('1') && document.querySelector('.answer').ariaBusy === 'false'")
+    assert desk.now.session.demands.beta_likeness["ill"].model_dump() == {"beta": 5, "kind": "basic"}
+    slider.press("ArrowLeft")
+    until(page, f"{held} === ''")
+    assert desk.now.session.demands.beta_likeness == {}
+    go(page, "hierarchy")
+    page.locator("[data-key=col-born]").click()
+    spec = lambda: desk.now.session.plan.attributes["born"].hierarchy.dates  # noqa: E731
+    page.wait_for_selector(".ladder [data-key=stop-2]")
+    assert spec() == ["day", "month", "year", "decade"]
+    page.locator("[data-key=stop-2]").press("Enter")
+    page.wait_for_selector("[data-key=rung-4]")
+    page.locator("[data-key=rung-0]").press("Delete")
+    page.wait_for_selector("[data-key=stop-0]")
+    assert spec() == ["month", "quarter", "year", "decade"]
+    page.locator("[data-key=rung-0]").press("ArrowLeft")
+    page.wait_for_selector("[data-key=stop-1]")
+    assert spec() == ["day", "quarter", "year", "decade"]
+    page.locator("[data-key=rung-0]").drag_to(page.locator("[data-key=stop-1]"), force=True)
+    page.wait_for_selector("[data-key=stop-0]")
+    assert spec() == ["month", "quarter", "year", "decade"]
+
+
 def test_nothing_that_cannot_be_kept_can_be_fetched(page: Any) -> None:
     open_people(page)
     set_roles(page)

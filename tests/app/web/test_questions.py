@@ -359,6 +359,8 @@ def test_a_stream_is_watched_by_its_metrics_and_its_state(page: Page, tmp_path: 
     (root / "metrics.ndjson").write_text(done.stderr)
     found = page.ask("stream", state="state", metrics="metrics.ndjson")
     assert found["figures"]["records"] == 20
+    assert ["20", "records came"] in found["cards"]
+    assert found["folder"]["said"] == "no process holds it: the stream stands"
     assert found["figures"]["suppressed_cells"] == 1
     assert found["state"]["snapshot"]["age"] < 600
     assert found["state"]["running"] is False
@@ -437,3 +439,22 @@ def test_no_demand_and_no_hierarchy_reads_a_file_outside_the_root(people: Page, 
             assert people.refused("hierarchy_set", column="town", spec={form: name})["kind"] == "FileError"
         people.ask("demands", demands={"k": 2, "alternatives": {"town": [{"csv": name}]}})
         assert people.desk.now.session.demands.alternatives == {}
+
+
+def test_a_report_says_how_far_it_is_and_a_long_hierarchy_is_not_written_for_the_drawer(
+    people: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = [(one["done"], one["total"]) for one in people.lines("report") if one.get("total")]
+    assert len(told) >= 10
+    assert all(done <= total for done, total in told)
+    assert told[-1][0] >= 10
+    rows = [[f"T{i}", "few", "*"] for i in range(3000)]
+    people.ask("hierarchy_set", column="town", spec={"rows": rows})
+    drawer = people.ask("drawer", screen="promise")
+    assert drawer["long"]
+    assert "T19" in drawer["yaml"]
+    assert "T2999" not in drawer["yaml"]
+    recipe = people.client.get(f"/taken/{people.ask('offer', kind='recipe')['ticket']}").text
+    assert oboro.Recipe.parse(recipe).attributes["town"].hierarchy.rows == rows
+    monkeypatch.setattr(oboro.Recipe, "to_yaml", lambda self: pytest.fail("a run writes no YAML"))
+    people.ask("release")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from oboro.app.web.asking import Ask
@@ -15,6 +16,7 @@ from oboro.explorer.taking_away import reading_options
 __all__ = ["drawer"]
 
 SHOWN = 100_000  # characters of a recipe
+MOST_ROWS, SOME_ROWS = 2_000, 20  # of a hierarchy
 OF_STREAM = "oboro stream --recipe recipe.yaml --state state < people.ndjson > released.ndjson"
 
 
@@ -30,8 +32,9 @@ def drawer(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
             "python": given.get("python", ""),
         }
     state = desk.state(given.get("version"))
-    written = taken(state, given)
-    long = len(written.yaml) > SHOWN
+    brief = _brief(state)
+    written = taken(brief, given)
+    long = brief is not state or len(written.yaml) > SHOWN
     command, python = _said(screen, state, given)
     made_up = f"{state.table.made_up}\n" if state.table.made_up else ""
     return {
@@ -41,6 +44,19 @@ def drawer(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
         "command": made_up + (command or written.command),
         "python": python or ("" if long else written.python),
     }
+
+
+def _brief(state: State) -> State:
+    """The state with only the first rows of long hierarchies: to write down half a million takes seconds, and nobody reads them."""
+    plan, shorter = state.session.plan, {}
+    for name, one in plan.attributes.items():
+        if one.hierarchy is not None and one.hierarchy.rows is not None and len(one.hierarchy.rows) > MOST_ROWS:
+            few = one.hierarchy.model_copy(update={"rows": one.hierarchy.rows[:SOME_ROWS]})
+            shorter[name] = one.model_copy(update={"hierarchy": few})
+    if not shorter:
+        return state
+    held = plan.model_copy(update={"attributes": {**plan.attributes, **shorter}})
+    return replace(state, session=replace(state.session, plan=held))
 
 
 def _said(screen: str, state: State, given: Mapping[str, Any]) -> tuple[str | None, str | None]:

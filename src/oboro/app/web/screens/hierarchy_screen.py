@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
+import pyarrow.compute as pc
+
 from oboro.app.web.asking import Ask
 from oboro.app.web.desk import Desk, State
-from oboro.app.web.screens.promise_screen import answered
+from oboro.app.web.screens.promise_screen import SEARCHING, answered
 from oboro.app.web.screens.shown_state import shown_state
 from oboro.app.web.tickets import Offer
 from oboro.errors import UsageError
 from oboro.explorer.column_values import histogram
 from oboro.table.hierarchy import HierarchySpec, listed
+from oboro.table.hierarchy.levels import text_array
 from oboro.table.hierarchy.propose import propose
 from oboro.table.values import Kind, kind_of
 from oboro.text import Message
@@ -50,6 +53,7 @@ def show_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any
         "rows": rows,
         "counts": {text: count for text, count in values if text is not None},
         "distinct": len(column.values),
+        "longest": pc.max(pc.utf8_length(text_array(column.values))).as_py() or 1,
         "kinds": [
             (kind, ask.say(Message(f"hierarchy.kind.{kind}")))
             for kind in ("plain", *OF_KIND.get(kind_of(column.values), OF_TEXT))
@@ -87,7 +91,9 @@ def set_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]
     state = desk.change(
         "hierarchy", lambda now: replace(now, session=now.session.with_hierarchy(name, spec), levels=None)
     )
-    return {"state": shown_state(desk, state, ask), "answer": answered(desk, state, ask)}
+    shown = shown_state(desk, state, ask)
+    ask.hear({"stage": ask.say(SEARCHING), "state": shown})  # what was changed is shown before the search ends
+    return {"state": shown, "answer": answered(desk, state, ask)}
 
 
 def offer_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:

@@ -36,7 +36,57 @@ def watch_stream(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
         found["state"] = _state(desk.picker.inside(name))
     if not found["figures"] and found["state"] is None:
         raise UsageError(Message("error_web.no_stream"))
-    return found
+    return {**found, "cards": _cards(found, ask), "folder": _folder(found["state"], ask)}
+
+
+COUNTS = {  # what is shown, and the names under which streams and services tell it
+    "records": ("records",),
+    "released": ("released",),
+    "held": ("held", "waiting", "behind", "window_records"),
+    "suppressed": ("suppressed_cells",),
+    "crowd": ("smallest_crowd", "smallest_class", "k_achieved"),
+    "dead": ("dead_letters",),
+}
+
+
+def _cards(found: dict[str, Any], ask: Ask) -> list[tuple[str, str]]:
+    """The figures that matter, each with its name."""
+    figures = found["figures"]
+    cards = [(name, f"{value:,.0f}") for name, keys in COUNTS.items() if (value := _first(figures, *keys)) is not None]
+    late, block = figures.get("latency_ms_p99"), _first(figures, "block_seconds_p99", "delay_seconds_p99")
+    late = 1000 * block if late is None and block is not None else late
+    if late is not None:
+        cards.insert(2, ("delay", ask.say(Message("watched.ms", n=float(late)))))
+    kept = ((found["state"] or {}).get("snapshot") or {}).get("age")
+    since = _first(figures, "state_age_seconds", "snapshot_age_seconds") if kept is None else kept
+    if since is not None:
+        cards.append(("age", _age(since, ask)))
+    return [(text, ask.say(Message(f"watched.{name}"))) for name, text in cards]
+
+
+def _first(figures: dict[str, Any], *names: str) -> float | None:
+    return next((float(figures[name]) for name in names if isinstance(figures.get(name), int | float)), None)
+
+
+def _age(seconds: float, ask: Ask) -> str:
+    if seconds < 90:
+        return ask.say(Message("watched.seconds", n=seconds))
+    if seconds < 5400:
+        return ask.say(Message("watched.minutes", n=seconds / 60))
+    return ask.say(Message("watched.hours", n=seconds / 3600))
+
+
+def _folder(state: dict[str, Any] | None, ask: Ask) -> dict[str, Any] | None:
+    """The state's folder in words."""
+    if state is None:
+        return None
+    running = {True: "running", False: "stopped", None: "unknown"}[state["running"]]
+    facts = []
+    for kind in ("snapshot", "log"):
+        if (one := state[kind]) is not None:
+            size = Message("watched.bytes_age", size=f"{one['bytes']:,} B", age=_age(one["age"], ask))
+            facts.append((ask.say(Message(f"watched.{kind}")), ask.say(size)))
+    return {"running": state["running"], "said": ask.say(Message(f"watched.{running}")), "facts": facts}
 
 
 class _NoRedirect(HTTPRedirectHandler):

@@ -83,7 +83,7 @@ def make_report(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
     state = desk.state(given.get("version"))
     release = _release(desk, state, given, ask)
     ask.tell(Message("progress.measuring_release"))
-    report: Report = desk.kept(("report", state.number, _seed(given)), lambda: release.report)
+    report: Report = desk.kept(("report", state.number, _seed(given)), lambda: release.reported(ask.tell))
     ask.tell(Message("progress.making_report"))
     lang = str(given.get("lang") or ask.lang)
     lang = lang if lang in LANGUAGES else "en"

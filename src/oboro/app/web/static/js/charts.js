@@ -125,3 +125,20 @@ export function latticeChart(nodes, heights, chosen, onTake) {
   }
   return drawing;
 }
+
+// Which columns hang together: above the diagonal as they came, below it as they would be released.
+export function pairsChart(pairs) {
+  const names = [...new Set(pairs.flatMap((one) => one.columns))], side = 30, left = 130, W = left + names.length * side + 10, of = new Map(pairs.map((one) => [one.columns.join("\n"), one]));
+  const find = (a, b) => of.get(`${a}\n${b}`) || of.get(`${b}\n${a}`);
+  const drawing = s("svg", { viewBox: `0 0 ${W} ${names.length * side + 10}`, class: "chart pairs", role: "img", "aria-label": t("rows.pairs_picture") });
+  names.forEach((a, row) => {
+    drawing.append(s("text", { x: left - 8, y: row * side + 20, "text-anchor": "end" }, a.length > 16 ? `${a.slice(0, 15)}…` : a));
+    names.forEach((b, column) => {
+      const pair = a === b ? null : find(a, b), value = pair ? (column > row ? pair.before : pair.after) : 0, place = { x: left + column * side, y: row * side, width: side - 2, height: side - 2, rx: 4 };
+      const cell = s("rect", { ...place, class: pair ? "mark" : "cell" }, pair ? s("title", {}, `${a} × ${b}: ${value.toFixed(2)}`) : null);
+      if (pair) { cell.style.fillOpacity = 0.06 + 0.94 * Math.min(1, value); drawing.append(s("rect", { ...place, class: "cell" })); }
+      drawing.append(cell);
+    });
+  });
+  return drawing;
+}

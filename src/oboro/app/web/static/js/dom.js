@@ -29,6 +29,10 @@ export const clear = (node, ...children) => { node.replaceChildren(); return put
 let count = 0;
 export const id = (name) => `${name}-${++count}`;
 
+export const card = (...children) => h("section", { class: "card" }, ...children);
+export const quiet = (...children) => h("p", { class: "quiet" }, ...children);
+export const rowHead = (...children) => h("th", { scope: "row" }, ...children);
+
 // One of a few values, side by side: [value, text].
 export const segments = (name, legend, options, held, change, { unseen = false, barred = () => false } = {}) => h("fieldset", { class: "segments" }, h("legend", { class: unseen ? "unseen" : null }, legend), options.map(([value, text]) => [
   h("input", { type: "radio", name, id: `${name}-${value}`, "data-key": `${name}-${value}`, value, checked: value === held, disabled: barred(value), onchange: () => change(value) }), h("label", { for: `${name}-${value}` }, text)]));

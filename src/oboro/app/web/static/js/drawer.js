@@ -1,5 +1,5 @@
 // The recipe beside every act: the YAML, the command, the Python for what is on the screen.
-import { h, clear, tabs } from "./dom.js";
+import { h, clear, tabs, quiet } from "./dom.js";
 import { ask, isCancelled } from "./net.js";
 import { t } from "./words.js";
 import { store, onChange } from "./store.js";
@@ -47,7 +47,7 @@ function draw() {
   const list = h("div", { role: "tablist", class: "tabs", "aria-label": t("drawer.title") }, tabs("drawer", KINDS.map((one) => [one, t(`drawer.${one}`)]), kind, choose, "drawer-body"));
   clear(node, handle, list,
     h("div", { id: "drawer-body", role: "tabpanel", "aria-labelledby": `drawer-${kind}`, class: "drawer-body", "data-version": content?.version },
-      shown ? [h("button", { class: "small copy", onclick: (event) => copy(event.target) }, t("drawer.copy")), content.long ? h("p", { class: "quiet" }, t("drawer.long")) : null,
+      shown ? [h("button", { class: "small copy", onclick: (event) => copy(event.target) }, t("drawer.copy")), content.long ? quiet(t("drawer.long")) : null,
         h("pre", { tabindex: "0", "data-scroll": "drawer" }, shown)]
-        : h("p", { class: "quiet" }, t("drawer.nothing"))));
+        : quiet(t("drawer.nothing"))));
 }

@@ -1,7 +1,7 @@
 // What every screen shares: saying something, long work with its progress and its way to stop, failures, going elsewhere.
 import { h, clear } from "./dom.js";
 import { ask, send, isCancelled } from "./net.js";
-import { t } from "./words.js";
+import { t, percent } from "./words.js";
 
 export const said = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
 export const working = h("div", { class: "working", hidden: true });
@@ -28,7 +28,7 @@ export async function during(job, controller = new AbortController()) {
   const mine = working.dataset.busy = String(jobs += 1);
   try {
     return await job((line) => {
-      if (line.stage) label.textContent = line.stage;
+      if (line.stage) label.textContent = line.total ? `${line.stage} ${percent(line.done / line.total)}` : line.stage;
       if (line.total) { bar.max = line.total; bar.value = line.done; } else bar.removeAttribute("value");
     }, controller.signal);
   } finally {

@@ -23,8 +23,8 @@ export const lost = (value, digits = 1) => (value === null || value === undefine
 export const answerNow = () => (store.answer && store.answer.version === store.state.version ? store.answer : null);
 
 // Acts that change the state, one after the other.
-export async function act(name, body, options) {
-  const found = await ask(name, body, options);
+export async function act(name, body) {
+  const found = await ask(name, body, { hear: (line) => line.state && accept(line) });
   accept(found);
   return found;
 }

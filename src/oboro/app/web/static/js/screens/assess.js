@@ -1,5 +1,5 @@
 // Assess: a released file alone, or beside its original.
-import { h, clear, segments, choice } from "../dom.js";
+import { h, clear, segments, choice, card, quiet } from "../dom.js";
 import { fetchTicket } from "../net.js";
 import { t, count } from "../words.js";
 import { work, upload, failed, announce } from "../frame.js";
@@ -17,7 +17,7 @@ export function assessScreen(body) {
 
   function slot(key, label, said, held, set) {
     const input = h("input", { type: "file", id: `assess-${key}`, class: "unseen-input", onchange: async () => { try { await set(await upload(input.files[0])); } catch (error) { failed(error, wrong); } } });
-    return h("section", { class: "card" }, h("h2", {}, label), h("p", { class: "quiet" }, said), held ? h("p", { class: "good" }, "✓ ", held.name) : null,
+    return card(h("h2", {}, label), quiet(said), held ? h("p", { class: "good" }, "✓ ", held.name) : null,
       h("div", { class: "row" }, h("label", { for: `assess-${key}`, class: "button" }, t("open.choose")), input), filePicker(`assess-${key}-list`, (file) => set(file).catch((error) => failed(error, wrong))));
   }
   async function setReleased(file) {
@@ -31,7 +31,7 @@ export function assessScreen(body) {
   }
 
   function drawRoles() {
-    clear(roles, released ? h("section", { class: "card" }, h("h2", {}, t("assess.roles")), h("p", { class: "quiet" }, t("assess.roles_said")),
+    clear(roles, released ? card(h("h2", {}, t("assess.roles")), quiet(t("assess.roles_said")),
       h("div", { class: "role-list" }, Object.entries(columns).map(([name, role]) => segments(`assess-${name}`, name, ROLES.map((one) => [one, t(`role.${one}`)]), role, (one) => { columns[name] = one; }))),
       h("div", { class: "fields" }, h("div", {}, h("label", { for: "assess-person" }, t("columns.person")), choice("assess-person", [["", t("columns.row_each")], ...Object.keys(columns).map((name) => [name, name])], person, (name) => { person = name; }))),
       h("button", { class: "main", onclick: measure }, t(original ? "assess.compare" : "assess.measure"))) : null);

@@ -1,5 +1,5 @@
 // Columns: what could others know?
-import { h, clear, redraw, segments, choice } from "../dom.js";
+import { h, clear, redraw, segments, choice, quiet } from "../dom.js";
 import { t, count, percent, listed } from "../words.js";
 import { store, onChange, act } from "../store.js";
 import { work, failed, announce } from "../frame.js";
@@ -38,7 +38,7 @@ export function columnsScreen(body) {
           : h("p", { class: "good" }, "✓ ", t("columns.all_confirmed")))));
   }
 
-  function card(one) {
+  function columnCard(one) {
     const name = `role-${one.name}`;
     const confirmed = !store.state.unconfirmed.includes(one.name);
     const alone = shown.people ? one.unique_alone / shown.people : 0;
@@ -54,12 +54,12 @@ export function columnsScreen(body) {
         one.unique_with === null ? null : h("div", {}, h("dt", {}, t("columns.with")), h("dd", {}, count(one.unique_with))),
         one.unique_without === null ? null : h("div", {}, h("dt", {}, t("columns.without")), h("dd", {}, count(one.unique_without)))),
       shareBar(alone, t("columns.alone_bar", { column: one.name })),
-      one.worst_pairs.length ? h("p", { class: "quiet" }, t("columns.pairs"), " ", one.worst_pairs.slice(0, 3).map((pair) => h("span", { class: "pair" }, `${pair.columns.join(" + ")}: ${count(pair.people)}`))) : null);
+      one.worst_pairs.length ? quiet(t("columns.pairs"), " ", one.worst_pairs.slice(0, 3).map((pair) => h("span", { class: "pair" }, `${pair.columns.join(" + ")}: ${count(pair.people)}`))) : null);
   }
 
   function draw() {
     drawTop();
-    redraw(list, shown.columns.map(card));
+    redraw(list, shown.columns.map(columnCard));
   }
 
   load();

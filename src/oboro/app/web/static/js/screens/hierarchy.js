@@ -1,5 +1,5 @@
 // Hierarchy: how a value becomes coarser. What is changed here is solved for at once.
-import { h, s, clear, redraw, segments, choice } from "../dom.js";
+import { h, s, clear, redraw, segments, choice, quiet, rowHead } from "../dom.js";
 import { ask, fetchTicket, isCancelled } from "../net.js";
 import { t, count, number } from "../words.js";
 import { store, onChange, act, answerNow, wantAnswer, lost } from "../store.js";
@@ -42,7 +42,8 @@ export function hierarchyScreen(body) {
   }
   async function set(given, said = t("hierarchy.changed")) {
     clear(wrong);
-    try { await act("hierarchy_set", { column, ...given }); announce(said); } catch (error) { if (!isCancelled(error)) failed(error, wrong); }
+    try { await act("hierarchy_set", { column, ...given }); } catch (error) { if (!isCancelled(error)) { failed(error, wrong); return; } }
+    announce(said);
   }
   const kindOf = (spec) => (spec.intervals ? (Array.isArray(spec.intervals) ? "intervals" : "edges") : spec.dates ? "dates" : spec.mask ? "mask" : spec.japan ? `japan_${spec.japan}` : spec.icd10 ? "icd10" : spec.rows || spec.tree || spec.csv ? "tree" : spec.neighbours || spec.priority ? "tree" : "plain");
 
@@ -54,8 +55,8 @@ export function hierarchyScreen(body) {
       h("div", { class: "fields" }, h("div", {}, h("label", { for: "kind" }, t("hierarchy.how")), kinds), h("button", { "data-key": "proposed", onclick: () => { kind = null; set({ spec: found.proposed }); } }, t("hierarchy.propose")),
         h("div", {}, h("label", { for: "arx", class: "button" }, t("hierarchy.import")), file), h("button", { "data-key": "export", onclick: async () => fetchTicket((await ask("hierarchy_file", { version: found.version, column })).ticket) }, t("hierarchy.export"))),
       (EDITORS[kind] || (() => null))(found, set)));
-    redraw(levels, h("section", { class: "card", "data-version": found.version }, h("h2", {}, t("hierarchy.levels")), h("p", { class: "quiet" }, t("hierarchy.levels_said")),
-      dataTable(t("hierarchy.levels"), [t("hierarchy.level"), t("hierarchy.labels"), t("hierarchy.least"), t("hierarchy.most"), t("hierarchy.examples")], found.levels.map((one) => [h("th", { scope: "row" }, one.level), count(one.labels), count(one.smallest), count(one.largest), one.examples.map(([label, rows]) => h("span", { class: "pair" }, `${label ?? t("missing")}: ${count(rows)}`))]), { numeric: [1, 2, 3], scroll: "levels" })));
+    redraw(levels, h("section", { class: "card", "data-version": found.version }, h("h2", {}, t("hierarchy.levels")), quiet(t("hierarchy.levels_said")),
+      dataTable(t("hierarchy.levels"), [t("hierarchy.level"), t("hierarchy.labels"), t("hierarchy.least"), t("hierarchy.most"), t("hierarchy.examples")], found.levels.map((one) => [rowHead(one.level), count(one.labels), count(one.smallest), count(one.largest), one.examples.map(([label, rows]) => h("span", { class: "pair" }, `${label ?? t("missing")}: ${count(rows)}`))]), { numeric: [1, 2, 3], scroll: "levels" })));
   }
   load();
   wantAnswer();
@@ -68,23 +69,23 @@ const EDITORS = {
   intervals(found, set) {
     const held = Array.isArray(found.spec.intervals) ? found.spec.intervals : Array.isArray(found.proposed.intervals) ? found.proposed.intervals : [5, 10, 20];
     const input = h("input", { type: "text", id: "widths", "data-key": "widths", value: held.join(", "), onchange: () => set({ spec: { intervals: input.value.split(/[,、\s]+/).filter(Boolean).map(Number) } }) });
-    return [h("div", { class: "fields" }, h("div", {}, h("label", { for: "widths" }, t("hierarchy.widths")), input), h("p", { class: "quiet" }, t("hierarchy.widths_said"))), found.histogram ? edgesChart(found, edgesOf(held[0], found.histogram), null) : null];
+    return [h("div", { class: "fields" }, h("div", {}, h("label", { for: "widths" }, t("hierarchy.widths")), input), quiet(t("hierarchy.widths_said"))), found.histogram ? edgesChart(found, edgesOf(held[0], found.histogram), null) : null];
   },
   dates(found, set) {
     const held = found.spec.dates || found.proposed.dates || ["month", "year"];
-    return h("fieldset", { class: "checks" }, h("legend", {}, t("hierarchy.units")), UNITS.map((unit) => h("div", { class: "check" }, h("input", { type: "checkbox", id: `unit-${unit}`, "data-key": `unit-${unit}`, checked: held.includes(unit),
-      onchange: (event) => { const next = UNITS.filter((one) => (one === unit ? event.target.checked : held.includes(one))); if (next.length) set({ spec: { dates: next } }); } }), h("label", { for: `unit-${unit}` }, t(`hierarchy.unit_${unit}`)))));
+    return [quiet(t("hierarchy.ladder_said")), ladder(UNITS.map((unit) => t(`hierarchy.unit_${unit}`)), UNITS.map((_, place) => place).filter((place) => held.includes(UNITS[place])), (next) => set({ spec: { dates: next.map((place) => UNITS[place]) } }), t("hierarchy.units"))];
   },
   mask(found, set) {
-    const spec = found.spec.mask, side = typeof spec === "string" ? spec : spec?.side || "right", steps = spec?.steps || [];
-    const input = h("input", { type: "text", id: "mask-steps", "data-key": "mask-steps", value: steps.join(", "), placeholder: t("hierarchy.each"), onchange: () => save(side, input.value) });
-    const save = (where, text) => { const given = text.split(/[,、\s]+/).filter(Boolean).map(Number); set({ spec: { mask: given.length ? { side: where, steps: given } : where } }); };
-    return h("div", { class: "fields" }, segments("side", t("hierarchy.side"), ["right", "left"].map((one) => [one, t(`hierarchy.side_${one}`)]), side, (one) => save(one, input.value)),
-      h("div", {}, h("label", { for: "mask-steps" }, t("hierarchy.steps")), input));
+    const spec = found.spec.mask, side = typeof spec === "string" ? spec : spec?.side || "right", longest = Math.max(1, found.longest), all = Array.from({ length: longest }, (_, place) => place);
+    const held = spec?.steps ? spec.steps.map((one) => Math.min(one, longest) - 1) : all, such = found.levels[0].examples.map(([label]) => label || "").reduce((a, b) => (b.length > a.length ? b : a), "");
+    const save = (where, places) => set({ spec: { mask: places.length === longest ? where : { side: where, steps: places.map((place) => place + 1) } } });
+    const masked = (n) => (side === "right" ? such.slice(0, Math.max(0, such.length - n)) + "*".repeat(Math.min(n, such.length)) : "*".repeat(Math.min(n, such.length)) + such.slice(n));
+    return [segments("side", t("hierarchy.side"), ["right", "left"].map((one) => [one, t(`hierarchy.side_${one}`)]), side, (one) => save(one, held)), quiet(t("hierarchy.ladder_said")),
+      ladder(all.map((place) => count(place + 1)), [...new Set(held)], (next) => save(side, next), t("hierarchy.steps")), quiet([such, ...[...new Set(held)].slice(0, 12).map((place) => masked(place + 1))].join(" → "))];
   },
   edges(found, set) {
     const chart = found.histogram;
-    if (!chart) return h("p", { class: "quiet" }, t("hierarchy.no_numbers"));
+    if (!chart) return quiet(t("hierarchy.no_numbers"));
     const given = found.spec.intervals?.edges || nice(chart), edges = given[0].map((at) => ({ at, top: given.findLastIndex((level) => level.includes(at)) + 1 }));
     const save = () => {
       edges.sort((a, b) => a.at - b.at);
@@ -92,18 +93,49 @@ const EDITORS = {
       const all = Array.from({ length: highest }, (_, level) => unique.filter((one) => one.top > level).map((one) => one.at)).filter((level) => level.length);
       set({ spec: { intervals: { edges: all } } });
     };
-    return [h("p", { class: "quiet" }, t("hierarchy.edges_said")), edgesChart(found, edges, save),
+    return [quiet(t("hierarchy.edges_said")), edgesChart(found, edges, save),
       h("ol", { class: "edge-list" }, edges.map((edge, place) => h("li", {}, h("label", { for: `edge-${place}`, class: "unseen" }, t("hierarchy.edge", { n: place + 1 })), h("input", { type: "number", id: `edge-${place}`, "data-key": `edge-${place}`, value: edge.at, step: "any", onchange: (event) => { edge.at = Number(event.target.value); save(); } }),
         h("label", { for: `edge-top-${place}`, class: "quiet" }, t("hierarchy.stays")), h("input", { type: "number", id: `edge-top-${place}`, "data-key": `edge-top-${place}`, class: "exact", min: "1", max: "9", value: edge.top, onchange: (event) => { edge.top = Math.max(1, Number(event.target.value)); save(); } }),
         h("button", { class: "small", "data-key": `edge-gone-${place}`, disabled: edges.length < 2, "aria-label": t("hierarchy.remove_edge", { at: edge.at }), onclick: () => { edges.splice(place, 1); save(); } }, "×")))),
       h("button", { class: "small", "data-key": "edge-add", onclick: () => { const last = edges.at(-1).at, before = edges.at(-2)?.at ?? chart.low; edges.push({ at: tidy((last + chart.high) / 2 > last ? (last + chart.high) / 2 : (last + before) / 2, chart), top: 1 }); save(); } }, t("hierarchy.add_edge"))];
   },
-  tree(found, set) { return found.rows ? treeEditor(found, set) : h("p", { class: "quiet" }, t("hierarchy.too_many", { count: count(found.distinct) })); },
+  tree(found, set) { return found.rows ? treeEditor(found, set) : quiet(t("hierarchy.too_many", { count: count(found.distinct) })); },
 };
 
 const tidy = (value, chart) => { const step = 10 ** Math.floor(Math.log10((chart.high - chart.low || 1) / 100)); return Number((Math.round(value / step) * step).toPrecision(12)); };
 function nice(chart) { const wide = tidy((chart.high - chart.low) / 8 || 1, chart) || 1, first = []; for (let at = Math.ceil(chart.low / wide) * wide; at < chart.high && first.length < 12; at += wide) first.push(tidy(at, chart)); if (!first.length) first.push(tidy(chart.low, chart)); const second = first.filter((_, place) => place % 2 === 0); return second.length < first.length ? [first, second] : [first]; }
 function edgesOf(width, chart) { const out = []; for (let at = Math.ceil(chart.low / width) * width; at < chart.high && out.length < 60; at += width) out.push({ at, top: 1 }); return out; }
+
+function draggable(mark, drawing, wide, put, save) {
+  mark.addEventListener("pointerdown", (event) => { mark.setPointerCapture(event.pointerId); mark.dragging = true; });
+  mark.addEventListener("pointermove", (event) => { if (!mark.dragging) return; const box = drawing.getBoundingClientRect(); put((event.clientX - box.left) * (wide / box.width)); });
+  mark.addEventListener("pointerup", () => { if (mark.dragging) { mark.dragging = false; save(); } });
+}
+
+// A ladder: places in a row, levels on some of them. Drag a level to a free place or move it with the arrow keys; Delete takes it away, a free place makes a new one.
+function ladder(stops, chosen, save, label) {
+  const W = 720, last = Math.max(1, stops.length - 1), x = (place) => 30 + (place * (W - 60)) / last, held = [...chosen];
+  const drawing = s("svg", { viewBox: `0 0 ${W} 64`, class: "chart histogram ladder", role: "group", "aria-label": label }, s("path", { d: `M${x(0)},20H${x(last)}`, class: "grid" })), done = () => save([...held].sort((a, b) => a - b));
+  stops.forEach((name, place) => {
+    if (stops.length < 20 || place % 5 === 4) drawing.append(s("text", { x: x(place), y: 50, class: "tick", "text-anchor": "middle" }, name));
+    if (held.includes(place)) return;
+    const add = () => { held.push(place); done(); };
+    drawing.append(s("circle", { cx: x(place), cy: 20, r: 9, class: "stop", role: "button", tabindex: "0", "data-key": `stop-${place}`, "aria-label": t("hierarchy.add_level", { at: name }), onclick: add, onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); add(); } } }));
+  });
+  chosen.forEach((_, n) => {
+    const mark = s("g", { class: "edge-mark", role: "slider", tabindex: "0", "data-key": `rung-${n}`, "aria-label": t("hierarchy.level_n", { n: n + 1 }), "aria-valuemin": 0, "aria-valuemax": stops.length - 1 }, s("circle", { cx: 0, cy: 20, r: 14, class: "target" }), s("circle", { cx: 0, cy: 20, r: 9, class: "grip" }));
+    const put = (place) => { if (place >= 0 && place < stops.length && (place === held[n] || !held.includes(place))) held[n] = place; mark.setAttribute("transform", `translate(${x(held[n])},0)`); mark.setAttribute("aria-valuenow", held[n]); mark.setAttribute("aria-valuetext", stops[held[n]]); };
+    put(held[n]);
+    draggable(mark, drawing, W, (at) => put(Math.round(((at - 30) / (W - 60)) * last)), () => { if (held[n] !== chosen[n]) done(); });
+    mark.addEventListener("keydown", (event) => {
+      const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+      if (by) { event.preventDefault(); let next = held[n] + by; while (held.includes(next)) next += by; put(next); clearTimeout(mark.wait); mark.wait = setTimeout(done, 350); }
+      if ((event.key === "Delete" || event.key === "Backspace") && held.length > 1) { event.preventDefault(); held.splice(n, 1); done(); }
+    });
+    drawing.append(mark);
+  });
+  return h("div", { class: "figure" }, drawing);
+}
 
 // The histogram; with `save`, its edges are sliders: drag them, or use the arrow keys.
 function edgesChart(found, edges, save) {
@@ -121,9 +153,7 @@ function edgesChart(found, edges, save) {
     if (save) {
       const step = tidy((high - low) / 100, found.histogram) || (high - low) / 100, put = (value) => { edge.at = tidy(Math.max(low, Math.min(high, value)), found.histogram); show(); };
       mark.addEventListener("keydown", (event) => { const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 }[event.key]; if (by) { event.preventDefault(); put(edge.at + by * step); clearTimeout(mark.wait); mark.wait = setTimeout(save, 350); } });
-      mark.addEventListener("pointerdown", (event) => { mark.setPointerCapture(event.pointerId); mark.dragging = true; });
-      mark.addEventListener("pointermove", (event) => { if (!mark.dragging) return; const box = drawing.getBoundingClientRect(); put(low + (((event.clientX - box.left) * (W / box.width) - 12) / (W - 24)) * (high - low)); });
-      mark.addEventListener("pointerup", () => { if (mark.dragging) { mark.dragging = false; save(); } });
+      draggable(mark, drawing, W, (at) => put(low + ((at - 12) / (W - 24)) * (high - low)), save);
     }
     drawing.append(mark);
   }
@@ -139,7 +169,7 @@ function treeEditor(found, set) {
   const name = h("input", { type: "text", id: "group-name", "data-key": "group-name" });
   const picked = new Set(), chosen = h("span", { class: "quiet", role: "status" });
   const together = () => { if (!name.value || !picked.size) return; for (const row of rows) if (picked.has(row[0])) { row[1] = name.value; for (let level = 2; level < row.length; level += 1) row[level] = rows[0].at(-1) === "*" && level === row.length - 1 ? "*" : name.value; } save(); };
-  return [h("p", { class: "quiet" }, t("hierarchy.tree_said")),
+  return [quiet(t("hierarchy.tree_said")),
     h("div", { class: "fields" }, h("div", {}, h("label", { for: "group-name" }, t("hierarchy.group_name")), name), h("button", { "data-key": "group", onclick: together }, t("hierarchy.group")), chosen),
     h("div", { class: "groups", "data-scroll": "groups", tabindex: "0", role: "region", "aria-label": t("hierarchy.kind_tree") }, parents.map((parent) => {
       const members = rows.filter((row) => row[1] === parent), total = members.reduce((all, row) => all + (found.counts[row[0]] || 0), 0);

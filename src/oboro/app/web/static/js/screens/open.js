@@ -1,5 +1,5 @@
 // Open: drop a file, pick one on this machine, or play with made-up people.
-import { h, clear } from "../dom.js";
+import { h, clear, card, quiet } from "../dom.js";
 import { ask } from "../net.js";
 import { t, bytes, count } from "../words.js";
 import { store, accept } from "../store.js";
@@ -13,7 +13,7 @@ export function openScreen(body) {
   const wrong = h("div", {}), chosenBox = h("div", {}), peek = h("div", {});
   const input = h("input", { type: "file", id: "file", class: "unseen-input", accept: ".csv,.tsv,.txt,.gz,.zst,.parquet,.arrow,.feather,.xlsx,.xlsm,.xls,.ods,.ndjson,.jsonl", onchange: () => drop(input.files[0]) });
   const zone = h("div", { class: "zone" }, h("p", { class: "zone-title" }, t("open.drop")), h("label", { for: "file", class: "button" }, t("open.choose")), input,
-    h("p", { class: "quiet" }, t("open.kinds")));
+    quiet(t("open.kinds")));
   for (const kind of ["dragenter", "dragover"]) zone.addEventListener(kind, (event) => { event.preventDefault(); zone.classList.add("over"); });
   zone.addEventListener("dragleave", () => zone.classList.remove("over"));
   zone.addEventListener("drop", (event) => { event.preventDefault(); zone.classList.remove("over"); drop(event.dataTransfer.files[0]); });
@@ -71,17 +71,17 @@ export function openScreen(body) {
     if (!store.state.table) return;
     const { table } = store.state;
     const found = await ask("opened", { version: store.state.version });
-    clear(peek, h("section", { class: "card" }, h("h2", {}, t("open.now", { name: table.name })),
+    clear(peek, card(h("h2", {}, t("open.now", { name: table.name })),
       table.notes.map((note) => h("p", { class: "note" }, note)),
       dataTable(t("open.first_rows"), found.columns, found.rows[found.columns[0]].map((_, row) => found.columns.map((name) => found.rows[name][row]))),
       h("p", {}, h("a", { class: "button main", href: "#/columns" }, t("open.next")))));
   }
 
   clear(body, wrong, h("div", { class: "two" },
-    h("section", { class: "card" }, h("h2", {}, t("open.from_browser")), zone),
-    h("section", { class: "card" }, h("h2", {}, t("open.from_machine")), h("p", { class: "quiet" }, t("open.large")), filePicker("files", (file) => choose(file).catch((error) => failed(error, wrong))))),
+    card(h("h2", {}, t("open.from_browser")), zone),
+    card(h("h2", {}, t("open.from_machine")), quiet(t("open.large")), filePicker("files", (file) => choose(file).catch((error) => failed(error, wrong))))),
     chosenBox,
-    h("section", { class: "card" }, h("h2", {}, t("open.made_up")), h("p", { class: "quiet" }, t("open.made_up_said")),
+    card(h("h2", {}, t("open.made_up")), quiet(t("open.made_up_said")),
       h("div", { class: "row" }, h("label", { for: "sample-rows" }, t("open.how_many")), rows,
         h("button", { onclick: () => sample("people"), "data-key": "people" }, t("open.people")), h("button", { onclick: () => sample("purchases") }, t("open.purchases")))),
     peek);

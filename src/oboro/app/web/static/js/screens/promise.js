@@ -1,5 +1,5 @@
 // Promise: what is asked in plain words, and the live answer. All panels are drawn from one answer.
-import { h, clear, redraw } from "../dom.js";
+import { h, clear, redraw, card, quiet, rowHead } from "../dom.js";
 import { ask, isCancelled } from "../net.js";
 import { t, count, percent, number } from "../words.js";
 import { store, onChange, answerNow, wantAnswer, moveDemands, act, isMoving, lost } from "../store.js";
@@ -31,8 +31,8 @@ export function promiseScreen(body) {
     const found = answerNow();
     answer.classList.toggle("stale", !found || isMoving());
     answer.setAttribute("aria-busy", found && !isMoving() ? "false" : "true");
-    if (store.error) { redraw(answer, h("section", { class: "card" }, h("p", { class: "wrong", role: "alert" }, store.error), h("button", { "data-key": "take-back", onclick: takeBack }, t("promise.take_back")))); return; }
-    if (!found) { if (!answer.childElementCount) clear(answer, h("section", { class: "card" }, h("p", { class: "quiet" }, t("promise.searching")))); return; }
+    if (store.error) { redraw(answer, card(h("p", { class: "wrong", role: "alert" }, store.error), h("button", { "data-key": "take-back", onclick: takeBack }, t("promise.take_back")))); return; }
+    if (!found) { if (!answer.childElementCount) clear(answer, card(quiet(t("promise.searching")))); return; }
     if (!found.best) { drawWhyNot(found); return; }
     const look = found.look, node = look ? look.node : found.best, stamp = { "data-version": found.version };
     redraw(answer,
@@ -44,11 +44,11 @@ export function promiseScreen(body) {
           figure(t("promise.hidden"), count(node.suppressed), t("promise.hidden_said", { share: percent(node.suppressed / found.rows, 2), limit: count(found.limit) })),
           look ? figure(t("promise.classes"), count(look.classes), t("promise.classes_said", { size: number(found.rows / Math.max(1, look.classes), 3) })) : null),
         look ? null : h("p", {}, t("promise.by_group")),
-        !found.evaluated ? null : h("p", { class: "quiet" }, t("promise.searched", { size: count(found.size), looked: count(found.evaluated), remembered: count(found.remembered) }))),
+        !found.evaluated ? null : quiet(t("promise.searched", { size: count(found.size), looked: count(found.evaluated), remembered: count(found.remembered) }))),
       look ? h("div", { class: "two" },
         h("section", { class: "card", ...stamp }, h("h2", {}, t("promise.levels")), h("ul", { class: "ladders" }, found.steps.map((step) => ladder(step, look.column_loss)))),
-        h("section", { class: "card", ...stamp }, h("h2", {}, t("promise.sizes")), h("p", { class: "quiet" }, t("promise.sizes_said")), classSizes(look.class_sizes, found.least))) : null,
-      look ? h("section", { class: "card", ...stamp }, h("h2", {}, t("promise.neighbours")), h("p", { class: "quiet" }, t("promise.neighbours_said")), neighbours(look)) : null);
+        h("section", { class: "card", ...stamp }, h("h2", {}, t("promise.sizes")), quiet(t("promise.sizes_said")), classSizes(look.class_sizes, found.least))) : null,
+      look ? h("section", { class: "card", ...stamp }, h("h2", {}, t("promise.neighbours")), quiet(t("promise.neighbours_said")), neighbours(look)) : null);
     document.body.dataset.answered = found.version;
   }
 
@@ -61,7 +61,7 @@ export function promiseScreen(body) {
   function neighbours(look) {
     const levels = look.node.levels, rows = look.neighbours.map((one) => {
       const finer = one.level < levels[one.column];
-      return [h("th", { scope: "row" }, one.column), t(finer ? "promise.finer" : "promise.coarser", { level: one.level }), one.node.feasible ? lost(one.node.loss) : t("promise.cannot"),
+      return [rowHead(one.column), t(finer ? "promise.finer" : "promise.coarser", { level: one.level }), one.node.feasible ? lost(one.node.loss) : t("promise.cannot"),
         count(one.node.suppressed), one.node.feasible ? h("button", { class: "small", "data-key": `take-${one.column}-${one.level}`, "aria-label": t("promise.take_label", { column: one.column, level: one.level }), onclick: () => take({ levels: one.node.levels }) }, t("take_it")) : ""];
     });
     return dataTable(t("promise.neighbours"), [t("column"), t("promise.change"), t("promise.loss"), t("promise.hidden"), t("choose")], rows, { numeric: [2, 3], scroll: "neighbours" });
@@ -72,7 +72,7 @@ export function promiseScreen(body) {
   }
 
   async function drawWhyNot(found) {
-    const near = h("div", { class: "row" }, h("p", { class: "quiet" }, t("promise.searching")));
+    const near = h("div", { class: "row" }, quiet(t("promise.searching")));
     redraw(answer, h("section", { class: "card refused", "data-version": found.version }, h("h2", {}, t("promise.impossible")), h("p", {}, found.why), h("h3", {}, t("promise.nearest")), near));
     document.body.dataset.answered = found.version;
     try {
@@ -80,7 +80,7 @@ export function promiseScreen(body) {
       if (found !== answerNow()) return;
       clear(near, ways.length ? ways.map((way) => h("button", { "data-key": `near-${way.demand}`, onclick: () => moved("nearest", way.demands) },
         way.said))
-        : h("p", { class: "quiet" }, t("promise.no_way")));
+        : quiet(t("promise.no_way")));
     } catch (error) { if (!isCancelled(error)) failed(error, near); }
   }
 

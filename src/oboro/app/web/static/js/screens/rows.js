@@ -1,10 +1,10 @@
 // Before and after: rows (as many as there are), distributions, pairs, what a model still learns.
-import { h, clear, choice, tabs } from "../dom.js";
+import { h, clear, choice, tabs, card, quiet, rowHead } from "../dom.js";
 import { ask, isCancelled } from "../net.js";
 import { t, count, percent, number } from "../words.js";
 import { store, onChange, wantAnswer } from "../store.js";
 import { work, failed } from "../frame.js";
-import { bars } from "../charts.js";
+import { bars, pairsChart } from "../charts.js";
 import { dataTable } from "../tables.js";
 
 const HIGH = 34, BLOCK = 100, TALLEST = 8_000_000;
@@ -40,7 +40,7 @@ function virtualRows(panel) {
   table.append(h("caption", { class: "unseen" }, t("rows.rows")), head, rows);
   const jump = h("input", { type: "number", id: "jump", min: 1, max: total, value: 1, onchange: () => to(Number(jump.value) - 1) });
   const wrong = h("div", {}), shown = h("span", { class: "quiet", role: "status" });
-  clear(panel, wrong, h("section", { class: "card", "data-version": version }, h("p", { class: "quiet" }, t("rows.rows_said")),
+  clear(panel, wrong, h("section", { class: "card", "data-version": version }, quiet(t("rows.rows_said")),
     h("div", { class: "row" }, h("label", { for: "jump" }, t("rows.jump")), jump, shown), view));
   put(view);
   function put(node) { node.append(spacer, table); }
@@ -93,31 +93,31 @@ function cell(before, after, released) {
 
 function spread(panel) {
   const version = store.state.version, box = h("div", { class: "columns" });
-  clear(panel, h("p", { class: "quiet" }, t("rows.spread_said")), box);
+  clear(panel, quiet(t("rows.spread_said")), box);
   work("distributions", { version }).then((found) => clear(box, found.columns.map((one) => h("section", { class: "card", "data-version": version }, h("h2", {}, one.column),
     bars([...one.labels, ...(one.others ? [{ ...one.others, label: t("rows.others", { count: one.others.label }) }] : [])].map((label) => ({ label: label.label ?? t("missing"), value: label.after, hollow: label.before, text: label.before === label.after ? count(label.after) : `${count(label.before)} → ${count(label.after)}` })), one.column,
       Math.max(...one.labels.map((label) => label.before), one.others?.before || 0, 1)),
-    one.suppressed ? h("p", { class: "quiet" }, t("rows.starred", { count: count(one.suppressed) })) : null)))).catch((error) => failed(error, box));
+    one.suppressed ? quiet(t("rows.starred", { count: count(one.suppressed) })) : null)))).catch((error) => failed(error, box));
 }
 
 function pairs(panel) {
   const version = store.state.version, box = h("div", {});
-  clear(panel, h("section", { class: "card" }, h("p", { class: "quiet" }, t("rows.pairs_said")), box));
-  work("pairs", { version }).then((found) => clear(box, found.pairs.length ? dataTable(t("rows.pairs"), [t("rows.pair"), t("rows.before"), t("rows.after"), t("rows.kept")],
-    found.pairs.slice(0, 40).map((one) => [h("th", { scope: "row" }, one.columns.join(" × ")), number(one.before, 2), number(one.after, 2), meter(one.before ? Math.min(1, one.after / one.before) : 1)]), { numeric: [1, 2] }) : h("p", {}, t("rows.no_pairs")))).catch((error) => failed(error, box));
+  clear(panel, card(quiet(t("rows.pairs_said")), box));
+  work("pairs", { version }).then((found) => clear(box, found.pairs.length > 2 ? [pairsChart(found.pairs), quiet(t("rows.pairs_picture"))] : null, found.pairs.length ? dataTable(t("rows.pairs"), [t("rows.pair"), t("rows.before"), t("rows.after"), t("rows.kept")],
+    found.pairs.slice(0, 40).map((one) => [rowHead(one.columns.join(" × ")), number(one.before, 2), number(one.after, 2), meter(one.before ? Math.min(1, one.after / one.before) : 1)]), { numeric: [1, 2] }) : h("p", {}, t("rows.no_pairs")))).catch((error) => failed(error, box));
 }
 function meter(share) { const node = h("span", { class: "share short", role: "img", "aria-label": percent(share) }, h("span", {})); node.firstChild.style.width = `${share * 100}%`; return node; }
 
 function score(panel) {
   const version = store.state.version, box = h("div", {}), columns = store.state.table.columns.filter((name) => store.state.roles[name] !== "identifier");
   const list = choice("target", [["", t("rows.no_target")], ...columns.map((name) => [name, name])], target, (name) => { target = name; load(); });
-  clear(panel, h("section", { class: "card", "data-version": version }, h("p", { class: "quiet" }, t("rows.score_said")), h("div", { class: "row" }, h("label", { for: "target" }, t("rows.target")), list), box));
+  clear(panel, h("section", { class: "card", "data-version": version }, quiet(t("rows.score_said")), h("div", { class: "row" }, h("label", { for: "target" }, t("rows.target")), list), box));
   async function load() {
     clear(box);
     if (!target) return;
     try {
       const found = await work("score", { version, target });
-      clear(box, bars(found.scores.map((one) => ({ label: t(`rows.${one.name}`), value: Math.max(0, one.value ?? 0), text: one.value === null ? "–" : `${number(one.value, 3)}${one.error ? ` ± ${number(one.error, 1)}` : ""}` })), t("rows.score"), 1), found.scores.slice(0, 1).map((one) => h("p", { class: "quiet" }, one.meaning)));
+      clear(box, bars(found.scores.map((one) => ({ label: t(`rows.${one.name}`), value: Math.max(0, one.value ?? 0), text: one.value === null ? "–" : `${number(one.value, 3)}${one.error ? ` ± ${number(one.error, 1)}` : ""}` })), t("rows.score"), 1), found.scores.slice(0, 1).map((one) => quiet(one.meaning)));
     } catch (error) { failed(error, box); }
   }
   if (columns.includes(target)) load();

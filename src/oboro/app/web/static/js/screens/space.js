@@ -1,5 +1,5 @@
 // Space: what each promise costs, where it gets steep, and what else was possible.
-import { h, clear, redraw } from "../dom.js";
+import { h, clear, redraw, quiet, rowHead } from "../dom.js";
 import { ask, isCancelled } from "../net.js";
 import { t, count, percent } from "../words.js";
 import { store, onChange, answerNow, wantAnswer, act, lost } from "../store.js";
@@ -48,14 +48,14 @@ export function spaceScreen(body) {
     const shown = lines(), whys = [...new Set(points.filter((one) => one.why && one.curve !== "k_anonymize").map((one) => `${t(`curve.${one.curve}`)}: ${one.why}`))];
     redraw(frontier, h("div", { class: "row spread" }, h("h2", {}, t("space.frontier")),
       done ? null : h("div", { class: "row" }, h("span", { class: "quiet", role: "status" }, t("space.so_far", { points: count(points.length) })), h("button", { class: "small", "data-key": "stop", onclick: () => running?.abort() }, t("cancel")))),
-      h("p", { class: "quiet" }, t("space.frontier_said")),
+      quiet(t("space.frontier_said")),
       h("fieldset", { class: "checks" }, h("legend", {}, t("space.methods")), CURVES.map((one) => h("div", { class: "check" }, h("input", { type: "checkbox", id: `curve-${one}`, "data-key": `curve-${one}`, checked: curves.includes(one), disabled: one === "k_anonymize",
         onchange: (event) => { curves = CURVES.filter((other) => (other === one ? event.target.checked : curves.includes(other))); loadFrontier(); } }), h("label", { for: `curve-${one}` }, t(`curve.${one}`))))),
       shown.length ? h("div", { class: "figure", "data-version": stamp }, frontierChart(shown, cliffs, { k: store.state.demands.k, suppress: store.state.demands.suppress || 0 }, {
         onTake: (point) => take({ demands: { ...without(store.state.demands), k: point.k, suppress: point.suppress } }),
-        onShow: (point, line) => { detail.textContent = t("space.point", { name: line.name, k: point.k, loss: lost(point.loss), hidden: count(point.suppressed) }); } }), legend(shown), detail) : h("p", { class: "quiet" }, t("promise.searching")),
+        onShow: (point, line) => { detail.textContent = t("space.point", { name: line.name, k: point.k, loss: lost(point.loss), hidden: count(point.suppressed) }); } }), legend(shown), detail) : quiet(t("promise.searching")),
       cliffs.length ? h("ul", { class: "cliffs" }, cliffs.map((one) => h("li", {}, t("space.cliff", { curve: one.curve.startsWith("k_anonymize") ? t("space.line", { curve: t(`curve.${one.curve}`), share: percent(one.suppress, 1) }) : t(`curve.${one.curve}`), from: one.k[0], to: one.k[1], low: lost(one.loss[0]), high: lost(one.loss[1]) })))) : null,
-      whys.map((one) => h("p", { class: "quiet" }, one)),
+      whys.map((one) => quiet(one)),
       shown.length ? h("details", {}, h("summary", { "data-key": "as-table" }, t("space.as_table")), dataTable(t("space.frontier"), [t("space.method"), "k", t("promise.loss"), t("promise.hidden")], shown.flatMap((line) => line.points.map((one) => [line.name, one.k, lost(one.loss), count(one.suppressed)])), { numeric: [1, 2, 3], scroll: "points" })) : null);
   }
   const without = ({ levels, ...rest }) => rest;
@@ -82,17 +82,17 @@ export function spaceScreen(body) {
 
   function drawNodes() {
     const found = answerNow(), chosen = found?.levels;
-    if (!nodes) { clear(solutions, h("h2", {}, t("space.solutions")), h("p", { class: "quiet" }, t("promise.searching"))); return; }
+    if (!nodes) { clear(solutions, h("h2", {}, t("space.solutions")), quiet(t("promise.searching"))); return; }
     const rows = nodes.nodes.filter((one) => one.feasible).slice(0, 40).map((one, place) => {
       const here = chosen && Object.keys(chosen).every((name) => chosen[name] === one.levels[name]);
-      return [h("th", { scope: "row" }, differs(one.levels, chosen)), `${one.exact ? "" : "≥ "}${lost(one.loss)}`, count(one.suppressed),
+      return [rowHead(differs(one.levels, chosen)), `${one.exact ? "" : "≥ "}${lost(one.loss)}`, count(one.suppressed),
         here ? h("span", { class: "good" }, "✓ ", t("space.chosen")) : h("span", { class: "row" },
           h("button", { class: "small", "data-key": `node-take-${place}`, "aria-label": `${t("take_it")}: ${differs(one.levels, chosen)}`, onclick: () => take({ levels: one.levels }) }, t("take_it")),
           h("button", { class: "small", "data-key": `node-beside-${place}`, "aria-label": `${t("space.beside")}: ${differs(one.levels, chosen)}`, onclick: () => { beside = one.levels; drawBeside(true); } }, t("space.beside")))];
     });
     redraw(solutions, h("h2", {}, t("space.solutions")), h("p", { class: "quiet", "data-version": nodes.version }, t("space.solutions_said", { known: count(nodes.known), size: count(nodes.size) })),
       dataTable(t("space.solutions"), [t("space.differs"), t("promise.loss"), t("promise.hidden"), t("choose")], rows, { numeric: [1, 2], scroll: "nodes" }));
-    clear(picture, nodes.small && nodes.nodes.length ? h("section", { class: "card", "data-version": nodes.version }, h("h2", {}, t("space.lattice")), h("p", { class: "quiet" }, t("space.lattice_said", { names: Object.keys(nodes.heights).join(", ") })),
+    clear(picture, nodes.small && nodes.nodes.length ? h("section", { class: "card", "data-version": nodes.version }, h("h2", {}, t("space.lattice")), quiet(t("space.lattice_said", { names: Object.keys(nodes.heights).join(", ") })),
       h("div", { class: "scroller plain" }, latticeChart(nodes.nodes, nodes.heights, chosen, (node) => take({ levels: node.levels })))) : null);
   }
 
@@ -105,7 +105,7 @@ export function spaceScreen(body) {
       clear(sides, h("section", { class: "card", "data-version": found.version }, h("div", { class: "row spread" }, h("h2", { tabindex: "-1" }, t("space.side_by_side")), h("button", { class: "small", onclick: () => { beside = null; clear(sides); } }, t("close"))),
         h("div", { class: "two" }, side(t("space.chosen"), found.a), side(t("space.other"), found.b)),
         dataTable(t("space.side_by_side"), [t("column"), t("space.level_a"), t("space.level_b"), t("space.labels_a"), t("space.labels_b"), t("space.loss_a"), t("space.loss_b")],
-          found.changed.map((one) => [h("th", { scope: "row" }, one.column), one.levels[0], one.levels[1], count(one.labels[0]), count(one.labels[1]), one.loss ? percent(one.loss[0], 1) : "–", one.loss ? percent(one.loss[1], 1) : "–"]), { numeric: [1, 2, 3, 4, 5, 6], scroll: "sides" }),
+          found.changed.map((one) => [rowHead(one.column), one.levels[0], one.levels[1], count(one.labels[0]), count(one.labels[1]), one.loss ? percent(one.loss[0], 1) : "–", one.loss ? percent(one.loss[1], 1) : "–"]), { numeric: [1, 2, 3, 4, 5, 6], scroll: "sides" }),
         h("button", { class: "main", onclick: () => { const levels = beside; beside = null; take({ levels }); } }, t("space.take_other"))));
       if (focus) sides.querySelector("h2").focus();
     } catch (error) { if (!isCancelled(error)) failed(error, sides); }

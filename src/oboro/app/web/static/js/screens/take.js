@@ -1,5 +1,5 @@
 // Take away: the release after its verification, and everything that makes it again.
-import { h, clear, segments } from "../dom.js";
+import { h, clear, segments, quiet } from "../dom.js";
 import { ask, fetchTicket } from "../net.js";
 import { t, count, bytes } from "../words.js";
 import { store, onChange, answerNow, wantAnswer, act } from "../store.js";
@@ -23,12 +23,12 @@ export function takeScreen(body) {
 
   function drawRelease() {
     const found = answerNow(), can = found?.best && !store.state.unconfirmed.length;
-    clear(release, h("h2", {}, t("take.release")), h("p", { class: "quiet" }, t("take.release_said")),
+    clear(release, h("h2", {}, t("take.release")), quiet(t("take.release_said")),
       found && !found.best ? h("div", {}, h("p", { class: "wrong" }, t("take.cannot")), h("p", {}, found.why), h("a", { href: "#/promise" }, t("screen.promise"))) : [
         h("div", { class: "fields" },
           segments("format", t("take.format"), FORMATS.map((one) => [one, t(`take.format_${one.slice(1)}`)]), format, (one) => { format = one; clear(result); }),
           h("div", { class: "check" }, h("input", { type: "checkbox", id: "seeded", checked: seed !== "", onchange: (event) => { seed = event.target.checked ? drawn() : ""; clear(result); drawer.about(() => ({ seed })); } }), h("label", { for: "seeded" }, t("take.seeded"))),
-          h("p", { class: "quiet" }, t("take.seeded_said"))),
+          quiet(t("take.seeded_said"))),
         h("button", { class: "main", "data-key": "release", disabled: !can, onclick: make }, t("take.make")), result]);
   }
 
@@ -52,7 +52,7 @@ export function takeScreen(body) {
   }
 
   function drawFiles() {
-    clear(files, h("h2", {}, t("take.again")), h("p", { class: "quiet" }, t("take.again_said")),
+    clear(files, h("h2", {}, t("take.again")), quiet(t("take.again_said")),
       h("ul", { class: "tiles" }, FILES.map((one) => h("li", {}, h("button", { class: "tile", "data-key": `file-${one}`, onclick: () => fetchFile(one) }, h("strong", {}, t(`take.file_${one}`)), h("span", { class: "quiet" }, t(`take.file_${one}_said`)))))));
   }
 
