@@ -221,6 +221,7 @@ def test_bench_lists_the_benchmarks() -> None:
     assert [line.split()[0] for line in listed.splitlines()] == [
         "concealment",
         "delay-free",
+        "heuristics",
         "histogram",
         "lattice",
         "local",

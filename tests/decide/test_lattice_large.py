@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.decide.lattice_cases import LOSSES, Case, assert_equals_brute_force, cases, larger_case, solved
 
-from oboro.decide.lattice import hill_climb, levels_by_class, search, search_limits, sliced_check
+from oboro.decide.lattice import levels_by_class, search, search_limits, sliced_check
+from oboro.decide.lattice.huge import block_bounds, box_search, hill_climb, huge_search
 from oboro.decide.lattice.kernels import node_marks
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Lattice
@@ -88,24 +89,49 @@ def _level(table):
 
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(cases())
-def test_a_climb_finds_a_feasible_node_and_an_honest_bound(climbing, case):
+def test_a_proof_over_boxes_equals_brute_force(climbing, case):
+    assert_equals_brute_force(case, minimal=False, prove=True)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_proof_cuts_many_boxes(climbing, loss):
+    """Larger tables, deep first too: the same answer as where every node is listed."""
+    case = larger_case(loss, rows=200, attributes=5)
+    found = search.search(case.problem(), prove=True)
+    climbing.setattr(box_search, "MOST", 3)
+    deep = search.search(case.problem(), prove=True)
+    climbing.setattr(search, "LISTED", 1 << 20)
+    listed = search.search(case.problem(), minimal=False)
+    assert found.exact
+    assert found.best == deep.best == listed.best
+    assert found.bound == deep.bound == listed.bound
+
+
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@given(case=cases(), work=st.integers(0, 400))
+def test_a_proof_that_is_cut_short_gives_an_honest_bound(climbing, case, work):
     _, best, _ = solved(case.naive())
+    climbing.setattr(huge_search, "PROVING", work)
     found = search.search(case.problem())
-    assert (found.best is None) == (best is None)
-    if best is not None:
+    if best is None:
+        assert found.best is None
+        return
+    if found.best is not None:
         assert found.best.loss >= best[0] - 1e-9
-        assert found.bound is None or found.bound <= best[0] + 1e-9
         assert found.exact <= (abs(found.best.loss - best[0]) < 1e-9)
-        assert found.minimal is None
+    assert found.bound is None or found.bound <= best[0] + 1e-9
+    assert found.minimal is None
 
 
 @pytest.fixture
 def climbing(monkeypatch):
     monkeypatch.setattr(search, "LISTED", 0)
-    monkeypatch.setattr(hill_climb, "BLOCK_NODES", 6)
+    monkeypatch.setattr(block_bounds, "BLOCK_NODES", 6)
+    monkeypatch.setattr(hill_climb, "KICKS", 2)
+    return monkeypatch
 
 
-def test_a_climb_tries_single_coarser_steps_and_uses_its_time(climbing):
+def test_a_climb_tries_single_coarser_steps_and_uses_its_time():
     """Fourteen columns: never worse than without kicks, and where time is given more nodes are looked at."""
     case = larger_case("loss", rows=400, attributes=14)
     problem = case.problem()
@@ -124,13 +150,16 @@ def test_a_climb_tries_single_coarser_steps_and_uses_its_time(climbing):
 
 def test_the_bound_of_a_block_does_not_ask_its_suppressed_to_be_safe(monkeypatch):
     """One rare value in each column: together the two suppressed records are a safe class, in each column alone not."""
-    monkeypatch.setattr(hill_climb, "BLOCK_NODES", 2)
+    monkeypatch.setattr(block_bounds, "BLOCK_NODES", 2)
     columns = [["r", *"aaaaaaaaa"], ["b", "s", *"bbbbbbbb"]]
     ladders = [[["r", "*"], ["a", "*"]], [["s", "*"], ["b", "*"]]]
     problem = Case(columns, ladders, ["x"] * 10, 2, 2, [], "loss", [1.0, 1.0]).problem()
     assert search.search(problem).best.loss == pytest.approx(0.2)
-    bound = hill_climb.block_bound(problem, lambda part: search.search(part).best.loss)
-    assert bound == pytest.approx(0.1)  # a tenth of each column, half a table each
+    bounds = block_bounds.BlockBounds.of(problem, lambda: False)
+    assert bounds.least((0, 0), (1, 1), 0) == pytest.approx(0.1)  # a tenth of each column, half a table each
+    assert bounds.least((0, 0), (1, 1), 2) == pytest.approx(0.2)  # once two are known to go
+    unknown = block_bounds.BlockBounds.of(problem, lambda: True)
+    assert unknown.least((0, 0), (1, 1), 0) == 0
 
 
 def test_when_time_is_up_the_best_so_far_is_taken_and_a_bound_is_given():

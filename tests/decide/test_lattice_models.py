@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import oboro
 from oboro.app.all_commands import app
+from oboro.decide.lattice import search
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.errors import InputError, OboroError, PromiseError, UsageError
 from oboro.techniques.demands.risk_sizes import least_size
@@ -52,6 +53,14 @@ def test_search_equals_brute_force(case):
 def test_the_optimum_alone_and_depth_first_equal_brute_force(case):
     assert_equals_brute_force(case, minimal=False)
     assert_equals_brute_force(case, strategy="depth_first", minimal=True)
+
+
+@settings(max_examples=40)
+@given(crowded())
+def test_a_proof_over_boxes_equals_brute_force(case):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "LISTED", 0)
+        assert_equals_brute_force(case, minimal=False, prove=True)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from math import inf
 
 import pytest
@@ -11,7 +12,8 @@ from tests.decide.lattice_cases import larger_case
 from oboro import papers
 from oboro.decide.lattice.search import search
 from oboro.errors import UsageError
-from oboro.papers import lattice_bench
+from oboro.papers import heuristics_bench, lattice_bench
+from oboro.papers.compared.arx_searches import METHODS, ArxSearch
 from oboro.papers.compared.exhaustive_lattice import best_losses
 
 
@@ -26,14 +28,33 @@ def test_every_node_agrees_with_the_search():
     assert found[300, 10] == inf
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_the_heuristics_of_arx_find_the_optimum_of_a_small_lattice(method):
+    """Left alone, those that begin at an end look at everything that matters; the genetic one soon has met every node."""
+    case = larger_case("loss", rows=200, attributes=3)
+    problem = case.problem()
+    told: list = []
+    twin = ArxSearch(problem, lambda: twin.checked >= 27 or len(told) > 50, found=told.append)
+    twin.run(method)
+    best = search(replace(problem, relaxed=True)).best
+    assert twin.best == pytest.approx(best.loss)
+    assert twin.levels == best.levels
+    assert told == sorted(told, reverse=True)
+
+
 def test_it_runs_without_data(monkeypatch, capsys, tmp_path):
     monkeypatch.delenv("OBORO_DATA", raising=False)
     monkeypatch.setattr(lattice_bench, "QUICK", (100_000,))
     monkeypatch.setattr(lattice_bench, "WARM", 20_000)
     monkeypatch.setattr(lattice_bench, "MANY", 14)
+    monkeypatch.setattr(lattice_bench, "MANY_SECONDS", 1.0)
+    monkeypatch.setattr(heuristics_bench, "QUICK", (300, 0.1))
     papers.run("lattice", quick=True, as_json=True, output=tmp_path)
     rows = json.loads(capsys.readouterr().out)
-    assert {row["table"] for row in rows} == {"library", "many columns"}
+    heuristics = {"many columns: heuristics", "many columns: over time"}
+    assert {row["table"] for row in rows} == {"library", "many columns", *heuristics}
+    assert {row["method"] for row in rows if row["table"] in heuristics} == {"oboro", *(f"arx {m}" for m in METHODS)}
+    assert (tmp_path / "lattice-gap.png").stat().st_size > 1000
     assert json.loads((tmp_path / "lattice.json").read_text())["command"] == "oboro bench lattice --quick"
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -9,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oboro.decide.lattice import search_limits
+from oboro.decide.lattice.huge import huge_search
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.objective import loss_of
 from oboro.decide.lattice.problem import Problem
@@ -226,8 +229,10 @@ def test_a_time_limit_is_kept_and_said():
     assert loss["bound"] <= run(KAnonymize(k=2, suppress=0.5), PEOPLE, ROLES).facts["loss"]["value"] < loss["value"]
 
 
-def test_more_choices_than_can_be_listed_are_climbed_and_said():
+def test_more_choices_than_can_be_listed_are_climbed_and_said(monkeypatch):
     """16 columns of three levels: 43 million choices; a verified release, and how far the best can be."""
+    monkeypatch.setattr(huge_search, "PROVING", 10**7)
+    monkeypatch.setattr(search_limits, "EVERY", 0.0)
     rng = np.random.default_rng(5)
     table = {f"a{a}": rng.choice(list("pqrs"), 150, p=[0.6, 0.2, 0.1, 0.1]).tolist() for a in range(16)}
     ladder = {"rows": [["p", "P", "*"], ["q", "P", "*"], ["r", "R", "*"], ["s", "R", "*"]]}
@@ -239,7 +244,11 @@ def test_more_choices_than_can_be_listed_are_climbed_and_said():
     assert outcome.promises[0].verify(outcome.data).holds
     assert 0 < outcome.facts["loss"]["bound"] <= outcome.facts["loss"]["value"] < 1
     assert f"too many choices of levels ({3**16})" in str(outcome.warnings[0])
+    assert "`optimum: true` searches until" in str(outcome.warnings[0])
     assert "k_anonymize: choices of levels: " in str(told[0])
+    again = KAnonymize(k=3, suppress=0.1, optimum=True, time_limit=0.2).run(replace(work, say=told.append))
+    assert again.facts["stopped"] == "time"
+    assert any("none below" in str(one) for one in told)
 
 
 def test_an_empty_table_stays_empty():

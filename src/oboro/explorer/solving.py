@@ -32,6 +32,7 @@ def solution(
     hits = memory.hits
     if asked.levels is None:
         options: dict[str, Any] = {"strategy": asked.search, "minimal": False, "time_limit": asked.time_limit}
+        options["prove"] = asked.optimum
         found = search(question.problem, question.checker, **options, tell=tell, cancelled=cancelled, first=first)
     else:
         node = question.node(question.levels(asked.levels))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamOptions", "anonymizer", "diversity", "goal", "pseudonyms"]
 
-UNDERSTOOD = {"k", "l_diversity", "suppress", "loss", "search", "recoding", "minimal", "time_limit"}
+UNDERSTOOD = {"k", "l_diversity", "suppress", "loss", "search", "recoding", "minimal", "time_limit", "optimum"}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -115,7 +115,13 @@ class KAnonymize(ClassValues):
     """Whether the report lists all minimal nodes of the lattice. Without it: only where the lattice is small."""
     time_limit: float | None = Field(default=None, gt=0)
     """Seconds after which the search stops and takes the best solution so far. Without it: the search runs until the
-    optimum is proved. Ctrl-C also stops the search; a second Ctrl-C ends the program.
+    optimum is proved, or for some seconds where there are more than a million choices of levels. Ctrl-C also stops the search; a
+    second Ctrl-C ends the program.
+    """
+    optimum: bool = False
+    """Whether the search goes on until the optimum is proved, however long that takes, where there are more than a million
+    choices of levels. The gap between the best so far and what is proved closes as it goes on. A time limit and Ctrl-C still end
+    it.
     """
 
     @model_validator(mode="after")
@@ -332,6 +338,7 @@ class KAnonymize(ClassValues):
         if self.levels is None:
             minimal = problem.lattice.size <= SMALL_LATTICE if self.minimal is None else self.minimal
             options: dict[str, Any] = {"strategy": self.search, "minimal": minimal, "time_limit": self.time_limit}
+            options["prove"] = self.optimum
             find = search_by_rank if self.aggregate == "rank" else search
             found = find(problem, checker, **options, tell=lambda so_far: say(progress(self.step, so_far)))
             if found.stopped == "interrupt":

@@ -15,6 +15,7 @@ import numpy as np
 
 from oboro.decide.lattice import whole_people
 from oboro.decide.lattice.distinct_tuples import DistinctTuples, number_alike
+from oboro.decide.lattice.fused_digits import FusedDigits
 from oboro.decide.lattice.judged_classes import NodeClasses
 from oboro.decide.lattice.kernels import node_classes as kernels
 from oboro.decide.lattice.nodes import Levels
@@ -121,13 +122,13 @@ class NodeChecker:
 
     def _survey(self, levels: Levels, steps: np.ndarray, tally: np.ndarray) -> np.ndarray:
         tuples = self.tuples
-        table, space = self._table(levels, tuples.blocks[0])
+        table, space = self._table(levels)
         hashed = space > 8 * len(tuples) + 1024
         held, places = self._scratch(2 << (2 * len(tuples) - 1).bit_length() if hashed else space)
         out = np.empty(6, dtype=np.int64)
-        k, codes = self.problem.k, tuples.codes[0]
-        most = self.problem.limit  # what a node costs that suppresses more is of no interest
-        kernels.survey(codes, tuples.weights, table, steps, k, most, hashed, held, places, tally, out)
+        k, most = self.problem.k, self.problem.limit  # what a node costs that suppresses more is of no interest
+        digits, codes, weights = self.digits[0].codes, tuples.codes[0], tuples.weights
+        kernels.survey(digits, codes, weights, table, steps, k, most, hashed, held, places, tally, out)
         return out
 
     def any_kept(self, levels: Levels) -> bool:
@@ -159,10 +160,10 @@ class NodeChecker:
     def classes(self, levels: Levels) -> NodeClasses:
         """Group the tuples by their generalized codes."""
         labels, found = np.zeros(len(self.tuples), dtype=np.uint32), 1
-        for codes, block in zip(self.tuples.codes, self.tuples.blocks, strict=True):
+        for block, digits in enumerate(self.digits):
             keys = np.empty(len(self.tuples), dtype=np.uint64)
             table, space = self._table(levels, block)
-            kernels.keys(codes, table, keys)
+            kernels.keys(digits.codes, table, keys)
             if len(self.tuples.blocks) > 1:
                 part, parts = number_alike(keys, space)
                 grouping.combine(labels, part, parts, keys)
@@ -183,26 +184,25 @@ class NodeChecker:
         kernels.distinct_people(classes.labels, self.tuples.persons, last, out)
         return out
 
-    def _table(self, levels: Levels, block: range) -> tuple[np.ndarray, int]:
-        """The generalized code times the stride, for each code of the block's attributes, and how many keys can be."""
+    @cached_property
+    def digits(self) -> tuple[FusedDigits, ...]:
+        """The tuples of each block with small attributes fused."""
+        return tuple(
+            FusedDigits.of(codes, self.tuples.offsets, block, self.problem.hierarchies)
+            for codes, block in zip(self.tuples.codes, self.tuples.blocks, strict=True)
+        )
+
+    def _table(self, levels: Levels, block: int = 0) -> tuple[np.ndarray, int]:
+        """For each value of each digit of a block its part of the node's keys, and how many keys can be."""
         assert self.can_check(levels), "a node finer than what the tuples were joined by"
-        offsets = self.tuples.offsets
-        table = np.empty(int(offsets[-1]), dtype=np.uint64)
-        stride = 1
-        for a in block:
-            level = self.problem.hierarchies[a].levels[levels[a]]
-            np.multiply(level.table, np.uint64(stride), out=table[offsets[a] : offsets[a + 1]])
-            stride *= len(level.labels)
-        return table, stride
+        return self.digits[block].table(levels)
 
     def steps(self, levels: Levels) -> np.ndarray:
         """For each code, by which of few amounts its suppression is charged."""
-        steps = np.zeros(int(self.tuples.offsets[-1]), dtype=np.uint32)
-        if isinstance(self.problem.loss, CellLoss):
-            for a, level in enumerate(levels):
-                part = slice(self.tuples.offsets[a], self.tuples.offsets[a + 1])
-                steps[part] = self.problem.loss.costs[a][level].step
-        return steps
+        loss = self.problem.loss
+        if not isinstance(loss, CellLoss):
+            return np.zeros(int(self.tuples.offsets[-1]), dtype=np.uint32)
+        return np.concatenate([loss.costs[a][level].step for a, level in enumerate(levels)]).astype(np.uint32)
 
     def judge(self, classes: NodeClasses, most: int = ALL) -> NodeClasses:
         """Say which classes break a rule. Weak rules are not asked once strong ones suppress too many.

@@ -164,7 +164,7 @@ class NodeStatus:
         if not waiting.any():
             return best
         least = float((self.base + self.slope * self.surely).ravel()[waiting].min())
-        return min(best, max(self.problem.loss.unfold(least), 0.0))
+        return min(best, max(self.problem.loss.unfold(least), self.problem.least_loss))
 
 
 class FailureCurve:
@@ -181,7 +181,10 @@ class FailureCurve:
 
     def learn(self, levels: Levels, failed: bool) -> None:
         """Add a node's result."""
-        self.note(float(self.entropy[np.ravel_multi_index(levels, self.shape)]), failed)
+        place = 0
+        for level, size in zip(levels, self.shape, strict=True):
+            place = place * size + level
+        self.note(float(self.entropy[place]), failed)
 
     def learn_all(self, nodes: np.ndarray, failed: np.ndarray) -> None:
         """Add the results of many nodes, named by their places."""
@@ -191,7 +194,7 @@ class FailureCurve:
 
     def note(self, entropy: float, failed: bool) -> None:
         """Add a result at some entropy."""
-        place = int(np.clip(entropy / self.step, 0, BINS - 1))
+        place = min(max(int(entropy / self.step), 0), BINS - 1)
         (self.failed if failed else self.passed)[place] += 1
 
     def fit(self) -> tuple[float, float]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from oboro.decide.class_rules import Rule
 from oboro.decide.lattice.nodes import Lattice, Levels
-from oboro.decide.lattice.objective import Loss
+from oboro.decide.lattice.objective import CellLoss, Loss
 from oboro.decide.lattice.worth.class_payments import ClassPayments
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
@@ -120,6 +120,11 @@ class Problem:
         if self.earnings is not None:
             return False
         return (self.population is None or self.population.joinable) and all(rule.joinable for rule in self.rules)
+
+    @cached_property
+    def least_loss(self) -> float:
+        """No loss is below this: ARX's geometric mean with weights is below 0 where little is lost, all others are not."""
+        return self.loss.scale - 1 if isinstance(self.loss, CellLoss) and self.loss.geometric else 0.0
 
     @cached_property
     def sizes_alone(self) -> bool:

@@ -34,10 +34,9 @@ Stop = Literal["time", "interrupt", "size"]
 
 RUNNERS_UP = 5
 ALONE = 24  # so many checks go one by one, for each settles much; the later ones
-TOGETHER = 8  # go together, on two threads
+TOGETHER = 16  # go together, on two threads
 FEW = 1 << 11  # rows that are checked before a thread has started
 REFOCUS = 32  # after so many checks it is asked again which levels are out of the question
-CLIMBING = 0.7  # this part of a time limit goes to the hill climb, the rest to the bound
 LONGER = 40_000  # groups looked at for the classes that join the suppressed, where the answer hangs on it
 LISTED = 1 << 20  # lattices with more nodes are not listed but climbed
 
@@ -84,18 +83,24 @@ def search(
     tell: Callable[[SearchProgress], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
     first: Iterable[Levels] = (),
+    prove: bool = False,
 ) -> SearchResult:
     """Find the best node that can be released, and if asked all minimal nodes.
 
     When the time is up, or at the first Ctrl-C, the best node so far is the answer, if it says anything; a second Ctrl-C is
     answered as if there were no search. `tell` hears a few times a second how far the search is. Once `cancelled` says
     so, the search ends as if its time were up. Nodes of `first`, such as the best of a question like this one, are checked first.
+    A lattice too large to list is searched for some seconds, or as long as is given; with `prove` until the optimum is known.
     """
     limits = SearchLimits(time_limit, tell=tell, cancelled=cancelled)
     with limits.interruptible() as interrupt:
         checker = checker or checker_for(problem)
         huge = problem.lattice.size > LISTED
-        found = _climb(problem, checker, limits) if huge else _list(problem, checker, strategy, minimal, limits, first)
+        found = (
+            _prove(problem, checker, limits, prove)
+            if huge
+            else _list(problem, checker, strategy, minimal, limits, first)
+        )
         if limits.stopped.is_set() and _says_nothing(problem, found.best):
             interrupt()
     if found.exact:
@@ -165,30 +170,24 @@ def _sum_up(status: NodeStatus, listed: bool) -> SearchResult:
     )
 
 
-def _climb(problem: Problem, checker: NodeChecker | SlicedChecker, limits: SearchLimits) -> SearchResult:
-    """The lattice cannot be listed: the best node that a hill climb finds, and a bound from blocks of attributes."""
-    from oboro.decide.lattice.hill_climb import HillClimb, block_bound
+def _prove(problem: Problem, checker: NodeChecker | SlicedChecker, limits: SearchLimits, prove: bool) -> SearchResult:
+    """The lattice cannot be listed: the best node that a hill climb finds, and a proof from below as far as it comes."""
+    from oboro.decide.lattice.huge.huge_search import HugeSearch
 
-    hill_climb = HillClimb(problem, checker, replace(limits, seconds=limits.seconds and limits.seconds * CLIMBING))
-    hill_climb.run()
-    feasible = sorted((node for node in hill_climb.nodes.values() if node.feasible), key=lambda node: node.rank)
-    bound = None if hill_climb.best is None else block_bound(problem, lambda part: _bound(part, limits))
+    huge = HugeSearch(problem, checker, limits, prove)
+    huge.run()
     return SearchResult(
-        best=hill_climb.best,
+        best=huge.boxes.best,
         minimal=None,
-        runners_up=feasible[1 : RUNNERS_UP + 1],
+        runners_up=huge.feasible[1 : RUNNERS_UP + 1],
         size=problem.lattice.size,
-        evaluated=len(hill_climb.nodes),
+        evaluated=huge.evaluated,
         tagged=0,
-        skipped=problem.lattice.size - len(hill_climb.nodes),
-        top=hill_climb.nodes[problem.lattice.top],
-        exact=hill_climb.best is not None and bound is not None and hill_climb.best.loss <= bound,
-        bound=bound,
+        skipped=problem.lattice.size - huge.evaluated,
+        top=huge.climb.nodes[problem.lattice.top],
+        exact=huge.exact,
+        bound=huge.bound,
     )
-
-
-def _bound(problem: Problem, limits: SearchLimits) -> float | None:
-    return _list(problem, checker_for(problem), "auto", False, limits).bound
 
 
 def _settle(status: NodeStatus, waiting: Callable[[], np.ndarray], limits: SearchLimits) -> None:

@@ -27,6 +27,8 @@ class SearchProgress:
     """Nodes in all."""
     loss: float | None
     """Of the best node so far, if there is one."""
+    bound: float | None = None
+    """No node loses less than this, as far as that is known yet."""
 
 
 @dataclass(frozen=True, eq=False)

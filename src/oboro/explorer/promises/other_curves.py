@@ -60,7 +60,19 @@ def _cannot(asked: KAnonymize, work: Work, curve: Curve) -> Message | None:
     return None
 
 
-PLAIN = {"k", "suppress", "suppress_people", "quasi", "loss", "search", "minimal", "time_limit", "levels", "recoding"}
+PLAIN = {
+    "k",
+    "suppress",
+    "suppress_people",
+    "quasi",
+    "loss",
+    "search",
+    "minimal",
+    "time_limit",
+    "optimum",
+    "levels",
+    "recoding",
+}
 KNOWN: Mapping[Curve, set[str]] = {
     "k_anonymize": PLAIN,
     "k_anonymize_local": PLAIN

@@ -25,7 +25,9 @@ def progress(step: str, so_far: SearchProgress) -> Message:
     figures = {"step": step, "evaluated": so_far.evaluated, "settled": so_far.settled, "size": so_far.size}
     if so_far.loss is None:
         return Message("progress.search", **figures)
-    return Message("progress.search_with_best", **figures, loss=so_far.loss)
+    if so_far.bound is None:
+        return Message("progress.search_with_best", **figures, loss=so_far.loss)
+    return Message("progress.search_with_gap", **figures, loss=so_far.loss, bound=so_far.bound)
 
 
 def warning(found: SearchResult) -> Message:
@@ -38,7 +40,9 @@ def warning(found: SearchResult) -> Message:
     }[found.stopped or "size"]
     if found.bound is None:
         return Message("search.best_so_far", why=why, loss=found.best.loss)
-    return Message("search.best_so_far_bounded", why=why, loss=found.best.loss, bound=found.bound)
+    told = Message("search.best_so_far_bounded", why=why, loss=found.best.loss, bound=found.bound)
+    longer = Message("search.longer" if found.stopped == "size" else "search.more_time")
+    return told if found.stopped == "interrupt" else Message("search.with_hint", told=told, hint=longer)
 
 
 def ranked(found: SearchResult) -> dict[str, Any]:

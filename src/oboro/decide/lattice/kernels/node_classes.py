@@ -8,6 +8,8 @@ same class, exactly.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from oboro.decide.lattice.kernels.class_keys import count_tuples
@@ -101,11 +103,9 @@ def number_by_hash(keys: np.ndarray, slots: np.ndarray, out: np.ndarray) -> int:
     return found
 
 
-def _survey(
-    codes: np.ndarray, weights: np.ndarray, table: np.ndarray, steps: np.ndarray, k: int, most: int, *rest: np.ndarray
-) -> None:
-    *_, tally, out = rest
-    found, labels = np.unique(table[codes].sum(axis=1, dtype=np.uint64), return_inverse=True)
+def _survey(digits: np.ndarray, codes: np.ndarray, weights: np.ndarray, table: np.ndarray, *rest: Any) -> None:
+    steps, k, most, *_, tally, out = rest
+    found, labels = np.unique(table[digits].sum(axis=1, dtype=np.uint64), return_inverse=True)
     sizes = np.zeros(found.size, np.int64)
     np.add.at(sizes, labels, weights)
     kept, small = sizes[sizes >= k], sizes[labels] < k
@@ -118,6 +118,7 @@ def _survey(
 
 @kernel(little=_survey)
 def survey(
+    digits: np.ndarray,
     codes: np.ndarray,
     weights: np.ndarray,
     table: np.ndarray,
@@ -130,15 +131,16 @@ def survey(
     tally: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """Everything about one node that only asks for k: no labels, one counter per class. O(tuples · attributes).
+    """Everything about one node that only asks for k: no labels, one counter per class. O(tuples · digits).
 
+    Keys are read from `digits` (several attributes each, see `oboro.decide.lattice.fused_digits`), costs from `codes`.
     `held` has a zeroed counter per possible key, or for hashed keys a power of two of them, at least twice as many as
     tuples, each with its key before it (`held[2 * spot]`); it is zeroed again. `places` has a place per tuple. Gives
     in `out` the suppressed records, the classes, the kept ones, the sum of squared sizes of all classes and of the
     kept ones, and the size of the smallest kept one; adds to `tally[a, step]` the suppressed records by what they
     cost, unless these are more than `most`.
     """
-    count_tuples(codes, weights, table, hashed, held, places)
+    count_tuples(digits, weights, table, hashed, held, places)
     suppressed, classes, kept, squares, kept_squares, smallest = 0, 0, 0, 0, 0, np.int64(1) << np.int64(62)
     for i in range(codes.shape[0]):
         size = held[places[i]]

@@ -141,11 +141,11 @@ class RememberingChecker(NodeChecker):
     def _quick_sizes(self, levels: Levels) -> Look:
         """The sizes of classes without numbering these: half the time."""
         tuples = self.tuples
-        table, space = self._table(levels, tuples.blocks[0])
+        table, space = self._table(levels)
         hashed = space > 8 * len(tuples) + 1024
         held, places = self._scratch(2 << (2 * len(tuples) - 1).bit_length() if hashed else space)
         classes, out = np.zeros(FEW_SIZES + 1, dtype=np.int64), np.zeros(2, dtype=np.int64)
-        kernels.tuple_sizes(tuples.codes[0], tuples.weights, table, hashed, held, places, classes, out)
+        kernels.tuple_sizes(self.digits[0].codes, tuples.weights, table, hashed, held, places, classes, out)
         return replace(Look.of_histogram(classes, FEW_SIZES, self.problem.rows), squares=int(out[1]))
 
     @staticmethod

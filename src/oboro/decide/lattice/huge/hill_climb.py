@@ -1,21 +1,17 @@
-"""Lattices with more nodes than can be listed: a good node soon, better ones while there is time, and how far the
-best can be.
+"""Lattices with more nodes than can be listed: a good node soon, better ones while there is time.
 
 *Descent*: from the top, step by step to the finer neighbour that loses least, then by exchanges (one attribute
 coarser, alone or with another one finer) until none helps. *Kicks*: from the best node some attributes are made coarser by
 chance, and the descent begins there again, as long as there is time, or without a time limit as long as that helps now and
-then. The chance is the same on every machine. *Bound*: whatever the best node is, on any few of its attributes it must
-suppress no more than the limit either, because classes over fewer attributes are unions. So the attributes are dealt
-into blocks, each block's lattice is settled exactly, and the least losses of the blocks add up to a bound for the
-whole.
+then. The chance is the same on every machine. How far the best node can be is told by `BoxSearch`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from math import inf, prod
+from dataclasses import dataclass, field
+from math import inf
 
 import numpy as np
 
@@ -26,11 +22,10 @@ from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.search_limits import SearchLimits, SearchProgress
 from oboro.decide.lattice.sliced_check import SlicedChecker
 
-__all__ = ["HillClimb", "block_bound"]
+__all__ = ["HillClimb"]
 
 WORK = 3_000_000_000  # cells read before the exchanges stop by themselves: about ten seconds
-BLOCK_NODES = 50_000
-KICKS = 40  # so many in a row that lead nowhere, and the climb ends; with a time limit, a hundred times as many
+KICKS = 40  # so many in a row that lead nowhere, and the climb rests
 SAME = 1e-12  # losses closer than this are equal
 
 
@@ -41,18 +36,28 @@ class HillClimb:
     problem: Problem
     checker: NodeChecker | SlicedChecker
     limits: SearchLimits
+    tireless: bool = False
+    """Whether it goes on however much it has read."""
     nodes: dict[Levels, Node] = field(default_factory=dict)
     best: Node | None = None
 
     def __post_init__(self) -> None:
         self.failed = np.zeros((0, len(self.problem.hierarchies)), dtype=np.int64)
-        self.work = 0
+        self.work, self.chance = 0, np.random.default_rng(0)
 
     def run(self) -> None:
         """Descend, then exchange, until nothing helps or the time is over."""
         with ThreadPoolExecutor(2) as self.pool:
             self._start()
             self._improve()
+            self._kick()
+
+    def go_on(self, best: Node | None) -> None:
+        """Begin again from the best node, which somebody else may have found."""
+        fresh, self.best = best is not self.best, best
+        with ThreadPoolExecutor(2) as self.pool:
+            if fresh:
+                self._improve()
             self._kick()
 
     def _improve(self) -> None:
@@ -66,8 +71,8 @@ class HillClimb:
 
     def _kick(self) -> None:
         """Begin again near the best node, where chance leads; until time is over or it no longer helps."""
-        chance, fruitless = np.random.default_rng(0), 0
-        while self.best is not None and not self.over() and fruitless < self._patience:
+        chance, fruitless = self.chance, 0
+        while self.best is not None and not self.over() and fruitless < KICKS:
             before, known = self.best, len(self.nodes)
             levels, tops = np.array(before.levels), np.array(self.problem.lattice.heights)
             some = chance.choice(levels.size, size=min(levels.size, int(chance.integers(2, 5))), replace=False)
@@ -80,10 +85,6 @@ class HillClimb:
             else:
                 fruitless += 1 if len(self.nodes) > known else 5
 
-    @property
-    def _patience(self) -> int:
-        return KICKS if self.limits.seconds is None else KICKS * 100
-
     def _start(self) -> None:
         """The coarsest node that can be released; below the top only where the top leaves too few suppressed."""
         checked = self.check([self.problem.lattice.top])
@@ -93,7 +94,7 @@ class HillClimb:
 
     def over(self) -> bool:
         """Whether time or work is used up."""
-        return self.limits.over() or (self.limits.seconds is None and self.work > WORK)
+        return self.limits.over() or (not self.tireless and self.work > WORK)
 
     def check(self, wanted: Sequence[Levels]) -> list[Node]:
         """Check nodes, on both threads; those that must fail are left out."""
@@ -144,45 +145,3 @@ class HillClimb:
     def _outlook(self, levels: Levels) -> float:
         loss = self.problem.loss
         return loss.value(levels, None) if isinstance(loss, CellLoss) else -float(sum(levels))
-
-
-def block_bound(problem: Problem, optimum: Callable[[Problem], float | None]) -> float | None:
-    """A lower bound on the loss of every node that can be released; None where the loss is not a sum over attributes.
-
-    `optimum` finds the least loss of a smaller problem.
-    """
-    loss = problem.loss
-    if not isinstance(loss, CellLoss):
-        return None
-    total = 0.0
-    for block in _blocks(problem):
-        part = replace(
-            problem,
-            columns=tuple(problem.columns[a] for a in block),
-            hierarchies=tuple(problem.hierarchies[a] for a in block),
-            rules=(),
-            population=None,
-            most_classes=None,
-            class_sizes=(),
-            loss=replace(loss, weights=loss.weights[block], costs=tuple(loss.costs[a] for a in block)),
-            relaxed=True,
-        )
-        least = optimum(part)
-        if least is None:
-            return None
-        total = max(total, least) if loss.largest else total + loss.fold(least)
-    return total if loss.largest else loss.unfold(total)
-
-
-def _blocks(problem: Problem) -> list[list[int]]:
-    """Deal the attributes into blocks of few nodes; those with most entropy meet each other, for they constrain most."""
-    order = sorted(range(len(problem.columns)), key=lambda a: -problem.entropies[a][0])
-    blocks: list[list[int]] = []
-    for a in order:
-        for block in blocks:
-            if prod(problem.lattice.shape[b] for b in block) * problem.lattice.shape[a] <= BLOCK_NODES:
-                block.append(a)
-                break
-        else:
-            blocks.append([a])
-    return blocks

@@ -1,0 +1,84 @@
+"""Tuples as few digits: small attributes are fused into one, so that a node's keys are read with fewer look-ups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+
+from oboro.decide.lattice.nodes import Levels
+from oboro.table.dataset import smallest_unsigned
+from oboro.table.hierarchy import Hierarchy
+
+__all__ = ["FusedDigits"]
+
+WIDEST = 4096  # values of a digit: its part of a node's table stays in the nearest cache
+MOST_TABLES = 1024  # of digits at some levels; then they are made anew
+
+
+@dataclass(frozen=True, eq=False)
+class FusedDigits:
+    """Which attributes each digit stands for, and the digits of each tuple, numbered through."""
+
+    groups: tuple[tuple[int, ...], ...]
+    codes: np.ndarray
+    hierarchies: Sequence[Hierarchy]
+    _tables: dict[tuple[int, ...], tuple[np.ndarray, int]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(codes: np.ndarray, offsets: np.ndarray, block: range, hierarchies: Sequence[Hierarchy]) -> FusedDigits:
+        """From the codes of a block of attributes, numbered through. O(tuples · attributes)."""
+        widths = np.diff(offsets).tolist()
+        groups = _grouped({a: widths[a] for a in block}, min(WIDEST, len(codes) // 8))
+        sizes = [prod(widths[a] for a in group) for group in groups]
+        out, start = np.empty((len(codes), len(groups)), dtype=smallest_unsigned(sum(sizes))), 0
+        for g, group in enumerate(groups):
+            digit = np.zeros(len(codes), dtype=np.int64)
+            for a in group:
+                digit *= widths[a]
+                digit += codes[:, a - block.start]
+                digit -= offsets[a]
+            out[:, g] = digit + start
+            start += sizes[g]
+        return FusedDigits(tuple(map(tuple, groups)), out, hierarchies)
+
+    def table(self, levels: Levels) -> tuple[np.ndarray, int]:
+        """For each value of each digit its part of a node's keys, and how many keys can be."""
+        parts, stride = [], 1
+        for g, group in enumerate(self.groups):
+            key = (g, *(levels[a] for a in group))
+            if key not in self._tables:
+                if len(self._tables) >= MOST_TABLES:
+                    self._tables.clear()
+                self._tables[key] = self._one(group, levels)
+            part, count = self._tables[key]
+            parts.append(part * np.uint64(stride))
+            stride *= count
+        return np.concatenate(parts), stride
+
+    def _one(self, group: tuple[int, ...], levels: Levels) -> tuple[np.ndarray, int]:
+        """For each value of one digit the number of its labels, and how many there can be."""
+        out, count = np.zeros(1, dtype=np.uint64), 1
+        for a in group:
+            level = self.hierarchies[a].levels[levels[a]]
+            labels = len(level.labels)
+            out = np.add.outer(out * np.uint64(labels), level.table.astype(np.uint64)).ravel()
+            count *= labels
+        return out, count
+
+
+def _grouped(widths: Mapping[int, int], most: int) -> list[list[int]]:
+    """Attributes in groups of few values together; the widest first, each with the narrow ones that still fit."""
+    groups: list[list[int]] = []
+    sizes: list[int] = []
+    for a in sorted(widths, key=lambda a: -widths[a]):
+        fits = [g for g, size in enumerate(sizes) if size * widths[a] <= most]
+        if fits:
+            groups[fits[0]].append(a)
+            sizes[fits[0]] *= widths[a]
+        else:
+            groups.append([a])
+            sizes.append(widths[a])
+    return groups

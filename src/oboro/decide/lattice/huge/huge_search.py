@@ -1,0 +1,109 @@
+"""Searching a lattice that cannot be listed: climb to a good node, then prove from below how good it is.
+
+The two take turns, each as many checks as the other: the climb begins where chance leads it, and from whatever the proof found.
+Without a limit both end after an amount of work; whoever wants the optimum whatever it takes lets them go on until it is proved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+from oboro.decide.lattice.huge.box_search import BoxSearch
+from oboro.decide.lattice.huge.hill_climb import HillClimb
+from oboro.decide.lattice.node_check import NodeChecker
+from oboro.decide.lattice.problem import Node, Problem
+from oboro.decide.lattice.search_limits import SearchLimits, SearchProgress
+from oboro.decide.lattice.sliced_check import SlicedChecker
+
+__all__ = ["HugeSearch"]
+
+PROVING = 3_000_000_000  # cells that the proof reads before it stops by itself: about ten seconds
+EACH = 60_000  # cells that a check counts for, however few it reads
+TURN = 500  # checks at least before the climb gets another turn
+LONGER = 40_000  # groups looked at for the classes that join the suppressed, where the answer hangs on it
+
+
+@dataclass(eq=False)
+class HugeSearch:
+    """A search of one problem. `prove`: it goes on until the optimum is known, or the time is up."""
+
+    problem: Problem
+    checker: NodeChecker | SlicedChecker
+    limits: SearchLimits
+    prove: bool = False
+
+    def __post_init__(self) -> None:
+        tireless = self.prove or self.limits.seconds is not None
+        self.climb = HillClimb(self.problem, self.checker, self.limits, tireless)
+        self.boxes = BoxSearch(self.problem, self.checker)
+
+    def run(self) -> None:
+        """Climb, prove, and climb again from whatever the proof found."""
+        self.climb.run()
+        self.boxes.known, self.boxes.best = self.climb.nodes, self.climb.best
+        climbed = len(self.climb.nodes)
+        while True:
+            self.turn = self.boxes.checked + max(climbed, TURN)
+            self.boxes.run(self._rests, self._tell)  # at least one look, which tells a bound
+            if self.over() or self.boxes.done:
+                break
+            before = len(self.climb.nodes)
+            self.climb.go_on(self.boxes.best)
+            climbed = len(self.climb.nodes) - before
+            if self.climb.best is not None and self.climb.best is not self.boxes.best:
+                self.boxes.record(self.climb.best)
+        self._make_sure()
+
+    def _rests(self) -> bool:
+        """Whether it is the climb's turn: as much was checked as in its last one, or there is a better node to begin from."""
+        better = self.boxes.best is not None and self.boxes.best is not self.climb.best
+        return self.over() or better or self.boxes.checked >= self.turn
+
+    def over(self) -> bool:
+        """Whether time is up, or enough was read where nobody asked for a proof."""
+        read = self.boxes.checked * (self.checker.weight * len(self.problem.columns) + EACH)
+        return self.limits.over() or (self.limits.seconds is None and not self.prove and read > PROVING)
+
+    def _make_sure(self) -> None:
+        """Look longer for the best classes to join the suppressed where that could change the answer."""
+        for node in self.boxes.unsure():
+            best = self.boxes.best
+            if self.limits.over():
+                return
+            if best is None or node.least < best.loss:
+                hurdle = inf if best is None else best.loss
+                self.boxes.record(self.checker.check(node.levels, hurdle, LONGER))
+
+    def _tell(self) -> None:
+        self.limits.report(self.progress)
+
+    def progress(self) -> SearchProgress:
+        """How far the search is."""
+        best, size = self.boxes.best, self.problem.lattice.size
+        settled = size - self.boxes.open_nodes
+        return SearchProgress(self.evaluated, settled, size, None if best is None else best.loss, self.bound)
+
+    @property
+    def evaluated(self) -> int:
+        """How many nodes were checked."""
+        return min(len(self.climb.nodes) + self.boxes.checked, self.problem.lattice.size)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the best node is known to be the best of all (or that there is none)."""
+        return self.boxes.done and not self.boxes.unsure()
+
+    @property
+    def bound(self) -> float | None:
+        """No node that can be released loses less than this; None where nothing is known."""
+        best = self.boxes.best
+        least = min([inf if best is None else best.loss, self.boxes.bound, *(one.least for one in self.boxes.unsure())])
+        return None if least in (inf, -inf) else max(least, self.problem.least_loss)
+
+    @property
+    def feasible(self) -> list[Node]:
+        """The best nodes that were checked, the best first."""
+        return self.boxes.feasible or sorted(
+            (node for node in self.climb.nodes.values() if node.feasible), key=lambda node: node.rank
+        )
