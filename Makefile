@@ -2,7 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+# What is installed is compiled when it is first imported, not all at once: most of it never is, and that took a third of the set-up.
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile
 SOURCES := src tests
 
 # Tests run in several processes: what one has compiled, Python and kernels, the next one finds.
