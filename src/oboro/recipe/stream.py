@@ -78,7 +78,7 @@ class RecipeStream:
 
         Places and settings are those of `oboro stream` (docs/service.md). A record is handed over once it is published.
         """
-        from oboro.recipe.service.serving import served
+        from oboro.recipe.service.async_service import served
 
         return served(self._recipe, self._options, source, sink, settings)
 
