@@ -103,26 +103,30 @@ def browser() -> Iterator[Any]:
 # Two processes --------------------------------------------------------------------------------------------------------
 
 # Tests that need the same kernels, servers or pages run in the same process, one group after the other: each kernel is compiled
-# once, each server started once. What takes longest comes first, each group in the order of its files; a file that is named nowhere
-# is a group by itself, and whichever process is free takes it.
+# once, each server started once. Each group is in the order of its files; the longest beginning of a name counts. A file that is
+# named nowhere is a group by itself, and whichever process is free takes it. The largest group begins, with most kernels; beside it
+# run groups with kernels of their own or hardly any, then all that is long, so that both processes end at the same time.
 GROUPS = {
+    "report": ("app/", "recipe/", "samples/", "test_docs"),
     "source": ("app/test_language", "system/test_windows", "techniques/test_traits", "test_architecture", "test_dependencies",
                "text/"),
     "stream": ("papers/test_bench_delay_free", "stream/test_stream_api", "stream/test_stream_promise", "stream/test_stream_runner",
                "recipe/test_stream"),
-    "web": ("app/web/",),
-    "report": ("app/", "test_docs", "recipe/", "samples/"),
     "window": ("papers/test_bench_window", "stream/test_window", "stream/test_stream_report", "decide/test_neighbours"),
-    "local": ("papers/test_bench_local", "techniques/test_local_recode", "decide/test_bic", "decide/test_vmdav",
-              "techniques/test_microaggregate"),
-    "concealment": ("decide/test_concealment", "verifier/test_matching"),
-    "lattice": ("decide/test_lattice", "papers/test_bench_lattice", "techniques/test_k_anonymize", "techniques/test_properties"),
-    "attacks": ("attacks/",),
-    "pages": ("report/test_browser", "report/test_kinds", "report/test_language"),
-    "service": ("service/",),
-    "places": ("io/places/",),
     "site": ("test_site",),
     "packaging": ("test_packaging",),
+    "local": ("papers/test_bench_local", "techniques/test_local_recode", "decide/test_bic", "decide/test_vmdav",
+              "techniques/test_microaggregate"),
+    "service": ("service/",),
+    "engines": ("engines/",),
+    "web": ("app/web/",),
+    "concealment": ("decide/test_concealment", "verifier/test_matching"),
+    "lattice": ("decide/test_lattice", "papers/test_bench_lattice", "techniques/test_k_anonymize", "techniques/test_properties"),
+    "tutorials": ("test_tutorials",),
+    "faults": ("faults/",),
+    "attacks": ("attacks/",),
+    "pages": ("report/test_browser", "report/test_kinds", "report/test_language"),
+    "places": ("io/places/",),
 }  # fmt: skip
 
 
@@ -130,9 +134,10 @@ GROUPS = {
 def _group(path: Path) -> tuple[int, str]:
     """The place and the name of a file's group."""
     inside = path.relative_to(ROOT).as_posix()
-    for place, (name, starts) in enumerate(GROUPS.items()):
-        if inside.startswith(tuple(f"tests/{start}" for start in starts)):
-            return place, name
+    named = [(len(start), place, name) for place, (name, starts) in enumerate(GROUPS.items()) for start in starts
+             if inside.startswith(f"tests/{start}")]  # fmt: skip
+    if named:
+        return max(named)[1:]
     return len(GROUPS), "examples" if inside.startswith("src/") else inside
 
 
