@@ -12,10 +12,10 @@ import numpy as np
 
 from oboro.errors import FileError, InputError
 from oboro.stream.anonymizer import BlockResult, Record
+from oboro.stream.delay_free.block_decisions import decided_block
 from oboro.stream.delay_free.counting_modes import CountingMode
 from oboro.stream.delay_free.delay_free_settings import COUNTING, DelayFreeSettings
 from oboro.stream.delay_free.generating_modes import FixedMode, PaperMode, SequentialMode
-from oboro.stream.delay_free.record_blocks import decided_block
 from oboro.stream.delay_free.record_coder import KnownRecord, RecordCoder
 from oboro.stream.delay_free.value_levels import ValueLevels
 from oboro.stream.snapshot import moment, read_snapshot, require, restoring, write_snapshot
