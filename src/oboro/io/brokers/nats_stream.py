@@ -48,18 +48,26 @@ class NatsLink:
         self.address = address
         self.client: Client | None = None
         self._loop: WaitingLoop | None = None
+        self._lost: asyncio.Future[None] | None = None
 
     def connect(self) -> None:
         """Anew."""
         self.close()
         self._loop = WaitingLoop()
-        self.client = self.wait(self._connected(), ANSWER)
+        self._lost = None
+        client, lost = self.wait(self._connected(), ANSWER)
+        self.client, self._lost = client, lost
         self.js = self.client.jetstream(timeout=ANSWER)
 
-    async def _connected(self) -> Client:
-        one = self.address
+    async def _connected(self) -> tuple[Client, asyncio.Future[None]]:
+        one, lost = self.address, asyncio.get_running_loop().create_future()
         scheme = "tls" if one.tls else "nats"
-        return await nats.connect(
+
+        async def closed() -> None:
+            if not lost.done():
+                lost.set_result(None)
+
+        client = await nats.connect(
             f"{scheme}://{one.host}:{one.port}",
             allow_reconnect=False,
             connect_timeout=2,
@@ -71,12 +79,14 @@ class NatsLink:
             tls=one.ssl_context(),
             pending_size=1 << 28,
             skip_subject_validation=True,
+            closed_cb=closed,
         )
+        return client, lost
 
     def wait(self, asked: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
         """The answer; `BrokerError` if the broker is away."""
         try:
-            return self._held().wait(asked, seconds)
+            return self._held().wait(asked if self._lost is None else _unless(self._lost, asked), seconds)
         except (NotFoundError, BadRequestError):
             raise
         except (NatsError, OSError, EOFError, ValueError, TimeoutError) as error:
@@ -127,6 +137,18 @@ class NatsLink:
             with suppress(NatsError, OSError, TimeoutError):
                 loop.wait(client.close(), 1.0)
         loop.close()
+
+
+async def _unless(lost: asyncio.Future[None], asked: Coroutine[Any, Any, T]) -> T:
+    """The answer; an error as soon as the connection is lost, for then none will come."""
+    asking = asyncio.ensure_future(asked)
+    try:
+        await asyncio.wait((asking, lost), return_when=asyncio.FIRST_COMPLETED)
+        if not asking.done():
+            raise ConnectionError("the connection was lost")
+        return asking.result()
+    finally:
+        asking.cancel()
 
 
 def _final(error: Exception) -> bool:
