@@ -143,7 +143,7 @@ def demo() -> Report:
 
 DRAWN = """() => [...document.querySelectorAll('figure')].map(figure => {
   const svg = [...figure.querySelectorAll('svg')].find(s => s.getBoundingClientRect().width > 0);
-  const marks = svg.querySelectorAll('[class*=mark-rect] path, [class*=mark-line] path, [class*=mark-symbol] path').length;
+  const marks = svg.querySelectorAll('.mark').length;
   const words = [...svg.querySelectorAll('text')].filter(t => t.textContent.trim() && getComputedStyle(t).opacity !== '0')
     .map(t => [t.textContent, t.getBoundingClientRect()]).filter(([_, r]) => r.width > 0);
   const overlaps = [];

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -34,7 +35,7 @@ from oboro.app.options import (
     warn_if_cold,
 )
 from oboro.app.reading_options import FOUND_OUT, Reading, reads_tables
-from oboro.system.extras import bring
+from oboro.system.extras import bring, require_extra
 from oboro.system.process import is_alone, without_pandas
 from oboro.text import Message
 from oboro.text.progress import READING
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["anonymize"]
 
 WRITING = Message("progress.writing")
+SMALL_FILE = 1 << 19  # bytes: few records, whose report needs little of what can be loaded ahead
 MEASURED = 250_000  # rows up to which risk and loss are measured without being asked for
 
 
@@ -123,7 +125,7 @@ def anonymize(
     check_output(output, output_encoding, excel_safe, force, data)
     check_files({"--truth": truth, "--ledger": ledger, **pages.files}, data, recipe, file, *plan.files, force=force)
     warn_if_cold()
-    with stages() as stage, _report_loaded(pages.any, stage) as progress:
+    with stages() as stage, _report_loaded(pages.any, data, stage) as progress:
         release = plan.run(data, progress=progress, reading=reading.options())
         _write(release, output, pages, stage, {"force": force, "encoding": output_encoding, "excel_safe": excel_safe})
         if truth is not None:
@@ -172,8 +174,8 @@ def _on_engine(plan: Recipe, data: str, output: str, engine: str, pages: Pages, 
 
 
 @contextmanager
-def _report_loaded(asked: bool, stage: Any) -> Iterator[Any]:
-    """The same progress; while the table is read, what a report needs is imported, which takes two seconds.
+def _report_loaded(asked: bool, data: str, stage: Any) -> Iterator[Any]:
+    """The same progress; while a large table is read, what its report needs is imported, which takes two seconds.
 
     The first step waits for it: it may load parts of scipy that need each other, which two threads must not do at once.
     scikit-learn would import pandas, where it is installed, to look whether tables are frames of it.
@@ -181,9 +183,12 @@ def _report_loaded(asked: bool, stage: Any) -> Iterator[Any]:
     if not asked:
         yield stage
         return
-    for module in ("jinja2", "vl_convert", "scipy.linalg"):  # one that is missing is said before any work
-        bring(module)
+    require_extra("report")  # one that is missing is said before any work
     with without_pandas() if is_alone() else nullcontext(), ThreadPoolExecutor(1) as pool:
+        if os.path.isfile(data) and os.path.getsize(data) < SMALL_FILE:
+            yield stage
+            return
+        bring("scipy.linalg")
         loading = pool.submit(_load_report)
 
         def progress(what: Words, *counts: Any) -> None:
@@ -203,15 +208,10 @@ def _load_report() -> None:
 
 def _write(release: Release, output: str, pages: Pages, stage: Any, how: Mapping[str, Any]) -> None:
     if pages.any:
-        from oboro.report.page.charts import warm_up
-
         stage(Message("progress.measuring_release"))
         release.report  # noqa: B018  (measured before anything is written, so that a failure leaves nothing)
     stage(WRITING)
     release.write(output, progress=partial(stage, WRITING), **how)
     if pages.any:
         stage(Message("progress.making_report"))
-        with ThreadPoolExecutor(1) as pool:  # hashes files while the pictures are made ready
-            evidence = pool.submit(release.with_files, output)
-            warm_up()
-            pages.write(pages.completed(evidence.result()))
+        pages.write(pages.completed(release.with_files(output)))

@@ -8,13 +8,13 @@ equal in all of them. Of these rows the attacker takes one whose quasi-identifie
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import lgamma, log
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from oboro.attacks.rates import Attack, Rate
-from oboro.system.extras import bring
 from oboro.table.dataset import Column, Dataset
 from oboro.table.unencoded_columns import UnreadColumn
 from oboro.table.values import typed
@@ -150,6 +150,11 @@ def _steps(ranks: np.ndarray, starts: np.ndarray) -> np.ndarray | None:
 
 def _surprise(starts: np.ndarray, cuts: np.ndarray, rows: int) -> float:
     """Of how many orders of the rows of each run this is one, in bits: their number is a multinomial coefficient."""
-    gammaln = bring("scipy.special").gammaln
-    whole, parts = np.diff(np.append(starts, rows)), np.diff(np.append(cuts, rows))
-    return float((gammaln(whole + 1).sum() - gammaln(parts + 1).sum()) / np.log(2))
+    whole, parts = (_log_orders(np.diff(np.append(edges, rows))) for edges in (starts, cuts))
+    return (whole - parts) / log(2)
+
+
+def _log_orders(lengths: np.ndarray) -> float:
+    """In how many orders runs of these lengths can stand, as a logarithm; few lengths are different."""
+    different, often = np.unique(lengths, return_counts=True)
+    return sum(times * lgamma(one + 1) for one, times in zip(different.tolist(), often.tolist(), strict=True))

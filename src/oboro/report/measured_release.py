@@ -17,7 +17,7 @@ from oboro.attacks.window_owner import guess_first_owners
 from oboro.measure.identifiers import Finding, scan
 from oboro.measure.metrics import Measure
 from oboro.measure.statistics.associations import Pairs
-from oboro.measure.statistics.learning import load
+from oboro.measure.statistics.learning import load, needs_library
 from oboro.report.attack_limits import limited
 from oboro.report.exposed_people import ExposedPeople, exposed_people
 from oboro.report.facts import ColumnFacts, trait
@@ -25,6 +25,7 @@ from oboro.report.inputs import Provenance, Scope, Tables
 from oboro.report.table_facts import column_facts, only_read
 from oboro.report.utility_measures import utility_measures
 from oboro.system.extras import bring
+from oboro.system.process import is_alone
 from oboro.table.dataset import Dataset
 from oboro.text import Message
 from oboro.text.progress import Parts
@@ -136,9 +137,11 @@ class Measured:
 def measure_release(subject: Subject, provenance: Provenance, scope: Scope, smallest: int) -> Measured:
     """All of it; compiled loops leave the interpreter free for each other."""
     before, after, shown = subject.before, subject.after, subject.counted
-    bring("scipy.linalg")  # numba loads it with its first kernel; threads must not load parts of scipy at once
+    learns = scope.statistics and needs_library(before.rows + after.rows, scope.target)
+    if learns or not is_alone():
+        bring("scipy.linalg")  # numba loads it with its first kernel; threads must not load parts of scipy at once
     with ThreadPoolExecutor(3) as pool:
-        if scope.statistics:
+        if learns:
             pool.submit(load)
         sizes, sizes_before = pool.map(partial(_class_sizes, quasi=subject.quasi), (shown, before))
         parts = Parts(scope.progress, Message("progress.measuring_release"), 5)

@@ -9,7 +9,7 @@ from typing import Any
 from oboro.errors import UsageError
 from oboro.text import Message
 
-__all__ = ["EXTRA_OF", "bring", "has_extra"]
+__all__ = ["EXTRA_OF", "bring", "has_extra", "require_extra"]
 
 EXTRA_OF = {
     "fastexcel": "excel",
@@ -18,14 +18,22 @@ EXTRA_OF = {
     "openpyxl": "excel",
     "scipy": "science",
     "sklearn": "science",
-    "vl_convert": "report",
 }
-"""The extra of pyproject.toml that brings a package. `report` brings what `science` brings, too."""
+"""The extra of pyproject.toml that brings a package."""
+BRINGS = {"report": ("science",)}
+"""Extras that bring what others bring, too."""
 
 
 def has_extra(*extras: str) -> bool:
     """Whether all packages of these extras are installed."""
     return all(find_spec(package) is not None for package, extra in EXTRA_OF.items() if extra in extras)
+
+
+def require_extra(extra: str) -> None:
+    """Raise if a package of an extra is not installed; nothing is loaded."""
+    for package, brought_by in EXTRA_OF.items():
+        if brought_by in (extra, *BRINGS.get(extra, ())) and find_spec(package) is None:
+            raise UsageError(Message("error_extra.missing", package=package, extra=extra))
 
 
 def bring(module: str) -> Any:

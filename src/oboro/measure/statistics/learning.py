@@ -1,7 +1,7 @@
 """What a model can learn: to tell the two tables apart, and to predict a column of the original from the release.
 
-Both use gradient-boosted trees (scikit-learn, imported when first needed), which take numbers, categories and gaps as
-they are and see spikes that a linear model does not.
+Both use gradient-boosted trees, which take numbers, categories and gaps as they are and see spikes that a linear model does not:
+scikit-learn's, imported when first needed, or our own where few records are told apart.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from oboro.errors import ColumnError
 from oboro.measure.metrics import Measure, mean_error
 from oboro.measure.statistics.blas_threads import few_threads
+from oboro.measure.statistics.boosted_trees import out_of_fold
 from oboro.measure.statistics.features import Features, side_by_side, translated
 from oboro.system.extras import bring
 from oboro.table.dataset import Column, Dataset
@@ -23,15 +24,21 @@ from oboro.table.named_columns import names_shown
 from oboro.table.rows.row_origins import source_rows
 from oboro.text import Message
 
-__all__ = ["learned", "load", "propensity_error"]
+__all__ = ["learned", "load", "needs_library", "propensity_error"]
 
 MOST_ROWS = 50_000  # of each table; more change the third digit and take their time
 FEW_VALUES = 20  # a number with so few different values is predicted as a category
 HELD_OUT = 0.3
+FEW_RECORDS = 4_000  # of both tables: so many are told apart in less time than scikit-learn takes to load
+
+
+def needs_library(records: int, target: str | None = None) -> bool:
+    """Whether scikit-learn is needed to tell so many records of both tables apart, or to predict a column."""
+    return target is not None or records > FEW_RECORDS
 
 
 def load() -> None:
-    """Import scikit-learn: it takes more than a second, in which compiled loops of other threads go on."""
+    """Import scikit-learn: it takes two seconds, in which compiled loops of other threads go on."""
     bring("sklearn.ensemble")
     bring("sklearn.model_selection")
 
@@ -154,6 +161,8 @@ def _some(matrix: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def _cross_validated(
     matrix: np.ndarray, truth: np.ndarray, categorical: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
+    if not needs_library(len(matrix)):
+        return out_of_fold(matrix, truth, categorical, rng)
     selection = bring("sklearn.model_selection")
     folds = selection.StratifiedKFold(3, shuffle=True, random_state=int(rng.integers(2**31)))
     model = _model("Classifier", categorical, int(rng.integers(2**31)))

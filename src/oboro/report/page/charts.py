@@ -1,33 +1,30 @@
 """Pictures as inline SVG: drawn once, readable on light and dark paper, no script and no font to load.
 
 Colours are CSS variables of the page (`--before`, `--after`, `--muted`, `--line`), so that one picture serves both.
-What was and what is differ in width as well as in colour, for those who print in grey or see few colours. Each picture
-is written down as a Vega-Lite specification: to build one of Altair's objects took longer than to draw it. The converter
-takes 0.6 s to start (`warm_up`), so is imported when the first picture is drawn; each then takes about 0.03 s.
+What was and what is differ in width as well as in colour, for those who print in grey or see few colours.
 
 The last parameter of every picture is the language of its words: labels from tables are the same in all of them.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from itertools import accumulate, takewhile
 from typing import Any
 from unicodedata import east_asian_width
 
 from oboro.report.distributions import MISSING, OTHER, SPECIAL, Bar, Distribution
-from oboro.system.extras import bring
+from oboro.report.page.svg import Axis, bar, dot, line, path, picture, room, titled, written
 from oboro.text import Message, say
 
-__all__ = ["WIDTH", "class_sizes", "clip", "distribution", "heat", "intervals", "lattice", "timeline", "warm_up"]
+__all__ = ["WIDTH", "class_sizes", "clip", "distribution", "heat", "intervals", "lattice", "timeline"]
 
 WIDTH = 440  # of a picture of which two stand side by side; also what a phone shows without shrinking much
+HEIGHT = 150  # of standing bars, points and lines, without what is written below
 LABELS = 142  # room for the labels of lying bars
-SLANTED = 22  # room below slanted labels: the reader's letters may be wider than those measured when drawing
-BEFORE, AFTER, MUTED, LINE = "var(--before)", "var(--after)", "var(--muted)", "var(--line)"
+EDGE, BELOW = 10, 22  # free at the sides; the line of figures or labels below
+BEFORE, AFTER = "var(--before)", "var(--after)"
 SIDES = (
     ("before", BEFORE, 0.86),
     ("after", AFTER, 0.44),
@@ -56,67 +53,68 @@ def intervals(rows: list[dict[str, Any]], width: int, lang: str) -> str:
     """Shares with their intervals, attack and control on one line for each label; rows of one line have the same `place`."""
     labels = {row["place"]: say(row["label"], lang) for row in rows}
     shown = dict(zip(labels, _distinct(labels.values()), strict=True))
-    y = _labels("label", _labels_axis(14, minExtent=LABELS, maxExtent=LABELS))
-    title = say(SHARE_RIGHT, lang)
-    low, value = (_values(field, title, ".0%", scale={"domain": [0, 1]}) for field in ("low", "value"))
-    layers = []
-    for side, colour, dot, offset in (("control", BEFORE, 70, 5), ("attack", AFTER, 90, -3)):
-        mine = [{**row, "label": shown[row["place"]]} for row in rows if row["side"] == side]
-        line = {"type": "rule", "color": colour, "strokeWidth": 2, "yOffset": offset}
-        point = {"type": "point", "color": colour, "fill": colour, "size": dot, "opacity": 1, "yOffset": offset}
-        layers.append(_layer(line, mine, x=low, x2={"field": "high"}, y=y))
-        layers.append(_layer(point, mine, x=value, y=y))
-    return _svg(layers, width=width - LABELS - 20, height={"step": 30})
+    x = Axis.over((), LABELS + 14, width - 26, percent=True, limits=(0, 1))
+    height, parts = 30.0 * len(shown), []
+    places = {place: 30.0 * i + 15 for i, place in enumerate(shown)}
+    for side, colour, radius, offset in (("control", BEFORE, 4, 5), ("attack", AFTER, 4.7, -3)):
+        for row in (one for one in rows if one["side"] == side):
+            y = places[row["place"]] + offset
+            said = f"{labels[row['place']]}: {row['value']:.1%} ({row['low']:.1%}–{row['high']:.1%})"
+            span = line(x(row["low"]), y, x(row["high"]), y, colour, 2)
+            parts.append(titled(said, span, dot(x(row["value"]), y, radius, colour, colour)))
+    names = [written(LABELS, places[place] + 4, name, "end") for place, name in shown.items()]
+    return picture(width - 4, height + 2 * BELOW, *_across(x, height, say(SHARE_RIGHT, lang)), *names, *parts)
 
 
 def heat(columns: Sequence[str], matrix: Sequence[Sequence[float]], lang: str) -> str:
     """A matrix of numbers from 0 to 1 as squares, the darker the larger; few columns have their numbers written in."""
     names = _distinct(columns, 13)
-    rows = [
-        {"a": names[i], "b": names[j], "value": matrix[i][j], "said": f"{matrix[i][j]:.2f}".lstrip("0")}
-        for i in range(len(names))
-        for j in range(len(names))
-        if i != j
-    ]
     side = min(32, (WIDTH - 120) // max(1, len(names)))
-    x = _labels("b", _labels_axis(labelAngle=-60), sort=names)
-    y = _labels("a", _labels_axis(minExtent=96), sort=names)
-    scale = {"domain": [0, 1], "range": [0.06, 1]}
-    strength = {"field": "value", "type": "quantitative", "legend": None, "scale": scale}
-    layers = [_layer({"type": "rect", "color": AFTER}, rows, x=x, y=y, opacity=strength)]
+    wide = max([96.0, *map(room, names)])
+    left, parts, long = wide + EDGE, [], side * len(names)
+    for i, name in enumerate(names):
+        middle = side * i + side / 2
+        parts.append(written(left - 6, middle + 4, name, "end"))
+        turned = f' fill="var(--muted)" transform="rotate(-60 {left + middle:.1f} {long + 14})"'
+        parts.append(written(left + middle + 4, long + 14, name, "end", turned))
+        for j in range(len(names)):
+            if i != j:
+                said = f"{columns[i]}, {columns[j]}: {matrix[i][j]:.2f}"
+                parts.append(titled(said, *_square(left + side * j, side * i, side, matrix[i][j])))
+    return picture(left + long + EDGE, long + 0.9 * wide + 24, *parts)
+
+
+def _square(x: float, y: float, side: float, value: float) -> list[str]:
+    """One field of a matrix; the number is in it where there is room."""
+    found = [bar(x, y, side, side, AFTER, f' opacity="{0.06 + 0.94 * min(1.0, max(0.0, value)):.2f}"')]
     if side >= 28:
-        ink = {"condition": {"test": "datum.value > 0.55", "value": "var(--card)"}, "value": "var(--ink)"}
-        said = {"field": "said", "type": "nominal"}
-        layers.append(_layer({"type": "text", "fontSize": 11}, rows, x=x, y=y, text=said, color=ink))
-    return _svg(layers, below=SLANTED, width=side * len(names), height=side * len(names))
+        ink = f' font-size="11px" fill="var(--{"card" if value > 0.55 else "ink"})"'
+        found.append(written(x + side / 2, y + side / 2 + 4, f"{value:.2f}".lstrip("0"), more=ink))
+    return found
 
 
 def lattice(points: list[dict[str, Any]], lang: str) -> str:
     """Combinations of levels by how far they generalize and what they lose; the chosen one is filled."""
     heights, losses = ([point[name] for point in points] for name in ("height", "loss"))
-    first, last, room = min(heights), max(heights), (max(losses) - min(losses)) * 0.12 or 0.05
-    ticks = list(range(first, last + 1, -(-(last - first + 1) // 10)))
-    across = {"domain": [first - 0.6, last + 0.6], "nice": False}
-    up = {"domain": [max(0.0, min(losses) - room), max(losses) + room], "nice": False}
-    x = _values("height", say(SUM_OF_LEVELS, lang), "d", values=ticks, scale=across)
-    y = _values("loss", say(LOSS, lang), "~g", scale=up)
-    layers = []
-    for chosen, fill in ((False, "transparent"), (True, AFTER)):
-        dot = {"type": "point", "color": AFTER, "fill": fill, "size": 130, "opacity": 1, "strokeWidth": 2}
-        layers.append(_layer(dot, [point for point in points if point["chosen"] is chosen], x=x, y=y))
-    return _svg(layers, width=WIDTH - 60, height=150)
+    first, last, free = min(heights), max(heights), (max(losses) - min(losses)) * 0.12 or 0.05
+    y = Axis.over((), HEIGHT, 8, limits=(max(0.0, min(losses) - free), max(losses) + free))
+    ticks = tuple(map(float, range(first, last + 1, -(-(last - first + 1) // 10))))
+    x = Axis(first - 0.6, last + 0.6, _beside(y), WIDTH - EDGE, ticks)
+    ordered = sorted(points, key=lambda point: bool(point["chosen"]))
+    dots = [
+        dot(x(one["height"]), y(one["loss"]), 6, AFTER, AFTER if one["chosen"] else "transparent") for one in ordered
+    ]
+    axes = [*_up(y, WIDTH - EDGE, say(LOSS, lang)), *_across(x, HEIGHT, say(SUM_OF_LEVELS, lang))]
+    return picture(WIDTH, HEIGHT + 2 * BELOW, *axes, *dots)
 
 
 def timeline(rows: list[dict[str, Any]], lang: str) -> str:
     """One figure over the seconds of a stream."""
-    line = {"type": "line", "color": AFTER, "strokeWidth": 2}
-    encoding = {"x": _values("seconds", say(SECONDS, lang), ",.1~f"), "y": _values("value", None, ",.4~f")}
-    return _svg([_layer(line, rows, **encoding)], width=WIDTH - 60, height=150)
-
-
-def warm_up() -> None:
-    """Start the converter while something else is waited for."""
-    timeline([{"seconds": 0, "value": 0}], "en")
+    y = Axis.over([row["value"] for row in rows], HEIGHT, 8)
+    x = Axis.over([row["seconds"] for row in rows], _beside(y, titled=False), WIDTH - 2 * EDGE)
+    points = [(x(row["seconds"]), y(row["value"])) for row in rows]
+    axes = [*_up(y, WIDTH - 2 * EDGE), *_across(x, HEIGHT, say(SECONDS, lang))]
+    return picture(WIDTH, HEIGHT + 2 * BELOW, *axes, path(points, AFTER))
 
 
 def clip(label: str, columns: int = 20) -> str:
@@ -165,82 +163,72 @@ def _shares(bars: Sequence[Bar], lang: str) -> list[dict[str, Any]]:
     ]
 
 
+def _said(row: dict[str, Any]) -> str:
+    return f"{row['label']}: {row['before']:.1%} → {row['after']:.1%}"
+
+
 def _lying(rows: list[dict[str, Any]], lang: str) -> str:
     """Bars from left to right, with room for words."""
-    y = _labels("label", _labels_axis(minExtent=LABELS, maxExtent=LABELS))
-    layers = [
-        _layer(
-            {"type": "bar", "color": colour, "height": {"band": part}},
-            rows,
-            x=_values(side, say(SHARE_OF_ROWS, lang), ".0%"),
-            y=y,
-        )
-        for side, colour, part in SIDES
-    ]
-    return _svg(layers, width=WIDTH - LABELS - 20, height={"step": 20})
+    x = Axis.over(_both(rows), LABELS + 6, WIDTH - 2 * EDGE, percent=True)
+    height, parts = 20.0 * len(rows), []
+    for i, row in enumerate(rows):
+        parts.append(written(LABELS, 20 * i + 14, row["label"], "end"))
+        spans = [(20 * (i + (1 - part) / 2), 20 * part, row[side], colour) for side, colour, part in SIDES]
+        parts.append(titled(_said(row), *(bar(x(0), y, x(share) - x(0), thick, c) for y, thick, share, c in spans)))
+    return picture(WIDTH, height + 2 * BELOW, *_across(x, height, say(SHARE_OF_ROWS, lang)), *parts)
 
 
 def _standing(rows: list[dict[str, Any]], lang: str, title: str | None = None, width: int = WIDTH) -> str:
     """Bars side by side, in the order of their labels."""
-    x = _labels("label", _labels_axis(labelAngle=0, labelOverlap="parity", labelSeparation=10), title=title)
-    layers = [
-        _layer(
-            {"type": "bar", "color": colour, "width": {"band": part}},
-            rows,
-            x=x,
-            y=_values(side, say(SHARE_OF_ROWS, lang), ".0%"),
+    y = Axis.over(_both(rows), HEIGHT, 8, percent=True)
+    outer = [room(row["label"]) / 2 for row in rows] or [0.0]
+    left = max(_beside(y), outer[0])
+    band = (width - left - max(EDGE, outer[-1] / 2)) / max(1, len(rows))
+    parts = list(_up(y, left + band * len(rows), say(SHARE_OF_ROWS, lang)))
+    for i, row in enumerate(rows):
+        spans = [(left + band * (i + (1 - part) / 2), band * part, row[side], c) for side, c, part in SIDES]
+        parts.append(
+            titled(_said(row), *(bar(x, y(share), thick, HEIGHT - y(share), c) for x, thick, share, c in spans))
         )
-        for side, colour, part in SIDES
-    ]
-    return _svg(layers, width=width - 60, height=150)
+    parts += [written(left + band * (i + 0.5), HEIGHT + 16, rows[i]["label"]) for i in _apart(rows, band)]
+    parts += [] if title is None else [written(left + band * len(rows) / 2, HEIGHT + 16 + BELOW - 4, title)]
+    last = left + band * len(rows) + max(EDGE, outer[-1] - band / 2)
+    return picture(max(width, last), HEIGHT + (BELOW if title is None else 2 * BELOW), *parts)
 
 
-# Vega-Lite ------------------------------------------------------------------------------------------------------------
+def _both(rows: list[dict[str, Any]]) -> list[float]:
+    return [row[side] for row in rows for side, _, _ in SIDES]
 
 
-def _layer(mark: dict[str, Any], rows: list[dict[str, Any]], **encoding: Any) -> dict[str, Any]:
-    return {"data": {"values": rows}, "mark": mark, "encoding": encoding}
+def _apart(rows: list[dict[str, Any]], band: float) -> range:
+    """Which labels are shown: all, or every second, fourth … so that none touches the next."""
+    widths, step = [room(row["label"]) for row in rows], 1
+    while step < len(rows) and any(
+        (one + other) / 2 + 8 > band * step for one, other in zip(widths[::step], widths[step::step], strict=False)
+    ):
+        step *= 2
+    return range(0, len(rows), step)
 
 
-def _labels(
-    field: str, axis: dict[str, Any], title: str | None = None, sort: Sequence[str] | None = None
-) -> dict[str, Any]:
-    return {"field": field, "type": "nominal", "title": title, "axis": axis, "sort": sort}
+# Axes -----------------------------------------------------------------------------------------------------------------
 
 
-def _labels_axis(padding: int = 6, **more: Any) -> dict[str, Any]:
-    return {"ticks": False, "domain": False, "grid": False, "labelPadding": padding, "labelLimit": 0, **more}
+def _beside(y: Axis, titled: bool = True) -> float:
+    """How much room the figures of an upright axis need at their left, with a title along them."""
+    return max(room(said) for _, said in y.figures()) + 8 + (18 if titled else 4)
 
 
-def _values(
-    field: str, title: str | None, form: str, scale: dict[str, Any] | None = None, **more: Any
-) -> dict[str, Any]:
-    axis = {"ticks": False, "domain": False, "grid": True, "tickCount": 4, "labelPadding": 4, "format": form, **more}
-    found = {"field": field, "type": "quantitative", "title": title, "axis": axis}
-    return found if scale is None else {**found, "scale": scale}
+def _up(y: Axis, end: float, title: str | None = None) -> list[str]:
+    """Figures at the left, a line across for each, and the title along them."""
+    start = _beside(y, title is not None)
+    found = [line(start, at, end, at) for at, _ in y.figures()]
+    found += [written(start - 6, at + 4, said, "end") for at, said in y.figures()]
+    turned = f' fill="var(--muted)" transform="rotate(-90 12 {HEIGHT / 2})"'
+    return found if title is None else [*found, written(12, HEIGHT / 2, title, more=turned)]
 
 
-def _svg(layers: list[dict[str, Any]], below: int = 4, **size: Any) -> str:
-    """The picture as SVG text, with the page's colours and without a background; `below` is free room at its foot."""
-    text = {
-        "labelColor": MUTED,
-        "titleColor": MUTED,
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
-    }
-    config = {
-        "background": "transparent",
-        "padding": {"left": 4, "right": 4, "top": 4, "bottom": below},
-        "font": "system-ui, sans-serif",
-        "axis": {"gridColor": LINE, **text},
-        "view": {"stroke": None},
-    }
-    spec = {"$schema": "https://vega.github.io/schema/vega-lite/v6.json", "config": config, "layer": layers, **size}
-    return _drawn(json.dumps(spec))
-
-
-@lru_cache(maxsize=128)
-def _drawn(spec: str) -> str:
-    """The pages for the owner and for the public, in either language, show many of the same pictures."""
-    return str(bring("vl_convert").vegalite_to_svg(spec))
+def _across(x: Axis, height: float, title: str) -> list[str]:
+    """Figures below, an upright line for each, and the title."""
+    found = [line(at, 0 if height != HEIGHT else 8, at, height) for at, _ in x.figures()]
+    found += [written(at, height + 16, said) for at, said in x.figures()]
+    return [*found, written((x.start + x.end) / 2, height + 16 + BELOW - 6, title)]
