@@ -116,7 +116,7 @@ def _signature(thing: Any) -> str:
 
 def _members(thing: type, shown: str) -> Iterator[str]:
     for name, member in sorted(vars(thing).items()):
-        if name.startswith("_") or name.startswith("model_") or hasattr(thing, "model_fields") and name in thing.model_fields:
+        if name.startswith("_") or name.startswith("model_") or (hasattr(thing, "model_fields") and name in thing.model_fields):
             continue
         plain = member.__func__ if isinstance(member, classmethod | staticmethod) else member
         if isinstance(plain, property) or type(plain).__name__ == "cached_property":
@@ -161,9 +161,7 @@ def _prose(text: str) -> str:
         starts = line.lstrip().startswith(">>>") or (line.startswith("    ") and (not out or not out[-1].strip() or inside))
         if starts:
             inside = True
-        elif inside and not line.strip() and not (block and block[0].startswith("    ")):
-            inside = False
-        elif inside and line.strip() and block and block[0].startswith("    ") and not line.startswith("    "):
+        elif (inside and not line.strip() and not (block and block[0].startswith("    "))) or (inside and line.strip() and block and block[0].startswith("    ") and not line.startswith("    ")):
             inside = False
         if inside:
             block.append(line)
@@ -269,7 +267,7 @@ TITLES = {
 def _commands(lang: str) -> Iterator[str]:
     import typer.main
 
-    from oboro.app.all_commands import app
+    from oboro.app.commands.all_commands import app
     from oboro.app.language import speaking_group
 
     group: Any = typer.main.get_command(app)

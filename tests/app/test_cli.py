@@ -16,7 +16,7 @@ import yaml
 from tests.command_line import call
 from tests.recipe.six_people import PEOPLE, RECIPE
 
-from oboro.app.all_commands import app
+from oboro.app.commands.all_commands import app
 from oboro.errors import FileError, UsageError
 from oboro.recipe.recipe import Recipe
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from oboro.app.all_commands import app
+from oboro.app.commands.all_commands import app
 from oboro.errors import InputError, UsageError
 from oboro.recipe.recipe import Recipe
 

@@ -11,7 +11,7 @@ import typer
 from tests.command_line import call
 from tests.source_code import SOURCE, nodes
 
-from oboro.app.all_commands import app
+from oboro.app.commands.all_commands import app
 from oboro.app.language.prepared_help import made_help
 from oboro.errors import FileError, OboroError
 from oboro.io.files import read

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from oboro.attacks import Attack, Rate, attack
 from oboro.attacks.comparison.attacker_view import AttackerView
-from oboro.attacks.comparison.kernels import FITS, _cost
+from oboro.attacks.comparison.kernels import FITS
+from oboro.attacks.comparison.kernels.compared_people import _cost
 from oboro.attacks.comparison.known_people import Descriptions
 from oboro.attacks.comparison.row_pairing import correspond
 from oboro.attacks.run_attacks import _pick

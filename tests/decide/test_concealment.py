@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.naive.concealment import cheapest_matchings, cheapest_pairs, cheapest_regular, distance, unproved
 from typer.testing import CliRunner
 
-from oboro.app.all_commands import app
+from oboro.app.commands.all_commands import app
 from oboro.attacks import concealment_linkage
 from oboro.decide.concealment.annealing import annealed
 from oboro.decide.concealment.clusters import clusters

@@ -12,8 +12,9 @@ from tests.decide.lattice_cases import LOSSES, assert_equals_brute_force, cases,
 from typer.testing import CliRunner
 
 import oboro
-from oboro.app.all_commands import app
+from oboro.app.commands.all_commands import app
 from oboro.decide.lattice import search
+from oboro.app.commands.all_commands import app
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.errors import InputError, OboroError, PromiseError, UsageError
 from oboro.techniques.demands.risk_sizes import least_size

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oboro import kernels
+from oboro.attacks.comparison import kernels as comparing
 from oboro.decide.lattice.kernels import node_classes, node_marks
 from oboro.io import held_limit
 from oboro.io.csv.dialect import Dialect
@@ -247,6 +248,58 @@ def _people_within(rng: Rng) -> tuple[Any, ...]:
     return order, starts, codes, people, -1, np.zeros((3, 5), np.uint32), np.zeros(4, bool), np.zeros(4, np.int64)
 
 
+def _described(rng: Rng, words: int) -> tuple[np.ndarray, ...]:
+    """Ranges, some of which are missing, anything at all or a single value."""
+    low = rng.integers(-2, 3, words) / 2.0
+    high = low + rng.integers(0, 4, words) / 2.0
+    for chance, ends in ((0.1, (np.nan, np.nan)), (0.1, (-np.inf, np.inf))):
+        drawn = rng.random(words) < chance
+        low[drawn], high[drawn] = ends
+    return low, high, rng.integers(0, 3, words).astype(np.int32)
+
+
+def _compared(rng: Rng, rows: int) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
+    """The kind of each column, places in it, and which of four ranks fits which of three entries."""
+    kinds = rng.integers(0, 3, 3)
+    places = np.where(kinds == comparing.FITS, rng.integers(0, 4, (rows, 3)), rng.integers(-2, 5, (rows, 3)) / 2.0)
+    places[(rng.random(places.shape) < 0.1) & (kinds != comparing.FITS)] = np.nan
+    return kinds, places, (rng.integers(0, 2, 36).astype(np.uint8), np.array([0, 12, 24]), np.array([3, 3, 3]))
+
+
+def _nearest(rng: Rng) -> tuple[Any, ...]:
+    people, classes = int(rng.integers(0, 9)), int(rng.integers(1, 12))
+    kinds, places, fits = _compared(rng, people)
+    bases, lead = np.append(0, np.cumsum(rng.integers(1, 5, 3))), int(rng.integers(0, 3))
+    words = rng.integers(bases[:-1], bases[1:], (classes, 3))
+    words = words[np.argsort(words[:, lead], kind="stable")]
+    starts = np.searchsorted(words[:, lead], np.arange(bases[lead], bases[lead + 1] + 1))
+    own, keys = rng.integers(-1, classes, people), rng.integers(1, 2**63, people, dtype=np.uint64)
+    sizes, order = rng.integers(1, 3, classes), rng.permutation(classes)
+    said = _described(rng, int(bases[-1]))
+    fitting = np.repeat(kinds == comparing.FITS, np.diff(bases))
+    said[0][fitting] = rng.integers(0, 3, bases[-1])[fitting] / 2  # what fits is that likely
+    return kinds, places, words, order, lead, starts, *said, bases, *fits, sizes, own, keys, np.zeros(people, np.int64)
+
+
+def _matches(rng: Rng) -> tuple[Any, ...]:
+    people, asked, segments = int(rng.integers(1, 20)), int(rng.integers(1, 8)), 3
+    kinds, places, fits = _compared(rng, 5)
+    low, high, entries = (one.reshape(asked, 3) for one in _described(rng, 3 * asked))
+    lists = [np.flatnonzero(rng.random(asked) < 0.7) for _ in range(segments)]
+    heads = np.append(0, np.cumsum([one.size for one in lists]))
+    used, codes = rng.random((asked, 3)) < 0.8, rng.integers(0, 5, (3, people))
+    where = rng.integers(0, 3), rng.integers(0, segments, 5), heads, np.concatenate(lists), people // 3, people
+    starts = np.array([0, 5, 10])
+    return kinds, codes, places.T.ravel(), starts, low, high, entries, used, *fits, *where, np.zeros(asked, np.int64)
+
+
+def _nth_members(rng: Rng) -> tuple[Any, ...]:
+    labels = rng.permutation(np.repeat(np.arange(4), rng.integers(1, 6, 4)))
+    asked = [np.sort(rng.integers(0, np.count_nonzero(labels == one), rng.integers(0, 4))) for one in range(4)]
+    ends = np.cumsum([one.size for one in asked])
+    return labels, np.concatenate(asked), np.append(0, ends[:-1]), ends, np.zeros(ends[-1], np.int64)
+
+
 CASES: dict[Any, Callable[[Rng], tuple[Any, ...]]] = {
     grouping.combine: _combine,
     grouping.number_by_appearance: _number,
@@ -278,6 +331,9 @@ CASES: dict[Any, Callable[[Rng], tuple[Any, ...]]] = {
     exposing.count_people: _counted,
     exposing.sum_up_people: _summed,
     exposing.people_within: _people_within,
+    comparing.nearest: _nearest,
+    comparing.matches: _matches,
+    comparing.members: _nth_members,
     verifying.largest: _largest,
     verifying.equal_distance: _equal_distance,
 }

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import oboro
-from oboro.app.all_commands import app
+from oboro.app.commands.all_commands import app
 from oboro.errors import FileError
 from oboro.recipe.preparing.arx_project import from_arx
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from oboro.app.all_commands import app
+from oboro.app.commands.all_commands import app
 from oboro.attacks.comparison.row_pairing import correspond
 from oboro.errors import UsageError
 from oboro.recipe.comparable import comparable, renaming

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from typer.testing import CliRunner
 
-from oboro.app.all_commands import app
+from oboro.app.commands.all_commands import app
 from oboro.errors import InputError, UsageError
 from oboro.report import Report
 

@@ -20,7 +20,7 @@ import yaml
 from typer.testing import CliRunner
 
 import oboro
-from oboro.app.all_commands import app
+from oboro.app.commands.all_commands import app
 from oboro.errors import FileError, UsageError
 from oboro.report import Report
 

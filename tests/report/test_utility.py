@@ -13,7 +13,7 @@ from tests.report.report_cases import Page
 from typer.testing import CliRunner
 
 import oboro
-from oboro.app.all_commands import app
+from oboro.app.commands.all_commands import app
 from oboro.errors import UsageError
 from oboro.measure.statistics.fidelity import fidelity
 from oboro.recipe.evidence import bound_hierarchies

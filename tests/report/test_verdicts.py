@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import oboro
-from oboro.app.all_commands import app
+from oboro.app.commands.all_commands import app
 from oboro.attacks.rates import Attack, Rate
 from oboro.measure.exposure.secret_certainty import CertainSecrets
 from oboro.recipe.evaluate import evaluate

@@ -81,7 +81,7 @@ def every_module() -> int:
 
 def job(folder: Path) -> None:
     """From a file to files, with a report, as the command line does it; past the cache, which is not to be had."""
-    from oboro.app.all_commands import app
+    from oboro.app.commands.all_commands import app
     from oboro.system import direct_io
 
     direct_io.ROOM = 8192

@@ -13,7 +13,7 @@ from tests.decide.lattice_cases import cases
 from typer.testing import CliRunner
 
 import oboro
-from oboro.app.all_commands import app
+from oboro.app.commands.all_commands import app
 from oboro.decide.lattice.search import search
 from oboro.errors import PromiseError, RecipeError
 from oboro.techniques.k_anonymize import KAnonymize

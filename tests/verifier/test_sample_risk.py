@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, nbinom, poisson
 from typer.testing import CliRunner
 
-from oboro.app.all_commands import app
+from oboro.app.commands.all_commands import app
 from oboro.errors import UsageError
 from oboro.techniques.k_anonymize import KAnonymize
 from oboro.verifier.models.sample_risk import least_in_sample, unique_share

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import oboro
-from oboro.app.all_commands import app
+from oboro.app.commands.all_commands import app
 from oboro.errors import PromiseError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.schema import Attribute, Schema

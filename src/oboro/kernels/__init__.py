@@ -30,18 +30,29 @@ _compile_all = False
 _tell: Callable[[], object] | None = None
 
 
+def _entries(*arguments: Any) -> int:
+    return sum(one.size for one in arguments if isinstance(one, np.ndarray))
+
+
 class Kernel:
     """A loop over arrays that is compiled when it is first needed."""
 
-    def __init__(self, function: Callable[..., Any], how: dict[str, bool], little: Callable[..., Any] | None) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        how: dict[str, bool],
+        little: Callable[..., Any] | None,
+        work: Callable[..., int],
+    ) -> None:
         update_wrapper(self, function)
+        self.work = work
         self.function, self.how, self.little = function, how, little
         self.left = LITTLE if little is function else LITTLE_FOR_NUMPY
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Run the loop."""
         if self.little is not None and self.left > 0 and not _compile_all:
-            work = PER_CALL + sum(one.size for one in arguments if isinstance(one, np.ndarray))
+            work = PER_CALL + self.work(*arguments)
             if work <= self.left:
                 self.left -= work
                 with np.errstate(all="ignore"):  # a division by zero is no error to what is compiled
@@ -69,7 +80,12 @@ class Kernel:
 
 
 def kernel(
-    *, parallel: bool = False, inner: bool = False, bare: bool = False, little: Callable[..., Any] | bool = False
+    *,
+    parallel: bool = False,
+    inner: bool = False,
+    bare: bool = False,
+    little: Callable[..., Any] | bool = False,
+    work: Callable[..., int] = _entries,
 ) -> Callable[[F], F]:
     """Compile a loop over arrays. `inner`: only other kernels call it, so no door to Python is compiled, which takes its time.
 
@@ -77,12 +93,12 @@ def kernel(
     takes most of the time, to run and to compile. numba refuses to compile a bare kernel that makes an array.
 
     `little`: what does the same as long as there is little work; `True` is the loop itself, which Python then runs. Its whole
-    numbers must not overflow.
+    numbers must not overflow. `work` says how much some arguments are, where it is not as much as their entries.
     """
     how = {"parallel": parallel, "inner": inner, "bare": bare}
 
     def decorate(function: F) -> F:
-        return Kernel(function, how, function if little is True else little or None)  # type: ignore[return-value]
+        return Kernel(function, how, function if little is True else little or None, work)  # type: ignore[return-value]
 
     return decorate
 

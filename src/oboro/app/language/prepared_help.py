@@ -37,7 +37,7 @@ def _file(lang: str) -> Path:
 
 def made_help(lang: str) -> str:
     """The page as typer makes it."""
-    from oboro.app.all_commands import app
+    from oboro.app.commands.all_commands import app
 
     os.environ.update(COLUMNS=str(WIDTH), NO_COLOR="1")
     page = StringIO()

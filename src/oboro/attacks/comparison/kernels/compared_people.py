@@ -7,17 +7,25 @@ bytes says which fit. A missing number is NaN on both sides; a range from −∞
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from oboro.attacks.comparison.kernels.few_people import (
+    FITS,
+    MANY,
+    NUMBER,
+    TIE,
+    few_matches,
+    few_members,
+    few_nearest,
+)
 from oboro.kernels import kernel, prange
 from oboro.kernels.pair_distance import between
 
-__all__ = ["FITS", "MANY", "NUMBER", "SPAN", "matches", "medoids", "members", "nearest"]
+__all__ = ["matches", "medoids", "members", "nearest"]
 
-NUMBER, SPAN, FITS = 0, 1, 2
-MANY = 3  # people who fit a description; more need not be counted, since one of them may be left out
 PARTS = 16  # of the people, for as many threads as there are
-TIE = 1e-9  # sums of the same costs in another order differ by less
 
 
 @kernel(inner=True)
@@ -100,7 +108,11 @@ def _nearest(
     return chosen, seen
 
 
-@kernel(parallel=True)
+def _nearest_work(kinds: np.ndarray, places: np.ndarray, words: np.ndarray, *more: Any) -> int:
+    return int(words.size) * len(places)
+
+
+@kernel(parallel=True, little=few_nearest, work=_nearest_work)
 def nearest(
     kinds: np.ndarray,
     places: np.ndarray,
@@ -200,7 +212,12 @@ def _add(found: np.ndarray, out: np.ndarray) -> None:
             out[p] = min(MANY, out[p] + found[part, p])
 
 
-@kernel(parallel=True)
+def _matches_work(kinds: np.ndarray, codes: np.ndarray, *more: Any) -> int:
+    lead, segments, heads, _, first, last, _ = more[-7:]
+    return int(np.diff(heads)[segments[codes[lead, first:last]]].sum()) * kinds.size
+
+
+@kernel(parallel=True, little=few_matches, work=_matches_work)
 def matches(
     kinds: np.ndarray,
     codes: np.ndarray,
@@ -236,7 +253,7 @@ def matches(
     _add(found, out)
 
 
-@kernel()
+@kernel(little=few_members)
 def members(labels: np.ndarray, asked: np.ndarray, cursor: np.ndarray, last: np.ndarray, out: np.ndarray) -> None:
     """For some groups the rows that are their n-th members: `out[a]` is the row that is member `asked[a]` of its group.
 
