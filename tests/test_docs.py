@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import typer.main
 import yaml
-from oboro.app.all_commands import app
 from tests.command_line import call
 
 import oboro
+from oboro.app.commands.all_commands import app
 from oboro.techniques import TECHNIQUES
 
 ROOT = Path(__file__).parent.parent

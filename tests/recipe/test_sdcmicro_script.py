@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from oboro.app.all_commands import app
 from typer.testing import CliRunner
 
 import oboro
+from oboro.app.commands.all_commands import app
 from oboro.errors import FileError
 from oboro.recipe.preparing.r_calls import r_calls
 from oboro.recipe.preparing.sdcmicro_script import from_sdcmicro

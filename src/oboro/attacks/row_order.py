@@ -157,4 +157,4 @@ def _surprise(starts: np.ndarray, cuts: np.ndarray, rows: int) -> float:
 def _log_orders(lengths: np.ndarray) -> float:
     """In how many orders runs of these lengths can stand, as a logarithm; few lengths are different."""
     different, often = np.unique(lengths, return_counts=True)
-    return sum(times * lgamma(one + 1) for one, times in zip(different.tolist(), often.tolist(), strict=True))
+    return float(sum(times * lgamma(one + 1) for one, times in zip(different.tolist(), often.tolist(), strict=True)))
