@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 import oboro
 from oboro.app.commands.all_commands import app
 from oboro.decide.lattice import search
-from oboro.app.commands.all_commands import app
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.errors import InputError, OboroError, PromiseError, UsageError
 from oboro.techniques.demands.risk_sizes import least_size
