@@ -66,6 +66,30 @@ def hierarchy(page: Any) -> None:
     page.wait_for_selector(".slim strong")
 
 
+def ladder(page: Any) -> None:
+    """Units of time as a ladder."""
+    go(page, "hierarchy", ".tabs button")
+    page.locator(".tabs.wrap button", has_text="birthdate").click()
+    page.wait_for_selector(".ladder")
+    page.wait_for_selector(".slim strong")
+
+
+def promises(page: Any) -> None:
+    """The further promises, some asked for."""
+    go(page, "promise", ".hero")
+    page.locator("[data-key=more-risk]").click()
+    page.locator("[data-key=more-hidden]").click()
+    page.locator("[data-key=more-risk]").scroll_into_view_if_needed()
+    page.evaluate("document.querySelector('.asked').scrollTop = 9999")
+
+
+def pairs(page: Any) -> None:
+    """Which columns hang together, before and after."""
+    go(page, "rows", "#tab-pairs")
+    page.locator("#tab-pairs").click()
+    page.wait_for_selector(".pairs")
+
+
 def space(page: Any) -> None:
     """The frontier with all its points."""
     go(page, "space", ".point")
@@ -106,9 +130,12 @@ def japanese(page: Any) -> None:
 SHOWN = {
     "columns": lambda page: page.wait_for_selector(".column"),
     "promise": lambda page: go(page, "promise", ".hero"),
+    "promises": promises,
     "hierarchy": hierarchy,
+    "ladder": ladder,
     "space": space,
     "rows": lambda page: go(page, "rows", ".rows-view td"),
+    "pairs": pairs,
     "report": report,
     "take": take,
     "stream": lambda page: go(page, "stream", "form"),

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from oboro.errors import UsageError
 from oboro.recipe.preparing.starter_steps import smallest_class
 from oboro.recipe.recipe import Recipe
 from oboro.table.hierarchy import HierarchySpec
 from oboro.table.schema import Role
 from oboro.techniques.drop_columns import DropColumns
 from oboro.techniques.k_anonymize import KAnonymize
+from oboro.text import Message
 
 if TYPE_CHECKING:
     from oboro.techniques.base import Technique
@@ -19,6 +21,7 @@ __all__ = [
     "choice_of",
     "demands_with_role",
     "explored_step",
+    "role_of",
     "spec_of",
     "technique_of",
     "with_choice",
@@ -132,3 +135,11 @@ def demands_with_role(demands: KAnonymize, name: str, role: Role) -> KAnonymize:
     if name == demands.target and role in (Role.QUASI, Role.IDENTIFIER):
         changed |= {"target": None, "loss": "loss"}
     return demands.model_copy(update=changed)
+
+
+def role_of(role: Role | str) -> Role:
+    """A role by its name; a `UsageError` lists them."""
+    try:
+        return Role(role)
+    except ValueError:
+        raise UsageError(Message("error_explorer.no_role", role=str(role), roles=[one.value for one in Role])) from None

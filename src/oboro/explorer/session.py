@@ -7,7 +7,6 @@ carries the version of the session that gave it. Sessions may be asked from seve
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -30,6 +29,7 @@ from oboro.explorer.planned_steps import (
     choice_of,
     demands_with_role,
     explored_step,
+    role_of,
     spec_of,
     technique_of,
     with_choice,
@@ -39,7 +39,7 @@ from oboro.explorer.promises.frontier import Frontier, level_points
 from oboro.explorer.promises.nearest_promise import NearPromise, nearest_promises
 from oboro.explorer.promises.other_curves import CURVES, other_points
 from oboro.explorer.question import Question
-from oboro.explorer.solving import only_by_running, solution, solve_by_running
+from oboro.explorer.solving import Cancel, asks, only_by_running, solution, solve_by_running
 from oboro.explorer.taking_away import TakenAway, taken_away
 from oboro.recipe.preparing.starter import init
 from oboro.recipe.run import before_step
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Session", "explore"]
 
-Cancel = threading.Event | Callable[[], bool]
 KS = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50)
 SHARES = (0.0, 0.02, 0.05)
 ASKED = 8  # questions that are kept ready
@@ -116,7 +115,7 @@ class Session:
     def with_role(self, name: str, role: Role | str) -> Session:
         """The session in which a column has another role. Identifiers are dropped; a quasi-identifier gets a proposed hierarchy."""
         self._require(name)
-        role = _role(role)
+        role = role_of(role)
         if name == self.person and role is not Role.IDENTIFIER:
             raise UsageError(Message("error_explorer.person_identifies", column=name))
         held = self.plan.columns.get(name, Attribute())
@@ -151,8 +150,7 @@ class Session:
 
     def confirm(self, *names: str) -> Session:
         """The session in which the roles of these columns (none named: of all) are no guesses any more."""
-        for name in names:
-            self._require(name)
+        self._require(*names)
         return self._with(self.plan.attributes, confirmed=set(names or self.table.data))
 
     # Asking -------------------------------------------------------------------------------------------------------------
@@ -179,7 +177,7 @@ class Session:
             technique.require_people(self.person)
             return solve_by_running(technique, self.work, self.version)
         question = self.question(technique)
-        return solution(question, self.version, _asks(cancel), tell, [question.levels(one) for one in first])
+        return solution(question, self.version, asks(cancel), tell, [question.levels(one) for one in first])
 
     def frontier(
         self,
@@ -194,7 +192,7 @@ class Session:
 
         `curves` may also name other methods: `k_anonymize_local` (levels by class), `local_recode` and `k_conceal`.
         """
-        asked, over = technique_of(self.demands, demands), _asks(cancel)
+        asked, over = technique_of(self.demands, demands), asks(cancel)
         unknown = [one for one in curves if one not in CURVES]
         if unknown:
             raise UsageError(Message("error_explorer.no_curve", unknown=unknown, curves=list(CURVES)))
@@ -367,8 +365,8 @@ class Session:
             next(self.table.versions),
         )
 
-    def _require(self, name: str) -> None:
-        if name not in self.table.data:
+    def _require(self, *names: str) -> None:
+        for name in (one for one in names if one not in self.table.data):
             columns = names_shown(self.table.data, [name, *self.plan.attributes])
             raise ColumnError(Message("error_explorer.no_column", column=name, columns=columns))
 
@@ -400,16 +398,3 @@ def explore(source: Any, recipe: Recipe | None = None, *, reading: Mapping[str, 
         plan, confirmed = recipe, frozenset(recipe.attributes)
     steps, place = explored_step(plan, table.data.rows)
     return Session(table, plan.model_copy(update={"steps": steps}), place, confirmed, next(table.versions))
-
-
-def _role(role: Role | str) -> Role:
-    try:
-        return Role(role)
-    except ValueError:
-        raise UsageError(Message("error_explorer.no_role", role=str(role), roles=[one.value for one in Role])) from None
-
-
-def _asks(cancel: Cancel | None) -> Callable[[], bool]:
-    if cancel is None:
-        return lambda: False
-    return cancel.is_set if isinstance(cancel, threading.Event) else cancel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from oboro.techniques.base import Work
     from oboro.techniques.k_anonymize import KAnonymize
 
-__all__ = ["only_by_running", "solution", "solve_by_running"]
+__all__ = ["Cancel", "asks", "only_by_running", "solution", "solve_by_running"]
+
+Cancel = threading.Event | Callable[[], bool]
 
 
 def solution(
@@ -92,3 +95,10 @@ def solve_by_running(technique: KAnonymize, work: Work, version: int) -> Solutio
         remembered=0,
         why=why,
     )
+
+
+def asks(cancel: Cancel | None) -> Callable[[], bool]:
+    """Whether somebody wishes to end the search, as a function."""
+    if cancel is None:
+        return lambda: False
+    return cancel.is_set if isinstance(cancel, threading.Event) else cancel

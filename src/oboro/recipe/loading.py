@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from oboro.table.parameters.yaml_nodes import MOST_NODES, written_out
 from oboro.text import Message
 from oboro.text.os_reasons import os_reason
 
-__all__ = ["content_of", "text_of"]
+__all__ = ["content_of", "text_of", "yaml_text"]
 
 YAML_SAYS = {  # what is said most often; the rest stays as the reader of YAML says it
     "mapping values are not allowed here": Message("error_recipe.yaml.colon"),
@@ -98,3 +98,12 @@ def _yaml_complaint(error: yaml.YAMLError, name: str) -> Message:
     if mark is None:
         return Message("error_recipe.not_yaml", name=name, why=why)
     return Message("error_recipe.not_yaml_at", name=name, why=why, line=mark.line + 1, column=mark.column + 1)
+
+
+MANY_ROWS = 5_000  # of hierarchies that stand in a recipe itself
+
+
+def yaml_text(content: Mapping[str, Any], rows: int) -> str:
+    """A recipe as YAML. With many rows by libyaml, if there is one: a fifth of the time, other folds in some long lines."""
+    dumper = yaml.SafeDumper if rows < MANY_ROWS else getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    return str(yaml.dump(content, Dumper=dumper, allow_unicode=True, sort_keys=False, width=120))

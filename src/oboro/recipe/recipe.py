@@ -13,7 +13,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-import yaml
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -27,7 +26,7 @@ from pydantic import (
 from pydantic import ValidationError as PydanticError
 
 from oboro.errors import RecipeError
-from oboro.recipe.loading import content_of, text_of
+from oboro.recipe.loading import content_of, text_of, yaml_text
 from oboro.recipe.release import Release
 from oboro.recipe.released.last_look_before_writing import Accept, OneOrMore
 from oboro.recipe.released.privacy_budget import PrivacyBudget, beyond_budget
@@ -78,8 +77,6 @@ Step = Annotated[InstanceOf[Technique], BeforeValidator(_step), PlainSerializer(
 
 Mode = Literal["swap", "count", "paper", "sequential", "fixed", "window"]
 Index = Literal["auto", "exhaustive", "fdh", "fdhq"]
-
-MANY_ROWS = 5_000  # of hierarchies that stand in the recipe itself
 
 
 class Recipe(BaseModel):
@@ -214,9 +211,7 @@ class Recipe(BaseModel):
         content = self.model_dump(mode="json", exclude_defaults=True)
         trees = (one.hierarchy for one in self.attributes.values())
         rows = sum(len(tree.rows) for tree in trees if tree is not None and tree.rows is not None)
-        quick = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # a tenth of the time; folds some lines elsewhere
-        dumper = yaml.SafeDumper if rows < MANY_ROWS else quick
-        return str(yaml.dump(content, Dumper=dumper, allow_unicode=True, sort_keys=False, width=120))
+        return yaml_text(content, rows)
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
