@@ -263,6 +263,10 @@ def test_explain_says_what_is_kept_over_a_series() -> None:
     plan = recipe(earlier=["march.csv"]).explain()
     assert "whoever comes, stays or leaves since 1 earlier release does so among as many, or is held back" in plan
     assert "加わる人" in recipe(earlier=["march.csv"]).explain("ja")
+    several = recipe(earlier=["march.csv", "april.csv"])
+    assert "kept with each release by itself" in several.explain()
+    assert "1 件ずつ" in several.explain("ja")
+    assert "by itself" not in several.model_copy(update={"person": "who"}).explain()
 
 
 # What is refused ------------------------------------------------------------------------------------------------------

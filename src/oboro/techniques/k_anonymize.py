@@ -226,7 +226,7 @@ class KAnonymize(ClassValues):
         """What is demanded, of which columns, at what price."""
         demands = [Message("technique.demand.alike" if schema.person is None else "technique.demand.people", k=self.k)]
         demands += [demand.plan(name) for name, demand in self.demands(schema)]
-        demands += [*self.limits_told(), *self.worth_told()]
+        demands += [*self.limits_told(schema), *self.worth_told()]
         limit = Message("technique.k_anonymize.no_suppression")
         if self.suppress:
             people = "_people" if self.suppress_people else ""

@@ -179,9 +179,9 @@ class ClassDemands(InSeries):
             models.append(DeltaPresence(low=self.presence.min, high=self.presence.max, **everybody))
         return models
 
-    def limits_told(self) -> list[Message]:
+    def limits_told(self, schema: Schema) -> list[Message]:
         """What is demanded beyond the sensitive columns, in words."""
-        told = self.series_told()
+        told = self.series_told(schema)
         limits = {"maximum_risk": self.maximum_risk, "average_risk": self.average_risk}
         told += [Message(f"technique.demand.{name}", risk=risk) for name, risk in limits.items() if risk is not None]
         if self.records_at_risk is not None:

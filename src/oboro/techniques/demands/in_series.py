@@ -60,6 +60,7 @@ class InSeries(Technique):
         asked = {name: ceil(getattr(one, "l", one)) for name, one in step.l_diversity.items()}
         return list(schema.chosen(step.quasi, self.step)), step.k, asked
 
-    def series_told(self) -> list[Message]:
-        """What is demanded of a series, in words."""
-        return [Message("technique.demand.series", releases=len(self.earlier))] if self.earlier else []
+    def series_told(self, schema: Schema) -> list[Message]:
+        """What is demanded of a series, in words. Only where people are followed is it kept with all releases together."""
+        apart = "_apart" if len(self.earlier) > 1 and schema.person is None else ""
+        return [Message(f"technique.demand.series{apart}", releases=len(self.earlier))] if self.earlier else []
