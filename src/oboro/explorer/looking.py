@@ -99,7 +99,8 @@ def _bounded(question: Question, levels: Levels, seen: Look) -> NodeFigures:
 def row_window(question: Question, levels: Levels, start: int, n: int, version: int) -> RowWindow:
     """Some rows as they came and as they would be released; O(rows) for the first of a choice, then O(n)."""
     node, prepared, original = question.node(levels), question.work.data, question.table.data
-    rows = np.arange(max(start, 0), min(max(start, 0) + n, prepared.rows))
+    first = min(max(start, 0), prepared.rows)
+    rows = np.arange(first, min(first + max(n, 0), prepared.rows))
     some = node.feasible and node.suppressed + node.extra
     gone = question.gone(node)[rows] if some else np.zeros(rows.size, dtype=bool)
     came = rows if prepared.origin is None else prepared.origin[rows]
@@ -121,7 +122,8 @@ def row_window(question: Question, levels: Levels, start: int, n: int, version: 
 def released_window(question: Question, start: int, n: int, version: int) -> RowWindow:
     """The same where classes have levels of their own: from what the step makes of the table."""
     prepared, original, released = question.work.data, question.table.data, question.released()
-    rows = np.arange(max(start, 0), min(max(start, 0) + n, prepared.rows))
+    first = min(max(start, 0), prepared.rows)
+    rows = np.arange(first, min(first + max(n, 0), prepared.rows))
     came = prepared.origin_rows[rows]
     place = np.searchsorted(released.origin_rows, came)
     there = np.append(released.origin_rows, -1)[np.minimum(place, released.rows)] == came

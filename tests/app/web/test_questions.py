@@ -458,3 +458,26 @@ def test_a_report_says_how_far_it_is_and_a_long_hierarchy_is_not_written_for_the
     assert oboro.Recipe.parse(recipe).attributes["town"].hierarchy.rows == rows
     monkeypatch.setattr(oboro.Recipe, "to_yaml", lambda self: pytest.fail("a run writes no YAML"))
     people.ask("release")
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("compare", {}),
+        ("role", {"a": 1}),
+        ("demands", {"demands": 5}),
+        ("rows", {"start": [], "n": {}}),
+        ("drawer", {"screen": "take", "seed": {"k": 4}}),
+        ("stream", {"url": "http://[::1"}),
+        ("hierarchy_set", {"column": "age", "spec": 1e308}),
+    ],
+)
+def test_whoever_has_the_token_gets_words_for_any_question(people: Page, name: str, given: dict[str, Any]) -> None:
+    """The page itself asks none of these."""
+    assert people.refused(name, **given)["kind"] not in ("internal", "cancelled")
+
+
+def test_a_question_that_is_nested_too_deeply_is_none(page: Page) -> None:
+    answer = page.client.post("/api/ask/state", content=b"[" * 100_000, headers={"x-oboro-token": TOKEN})
+    assert answer.status_code == 413
+    assert "no JSON object" in answer.text

@@ -18,7 +18,7 @@ from typing import Any
 from oboro.app.language.unforeseen import unforeseen
 from oboro.app.web.guard import Receive, Scope, Send
 from oboro.errors import OboroError
-from oboro.text import Words, say
+from oboro.text import Message, Words, say
 from oboro.text.raw_values import values_shown
 
 __all__ = ["Answering", "Ask", "Cancelled"]
@@ -122,6 +122,14 @@ async def _disconnected(receive: Receive) -> None:
         pass
 
 
+def _of_what_came(error: BaseException) -> bool:
+    """Whether the page's own code could not read what the question gives: the library below it checks what it is given."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    return place is not None and place.tb_frame.f_globals["__name__"].startswith("oboro.app.web.")
+
+
 def _answered(work: Callable[[Ask], Any], ask: Ask) -> dict[str, Any]:
     """The result, or what went wrong in words. What nobody foresaw is told by its place only: its text may hold values."""
     try:
@@ -133,5 +141,13 @@ def _answered(work: Callable[[Ask], Any], ask: Ask) -> dict[str, Any]:
         return {"error": {"kind": "cancelled", "text": ""}}
     except OboroError as error:
         return {"error": {"kind": type(error).__name__, "text": error.show(ask.lang)}}
+    except (TypeError, ValueError, OverflowError, AttributeError) as error:
+        said = Message("error_web.wrong_kind") if _of_what_came(error) else unforeseen(error)
+        return {
+            "error": {
+                "kind": "internal" if said.id != "error_web.wrong_kind" else "UsageError",
+                "text": said.say(ask.lang),
+            }
+        }
     except Exception as error:
         return {"error": {"kind": "internal", "text": unforeseen(error).say(ask.lang)}}

@@ -37,11 +37,18 @@ async def received_json(request: Request) -> dict[str, Any]:
             raise InputError(Message("error_web.too_long", most=MOST_JSON))
     try:
         found = json.loads(body or b"{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise UsageError(Message("error_web.no_json"))
-    return found
+    return Given(found)
+
+
+class Given(dict[str, Any]):
+    """What a question gives. One that lacks a field is refused; the page itself never asks so, but whoever has its token can."""
+
+    def __missing__(self, name: str) -> Any:
+        raise UsageError(Message("error_web.lacks", name=name))
 
 
 async def save_body(request: Request, path: Path, most: int) -> int:
