@@ -12,12 +12,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow.fs import FileSelector
 from tests.engines.engine_cases import BY_CHANCE, BY_VALUE, counted, facts, table
 from tests.engines.python_workers import Killer
+from tests.io.places.servers import s3_server
 
 from oboro.engines import anonymize_place
 from oboro.engines.spark_session import SETTINGS, quietly
 from oboro.errors import InputError, OboroError, SingledOutError
+from oboro.io.files import read
+from oboro.io.places.file_systems import file_system
+from oboro.io.places.place_names import as_place
 from oboro.papers.service.local_brokers import free_port
 
 pytestmark = [
@@ -30,7 +35,14 @@ PORT = free_port()
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[Any]:
+def bucket() -> Iterator[str]:
+    """A bucket of an S3 server. It is there before Spark, whose tasks find it in their environment."""
+    with s3_server("people"):
+        yield "s3://people"
+
+
+@pytest.fixture(scope="module")
+def spark(bucket: str) -> Iterator[Any]:
     from pyspark.sql import SparkSession
 
     settings = {
@@ -43,6 +55,9 @@ def spark() -> Iterator[Any]:
         **SETTINGS,
     }
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["JDK_JAVA_OPTIONS"] = (
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # small tables: compiling costs more than it gives
+    )
     builder: Any = SparkSession.builder.master("local[2,4]")  # a task may fail three times
     for key, value in settings.items():
         builder = builder.config(key, value)
@@ -103,6 +118,25 @@ def test_from_folder_to_folder(spark: Any, tmp_path: Path) -> None:
     assert counted(pq.read_table(tmp_path / "out")) == counted(one.data)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
     assert release.small is not None
+
+
+def test_from_store_to_store(spark: Any, bucket: str) -> None:
+    """Tasks read and write objects themselves; what is not released leaves nothing behind."""
+    data = table(60, 5)
+    system, path = file_system(as_place(f"{bucket}/in/"))
+    for part in range(3):
+        pq.write_table(data.slice(20 * part, 20), f"{path}{part}.parquet", filesystem=system)
+    release = anonymize_place(BY_VALUE["k"], f"{bucket}/in/", f"{bucket}/out", engine="spark")
+    one = BY_VALUE["k"].run(data)
+    assert facts(release) == facts(one)
+    assert counted(read(f"{bucket}/out/").data.to_arrow()) == counted(one.data) == counted(rows(release.data))
+    with pytest.raises(OboroError):
+        anonymize_place(
+            BY_VALUE["k"].model_copy(update={"accept": []}), f"{bucket}/in/", f"{bucket}/no", engine="spark"
+        )
+    found = [one.path for one in system.get_file_info(FileSelector("people", recursive=True)) if one.is_file]
+    assert sorted({one.rpartition("/")[0] for one in found}) == ["people/in", "people/out"]
+    assert "people/out/_SUCCESS" in found
 
 
 def test_what_one_machine_refuses_is_refused(spark: Any) -> None:

@@ -34,7 +34,7 @@ class TypedTable(NamedTuple):
 Reader = Callable[[str, Sequence[str] | None, str | None], TypedTable]
 
 JSON_LINES = (".ndjson", ".jsonl")
-PACKED = (".gz", ".zst", ".bz2", ".lz4")
+PACKED = (".gz", ".zst", ".bz2", ".lz4", ".xz", ".zip")
 EXCEL = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 
 
@@ -59,6 +59,8 @@ def binary_reader(path: str | Path) -> Reader | None:
     zipped = head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0"))
     if zipped and Path(path).suffix.lower() in EXCEL:
         return read_excel
+    if zipped and Path(path).suffix.lower() == ".zip":
+        return None
     if zipped:
         raise FileError(Message("error_io.archive", path=path, endings=list(EXCEL)))
     if Path(path).suffix.lower() in (*EXCEL, ".parquet", ".feather", ".arrow") and head:

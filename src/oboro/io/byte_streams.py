@@ -36,6 +36,8 @@ COMPRESSIONS = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"BZh": "bz2",
     b"\x04\x22\x4d\x18": "lz4",
+    b"\xfd7zX": "xz",
+    b"PK\x03\x04": "zip",
 }
 UNREADABLE = {
     errno.ENOENT: Message("error_io.unreadable.enoent"),
@@ -55,11 +57,19 @@ def readable(path: str | Path) -> Iterator[None]:
         raise
     except UnicodeEncodeError:  # of its name
         raise FileError(Message("error_io.cannot_be_read", path=str(path), why=Message("error_os.name"))) from None
+    except _damaged() as problem:
+        raise FileError(Message("error_io.cannot_be_read", path=path, why=_reason(problem))) from None
     except (OSError, pa.ArrowException, EOFError, ValueError) as problem:  # names of columns may be no text
         if isinstance(problem, OboroError) or (type(problem) is ValueError and "null byte" not in str(problem)):
             raise
         known = UNREADABLE.get(getattr(problem, "errno", None) or 0)
         raise FileError(Message("error_io.cannot_be_read", path=path, why=known or _reason(problem))) from None
+
+
+def _damaged() -> tuple[type[Exception], ...]:
+    """What the unpackers raise of bytes that are not theirs. None of them is here unless something was unpacked."""
+    names = (("lzma", "LZMAError"), ("zipfile", "BadZipFile"), ("zlib", "error"))
+    return tuple(getattr(sys.modules[module], name) for module, name in names if module in sys.modules)
 
 
 def _reason(problem: BaseException) -> Words:
@@ -231,7 +241,7 @@ def _stream(name: str, file: BinaryIO, encoding: str | None) -> ByteStream:
     packed = compression_of(start)
     source: Any = file
     if packed:
-        source, start = pa.CompressedInputStream(_Joined(start, file), packed), b""
+        source, start = _unpacked(name, start, file, packed), b""
     start += _read(source, SAMPLE - len(start))
     complete = len(start) < SAMPLE
     chosen = encoding_of(name, start) if encoding is None else _known(encoding)
@@ -239,6 +249,25 @@ def _stream(name: str, file: BinaryIO, encoding: str | None) -> ByteStream:
         start = start.removeprefix(codecs.BOM_UTF8)
     decoder = None if chosen in ("utf-8", "utf-8-sig") else _Decoder(name, chosen)
     return ByteStream(name, file, total, chosen, start.isascii(), source, start, decoder, complete)
+
+
+def _unpacked(name: str, start: bytes, file: BinaryIO, packed: str) -> Any:
+    """What gives the bytes that were packed. Of an archive the one file in it."""
+    if packed == "xz":
+        import lzma
+
+        return lzma.LZMAFile(_Joined(start, file))
+    if packed != "zip":
+        return pa.CompressedInputStream(_Joined(start, file), packed)
+    from zipfile import ZipFile
+
+    if name == STDIN or not file.seekable():
+        raise FileError(Message("error_io.archive_piped", path=name))
+    archive = ZipFile(file)
+    members = [one for one in archive.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
+    if len(members) != 1 or members[0].flag_bits & 1:
+        raise FileError(Message("error_io.archive_of_several", path=name, files=len(members)))
+    return archive.open(members[0])
 
 
 def _read(source: Any, size: int) -> bytes:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 __all__ = ["COMPRESSIONS", "packed"]
 
-COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4"}
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4", ".xz": "xz"}
 
 
 @contextmanager
@@ -19,6 +19,11 @@ def packed(file: Any, compression: str | None) -> Iterator[Any]:
     """What packs bytes on their way into a file, which stays open: it is still to be synced and named."""
     if compression is None:
         yield file
+    elif compression == "xz":
+        import lzma
+
+        with lzma.LZMAFile(_Kept(file), "w") as out:
+            yield out
     else:
         with pa.CompressedOutputStream(pa.PythonFile(_Kept(file), "w"), compression) as out:
             yield out

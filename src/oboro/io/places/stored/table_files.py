@@ -29,7 +29,7 @@ ENDINGS = {
     "json": (".ndjson", ".jsonl"),
     "excel": (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
 }
-PACKED = (".gz", ".zst", ".bz2", ".lz4")
+PACKED = (".gz", ".zst", ".bz2", ".lz4", ".xz", ".zip")
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
 
 
