@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engines.engine_cases import table
 
-from oboro.engines import tuple_keys
+from oboro.engines import scattered_rows, tuple_keys
 from oboro.engines.plan import KnownValues
 from oboro.engines.relational import COUNT, rows_of_tally, tally
+from oboro.engines.scattered_rows import Scattered, parts_for, spooled
 from oboro.engines.tuple_keys import TupleKeys, UnknownTuple
 from oboro.engines.value_numbers import RowNumbers, value_numbers
 from oboro.errors import InputError
@@ -79,3 +80,32 @@ def test_polars_and_duckdb_count_the_same() -> None:
     for found in (by_polars, by_duckdb):
         assert sorted(found[COUNT].to_pylist()) == sorted(naive.values())
         assert rows_of_tally(found, ["c0", "c1"]).rows == 60
+
+
+@settings(max_examples=20)
+@given(rows=st.integers(0, 50), parts=st.integers(1, 7), together=st.sampled_from([3, 1 << 19]))
+def test_scattered_rows_are_the_same_rows(rows: int, parts: int, together: int) -> None:
+    data = pa.table({"0": pa.array(range(rows), pa.int64())})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scattered_rows, "TOGETHER", together)  # several blocks a part
+        tables = [pa.table(one) for one in data.to_batches(max_chunksize=2)]
+        found, again = ([one["0"].to_pylist() for one in spooled(Scattered(parts, KEY), tables)] for _ in range(2))
+    assert found == again
+    assert sorted(number for part in found for number in part) == list(range(rows))
+
+
+def test_every_order_is_as_likely() -> None:
+    """Three rows in two parts, 300 keys: each of the six orders comes about 50 times."""
+    data = [pa.table({"0": [0, 1, 2]})]
+    orders = Counter(
+        tuple(
+            number for one in spooled(Scattered(2, key.to_bytes(4, "little")), data) for number in one["0"].to_pylist()
+        )
+        for key in range(300)
+    )
+    assert len(orders) == 6
+    assert sum((count - 50) ** 2 / 50 for count in orders.values()) < 25  # a chance of 1 in 7,000
+
+
+def test_parts_are_neither_tiny_nor_huge() -> None:
+    assert [parts_for(rows, 200) for rows in (0, 60, 10**6, 10**7, 10**9)] == [1, 1, 16, 153, 954]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,13 +19,14 @@ from oboro.engines.packed_rows import Packer
 from oboro.engines.part_files import ReadFiles, is_stored
 from oboro.engines.plan import OURS, ByValue, Places, prepared
 from oboro.engines.relational import placed, tally
-from oboro.engines.scattered_rows import in_chunks
+from oboro.engines.scattered_rows import Scattered, in_chunks, parts_for, spooled
 from oboro.engines.staging import Staged
 from oboro.engines.value_numbers import RowNumbers
 
 __all__ = ["DuckTable", "duck_table"]
 
 BATCH = 1 << 17  # rows that are looked at together
+PARTS = 64  # into which rows are scattered, where they are many
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,14 +96,16 @@ class DuckTable:
         return replace(packer, compression=None).parts(self._batches([*packer.touched, *packer.others]))
 
     def published(self, plan: ByValue | Places, types: Mapping[str, pa.DataType], order: str) -> DuckTable:
-        """Batch by batch through the plan; rows are put in a random order by DuckDB, on disk where they are many."""
+        """Batch by batch through the plan; rows are put in a random order through a file."""
         plan = prepared(plan)
         inner = pa.schema([(f"c{place}", one) for place, one in enumerate(types.values())])
         connection = self.connection.cursor()  # the rows are read while the new ones are made: that takes two
         if isinstance(plan, ByValue):
-            made = (plan.publish(one).rename_columns(inner.names).cast(inner) for one in self._batches())
-            relation = _scanned(connection, made, inner)
-            relation = relation.order("random()") if order == "random" else relation
+            made: Iterator[pa.Table] = (plan.coded(one) for one in self._batches())
+            if order == "random":
+                made = spooled(Scattered(parts_for(plan.rows, PARTS), os.urandom(32)), made)
+            rows = (plan.decoded(one).rename_columns(inner.names).cast(inner) for one in made)
+            relation = _scanned(connection, rows, inner)
         else:
             own = {name: f"c{place}" for place, name in enumerate(types)}
             parts = (_renamed(plan.numbered(one), own) for one in self._batches())

@@ -6,6 +6,7 @@ together: an engine moves a few blocks and sorts nothing.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["Scattered", "in_chunks", "parts_for"]
+__all__ = ["Scattered", "in_chunks", "packed", "parts_for", "spooled"]
 
 TOGETHER, WIDE = 1 << 19, 1 << 26  # rows, or bytes, that are scattered at once
 LARGE, SMALL = 1 << 20, 1 << 16  # rows of a part: no more than a task holds, no fewer than are worth one
@@ -65,6 +66,18 @@ class Scattered:
         tables = [pa.ipc.open_stream(block).read_all() for block in blocks]
         table = pa.concat_tables(tables).combine_chunks()
         return table.take(pa.array(self._draws("order", part).permutation(table.num_rows)))
+
+
+def spooled(how: Scattered, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """All rows in a random order, part by part, on one machine: blocks wait in a file without a name. Memory: one part."""
+    places: dict[int, list[tuple[int, int]]] = {}
+    with tempfile.TemporaryFile() as file:
+        for part, block in how.scatter(tables, 0):
+            places.setdefault(part, []).append((file.tell(), len(block)))
+            file.write(block)
+        for part in sorted(places):
+            blocks = [(file.seek(begin), file.read(size))[1] for begin, size in places.pop(part)]
+            yield how.collect(part, blocks)
 
 
 def packed(table: pa.Table) -> bytes:

@@ -256,7 +256,8 @@ def _unpacked(name: str, start: bytes, file: BinaryIO, packed: str) -> Any:
     if packed == "xz":
         import lzma
 
-        return lzma.LZMAFile(_Joined(start, file))
+        joined: Any = _Joined(start, file)
+        return lzma.LZMAFile(joined)
     if packed != "zip":
         return pa.CompressedInputStream(_Joined(start, file), packed)
     from zipfile import ZipFile

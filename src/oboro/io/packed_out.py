@@ -22,7 +22,8 @@ def packed(file: Any, compression: str | None) -> Iterator[Any]:
     elif compression == "xz":
         import lzma
 
-        with lzma.LZMAFile(_Kept(file), "w") as out:
+        kept: Any = _Kept(file)
+        with lzma.LZMAFile(kept, "w") as out:
             yield out
     else:
         with pa.CompressedOutputStream(pa.PythonFile(_Kept(file), "w"), compression) as out:
