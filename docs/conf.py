@@ -54,7 +54,9 @@ def _as_on_the_site(app: Any, docname: str, source: list[str]) -> None:
 
 def _included(source: list[str]) -> None:
     """A file from the root of the project names its neighbours from there."""
-    source[0] = source[0].replace("(docs/", "(").replace("(SECURITY.md", "(security.md").replace("(CONTRIBUTING.md", "(contributing.md")
+    source[0] = source[0].replace("(docs/", "(")
+    for there, here in BESIDE.items():
+        source[0] = source[0].replace(f"({there.removeprefix('../')}", f"({here}")
 
 
 def _language_of_page(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:

@@ -11,7 +11,7 @@ from tests.naive import window as naive
 from oboro.decide.neighbours import LiveIndex, SearchPlan
 from oboro.decide.neighbours.search_plan import anchors_of
 from oboro.errors import UsageError
-from oboro.papers.kernels import occupancy
+from oboro.papers.window.kernels import occupancy
 
 SPLITS = [[25, 25, 25, 25], [22, 28, 28, 22], [10, 20, 70], [1, 1]]
 

@@ -9,7 +9,7 @@ from tests.naive import window as naive
 from oboro.decide.neighbours import SearchPlan
 from oboro.papers import window_bench as bench
 from oboro.papers.benchmark_rows import BenchRow
-from oboro.papers.window_experiment import fill, pass_heads
+from oboro.papers.window.window_experiment import fill, pass_heads
 from oboro.stream.window.window_engine import EngineSpec, WindowEngine
 
 

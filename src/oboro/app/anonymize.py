@@ -34,7 +34,7 @@ from oboro.app.options import (
     stages,
     warn_if_cold,
 )
-from oboro.app.reading_options import FOUND_OUT, Reading, reads_tables
+from oboro.app.options.reading_options import FOUND_OUT, Reading, reads_tables
 from oboro.system.extras import bring, require_extra
 from oboro.system.process import is_alone, without_pandas
 from oboro.text import Message

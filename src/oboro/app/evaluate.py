@@ -27,7 +27,7 @@ from oboro.app.options import (
     read_table,
     stages,
 )
-from oboro.app.reading_options import FOUND_OUT, Reading, reads_tables
+from oboro.app.options.reading_options import FOUND_OUT, Reading, reads_tables
 from oboro.text import Message
 
 __all__ = ["evaluate"]

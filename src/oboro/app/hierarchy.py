@@ -17,7 +17,7 @@ from oboro.app.options import (
     print_json,
     read_table,
 )
-from oboro.app.reading_options import FOUND_OUT, Reading, reads_tables
+from oboro.app.options.reading_options import FOUND_OUT, Reading, reads_tables
 from oboro.text import Message
 
 if TYPE_CHECKING:

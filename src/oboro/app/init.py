@@ -9,7 +9,7 @@ import typer
 
 from oboro.app.language import spoken
 from oboro.app.options import AsJson, Data, print_json, read_table
-from oboro.app.reading_options import FOUND_OUT, Reading, reads_tables
+from oboro.app.options.reading_options import FOUND_OUT, Reading, reads_tables
 
 if TYPE_CHECKING:
     from oboro.recipe.preparing.taken_over import TakenOver

@@ -10,7 +10,7 @@ import typer
 
 from oboro.app.language import spoken
 from oboro.app.options import AsJson, Data, names, print_json, read_table
-from oboro.app.reading_options import FOUND_OUT, Reading, reads_tables
+from oboro.app.options.reading_options import FOUND_OUT, Reading, reads_tables
 from oboro.text import Message
 
 if TYPE_CHECKING:

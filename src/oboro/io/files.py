@@ -32,6 +32,7 @@ from oboro.io.output import (
     write_blocks,
 )
 from oboro.io.places.place_names import Place, is_plain_file
+from oboro.io.places.wanted_columns import WantedColumns
 from oboro.io.untouched_columns import (
     FileState,
     UntouchedColumns,
@@ -42,7 +43,6 @@ from oboro.io.untouched_columns import (
     merged_blocks,
     with_untouched,
 )
-from oboro.io.wanted_columns import WantedColumns
 from oboro.system.named_files import require_file
 from oboro.table.dataset import Dataset
 from oboro.table.frames.came_as import Types, lost_types

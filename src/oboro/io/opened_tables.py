@@ -8,7 +8,7 @@ from typing import Any
 
 from oboro.io.files import Source, column_names, read
 from oboro.io.places.place_names import is_plain_file
-from oboro.io.wanted_columns import WantedColumns
+from oboro.io.places.wanted_columns import WantedColumns
 
 __all__ = ["OpenedFile", "names_a_place", "opened_table"]
 

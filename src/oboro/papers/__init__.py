@@ -41,7 +41,7 @@ BENCHES = {
     ),
     "soak": Bench("oboro.papers.soak_bench", "a stream at full rate for some time: memory, latency and state"),
     "spark": Bench("oboro.papers.engine_bench", "the same recipe on Spark and DuckDB, beside one machine"),
-    "window": Bench("oboro.papers.window_bench", "windowed microaggregation of a stream: tables 1 to 5"),
+    "window": Bench("oboro.papers.window.window_bench", "windowed microaggregation of a stream: tables 1 to 5"),
 }
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from oboro.errors import ColumnError, HierarchyError, RecipeError
 from oboro.io.files import Source, read_data
 from oboro.io.opened_tables import names_a_place, opened_table
-from oboro.io.wanted_columns import WantedColumns
+from oboro.io.places.wanted_columns import WantedColumns
 from oboro.measure.changed_cells import changed_cells
 from oboro.recipe.release import Release, StepRecord
 from oboro.recipe.released.last_look_before_writing import check_accept, look_before_writing

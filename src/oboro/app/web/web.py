@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from oboro.app.language import spoken
-from oboro.app.reading_options import FOUND_OUT, Reading, reads_tables
+from oboro.app.options.reading_options import FOUND_OUT, Reading, reads_tables
 from oboro.text import Message
 
 __all__ = ["web"]

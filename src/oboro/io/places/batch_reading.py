@@ -16,8 +16,8 @@ from oboro.io.file_progress import RowCounter, RowProgress
 from oboro.io.parquet.growing_columns import MOST_ROWS, GrowingColumn, growing_column, joined_column
 from oboro.io.places.batch_table import BatchTable
 from oboro.io.places.spooled_batches import SpooledBatches
+from oboro.io.places.wanted_columns import WantedColumns
 from oboro.io.untouched_columns import SMALL, UntouchedColumns, file_changed
-from oboro.io.wanted_columns import WantedColumns
 from oboro.system.process import cores
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames.came_as import encoded_type

@@ -20,7 +20,7 @@ from oboro.io.places.batch_table import BatchTable, simple_batch, simple_schema
 from oboro.io.places.databases.connections import quoted
 from oboro.io.places.place_in import Batches, OpenedPlace
 from oboro.io.places.stored.fetched_files import FetchedFile, called
-from oboro.io.wanted_columns import WantedColumns
+from oboro.io.places.wanted_columns import WantedColumns
 from oboro.text import Message
 
 __all__ = ["opened_object"]

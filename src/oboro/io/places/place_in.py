@@ -17,7 +17,7 @@ from oboro.io.places.stored.columnar_files import ColumnarFiles, partition_schem
 from oboro.io.places.stored.fetched_files import FetchedFile
 from oboro.io.places.stored.table_files import TableFile, table_files
 from oboro.io.places.stored.text_files import TextFiles
-from oboro.io.wanted_columns import WantedColumns
+from oboro.io.places.wanted_columns import WantedColumns
 from oboro.table.frames.came_as import lost_types
 from oboro.text import Message
 

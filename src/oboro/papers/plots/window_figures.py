@@ -10,7 +10,7 @@ import altair as alt
 
 from oboro.papers.benchmark_rows import BenchRow
 from oboro.papers.plots.pictures import save
-from oboro.papers.window_bench import SPLITS, flow, region_sizes
+from oboro.papers.window.window_bench import SPLITS, flow, region_sizes
 from oboro.stream import Window
 
 __all__ = ["draw", "trips"]

@@ -16,8 +16,8 @@ from oboro.io.places.place_names import Place
 from oboro.io.places.stored.columnar_files import partition_schema
 from oboro.io.places.stored.fetched_files import FetchedFile, called
 from oboro.io.places.stored.table_files import TableFile
+from oboro.io.places.wanted_columns import WantedColumns
 from oboro.io.untouched_columns import UntouchedColumns, file_changed
-from oboro.io.wanted_columns import WantedColumns
 from oboro.table.dataset import Column, Dataset, smallest_unsigned
 from oboro.table.named_columns import names_shown
 from oboro.table.unencoded_columns import UnreadColumn

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oboro.app.language import spoken
-from oboro.app.reading_options import FOUND_OUT, Reading
+from oboro.app.options.reading_options import FOUND_OUT, Reading
 from oboro.system.process import arrow_without_pandas, is_alone
 from oboro.text import Message, say
 from oboro.text.progress import READING, silent

@@ -19,9 +19,9 @@ import numpy as np
 from oboro.decide.neighbours import SearchPlan
 from oboro.decide.neighbours.search_plan import anchors_of
 from oboro.papers.benchmark_rows import BenchRow
-from oboro.papers.kernels import occupancy
 from oboro.papers.published import published
-from oboro.papers.window_experiment import fill, pass_heads
+from oboro.papers.window.kernels import occupancy
+from oboro.papers.window.window_experiment import fill, pass_heads
 from oboro.stream import Window
 from oboro.stream.window.kernels.window_steps import DUE
 from oboro.stream.window.window_engine import EngineSpec, WindowEngine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from oboro.papers import kernels
+from oboro.papers.window import kernels
 from oboro.stream.window.window_engine import WindowEngine
 
 __all__ = ["fill", "pass_heads"]

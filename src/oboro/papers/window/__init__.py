@@ -1,0 +1,1 @@
+"""Windowed microaggregation of a stream: the experiments of its paper."""
