@@ -33,7 +33,7 @@ def from_sdcmicro(script: str | Path, table: Dataset) -> TakenOver:
     try:
         if path.stat().st_size > LARGEST:
             raise FileError(Message("error_recipe.no_sdcmicro", path=str(path)))
-        calls = r_calls(path.read_text("utf-8-sig"))
+        calls = r_calls(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError):
         raise FileError(Message("error_recipe.no_sdcmicro", path=str(path))) from None
     made = next((call for call in calls if call.name == "createSdcObj"), None)
