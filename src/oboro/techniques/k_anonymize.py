@@ -309,7 +309,7 @@ class KAnonymize(ClassValues):
             column = hierarchy.generalize(held, level)
             return column.where(rows, STAR) if some else column
 
-        found = allowed.found(found)
+        found = self.as_sure(allowed.found(found))
         assert found.best is not None
         levels = found.best.levels
         held = [

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from pydantic import Field, model_validator
 
+from oboro.decide.lattice.search import SearchResult
 from oboro.errors import UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
@@ -35,6 +36,13 @@ class ClassValues(WorthAsked):
         if self.aggregates and (self.needs_population or self.profitability or self.earlier):
             raise ValueError(Message("error_technique.aggregates_with"))
         return self
+
+    def as_sure(self, found: SearchResult) -> SearchResult:
+        """What a search found. With exempt records, suppressing somebody without need makes people who fit no class need no record
+        of theirs (a least presence); the search does not try that, so it is not sure of the best."""
+        exempt = getattr(self, "suppressed", "class") == "exempt" and getattr(self, "suppress", 0.0) > 0
+        unsure = exempt and self.presence is not None and self.presence.min > 0
+        return replace(found, exact=False, bound=None) if unsure else found
 
     def require_aggregates(self, names: Sequence[str]) -> None:
         """Only quasi-identifiers stand in classes."""
