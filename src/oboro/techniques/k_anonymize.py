@@ -101,9 +101,7 @@ class KAnonymize(ClassValues):
     recoding: Literal["global", "local"] = "global"
     """global: one level per column for all records; local: every class has levels of its own, as fine as possible."""
     levels: dict[str, Annotated[int, Field(ge=0)]] | None = None
-    """Levels to apply as they are, for example those found for an earlier delivery. Nothing is searched; everything is
-    still verified.
-    """
+    """Levels to apply as they are, such as those of an earlier delivery. Nothing is searched; everything is still verified."""
     limits: dict[str, LevelLimits] = Field(default_factory=dict)
     """For some columns which levels may be chosen: least and greatest, forbidden labels, required values."""
     alternatives: dict[str, Annotated[list[HierarchySpec], Field(min_length=1)]] = Field(default_factory=dict)
@@ -114,15 +112,11 @@ class KAnonymize(ClassValues):
     minimal: bool | None = None
     """Whether the report lists all minimal nodes of the lattice. Without it: only where the lattice is small."""
     time_limit: float | None = Field(default=None, gt=0)
-    """Seconds after which the search stops and takes the best solution so far. Without it: the search runs until the
-    optimum is proved, or for some seconds where there are more than a million choices of levels. Ctrl-C also stops the search; a
-    second Ctrl-C ends the program.
-    """
+    """Seconds after which the search takes the best solution so far. Without it: it runs until the optimum is proved, or some
+    seconds where there are more than a million choices of levels. Ctrl-C stops it too; a second Ctrl-C ends the program."""
     optimum: bool = False
-    """Whether the search goes on until the optimum is proved, however long that takes, where there are more than a million
-    choices of levels. The gap between the best so far and what is proved closes as it goes on. A time limit and Ctrl-C still end
-    it.
-    """
+    """Whether the search goes on until the optimum is proved, however long, where there are more than a million choices of
+    levels. The gap to what is proved closes as it goes on. A time limit and Ctrl-C still end it."""
 
     @model_validator(mode="after")
     def _fits(self) -> KAnonymize:

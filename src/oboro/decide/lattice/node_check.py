@@ -14,8 +14,6 @@ from threading import local
 import numpy as np
 
 from oboro.decide.lattice import whole_people
-from oboro.decide.lattice.distinct_tuples import DistinctTuples, number_alike
-from oboro.decide.lattice.fused_digits import FusedDigits
 from oboro.decide.lattice.judged_classes import NodeClasses
 from oboro.decide.lattice.kernels import node_classes as kernels
 from oboro.decide.lattice.nodes import Levels
@@ -23,6 +21,8 @@ from oboro.decide.lattice.objective import CellLoss, ClassLoss
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.suppression.rule_verdicts import ALL, UNASKED, ask_rule
 from oboro.decide.lattice.suppression.suppressed_group import STEPS, complete, joining
+from oboro.decide.lattice.tuples.distinct_tuples import DistinctTuples, number_alike
+from oboro.decide.lattice.tuples.fused_digits import FusedDigits
 from oboro.decide.lattice.worth.class_payments import ClassPayments
 from oboro.kernels import grouping
 

@@ -21,7 +21,7 @@ from oboro.table.hierarchy import Hierarchy
 from oboro.table.values import texts_of
 
 if TYPE_CHECKING:
-    from oboro.decide.lattice.distinct_tuples import DistinctTuples
+    from oboro.decide.lattice.tuples.distinct_tuples import DistinctTuples
 
 __all__ = ["Population", "Unclear", "unclear_values"]
 

@@ -133,7 +133,7 @@ def survey(
 ) -> None:
     """Everything about one node that only asks for k: no labels, one counter per class. O(tuples · digits).
 
-    Keys are read from `digits` (several attributes each, see `oboro.decide.lattice.fused_digits`), costs from `codes`.
+    Keys are read from `digits` (several attributes each, see `oboro.decide.lattice.tuples.fused_digits`), costs from `codes`.
     `held` has a zeroed counter per possible key, or for hashed keys a power of two of them, at least twice as many as
     tuples, each with its key before it (`held[2 * spot]`); it is zeroed again. `places` has a place per tuple. Gives
     in `out` the suppressed records, the classes, the kept ones, the sum of squared sizes of all classes and of the

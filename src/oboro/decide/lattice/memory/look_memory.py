@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oboro.decide.lattice.distinct_tuples import DistinctTuples
 from oboro.decide.lattice.memory.class_sizes import Look
 from oboro.decide.lattice.memory.division import Division, digest_of
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.sliced_check import SlicedChecker
+from oboro.decide.lattice.tuples.distinct_tuples import DistinctTuples
 
 if TYPE_CHECKING:
     from oboro.decide.lattice.memory.remembering import RememberingChecker, RememberingSlices

@@ -1,0 +1,1 @@
+"""Distinct combinations of codes, from which nodes are read, and their digits."""
