@@ -12,7 +12,8 @@ from tests.decide.lattice_cases import larger_case
 from oboro import papers
 from oboro.decide.lattice.search import search
 from oboro.errors import UsageError
-from oboro.papers import heuristics_bench, lattice_bench
+from oboro.papers import lattice_bench
+from oboro.papers.compared import heuristics_bench
 from oboro.papers.compared.arx_searches import METHODS, ArxSearch
 from oboro.papers.compared.exhaustive_lattice import best_losses
 

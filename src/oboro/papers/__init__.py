@@ -32,7 +32,9 @@ class Bench:
 BENCHES = {
     "concealment": Bench("oboro.papers.concealment_bench", "k-concealment: tables 8 and 9, beside the exact optimum"),
     "delay_free": Bench("oboro.papers.delay_free_bench", "streams without delay on Adult: figure 5"),
-    "heuristics": Bench("oboro.papers.heuristics_bench", "searching 10 to 24 columns, beside ARX's heuristics"),
+    "heuristics": Bench(
+        "oboro.papers.compared.heuristics_bench", "searching 10 to 24 columns, beside ARX's heuristics"
+    ),
     "histogram": Bench("oboro.papers.histogram_bench", "histograms: tables 1 to 3, figures 2 and 3"),
     "lattice": Bench("oboro.papers.lattice_bench", "optimal generalization: purchase histories, Adult, many columns"),
     "local": Bench("oboro.papers.local_bench", "local recoding on Adult, beside public packages"),

@@ -15,8 +15,8 @@ import pyarrow.csv as pacsv
 from oboro.decide.lattice.objective import LossName, loss_of
 from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.search import SearchResult, search
-from oboro.papers import heuristics_bench
 from oboro.papers.benchmark_rows import BenchRow, data_folder
+from oboro.papers.compared import heuristics_bench
 from oboro.papers.compared.exhaustive_lattice import best_losses
 from oboro.samples.purchases_table import FIRST_BIRTH, LAST_BIRTH, purchases_hierarchies
 from oboro.system.process import peak_megabytes
