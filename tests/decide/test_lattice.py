@@ -225,7 +225,7 @@ def test_a_survey_equals_plain_counting(rows, hashed, most):
     steps = np.array([0, 0, 1, 1, 2, 0, 1, 1, 2], dtype=np.uint32)
     held, places = np.zeros(256 if hashed else 9, dtype=np.int64), np.empty(len(rows), dtype=np.uint64)
     tally, out = np.zeros((2, 3), dtype=np.int64), np.empty(6, dtype=np.int64)
-    kernels.survey(codes, codes, weights, table, steps, k, most, hashed, held, places, tally, out)
+    kernels.survey(codes, codes, weights, table, steps, k, most, False, hashed, held, places, tally, out)
     keys = [int(table[a] + table[b]) for a, b in codes]
     sizes: Counter = Counter()
     for key, weight in zip(keys, weights, strict=True):
@@ -241,6 +241,10 @@ def test_a_survey_equals_plain_counting(rows, hashed, most):
     squares, kept_squares = (sum(size**2 for size in some) for some in (sizes.values(), kept))
     counts = [sum(size for size in sizes.values() if size < k), len(sizes), len(kept), squares, kept_squares]
     assert out.tolist() == [*counts, min(kept, default=1 << 62)]
+    assert not held.any()
+    brief = np.empty(6, dtype=np.int64)
+    kernels.survey(codes, codes, weights, table, steps, k, most, True, hashed, held, places, tally, brief)
+    assert (brief[0] == out[0]) if gone <= most else (most < brief[0] <= out[0])
     assert not held.any()
 
 

@@ -63,7 +63,7 @@ class NodeChecker:
         Which classes join the suppressed is only asked where the node can lose less than `hurdle`.
         """
         if self.problem.sizes_alone and len(self.tuples.blocks) == 1:
-            node = self._check_sizes(levels)
+            node = self._check_sizes(levels, brief=hurdle < inf)
             if node is not None:
                 return node
         classes = self.judge(self.classes(levels), self.problem.limit)
@@ -102,11 +102,15 @@ class NodeChecker:
         merged = self.tuples.merged(labels)
         return self if len(merged) > 0.8 * len(self.tuples) else replace(self, tuples=merged, base=levels)
 
-    def _check_sizes(self, levels: Levels) -> Node | None:
-        """The short way where classes need only be large enough; None if good ones must be suppressed in addition."""
+    def _check_sizes(self, levels: Levels, brief: bool) -> Node | None:
+        """The short way where classes need only be large enough; None if good ones must be suppressed in addition.
+
+        `brief`: of a node that suppresses too many nobody asks how many.
+        """
         problem, loss = self.problem, self.problem.loss
         tally = np.zeros((len(levels), loss.width if isinstance(loss, CellLoss) else 1), dtype=np.int64)
-        out = self._survey(levels, self.steps(levels), tally)
+        brief = brief and isinstance(loss, CellLoss)  # others are bounded by all classes of a node that fails, too
+        out = self._survey(levels, self.steps(levels), tally, brief)
         suppressed, classes, kept, squares, kept_squares, smallest = out.tolist()
         floor = -inf if isinstance(loss, CellLoss) else loss.floor(classes, squares)
         if suppressed > problem.limit:
@@ -120,7 +124,7 @@ class NodeChecker:
         value = loss.value(levels, tally if suppressed else None) if isinstance(loss, CellLoss) else by_class
         return Node(levels, suppressed, suppressed, 0, True, value, floor)
 
-    def _survey(self, levels: Levels, steps: np.ndarray, tally: np.ndarray) -> np.ndarray:
+    def _survey(self, levels: Levels, steps: np.ndarray, tally: np.ndarray, brief: bool = False) -> np.ndarray:
         tuples = self.tuples
         table, space = self._table(levels)
         hashed = space > 8 * len(tuples) + 1024
@@ -128,7 +132,7 @@ class NodeChecker:
         out = np.empty(6, dtype=np.int64)
         k, most = self.problem.k, self.problem.limit  # what a node costs that suppresses more is of no interest
         digits, codes, weights = self.digits[0].codes, tuples.codes[0], tuples.weights
-        kernels.survey(digits, codes, weights, table, steps, k, most, hashed, held, places, tally, out)
+        kernels.survey(digits, codes, weights, table, steps, k, most, brief, hashed, held, places, tally, out)
         return out
 
     def any_kept(self, levels: Levels) -> bool:

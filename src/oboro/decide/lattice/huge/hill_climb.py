@@ -25,7 +25,8 @@ from oboro.decide.lattice.sliced_check import SlicedChecker
 __all__ = ["HillClimb"]
 
 WORK = 3_000_000_000  # cells read before the exchanges stop by themselves: about ten seconds
-KICKS = 40  # so many in a row that lead nowhere, and the climb rests
+KICKS = 200  # so many in a row that lead nowhere, and the climb rests
+NEARLY, BACK = 1.03, 10  # what loses so much more is gone on from; after so many kicks in vain, from the best again
 SAME = 1e-12  # losses closer than this are equal
 
 
@@ -45,10 +46,11 @@ class HillClimb:
         self.failed = np.zeros((0, len(self.problem.hierarchies)), dtype=np.int64)
         self.work, self.chance = 0, np.random.default_rng(0)
 
-    def run(self) -> None:
-        """Descend, then exchange, until nothing helps or the time is over."""
+    def run(self, first: Sequence[Levels] = ()) -> None:
+        """Descend, then exchange, until nothing helps or the time is over; from the best of `first`, if one can be released."""
         with ThreadPoolExecutor(2) as self.pool:
             self._start()
+            self.check(first)
             self._improve()
             self._kick()
 
@@ -70,20 +72,49 @@ class HillClimb:
                 return
 
     def _kick(self) -> None:
-        """Begin again near the best node, where chance leads; until time is over or it no longer helps."""
-        chance, fruitless = self.chance, 0
-        while self.best is not None and not self.over() and fruitless < KICKS:
+        """Begin again nearby, where chance leads, and slide down; until time is over or it no longer helps.
+
+        What is a little worse than the best is gone on from too: most ways to a better node lead over such ones.
+        """
+        here, fruitless = self.best, 0
+        while here is not None and self.best is not None and not self.over() and fruitless < KICKS:
             before, known = self.best, len(self.nodes)
-            levels, tops = np.array(before.levels), np.array(self.problem.lattice.heights)
-            some = chance.choice(levels.size, size=min(levels.size, int(chance.integers(2, 5))), replace=False)
-            levels[some] = np.minimum(levels[some] + chance.integers(1, 3, some.size), tops[some])
-            for node in self.check([tuple(levels.tolist())]):
-                self._descend(node)
+            for node in self.check([self._nearby(here.levels)]):
+                end = self._slide(node)
+                here = end if end.loss < self.best.loss * NEARLY else here
             if self.best is not before:
                 self._improve()
-                fruitless = 0
+                here, fruitless = self.best, 0
             else:
                 fruitless += 1 if len(self.nodes) > known else 5
+                here = self.best if fruitless % BACK == 0 else here
+
+    def _nearby(self, levels: Levels) -> Levels:
+        """Some attributes coarser, by chance; now and then many of them, up to the top."""
+        chance, tops = self.chance, np.array(self.problem.lattice.heights)
+        kicked, most = np.array(levels), max(2, len(levels) // 2)
+        some = chance.choice(kicked.size, size=min(kicked.size, int(chance.integers(2, most + 3))), replace=False)
+        kicked[some] = np.minimum(kicked[some] + chance.integers(1, 4, some.size), tops[some])
+        return tuple(kicked.tolist())
+
+    def _slide(self, start: Node) -> Node:
+        """Down to finer neighbours in an order of chance, the first that loses less each time: few are looked at."""
+        here = start
+        while not self.over():
+            finer = list(self.problem.lattice.children(here.levels))
+            order = [finer[i] for i in self.chance.permutation(len(finer))]
+            better = self._first_better(here, order)
+            if better is None:
+                return here
+            here = better
+        return here
+
+    def _first_better(self, here: Node, order: Sequence[Levels]) -> Node | None:
+        for start in range(0, len(order), 2):
+            found = [node for node in self.check(order[start : start + 2]) if node.feasible and node.rank < here.rank]
+            if found:
+                return min(found, key=lambda node: node.rank)
+        return None
 
     def _start(self) -> None:
         """The coarsest node that can be released; below the top only where the top leaves too few suppressed."""

@@ -12,6 +12,7 @@ from math import inf
 from oboro.decide.lattice.huge.box_search import BoxSearch
 from oboro.decide.lattice.huge.hill_climb import HillClimb
 from oboro.decide.lattice.node_check import NodeChecker
+from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.search_limits import SearchLimits, SearchProgress
 from oboro.decide.lattice.sliced_check import SlicedChecker
@@ -32,6 +33,8 @@ class HugeSearch:
     checker: NodeChecker | SlicedChecker
     limits: SearchLimits
     prove: bool = False
+    first: tuple[Levels, ...] = ()
+    """Nodes that are checked first."""
 
     def __post_init__(self) -> None:
         tireless = self.prove or self.limits.seconds is not None
@@ -40,7 +43,7 @@ class HugeSearch:
 
     def run(self) -> None:
         """Climb, prove, and climb again from whatever the proof found."""
-        self.climb.run()
+        self.climb.run(self.first)
         self.boxes.known, self.boxes.best = self.climb.nodes, self.climb.best
         climbed = len(self.climb.nodes)
         while True:

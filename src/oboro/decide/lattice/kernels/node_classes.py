@@ -125,6 +125,7 @@ def survey(
     steps: np.ndarray,
     k: int,
     most: int,
+    brief: bool,
     hashed: bool,
     held: np.ndarray,
     places: np.ndarray,
@@ -138,7 +139,7 @@ def survey(
     tuples, each with its key before it (`held[2 * spot]`); it is zeroed again. `places` has a place per tuple. Gives
     in `out` the suppressed records, the classes, the kept ones, the sum of squared sizes of all classes and of the
     kept ones, and the size of the smallest kept one; adds to `tally[a, step]` the suppressed records by what they
-    cost, unless these are more than `most`.
+    cost, unless these are more than `most`; then, if `brief`, nothing else is counted to its end.
     """
     count_tuples(digits, weights, table, hashed, held, places)
     suppressed, classes, kept, squares, kept_squares, smallest = 0, 0, 0, 0, 0, np.int64(1) << np.int64(62)
@@ -155,6 +156,8 @@ def survey(
                 smallest = min(smallest, own)
         if own < k:
             suppressed += weights[i]
+            if suppressed > most and brief:
+                break
     if 0 < suppressed <= most:
         for i in range(codes.shape[0]):
             if -held[places[i]] < k:
