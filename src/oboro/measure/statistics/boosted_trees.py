@@ -105,13 +105,15 @@ def _splits(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best split of each node: its column and which bins go left (all, where no split is worth it)."""
     order = np.broadcast_to(np.arange(BINS), slopes.shape).copy()
-    wrong = np.where(records > 0, slopes / (bends + TINY), np.inf)
-    order[:, categorical] = np.argsort(wrong[:, categorical], axis=2, kind="stable")
-    left = [np.take_along_axis(of, order, 2).cumsum(axis=2) for of in (slopes, bends, records)]
+    if categorical.any():
+        wrong = np.where(records > 0, slopes / (bends + TINY), np.inf)[:, categorical]
+        order[:, categorical] = mine = np.argsort(wrong, axis=2, kind="stable")
+        for of in (slopes, bends, records):
+            of[:, categorical] = np.take_along_axis(of[:, categorical], mine, 2)
+    left = [of.cumsum(axis=2) for of in (slopes, bends, records)]
     right = [of[:, :, -1:] - of for of in left]
-    gain = sum(side[0] ** 2 / (side[1] + TINY) for side in (left, right)) - left[0][:, :, -1:] ** 2 / (
-        left[1][:, :, -1:] + TINY
-    )
+    gain = left[0] ** 2 / (left[1] + TINY) + right[0] ** 2 / (right[1] + TINY)
+    gain -= left[0][:, :, -1:] ** 2 / (left[1][:, :, -1:] + TINY)  # what the node loses without a split
     gain = np.where((left[2] >= LEAST) & (right[2] >= LEAST), gain, 0.0)
     best = gain.reshape(len(gain), -1).argmax(axis=1)
     column, cut = np.divmod(best, BINS)

@@ -80,12 +80,13 @@ def _visited(
 ) -> list[tuple[int, int]]:
     """The blocks of classes that are looked at: the cheapest first, then those that can still be as near."""
     first = int(bounds.argmin())
-    near, best, found = np.where(held > 0, distances, np.inf), np.inf, []
-    for block in (first, *(one for one in range(bounds.size) if one != first)):
-        if bounds[block] + rest <= best + TIE:
-            span = (int(starts[block]), int(starts[block + 1]))
-            found.append(span)
-            best = min(best, near[span[0] : span[1]].min(initial=np.inf))
+    near = np.where(held > 0, distances, np.inf)
+    found = [(int(starts[first]), int(starts[first + 1]))]
+    best = near[slice(*found[0])].min(initial=np.inf)
+    for block in np.flatnonzero(bounds + rest <= best + TIE):
+        if block != first and bounds[block] + rest <= best + TIE:
+            found.append((int(starts[block]), int(starts[block + 1])))
+            best = min(best, near[slice(*found[-1])].min(initial=np.inf))
     return found
 
 
