@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engines.engine_cases import table
 
-from oboro.engines import scattered_rows, tuple_keys
-from oboro.engines.plan import KnownValues
+from oboro.engines.coded import scattered_rows, tuple_keys
+from oboro.engines.coded.plan import KnownValues
+from oboro.engines.coded.scattered_rows import Scattered, parts_for, spooled
+from oboro.engines.coded.tuple_keys import TupleKeys, UnknownTuple
+from oboro.engines.coded.value_numbers import RowNumbers, value_numbers
 from oboro.engines.relational import COUNT, rows_of_tally, tally
-from oboro.engines.scattered_rows import Scattered, parts_for, spooled
-from oboro.engines.tuple_keys import TupleKeys, UnknownTuple
-from oboro.engines.value_numbers import RowNumbers, value_numbers
 from oboro.errors import InputError
 
 KEY = bytes(range(16))

@@ -14,14 +14,14 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from oboro.engines.checked_rows import Checked, Checking
-from oboro.engines.packed_rows import Packer
+from oboro.engines.coded.checked_rows import Checked, Checking
+from oboro.engines.coded.packed_rows import Packer
+from oboro.engines.coded.plan import OURS, ByValue, Places, prepared
+from oboro.engines.coded.scattered_rows import Scattered, in_chunks, parts_for, spooled
+from oboro.engines.coded.value_numbers import RowNumbers
 from oboro.engines.part_files import ReadFiles, is_stored
-from oboro.engines.plan import OURS, ByValue, Places, prepared
 from oboro.engines.relational import placed, tally
-from oboro.engines.scattered_rows import Scattered, in_chunks, parts_for, spooled
 from oboro.engines.staging import Staged
-from oboro.engines.value_numbers import RowNumbers
 
 __all__ = ["DuckTable", "duck_table"]
 

@@ -7,11 +7,11 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from oboro.engines.checked_rows import Checked
-from oboro.engines.packed_rows import Packer
-from oboro.engines.plan import ByValue, Places
+from oboro.engines.coded.checked_rows import Checked
+from oboro.engines.coded.packed_rows import Packer
+from oboro.engines.coded.plan import ByValue, Places
+from oboro.engines.coded.value_numbers import RowNumbers
 from oboro.engines.staging import Staged
-from oboro.engines.value_numbers import RowNumbers
 
 __all__ = ["EngineTable", "Published"]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from oboro.engines.coded.value_numbers import RowNumbers
 from oboro.engines.engine import EngineTable
 from oboro.engines.engine_errors import ChangedData, speaking_for
-from oboro.engines.value_numbers import RowNumbers
 from oboro.errors import UsageError
 from oboro.recipe.release import Release
 from oboro.report import Report

@@ -13,7 +13,7 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from oboro.engines.plan import FIRST, OURS, PLACE, ROW, SECOND
+from oboro.engines.coded.plan import FIRST, OURS, PLACE, ROW, SECOND
 from oboro.table.dataset import Column, Dataset
 
 __all__ = ["COUNT", "placed", "rows_of_tally", "tally"]

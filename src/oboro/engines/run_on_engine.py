@@ -15,14 +15,14 @@ from hashlib import blake2b
 
 import numpy as np
 
+from oboro.engines.coded.packed_rows import GatheredRows, Packer, unpacked
+from oboro.engines.coded.plan import OURS
+from oboro.engines.coded.planning import by_place, by_value, released_columns
+from oboro.engines.coded.value_numbers import RowNumbers, drawn_key
 from oboro.engines.engine import EngineTable, Published
 from oboro.engines.engine_release import EngineRelease, Seal
-from oboro.engines.packed_rows import GatheredRows, Packer, unpacked
-from oboro.engines.plan import OURS
-from oboro.engines.planning import by_place, by_value, released_columns
 from oboro.engines.relational import rows_of_tally
 from oboro.engines.staging import Staged
-from oboro.engines.value_numbers import RowNumbers, drawn_key
 from oboro.errors import ColumnError, UsageError
 from oboro.io.files import Source
 from oboro.io.untouched_columns import FileFingerprints, FileState, UntouchedColumns

@@ -11,15 +11,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from oboro.engines.checked_rows import Checked, Checking
-from oboro.engines.packed_rows import Packer
+from oboro.engines.coded.checked_rows import Checked, Checking
+from oboro.engines.coded.packed_rows import Packer
+from oboro.engines.coded.plan import ByValue, Places, prepared
+from oboro.engines.coded.scattered_rows import Scattered, parts_for
+from oboro.engines.coded.value_numbers import RowNumbers
 from oboro.engines.part_files import ReadFiles, is_stored
-from oboro.engines.plan import ByValue, Places, prepared
 from oboro.engines.relational import placed
-from oboro.engines.scattered_rows import Scattered, parts_for
 from oboro.engines.spark_session import quietly, spark_schema, spark_session, spark_type
 from oboro.engines.staging import Staged
-from oboro.engines.value_numbers import RowNumbers
 
 __all__ = ["PublishedFrame", "SparkTable", "is_spark_frame", "spark_table"]
 

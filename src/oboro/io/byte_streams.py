@@ -264,11 +264,11 @@ def _unpacked(name: str, start: bytes, file: BinaryIO, packed: str) -> Any:
 
     if name == STDIN or not file.seekable():
         raise FileError(Message("error_io.archive_piped", path=name))
-    archive = ZipFile(file)
-    members = [one for one in archive.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
+    source = ZipFile(file)
+    members = [one for one in source.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
     if len(members) != 1 or members[0].flag_bits & 1:
         raise FileError(Message("error_io.archive_of_several", path=name, files=len(members)))
-    return archive.open(members[0])
+    return source.open(members[0])
 
 
 def _read(source: Any, size: int) -> bytes:

@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from oboro.engines.coded.scattered_rows import packed
+from oboro.engines.coded.value_numbers import RowNumbers, summed
 from oboro.engines.relational import COUNT
-from oboro.engines.scattered_rows import packed
-from oboro.engines.value_numbers import RowNumbers, summed
 
 __all__ = ["Checked", "Checking"]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from oboro.engines import kernels
+from oboro.engines.coded import kernels
 from oboro.table.dataset import Column, missing_for_nan, plain
 
 __all__ = ["RowNumbers", "as_texts", "drawn_key", "encoded", "value_numbers"]

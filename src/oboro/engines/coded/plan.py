@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from oboro.engines.coded.tuple_keys import TupleKeys, UnknownTuple, found_in
+from oboro.engines.coded.value_numbers import encoded, value_numbers
 from oboro.engines.engine_errors import ChangedData
-from oboro.engines.tuple_keys import TupleKeys, UnknownTuple, found_in
-from oboro.engines.value_numbers import encoded, value_numbers
 from oboro.table.dataset import missing_for_nan
 
 __all__ = [

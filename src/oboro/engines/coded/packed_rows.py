@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.engines.value_numbers import RowNumbers, as_texts, encoded
+from oboro.engines.coded.value_numbers import RowNumbers, as_texts, encoded
 from oboro.table.dataset import Column, smallest_unsigned
 
 __all__ = ["GatheredRows", "Packed", "Packer", "unpacked"]

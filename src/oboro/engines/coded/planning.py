@@ -9,10 +9,10 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
-from oboro.engines.packed_rows import GatheredRows
-from oboro.engines.plan import PLACE, ROW, ByValue, Exceptions, KnownValues, Places
-from oboro.engines.tuple_keys import TupleKeys
-from oboro.engines.value_numbers import RowNumbers
+from oboro.engines.coded.packed_rows import GatheredRows
+from oboro.engines.coded.plan import PLACE, ROW, ByValue, Exceptions, KnownValues, Places
+from oboro.engines.coded.tuple_keys import TupleKeys
+from oboro.engines.coded.value_numbers import RowNumbers
 from oboro.table.dataset import Column, Dataset
 from oboro.table.unencoded_columns import UnreadColumn
 
