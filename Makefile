@@ -9,7 +9,7 @@ SOURCES := src tests
 # Tests run in several processes: what one has compiled, Python and kernels, the next one finds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help kills mosquitto demo test lint types layers unit thorough browser postgresql faults fuzz audit bench docs picture lock clean
+.PHONY: help kills mosquitto demo test lint types layers unit thorough browser postgresql faults fuzz audit bench docs manual picture lock clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 16
@@ -63,6 +63,9 @@ bench: $(VENV)/.dev  ## every goal of speed in one go, beside what is measured h
 
 docs: $(VENV)/.dev  ## build the site into site/: pages, and a reference written from the code
 	$(BIN)/sphinx-build -q -n -W --keep-going -b html docs site
+
+manual: $(VENV)/.dev  ## write docs/oboro.1 anew, when the test of the manual page says so
+	$(BIN)/python docs/manual.py
 
 picture: $(VENV)/.dev  ## draw docs/architecture.svg anew from the imports
 	$(BIN)/python docs/architecture.py

@@ -46,6 +46,7 @@ def test_the_wheel_holds_every_file_of_the_package(built: Path) -> None:
     }
     assert ours - held == set()
     assert "oboro/py.typed" in held
+    assert any(name.endswith("share/man/man1/oboro.1") for name in held)
     assert not [name for name in held if name.endswith((".nbi", ".nbc", ".pyc"))]
 
 

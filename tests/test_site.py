@@ -54,6 +54,11 @@ def test_every_step_and_every_option_has_its_place(site: Path) -> None:
         assert [one for one in options if one.startswith("--") and one not in page] == []
 
 
+def test_the_manual_page_has_the_options_that_there_are() -> None:
+    manual = module("manual")
+    assert manual.page() == manual.PAGE.read_text(encoding="utf-8"), "docs/oboro.1 is out of date: run `make manual`"
+
+
 def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
     for page in site.rglob("*.html"):
         found = re.findall(
