@@ -74,7 +74,7 @@ def page() -> str:
     """The whole page."""
     import typer.main
 
-    from oboro.app.all_commands import app
+    from oboro.app.commands.all_commands import app
 
     group: Any = typer.main.get_command(app)
     parts = [HEAD.replace("{version}", oboro.__version__)]
