@@ -1,0 +1,58 @@
+"""The trees that few records train are as good as scikit-learn's, and never see the record that they judge."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+from oboro.measure.statistics.boosted_trees import out_of_fold
+
+CATEGORICAL = np.array([False, False, True])
+
+
+def records(apart: float, seed: int, rows: int = 400) -> tuple[np.ndarray, np.ndarray]:
+    """Two kinds of records that differ in a number, in a number with gaps and in a category, more or less."""
+    draw = np.random.default_rng(seed)
+    truth = np.arange(rows) % 2
+    number = draw.normal(apart * truth, 1.0)
+    gaps = np.where(draw.random(rows) < 0.1 + 0.2 * min(apart, 1.0) * truth, np.nan, draw.normal(size=rows))
+    category = np.where(draw.random(rows) < 0.3 * min(apart, 1.0), 4 * truth, draw.integers(0, 5, rows))
+    return np.column_stack([number, gaps, category.astype(float)]), truth
+
+
+def peer(matrix: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    model = HistGradientBoostingClassifier(
+        categorical_features=CATEGORICAL, early_stopping=False, max_iter=60, random_state=0
+    )
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    return cross_val_predict(model, matrix, truth, cv=folds, method="predict_proba")[:, 1]
+
+
+@pytest.mark.parametrize("apart", [0.0, 0.5, 2.0])
+def test_what_they_tell_apart_is_what_scikit_learn_tells_apart(apart: float) -> None:
+    ours, theirs = [], []
+    for seed in range(3):
+        matrix, truth = records(apart, seed)
+        for found, guess in (
+            (ours, out_of_fold(matrix, truth, CATEGORICAL, np.random.default_rng(seed))),
+            (theirs, peer(matrix, truth)),
+        ):
+            assert ((guess >= 0) & (guess <= 1)).all()
+            found.append(((guess > 0.5) == truth).mean())
+    assert np.mean(ours) == pytest.approx(np.mean(theirs), abs=0.05)
+
+
+def test_a_record_is_judged_by_trees_that_never_saw_it() -> None:
+    """Kinds drawn by chance: whoever trained on the record would be right far more often than in half of the cases."""
+    draw = np.random.default_rng(1)
+    matrix, truth = draw.normal(size=(300, 3)), draw.permutation(np.arange(300) % 2)
+    guess = out_of_fold(matrix, truth, np.zeros(3, dtype=bool), draw)
+    assert ((guess > 0.5) == truth).mean() < 0.62
+
+
+def test_columns_that_say_nothing_are_no_error() -> None:
+    matrix = np.column_stack([np.full(60, np.nan), np.zeros(60), np.zeros(60)])
+    guess = out_of_fold(matrix, np.arange(60) % 2, CATEGORICAL, np.random.default_rng(0))
+    assert guess == pytest.approx(0.5)
