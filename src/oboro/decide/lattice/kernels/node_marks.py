@@ -112,7 +112,7 @@ def raise_box(first: np.ndarray, last: np.ndarray, shape: np.ndarray, value: flo
         levels[axis] += 1
 
 
-@kernel(little=True)
+@kernel(little=True, work=lambda marked, shape, out: marked.size * shape.size)
 def meet(marked: np.ndarray, shape: np.ndarray, out: np.ndarray) -> None:
     """Lower `out` to the least level that a marked node has on each axis. O(nodes · axes)."""
     for i in range(marked.size):

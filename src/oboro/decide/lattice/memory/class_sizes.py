@@ -60,5 +60,5 @@ class Look:
 
     def small(self, k: int) -> int:
         """Records of classes smaller than k that no rule suppresses."""
-        place = int(np.searchsorted(self.sizes, k))
+        place = int(self.sizes.searchsorted(k))
         return int(self.records[place - 1]) if place else 0
