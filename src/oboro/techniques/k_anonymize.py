@@ -36,7 +36,6 @@ from oboro.verifier.models.class_models import KAnonymity
 from oboro.verifier.table_check import Promise
 
 if TYPE_CHECKING:
-    from oboro.decide.lattice.population_limits import Population
     from oboro.decide.lattice.sliced_check import SlicedChecker
 
 __all__ = ["Alpha", "Closeness", "Disclosure", "Diversity", "KAnonymize", "LevelLimits", "Likeness", "Presence"]
@@ -212,7 +211,7 @@ class KAnonymize(ClassValues):
             hierarchies=tuple(allowed.restrict(hierarchies).values()),
             loss=allowed.restrict_loss(problem.loss),
             earnings=allowed.restrict_earnings(self.earnings(hierarchies)),
-            population=None if population is None else self._population(population, hierarchies, allowed),
+            population=None if population is None else self.people_over(population, hierarchies, allowed.levels),
         )
         return AskedOfLevels(promise, hierarchies, allowed, problem)
 
@@ -275,17 +274,6 @@ class KAnonymize(ClassValues):
             whole_people=self.suppress_people,
             relaxed=self.suppressed != "class",
         )
-
-    def _population(
-        self, population: PopulationCodes, hierarchies: Mapping[str, Hierarchy], allowed: AllowedLevels
-    ) -> Population:
-        from oboro.decide.lattice.population_limits import Population, unclear_values
-
-        presence, unclear = self.presence or Presence(), unclear_values(tuple(hierarchies.values()), allowed.levels)
-        least = self.k_map or 1
-        if self.profitability is not None and self.profitability.attacker == "journalist":
-            least = max(least, self.profitability.least)
-        return Population(population.codes, least, presence.min, presence.max, unclear)
 
     def _run_global(
         self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy], allowed: AllowedLevels

@@ -16,10 +16,12 @@ from oboro.table.hierarchy import Hierarchy
 from oboro.table.parameters import Parameters
 from oboro.table.schema import Schema
 from oboro.techniques.demands.class_demands import ClassDemands
+from oboro.techniques.demands.models_asked import Presence
 from oboro.text import Message
 from oboro.verifier.models.class_models import Model
 
 if TYPE_CHECKING:
+    from oboro.decide.lattice.population_limits import Population
     from oboro.techniques.demands.population_table import PopulationCodes
 
 __all__ = ["Profitability", "WorthAsked"]
@@ -115,6 +117,18 @@ class WorthAsked(ClassDemands):
             return ClassPayments.of(self.loss, held, steps, target, market)  # type: ignore[arg-type]
         weights = [schema.attributes[name].weight if name in schema.attributes else 1.0 for name in hierarchies]
         return loss_of(self.loss, held, steps, weights, getattr(self, "k", 1), self.aggregate, self.gen_factor)
+
+    def people_over(
+        self, population: PopulationCodes, hierarchies: Mapping[str, Hierarchy], levels: tuple[tuple[int, ...], ...]
+    ) -> Population:
+        """What is asked of the people of the population, over the levels that may be chosen."""
+        from oboro.decide.lattice.population_limits import Population, unclear_values
+
+        presence, unclear = self.presence or Presence(), unclear_values(tuple(hierarchies.values()), levels)
+        least = self.k_map or 1
+        if self.profitability is not None and self.profitability.attacker == "journalist":
+            least = max(least, self.profitability.least)
+        return Population(population.codes, least, presence.min, presence.max, unclear)
 
     def earnings(self, hierarchies: Mapping[str, Hierarchy]) -> ClassEarnings | None:
         """What every class must earn something of."""
