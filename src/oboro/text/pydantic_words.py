@@ -49,6 +49,8 @@ def placed_complaint(where: str, found: Mapping[str, Any]) -> Message:
     secret = where.rpartition(".")[2] in SECRET
     if plain and not secret and found["type"] not in ("missing", "value_error", "extra_forbidden"):
         return Message("error_value.at_got", where=where, what=what, got=found["input"])
+    if not where and isinstance(what, Message):
+        return what
     return Message("error_value.at", where=where, what=what)
 
 
