@@ -1,0 +1,74 @@
+"""How large the state of a service is after many records, and how long it takes to save and to take up again.
+
+    python benchmarks/service_state.py --records 10000000
+
+Five attributes as in `oboro bench service` (7,840 combinations, some far more frequent than others); ids are remembered (`--id`) as many as the horizon says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from oboro.papers.service.measuring import DIFFERENT, NAMES, RECIPE
+from oboro.recipe.recipe import Recipe
+from oboro.recipe.stream_plan import StreamOptions, anonymizer
+from oboro.stream.service.record_ids import RecordIds
+from oboro.stream.service.service_plan import ServicePosition
+from oboro.stream.service.starting import restored
+
+BLOCK = 1000
+WEIGHTS = [1.0 / np.arange(1, different + 1) ** 2 for different in DIFFERENT]
+EDGES = [np.cumsum(weights / weights.sum())[:-1] for weights in WEIGHTS]
+
+
+def main() -> None:
+    """Print a line for each power of ten."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=10_000_000)
+    parser.add_argument("--horizon", type=int, default=None, help="records that protect later ones; all if not given")
+    given = parser.parse_args()
+    options = StreamOptions(horizon=given.horizon)
+    recipe, rng = Recipe(**RECIPE), np.random.default_rng(5)
+    stream, ids = anonymizer(recipe, options), RecordIds("note", 100_000)
+    began, done, next_look = time.process_time(), 0, 10_000
+    while done < given.records:
+        columns = [np.searchsorted(edges, rng.random(BLOCK)) for edges in EDGES]
+        rows = zip(*(column.tolist() for column in columns), range(done, done + BLOCK), strict=True)
+        records = [dict(zip((*NAMES, "note"), row, strict=True)) for row in rows]
+        for record in records[-100_000:]:
+            ids.meet(record)
+        stream.take(records, 0.0)
+        done += BLOCK
+        if done >= next_look or done >= given.records:
+            look(lambda: anonymizer(recipe, options), stream, ids, done, time.process_time() - began)
+            next_look *= 10
+
+
+def look(make, stream, ids, done, took) -> None:  # type: ignore[no-untyped-def]
+    """Save and take up again."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "snapshot")
+        saving = time.process_time()
+        stream.save(path, extra=asdict(ServicePosition(ids=ids.dump())))
+        restoring = time.process_time()
+        again, position = restored(make, path, "state")
+        RecordIds("note", 100_000).load(position.ids)
+        ended, size = time.process_time(), path.stat().st_size
+        again.close()
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    print(
+        f"{done:>11,} records: snapshot {size / 1e6:.1f} MB, saved in {restoring - saving:.2f} s of CPU, "
+        f"taken up in {ended - restoring:.2f} s; {took / done * 1e6:.1f} µs a record, {memory} MB at most",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()
