@@ -70,7 +70,7 @@ def _killed(broker: LocalBroker, folder: Path, kills: int) -> Iterator[BenchRow]
 
 
 def _costs(broker: LocalBroker, folder: Path, quick: bool) -> Iterator[BenchRow]:
-    records = (2_000 if not broker.once else 10_000) if quick else 40_000
+    records = 2_000 if quick and not broker.once else 40_000
     filled = 0
 
     def run(batch: int, decide: bool, rate: float | None = None, count: int = records) -> Cost:

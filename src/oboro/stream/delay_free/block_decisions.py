@@ -64,11 +64,8 @@ def _masks(
 
 
 def _released(coder: RecordCoder, known: list[KnownRecord], masks: list[int]) -> DecidedBlock:
-    released, suppressed, generalized, fully, width = [], 0, 0, 0, len(coder.attributes)
-    for one, mask in zip(known, masks, strict=True):
-        cells, gone, coarser = one.forms.get(mask) or coder.form(one, mask)
-        released.append(cells.copy())
-        suppressed += gone
-        generalized += coarser
-        fully += gone == width
-    return DecidedBlock(released, masks, suppressed, generalized, fully)
+    form, width = coder.form, len(coder.attributes)
+    forms = [one.forms.get(mask) or form(one, mask) for one, mask in zip(known, masks, strict=True)]
+    gone = [suppressed for _, suppressed, _ in forms]
+    coarser = sum([generalized for _, _, generalized in forms])
+    return DecidedBlock([cells.copy() for cells, _, _ in forms], masks, sum(gone), coarser, gone.count(width))

@@ -30,7 +30,7 @@ __all__ = ["KnownRecord", "RecordCoder"]
 
 MOST_BITS = 62
 BATCH = 65_536
-FORMS = 4  # of one record
+FORMS = 16  # of one record
 REMEMBERED = 1 << 16  # different records whose codes are kept at hand
 
 
@@ -160,9 +160,11 @@ class RecordCoder:
     def meet_all(self, keys: Sequence[tuple[Any, ...]]) -> list[KnownRecord]:
         """`meet` for each; new values are looked up together."""
         try:
-            found = [self.known.get(key) for key in keys]
+            found = list(map(self.known.get, keys))
         except TypeError:  # a list or an object: its attribute says so
             return [self.meet(key) for key in keys]
+        if all(found):
+            return found  # type: ignore[return-value]
         new = [key for key, one in zip(keys, found, strict=True) if one is None]
         for i, attribute in enumerate(self.attributes if new else ()):
             if attribute.height > 1:
