@@ -15,6 +15,7 @@ from tests.command_line import call
 
 import oboro
 from oboro.app.commands.all_commands import app
+from oboro.recipe.service.service_settings import ServiceSettings
 from oboro.techniques import TECHNIQUES
 
 ROOT = Path(__file__).parent.parent
@@ -145,8 +146,9 @@ def _check_words(words: list[str]) -> None:
 
 
 def _check_part_of_a_recipe(part: object) -> None:
-    """Steps alone, a part of the attributes, a permission: with what they lack they are a recipe."""
-    if isinstance(part, dict) and "recipe" in part:
-        return  # a service: tests/service reads one
+    """Steps alone, a part of the attributes, a permission: with what they lack they are a recipe, or the settings of a service."""
+    if isinstance(part, dict) and "to" in part:
+        assert ServiceSettings.model_validate({"recipe": "recipe.yaml", **part})
+        return
     given = part if isinstance(part, dict) else {"steps": part}
     assert oboro.Recipe.model_validate({"attributes": {"age": {"role": "quasi"}}, "steps": [], **given})
