@@ -188,6 +188,8 @@ def test_a_fault_is_named_without_passwords() -> None:
         with pytest.raises(InputError, match=fault) as refused, speaking_for("spark"):
             raise problem
         assert "secret" not in refused.value.show()
+    with pytest.raises(InputError, match="ConnectionRefusedError"), speaking_for("spark"):
+        raise ConnectionRefusedError(111, "refused")
     with pytest.raises(KeyError), speaking_for("spark"):
         raise KeyError("ours")
 

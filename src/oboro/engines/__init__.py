@@ -53,6 +53,6 @@ def anonymize_place(
     check_apart(place, check_folder(output, force))
     with speaking_for(engine):
         table = open_place(place, engine)
-        with staged(output, force) as folder:
+        with staged(output, force) as folder, speaking_for(engine):
             release = run_on_engine(recipe, table, folder=folder, progress=progress)
         return release.published_at(output, open_place)

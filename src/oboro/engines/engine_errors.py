@@ -38,7 +38,8 @@ def speaking_for(engine: str) -> Iterator[None]:
     except OboroError:
         raise
     except Exception as problem:
-        if type(problem).__module__.partition(".")[0] not in ENGINES:
+        gone = isinstance(problem, ConnectionError)  # its process died: memory, or somebody's kill
+        if not gone and type(problem).__module__.partition(".")[0] not in ENGINES:
             raise
         raise _as_ours(engine, problem) from None
 
