@@ -134,8 +134,9 @@ def climbing(monkeypatch):
     return monkeypatch
 
 
-def test_a_climb_tries_single_coarser_steps_and_uses_its_time():
+def test_a_climb_tries_single_coarser_steps_and_uses_its_time(monkeypatch):
     """Fourteen columns: never worse than without kicks, and where time is given more nodes are looked at."""
+    monkeypatch.setattr(hill_climb, "KICKS", 40)
     case = larger_case("loss", rows=400, attributes=14)
     problem = case.problem()
     plain = hill_climb.HillClimb(problem, NodeChecker.of(problem), search_limits.SearchLimits())

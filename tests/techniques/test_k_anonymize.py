@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oboro.decide.lattice import search_limits
-from oboro.decide.lattice.huge import huge_search
+from oboro.decide.lattice.huge import hill_climb, huge_search
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.objective import loss_of
 from oboro.decide.lattice.problem import Problem
@@ -232,6 +232,7 @@ def test_a_time_limit_is_kept_and_said():
 def test_more_choices_than_can_be_listed_are_climbed_and_said(monkeypatch):
     """16 columns of three levels: 43 million choices; a verified release, and how far the best can be."""
     monkeypatch.setattr(huge_search, "PROVING", 10**7)
+    monkeypatch.setattr(hill_climb, "KICKS", 20)
     monkeypatch.setattr(search_limits, "EVERY", 0.0)
     rng = np.random.default_rng(5)
     table = {f"a{a}": rng.choice(list("pqrs"), 150, p=[0.6, 0.2, 0.1, 0.1]).tolist() for a in range(16)}

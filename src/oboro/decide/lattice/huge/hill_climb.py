@@ -25,7 +25,7 @@ from oboro.decide.lattice.sliced_check import SlicedChecker
 __all__ = ["HillClimb"]
 
 WORK = 3_000_000_000  # cells read before the exchanges stop by themselves: about ten seconds
-KICKS = 200  # so many in a row that lead nowhere, and the climb rests
+KICKS = 500  # so many in a row that lead nowhere, and the climb rests
 NEARLY, BACK = 1.03, 10  # what loses so much more is gone on from; after so many kicks in vain, from the best again
 SAME = 1e-12  # losses closer than this are equal
 
