@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections import OrderedDict
 from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any, Literal
@@ -28,7 +29,7 @@ class RecordIds:
     def __init__(self, field: str, horizon: int) -> None:
         self.field = field
         self.horizon = horizon
-        self._seen: dict[bytes, bytes] = {}
+        self._seen: OrderedDict[bytes, bytes] = OrderedDict()  # a plain dict finds its oldest key ever more slowly
 
     def meet(self, record: Mapping[str, Any]) -> Literal["new", "repeat"]:
         """Whether a record is new; raises `BadRecord` where it has no id, or another record had it."""
@@ -48,7 +49,7 @@ class RecordIds:
     def _remember(self, key: bytes, form: bytes) -> None:
         self._seen[key] = form
         if len(self._seen) > self.horizon:
-            del self._seen[next(iter(self._seen))]
+            self._seen.popitem(last=False)
 
     def dump(self) -> str:
         """All of it, for a snapshot."""
@@ -58,4 +59,4 @@ class RecordIds:
         """The way back."""
         data = base64.b64decode(text)
         size = ID + FORM
-        self._seen = {data[at : at + ID]: data[at + ID : at + size] for at in range(0, len(data), size)}
+        self._seen = OrderedDict((data[at : at + ID], data[at + ID : at + size]) for at in range(0, len(data), size))
