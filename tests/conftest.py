@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -74,6 +75,16 @@ def adult_folder() -> Path:
 
 
 # The machine ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def signals() -> Iterator[None]:
+    """A command that was called in this process leaves no answers to signals behind."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, answer in before.items():
+        if signal.getsignal(number) is not answer:
+            signal.signal(number, answer)
 
 
 @pytest.fixture(scope="module")

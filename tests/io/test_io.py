@@ -223,10 +223,13 @@ def test_a_packed_file_that_was_cut_off(tmp_path: Path, packing: str) -> None:
 
 
 def test_archives_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "t.zip"
+    path = tmp_path / "t.csv"
     path.write_bytes(b"PK\x03\x04 and so on")
     with pytest.raises(FileError, match="unpack it"):
         read(path)
+    path.rename(tmp_path / "t.zip")
+    with pytest.raises(FileError, match="not a zip file"):
+        read(tmp_path / "t.zip")
 
 
 @pytest.mark.parametrize("mark", ["", ",,", "é", "a", "\n"])

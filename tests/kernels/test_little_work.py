@@ -128,11 +128,13 @@ def _survey(rng: Rng) -> tuple[Any, ...]:
     k, most = int(rng.integers(1, 8)), int(rng.integers(0, 40))
     return (
         codes,
+        codes,
         weights,
         table,
         rng.integers(0, 3, 6),
         k,
         most,
+        False,  # counted to the end
         hashed,
         held,
         places,
@@ -154,7 +156,8 @@ def _judge(rng: Rng) -> tuple[Any, ...]:
     whole = np.bincount(secrets, weights, minlength=4).astype(np.int64)
     level = float(rng.choice([0.25, 0.5, 1.0, 1.5, 2.0, 3.0]))
     order = np.argsort(labels, kind="stable")
-    return order, starts, secrets, weights, persons, kind, count, level, whole, tree, np.zeros(starts.size - 1, np.int8)
+    least, out = np.zeros((starts.size - 1) * int(rng.integers(0, 2)), np.int64), np.zeros(starts.size - 1, np.int8)
+    return order, starts, secrets, weights, persons, kind, count, level, whole, tree, least, out
 
 
 def _people(rng: Rng) -> tuple[Any, ...]:

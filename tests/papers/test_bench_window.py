@@ -7,8 +7,8 @@ import pytest
 from tests.naive import window as naive
 
 from oboro.decide.neighbours import SearchPlan
-from oboro.papers import window_bench as bench
 from oboro.papers.benchmark_rows import BenchRow
+from oboro.papers.window import window_bench as bench
 from oboro.papers.window.window_experiment import fill, pass_heads
 from oboro.stream.window.window_engine import EngineSpec, WindowEngine
 

@@ -15,7 +15,7 @@ from oboro.techniques import TECHNIQUES
 __all__ = ["build", "english_left"]
 
 NAMES = re.compile(  # of laws, people, measures, units and parameters, which are the same in Japanese
-    r"(?<![A-Za-z])(?:oboro verify|oboro|APPI|HIPAA|WP216|ISO/IEC|CFR|SHA-\d+|MD5|base\d+|ZIP|URL|IP|FAX|ID|Adult"
+    r"(?<![A-Za-z])(?:oboro verify|oboro anonymize|oboro|APPI|HIPAA|WP216|ISO/IEC|CFR|SHA-\d+|MD5|base\d+|ZIP|URL|IP|FAX|ID|Adult"
     r"|Wilson|Zayatz|Pitman|Ewens|Hoshino|Dankar|Skinner|Elliot|et al|Cramér|pMSE|MSE|NCP|SSE|SST|uLSIF|KL|nat"
     r"|k-|Pk-|map|kB|MB|rename|truth: drawn|truth|seed_env|seed_file|blind|min|max)(?![a-z])"
 )

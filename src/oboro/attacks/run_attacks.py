@@ -9,7 +9,7 @@ released for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,7 +30,7 @@ from oboro.table.named_columns import Names, named_columns, names_shown, require
 from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.value_counts import clean
 from oboro.text import Message
-from oboro.text.progress import Parts, Progress, silent
+from oboro.text.progress import Parts, silent
 
 __all__ = ["attack"]
 
@@ -51,7 +51,7 @@ def attack(
     person: str | None = None,
     attempts: int = 2000,
     seed: int = 0,
-    progress: Progress = silent,
+    progress: Callable[..., None] | None = None,
 ) -> list[Attack]:
     """Attack `released`, with `original` as what the attacker may know and as the truth; frames or datasets.
 
@@ -84,7 +84,7 @@ def attack(
         return hashed
     scenario = prepare(before, after, quasi, others, hierarchies, outside, paired, attempts, rng, whose)
     said, every = scenario.understood(quasi), scenario.understood(scenario.view.names)
-    parts = Parts(progress, Message("progress.attacking"), 6 + len(sensitive))
+    parts = Parts(progress or silent, Message("progress.attacking"), 6 + len(sensitive))
     found = parts.do(singling_out, scenario, said, "quasi") if said else []
     if len(every) > len(said):
         found += parts.do(singling_out, scenario, every, "any")
