@@ -96,6 +96,12 @@ def test_groups_of_nothing() -> None:
     assert Groups.of([], 3).sizes.tolist() == [3]
 
 
+def test_where_takes_codes_as_wide_as_a_step_made_them() -> None:
+    """Groups are numbered in eight bytes, and their numbers may be the codes of a column (k_conceal, local_recode)."""
+    column = Column(pa.array(["a", "b"]), np.array([0, 1, 0], dtype=np.int64))
+    assert column.where(np.array([True, False, False]), "*").decode().to_pylist() == ["*", "b", "a"]
+
+
 def test_dataset_is_never_changed_and_remembers_where_rows_came_from() -> None:
     data = Dataset.of({"a": [1, 2, 3], "b": ["x", "y", "x"]})
     taken = data.take(np.array([2, 0]))

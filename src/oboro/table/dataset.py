@@ -170,7 +170,8 @@ class Column:
             values = pa.array(self.texts, pa.string())
         values = pa.concat_arrays([values, pa.array([value], type=values.type)])
         codes = large_zeros(len(self), smallest_unsigned(len(values)))
-        np.copyto(codes, self.codes, casting="same_kind")
+        # Codes are below the number of values, however wide the step before made them.
+        np.copyto(codes, self.codes, casting="unsafe")
         np.copyto(codes, codes.dtype.type(len(values) - 1), where=rows)
         return Column(values, codes).tidy()
 
