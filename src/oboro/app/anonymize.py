@@ -113,6 +113,8 @@ def anonymize(
         return
     if output is None:
         raise UsageError(Message("error_app.no_output"))
+    if ledger is not None and plan.person is None:  # said before anything is written
+        raise UsageError(Message("error_recipe.ledger_of_whom"))
     pages = Pages(report, public_report, law, made_by, made_for, purpose)
     if engine != "local":
         given: dict[str, Any] = {"--truth": truth, "--ledger": ledger, "--output-encoding": output_encoding}

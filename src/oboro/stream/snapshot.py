@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
@@ -113,6 +114,10 @@ def within(numbers: np.ndarray, least: int, below: int | np.ndarray) -> bool:
     return bool(np.all(numbers >= least) and np.all(numbers < below))
 
 
+# What NumPy and zipfile raise where a file was damaged: also for a packing, a password or a size that was never there.
+DAMAGED = (ValueError, KeyError, EOFError, RuntimeError, OverflowError, MemoryError, zipfile.BadZipFile, zlib.error)
+
+
 def read_snapshot(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """What `write_snapshot` wrote."""
     try:
@@ -121,6 +126,6 @@ def read_snapshot(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         meta = from_json(arrays.pop(META).tobytes())
     except OSError as error:
         raise FileError(Message("error_stream.unreadable_state", path=path, why=os_reason(error))) from None
-    except (ValueError, KeyError, zipfile.BadZipFile, EOFError):
+    except DAMAGED:
         raise FileError(Message("error_stream.not_a_state", path=path)) from None
     return meta, arrays
