@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from oboro.app.language import choose
 from oboro.text import Message
 from oboro.text.message import catalogue
-from oboro.text.raw_values import always_show_values
+from oboro.text.raw_values import always_show_values, without_passwords
 
 __all__ = ["SpeakingGroup"]
 
@@ -52,11 +52,12 @@ class SpeakingGroup(TyperGroup):
         lang = choose(arguments)
         always_show_values("--show-values" in arguments or sys.stderr.isatty())
         _put_words(self, lang)
-        if lang == "en" or not standalone_mode:
-            return super().main(arguments, standalone_mode=standalone_mode, **more)
+        if not standalone_mode:
+            return super().main(arguments, standalone_mode=False, **more)
         try:
             code = super().main(arguments, standalone_mode=False, **more)
         except ClickException as error:
+            error.message = without_passwords(error.message)  # what was typed may hold one
             _complain(error, lang)
             sys.exit(error.exit_code)
         sys.exit(code if isinstance(code, int) else 0)
@@ -155,6 +156,11 @@ def _translate(command: TyperCommand | TyperGroup, name: str, words: Mapping[str
 
 def _complain(error: Any, lang: str) -> None:
     """What is wrong with how a command was typed."""
+    if lang == "en":  # as typer says it
+        from typer.rich_utils import rich_format_error
+
+        rich_format_error(error)
+        return
     context = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":
         return
