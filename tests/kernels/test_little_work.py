@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from oboro import kernels
 from oboro.attacks.comparison import kernels as comparing
-from oboro.decide.lattice.kernels import node_classes, node_marks
+from oboro.decide.lattice.kernels import node_classes, node_marks, rule_kinds
 from oboro.io import held_limit
 from oboro.io.csv.dialect import Dialect
 from oboro.io.files import read
@@ -150,7 +150,7 @@ def _order(rng: Rng) -> tuple[Any, ...]:
 def _judge(rng: Rng) -> tuple[Any, ...]:
     labels, starts = _members(rng)
     secrets, kind = rng.integers(0, 4, labels.size).astype(np.uint8), int(rng.integers(0, 6))
-    weights, count = rng.integers(1, 4, labels.size), -1 if kind == node_classes.ALPHA else int(rng.integers(1, 4))
+    weights, count = rng.integers(1, 4, labels.size), -1 if kind == rule_kinds.ALPHA else int(rng.integers(1, 4))
     persons = np.sort(rng.integers(0, 9, labels.size)) if rng.random() < 0.5 else np.zeros(0, np.int64)
     tree = np.stack([np.arange(4), np.arange(4) // 2])
     whole = np.bincount(secrets, weights, minlength=4).astype(np.int64)

@@ -23,6 +23,7 @@ import numpy as np
 
 from oboro.decide import half_spaces
 from oboro.decide.lattice.kernels import node_classes as kernels
+from oboro.decide.lattice.kernels import rule_kinds
 from oboro.errors import UsageError
 from oboro.table.dataset import Column
 from oboro.table.distinct_people import tally_people
@@ -58,12 +59,12 @@ class Rule:
     @property
     def strong(self) -> bool:
         """Whether joining with any class keeps the rule."""
-        return self.kind == kernels.DISTINCT and not self.of_people
+        return self.kind == rule_kinds.DISTINCT and not self.of_people
 
     @property
     def joinable(self) -> bool:
         """Whether two classes that keep the rule keep it when they are joined."""
-        return not self.of_people and self.kind != kernels.DISCLOSURE_OF_HELD
+        return not self.of_people and self.kind != rule_kinds.DISCLOSURE_OF_HELD
 
     def breaks(self, held: np.ndarray, size: int | None = None) -> bool:
         """Whether one class with this histogram of sensitive values, of so many records or people, breaks the rule."""
@@ -84,17 +85,17 @@ class Rule:
         width = self.whole.size
         whole = tally_people(everybody, person, self.codes, np.arange(width), width).whole
         people = int(np.count_nonzero(person.counts))
-        count = people if self.kind in kernels.COMPARED_WITH_WHOLE else self.count
+        count = people if self.kind in rule_kinds.COMPARED_WITH_WHOLE else self.count
         return replace(self, whole=whole, count=count, of_people=True)
 
 
 def diversity_rule(secret: str, column: Column, *, l: float, kind: str = "distinct", c: float = 1.0) -> Rule:  # noqa: E741
     """l-diversity: at least l distinct values, an entropy of at least log l, or recursive (c, l)."""
     if kind == "distinct":
-        return _rule(secret, column, kernels.DISTINCT, count=int(l))
+        return _rule(secret, column, rule_kinds.DISTINCT, count=int(l))
     if kind == "entropy":
-        return _rule(secret, column, kernels.ENTROPY, level=float(l))
-    return _rule(secret, column, kernels.RECURSIVE, count=int(l), level=float(c))
+        return _rule(secret, column, rule_kinds.ENTROPY, level=float(l))
+    return _rule(secret, column, rule_kinds.RECURSIVE, count=int(l), level=float(c))
 
 
 def closeness_rule(
@@ -106,22 +107,22 @@ def closeness_rule(
         place = _places(tidy)
         whole = np.zeros(place.size, dtype=np.int64)
         whole[place] = tidy.counts
-        return Rule(secret, place[tidy.codes], whole, _flat(whole.size), kernels.T_ORDERED, level=t)
+        return Rule(secret, place[tidy.codes], whole, _flat(whole.size), rule_kinds.T_ORDERED, level=t)
     if distance == "equal":
-        return _rule(secret, column, kernels.T_TREE, level=t)
+        return _rule(secret, column, rule_kinds.T_TREE, level=t)
     if hierarchy is None:
         raise UsageError(Message("error_decide.closeness_hierarchy", secret=secret))
-    return Rule(secret, column.codes, column.counts, _tree(hierarchy), kernels.T_TREE, level=t)
+    return Rule(secret, column.codes, column.counts, _tree(hierarchy), rule_kinds.T_TREE, level=t)
 
 
 def alpha_rule(secret: str, column: Column, *, alpha: float, value: Value | None = None) -> Rule:
     """(α,k): no sensitive value (or not the given one) makes up more than the share alpha of a class."""
     tidy = column.tidy()
     if value is None:
-        return _rule(secret, column, kernels.ALPHA, count=-1, level=alpha)
+        return _rule(secret, column, rule_kinds.ALPHA, count=-1, level=alpha)
     watched = equal_values(tidy, secret, [value]).astype(np.uint8)  # 1: the value, 0: any other
     held = np.bincount(watched, weights=tidy.counts, minlength=2).astype(np.int64)
-    return Rule(secret, watched[tidy.codes], held, _flat(2), kernels.ALPHA, count=1, level=alpha)
+    return Rule(secret, watched[tidy.codes], held, _flat(2), rule_kinds.ALPHA, count=1, level=alpha)
 
 
 def disclosure_rule(secret: str, column: Column, *, delta: float, held: bool = False) -> Rule:
@@ -129,13 +130,13 @@ def disclosure_rule(secret: str, column: Column, *, delta: float, held: bool = F
 
     `held`: only values that the class holds are asked; otherwise one that it lacks breaks the rule.
     """
-    kind = kernels.DISCLOSURE_OF_HELD if held else kernels.DISCLOSURE
+    kind = rule_kinds.DISCLOSURE_OF_HELD if held else rule_kinds.DISCLOSURE
     return _rule(secret, column, kind, count=len(column), level=2.0**delta)
 
 
 def likeness_rule(secret: str, column: Column, *, beta: float, enhanced: bool = True) -> Rule:
     """β-likeness: the share p of a value in the whole table grows in a class by β·p at most; enhanced: by min(β, −ln p)·p."""
-    kind = kernels.ENHANCED_LIKENESS if enhanced else kernels.BASIC_LIKENESS
+    kind = rule_kinds.ENHANCED_LIKENESS if enhanced else rule_kinds.BASIC_LIKENESS
     return _rule(secret, column, kind, count=len(column), level=float(beta))
 
 

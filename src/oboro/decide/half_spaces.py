@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from oboro.decide.lattice.kernels import node_classes as kernels
+from oboro.decide.lattice.kernels import rule_kinds
 
 __all__ = ["lacking"]
 
-STRICTLY = (kernels.RECURSIVE, kernels.DISCLOSURE, kernels.DISCLOSURE_OF_HELD)
+STRICTLY = (rule_kinds.RECURSIVE, rule_kinds.DISCLOSURE, rule_kinds.DISCLOSURE_OF_HELD)
 STRICT = 1e-9  # what a strict inequality lacks where both sides are equal
 MIXED = (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6)
 
@@ -25,10 +25,10 @@ def lacking(
 
     Nothing is lacking (0 or less) where no half-space was found: then nothing is known.
     """
-    if kind == kernels.DISTINCT:
+    if kind == rule_kinds.DISTINCT:
         new = (each[:, held == 0] > 0).sum(axis=1)
         return float(count - np.count_nonzero(held)), new.astype(np.float64)
-    if kind == kernels.ENTROPY:
+    if kind == rule_kinds.ENTROPY:
         return _entropy(level, held, each)
     weights = _weights(kind, count, level, whole, tree, held)
     if weights is None:
@@ -41,23 +41,23 @@ def _weights(
     kind: int, count: int, level: float, whole: np.ndarray, tree: np.ndarray, held: np.ndarray
 ) -> np.ndarray | None:
     """The weights of a half-space; None for rules of which none is known."""
-    if kind == kernels.RECURSIVE:  # c · (all without the l − 1 most frequent) − (the most frequent) > 0
+    if kind == rule_kinds.RECURSIVE:  # c · (all without the l − 1 most frequent) − (the most frequent) > 0
         ranked = np.argsort(-held, kind="stable")
         weights = np.full(held.size, level)
         weights[ranked[: count - 1]] = 0.0
         weights[ranked[0]] -= 1.0
         return weights
-    if kind == kernels.ALPHA:  # α · all − (one value) ≥ 0
+    if kind == rule_kinds.ALPHA:  # α · all − (one value) ≥ 0
         weights = np.full(held.size, level)
         weights[count if count >= 0 else int(held.argmax())] -= 1.0
         return weights
-    if kind in kernels.COMPARED_WITH_WHOLE:
+    if kind in rule_kinds.COMPARED_WITH_WHOLE:
         return _of_share(kind, count, level, whole, held)
-    if kind not in (kernels.T_ORDERED, kernels.T_TREE):
+    if kind not in (rule_kinds.T_ORDERED, rule_kinds.T_TREE):
         return None
     shares = whole / max(int(whole.sum()), 1)
     surplus = held / max(int(held.sum()), 1) - shares
-    if kind == kernels.T_ORDERED:
+    if kind == rule_kinds.T_ORDERED:
         signs = np.sign(np.cumsum(surplus)) / max(1, held.size - 1)
         far = np.cumsum(signs[::-1])[::-1]  # a value is carried past itself and everything after it
         return np.asarray(level + shares @ far - far)
@@ -75,11 +75,11 @@ def _of_share(kind: int, rows: int, level: float, whole: np.ndarray, held: np.nd
     """
     shares, size = whole / rows, int(held.sum())
     growth = np.full(held.size, level)
-    if kind == kernels.ENHANCED_LIKENESS:
+    if kind == rule_kinds.ENHANCED_LIKENESS:
         growth = np.minimum(level, -np.log(np.maximum(shares, 1 / (2 * rows))))
-    disclosure = kind in (kernels.DISCLOSURE, kernels.DISCLOSURE_OF_HELD)
+    disclosure = kind in (rule_kinds.DISCLOSURE, rule_kinds.DISCLOSURE_OF_HELD)
     most = shares * level if disclosure else shares * (1 + growth)
-    asked = (held > 0) if kind == kernels.DISCLOSURE_OF_HELD else (whole > 0)
+    asked = (held > 0) if kind == rule_kinds.DISCLOSURE_OF_HELD else (whole > 0)
     least = np.where(asked, shares / level, 0.0) if disclosure else np.zeros(held.size)
     over, under = held - most * size, least * size - held
     high, low = int(over.argmax()), int(under.argmax())

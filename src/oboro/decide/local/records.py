@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oboro.decide.class_rules import Rule
-from oboro.decide.lattice.kernels.node_classes import T_TREE
+from oboro.decide.lattice.kernels.rule_kinds import T_TREE
 from oboro.decide.local.kernels import group_closures as kernels
 from oboro.decide.local.kernels import group_division
 from oboro.decide.space import ranks

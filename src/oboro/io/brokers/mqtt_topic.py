@@ -21,6 +21,7 @@ from paho.mqtt.properties import Properties
 
 from oboro.errors import BrokerError, UsageError
 from oboro.io.brokers.broker_address import BrokerAddress
+from oboro.io.brokers.write_only import WriteOnlySink
 from oboro.text import Message
 
 __all__ = ["RECORD_ID", "MqttSink", "MqttSource"]
@@ -167,10 +168,8 @@ class MqttSource:
         self.link.close()
 
 
-class MqttSink:
+class MqttSink(WriteOnlySink):
     """A topic."""
-
-    compares: ClassVar[bool] = False
 
     def __init__(self, address: BrokerAddress) -> None:
         address.allow({"client"})
@@ -179,18 +178,6 @@ class MqttSink:
     def open(self) -> None:
         """Connect."""
         self.link.connect(False)
-
-    def last(self) -> tuple[int, str, bytes]:
-        """It cannot say."""
-        return 0, "", b""
-
-    def bodies(self, first: int, count: int) -> list[bytes | None]:
-        """It cannot say."""
-        return [None] * count
-
-    def units(self, body: bytes) -> int:
-        """Records are counted."""
-        return 1
 
     def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
         """Each with its id: the stream and its number, the same in every life. Waits until the broker has all of them."""

@@ -23,6 +23,7 @@ from pika.exceptions import (
 
 from oboro.errors import BrokerError, UsageError
 from oboro.io.brokers.broker_address import BrokerAddress
+from oboro.io.brokers.write_only import WriteOnlySink
 from oboro.text import Message
 
 __all__ = ["RECORD_ID", "RabbitmqSink", "RabbitmqSource"]
@@ -164,10 +165,8 @@ class RabbitmqSource:
         self.link.close()
 
 
-class RabbitmqSink:
+class RabbitmqSink(WriteOnlySink):
     """A queue, by the default exchange."""
-
-    compares: ClassVar[bool] = False
 
     def __init__(self, address: BrokerAddress) -> None:
         self.link = RabbitmqLink(address)
@@ -181,18 +180,6 @@ class RabbitmqSink:
             channel, kind = self.link.connect(), {"x-queue-type": "quorum"}
             self.link.ask(lambda: channel.queue_declare(self.link.queue, durable=True, arguments=kind))
         self.link.ask(self.link.held().tx_select)
-
-    def last(self) -> tuple[int, str, bytes]:
-        """It cannot say."""
-        return 0, "", b""
-
-    def bodies(self, first: int, count: int) -> list[bytes | None]:
-        """It cannot say."""
-        return [None] * count
-
-    def units(self, body: bytes) -> int:
-        """Records are counted."""
-        return 1
 
     def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
         """Each with its id: the stream and its number, the same in every life. Returns once the queue has all of them."""

@@ -17,7 +17,6 @@ from oboro.decide.lattice.kernels.least_removed import least_removed
 from oboro.decide.lattice.kernels.rule_kinds import (
     ALPHA,
     BASIC_LIKENESS,
-    COMPARED_WITH_WHOLE,
     DISCLOSURE,
     DISCLOSURE_OF_HELD,
     DISTINCT,
@@ -25,23 +24,11 @@ from oboro.decide.lattice.kernels.rule_kinds import (
     ENTROPY,
     RECURSIVE,
     T_ORDERED,
-    T_TREE,
 )
 from oboro.decide.lattice.kernels.share_rules import breaks_disclosure, breaks_likeness
 from oboro.kernels import kernel
 
 __all__ = [
-    "ALPHA",
-    "BASIC_LIKENESS",
-    "COMPARED_WITH_WHOLE",
-    "DISCLOSURE",
-    "DISCLOSURE_OF_HELD",
-    "DISTINCT",
-    "ENHANCED_LIKENESS",
-    "ENTROPY",
-    "RECURSIVE",
-    "T_ORDERED",
-    "T_TREE",
     "breaks",
     "distinct_people",
     "judge",

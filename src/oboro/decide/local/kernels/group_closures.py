@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from oboro.decide.lattice.kernels.node_classes import ENTROPY, RECURSIVE, breaks
+from oboro.decide.lattice.kernels.node_classes import breaks
+from oboro.decide.lattice.kernels.rule_kinds import ENTROPY, RECURSIVE
 from oboro.kernels import kernel
 
 __all__ = [
