@@ -108,6 +108,46 @@ def test_whatever_is_released_holds_k_people(rows, how, k):
     assert all(len(people) >= k for people in _people(release.data, owners))
 
 
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(3, 9), st.sampled_from("xyz")), min_size=6, max_size=40),
+    st.sampled_from(["mondrian", "relaxed_mondrian", "top_down"]),
+    st.sampled_from([{"l_diversity": {"ill": 2}}, {"t_closeness": {"ill": 0.4}}]),
+)
+def test_local_groups_keep_what_is_demanded_of_secrets_of_people(rows, how, demand):
+    """Counted by loops: two illnesses at least in a class, none that everybody there has; shares of pairs of person and illness."""
+    visits = dict(zip(("man", "school", "ill"), map(list, zip(*rows, strict=True)), strict=True))
+    attributes = {"school": QUASI["school"], "ill": {"role": "sensitive"}}
+    step = {"local_recode": {"k": 2, "method": how, **demand}}
+    recipe = oboro.Recipe(person="man", attributes=attributes, steps=[DROP, step], order="kept")
+    try:
+        release = recipe.run(visits)
+    except PromiseError:
+        return
+    everybody = set(zip(visits["man"], visits["ill"], strict=True))
+    for label in set(release.data["school"]):
+        pairs = {pair for pair, own in zip(rows_of(visits), release.data["school"], strict=True) if own == label}
+        people = {man for man, _ in pairs}
+        assert len(people) >= 2
+        if "l_diversity" in demand:
+            held = [sum(ill == one for _, ill in pairs) for one in {ill for _, ill in pairs}]
+            assert len(held) >= 2
+            assert max(held) < len(people)
+        else:
+            apart = [
+                abs(
+                    sum(ill == one for _, ill in pairs) / len(pairs)
+                    - sum(ill == one for _, ill in everybody) / len(everybody)
+                )
+                for one in "xyz"
+            ]
+            assert sum(apart) / 2 <= 0.4 + 1e-9
+
+
+def rows_of(visits):
+    return zip(visits["man"], visits["ill"], strict=True)
+
+
 def test_a_later_step_that_takes_people_away_breaks_the_promise():
     panel = _panel(30)
     with pytest.raises(PromiseError, match="counted in people"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from tests.recipe.public_tables import PUBLIC_TABLES, public_table
@@ -84,3 +85,24 @@ def test_very_small_tables(rows: int) -> None:
     release = starter.recipe.run(public_table("MASS/Aids2").head(rows))
     other = starter.roles.named(Role.OTHER)
     assert not other or int(release.data.groupby(other, dropna=False).size().min()) > 1
+
+
+def test_visits_with_a_secret_and_many_quasi_identifiers() -> None:
+    """Groups of their own, counted in people, with diverse secrets: what a table of a hospital needs."""
+    rng = np.random.default_rng(3)
+    patient = rng.integers(0, 120, 400)
+    visits = pd.DataFrame(
+        {
+            "patient_id": patient,
+            "birthdate": pd.to_datetime("1940-01-01") + pd.to_timedelta(patient * 173 % 25_000, "D"),
+            "sex": np.where(patient % 2, "F", "M"),
+            "zip": (10_000 + patient * 7919 % 80_000).astype(str),
+            "visited": pd.to_datetime("2025-01-01") + pd.to_timedelta(rng.integers(0, 365, 400), "D"),
+            "disease": rng.choice(["flu", "cold", "asthma", "cancer"], 400),
+        }
+    )
+    starter, release = check(visits)
+    assert starter.recipe.person == "patient_id"
+    assert starter.recipe.steps[1].step == "local_recode"
+    assert starter.recipe.steps[1].l_diversity == {"disease": 2}
+    assert release.verification.holds

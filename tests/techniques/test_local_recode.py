@@ -67,7 +67,7 @@ def tables_of_records(draw, rules=True):
     return attributes, made[which], draw(st.integers(1, 6))
 
 
-def naive_of(records, attributes, rules, k):
+def naive_of(records, attributes, rules, k, person=None):
     domains = [
         ("ordered", one.places.tolist(), one.missing)
         if isinstance(one, OrderedAttribute)
@@ -80,20 +80,35 @@ def naive_of(records, attributes, rules, k):
             held = np.zeros(rule.whole.size, dtype=np.int64)
             for i, load in group:
                 held[records.rules.secrets[r][i]] += load
-            if rule.breaks(held):
+            if person is None and rule.breaks(held):
                 return False
-        return True
+        return person is None or keeps_of_people([i for i, _ in group])
+
+    def keeps_of_people(items):
+        *secrets, persons = records.rules.secrets
+        people = {persons[i] for i in items}
+        for rule, own in zip(rules, secrets, strict=True):
+            pairs = {(persons[i], own[i]) for i in items}
+            held = np.bincount([value for _, value in pairs], minlength=rule.whole.size)
+            if rule.breaks(held, len(people)):
+                return False
+        return len(people) >= person.count
 
     weights = [one.weight for one in attributes]
     return Naive(records.codes.tolist(), domains, weights, k, keeps)
 
 
-@given(tables_of_records(), st.sampled_from(METHODS))
-@settings(max_examples=150)
-def test_the_groups_are_those_of_plain_loops(table, method):
+@given(tables_of_records(), st.sampled_from(METHODS), st.booleans(), st.randoms(use_true_random=False))
+@settings(max_examples=200)
+def test_the_groups_are_those_of_plain_loops(table, method, of_people, random):
     attributes, rules, k = table
-    records = Records.of(attributes, rules)
-    naive = naive_of(records, attributes, rules, k)
+    person = None
+    if of_people:
+        owner = Column.of([random.randrange(12) for _ in attributes[0].codes])
+        person = diversity_rule("person", owner, l=k)
+        rules = [rule.counting(owner) for rule in rules]
+    records = Records.of(attributes, rules, person=person)
+    naive = naive_of(records, attributes, rules, k, person)
     loads = records.loads.tolist()
     if records.count < k or not naive.keeps([[i, load] for i, load in enumerate(loads)]):
         with pytest.raises(InputError):

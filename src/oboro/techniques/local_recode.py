@@ -101,10 +101,8 @@ class LocalRecode(Technique):
         return self
 
     def cannot_count_people(self) -> Message | None:
-        """What looks at numbers alone, or at sensitive values of people who may be in both parts of a cut."""
-        if self.method == "bic":
-            return Message("technique.local_recode.bic_not_people")
-        return Message("technique.local_recode.demands_not_people") if self.l_diversity or self.t_closeness else None
+        """What looks at numbers alone."""
+        return Message("technique.local_recode.bic_not_people") if self.method == "bic" else None
 
     def run(self, work: Work) -> Outcome:
         """Group, then publish what each group has in common."""
@@ -122,9 +120,7 @@ class LocalRecode(Technique):
             return Outcome(data, schema, {"method": self.method, "k": self.k, "groups": 0}, (promise,))
         attributes = {name: self._attribute(name, data[name], schema) for name in names}
         rules = [] if self.blind else [_rule(name, demand, secrets, schema) for name, demand in demands]
-        if work.person is not None:
-            rules.append(self._people(work.person))
-        groups = self._groups(attributes, rules)
+        groups = self._groups(attributes, rules, work.person)
         released = {name: self._published(name, data[name], one, groups) for name, one in attributes.items()}
         outcome = Outcome(data.with_columns(released), schema, self._facts(attributes, groups), (promise,))
         return keeps_or_not(outcome, promise, work.person, self.k) if self.blind else outcome
@@ -177,12 +173,15 @@ class LocalRecode(Technique):
             return OrderedAttribute.of(column, name, weight)
         return TreeAttribute.of(column, schema.hierarchy(name, column), weight)
 
-    def _groups(self, attributes: Mapping[str, LocalAttribute], rules: list[Rule]) -> Groups:
+    def _groups(self, attributes: Mapping[str, LocalAttribute], rules: list[Rule], person: Column | None) -> Groups:
         if self.method == "bic":
             return bic(
                 [one for one in attributes.values() if isinstance(one, OrderedAttribute)], self._enough(attributes)
             )
-        records = Records.of(list(attributes.values()), rules)
+        if person is not None:
+            rules = [rule.counting(person) for rule in rules]
+        people = None if person is None else self._people(person)
+        records = Records.of(list(attributes.values()), rules, person=people)
         k = self._enough(attributes)
         if not records.keeps():
             raise PromiseError(

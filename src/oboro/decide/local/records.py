@@ -157,8 +157,14 @@ class Records:
     rules: kernels.SensitiveRules
 
     @staticmethod
-    def of(attributes: Sequence[LocalAttribute], rules: Sequence[Rule] = (), rows: int = 0) -> Records:
-        """Rows that agree on every attribute and every secret become one item. O(rows · log(rows))."""
+    def of(
+        attributes: Sequence[LocalAttribute], rules: Sequence[Rule] = (), rows: int = 0, *, person: Rule | None = None
+    ) -> Records:
+        """Rows that agree on every attribute and every secret become one item. O(rows · log(rows)).
+
+        The values of the rule `person` are people: every other rule then counts these, not rows.
+        """
+        rules = [*rules, person] if person else rules
         rows = attributes[0].codes.size if attributes else rows
         columns = [attribute.codes for attribute in attributes]
         widths = [attribute.width for attribute in attributes]
@@ -166,7 +172,8 @@ class Records:
         keys = _keys([*zip(columns, widths, strict=True), *secrets], rows)
         _, first, loads = np.unique(keys, return_index=True, return_counts=True)
         codes = np.ascontiguousarray(np.stack([column[first] for column in columns], axis=1).astype(np.int32))
-        return Records(codes, loads, np.argsort(keys, kind="stable"), _shape(attributes), _rules(rules, first))
+        known = -1 if person is None else len(rules) - 1
+        return Records(codes, loads, np.argsort(keys, kind="stable"), _shape(attributes), _rules(rules, first, known))
 
     @staticmethod
     def each(attributes: Sequence[LocalAttribute], rules: Sequence[Rule] = ()) -> Records:
@@ -224,7 +231,7 @@ def _shape(attributes: Sequence[LocalAttribute]) -> kernels.AttributeTables:
     )
 
 
-def _rules(rules: Sequence[Rule], first: np.ndarray) -> kernels.SensitiveRules:
+def _rules(rules: Sequence[Rule], first: np.ndarray, person: int = -1) -> kernels.SensitiveRules:
     widths = np.array([rule.whole.size for rule in rules], dtype=np.int64)
     # Only the distance by a tree has a height: the others look at the values alone.
     trees = [rule.tree if rule.kind == T_TREE else rule.tree[:1] for rule in rules]
@@ -232,6 +239,7 @@ def _rules(rules: Sequence[Rule], first: np.ndarray) -> kernels.SensitiveRules:
     secrets = [rule.codes[first].astype(np.int32) for rule in rules]
     nothing = [np.zeros(0, dtype=np.int64)]
     return kernels.SensitiveRules(
+        person=person,
         secrets=np.stack(secrets) if rules else np.zeros((0, first.size), dtype=np.int32),
         kind=np.array([rule.kind for rule in rules], dtype=np.int64),
         least=np.array([rule.count for rule in rules], dtype=np.int64),

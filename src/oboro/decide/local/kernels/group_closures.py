@@ -60,8 +60,12 @@ class AttributeTables(NamedTuple):
 
 
 class SensitiveRules(NamedTuple):
-    """Rules about sensitive attributes, as `lattice.breaks` takes them, one after the other in flat arrays."""
+    """Rules about sensitive attributes, as `lattice.breaks` takes them, one after the other in flat arrays.
 
+    `person` is the rule whose values are people (−1: there is none). The other rules then count people, not records.
+    """
+
+    person: int
     secrets: np.ndarray
     kind: np.ndarray
     least: np.ndarray
@@ -155,16 +159,23 @@ def widen(shape: AttributeTables, codes: np.ndarray, low: np.ndarray, high: np.n
 
 @kernel()
 def keeps(rules: SensitiveRules, items: np.ndarray, loads: np.ndarray) -> bool:
-    """Whether a group keeps every rule; too close to a limit for logarithms counts as broken. O(records + values)."""
+    """Whether a group keeps every rule; too close to a limit for logarithms counts as broken.
+
+    O(records + values); where people are counted, O(records · log(records) + values).
+    """
     for r in range(rules.kind.size):
         width, height = rules.width[r], rules.height[r]
         whole = rules.whole[rules.whole_offset[r] : rules.whole_offset[r] + width]
         tree = rules.tree[rules.tree_offset[r] : rules.tree_offset[r] + width * height].reshape((height, width))
-        if rules.kind[r] <= DISTINCT_LIKE and width > DENSE + 2 * items.size:
+        if rules.person >= 0 and r != rules.person:
+            held, size = _people_held(rules.secrets[r], rules.secrets[rules.person], items, width)
+        elif rules.kind[r] <= DISTINCT_LIKE and width > DENSE + 2 * items.size:
             held = _present(rules.secrets[r], items, loads)
+            size = held.sum()
         else:
             held = _held(rules.secrets[r], items, loads, width)
-        if breaks(held, held.sum(), rules.kind[r], rules.least[r], rules.level[r], whole, tree) != 0:
+            size = held.sum()
+        if breaks(held, size, rules.kind[r], rules.least[r], rules.level[r], whole, tree) != 0:
             return False
     return True
 
@@ -192,6 +203,22 @@ def _present(secrets: np.ndarray, items: np.ndarray, loads: np.ndarray) -> np.nd
             found += 1
         counts[found] += loads[order[i]]
     return counts[: found + 1]
+
+
+@kernel(inner=True)
+def _people_held(secrets: np.ndarray, persons: np.ndarray, items: np.ndarray, width: int) -> tuple[np.ndarray, int]:
+    """How many people of a group have each sensitive value, and how many people there are. O(n log n)."""
+    held = np.zeros(width, dtype=np.int64)
+    own = np.empty(items.size)
+    for i in range(items.size):
+        own[i] = persons[items[i]]
+    people, before, last = 0, -1, np.full(width, -1, dtype=np.int64)
+    for i in ascending(own):
+        person, value = np.int64(persons[items[i]]), secrets[items[i]]
+        people += person != before
+        held[value] += person != last[value]
+        before = last[value] = person
+    return held, people
 
 
 @kernel(inner=True)
