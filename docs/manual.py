@@ -75,8 +75,11 @@ def page() -> str:
     import typer.main
 
     from oboro.app.commands.all_commands import app
+    from oboro.app.language.speaking_group import put_words
+    from oboro.text.message import catalogue
 
     group: Any = typer.main.get_command(app)
+    put_words(group, catalogue("en", "help"))
     parts = [HEAD.replace("{version}", oboro.__version__)]
     for name, command in group.commands.items():
         parts += _command(name, command)
@@ -90,7 +93,7 @@ def _command(name: str, command: Any) -> Iterator[str]:
     for paragraph in inspect.cleandoc(command.help or "").replace("\f", "").split("\n\n"):
         yield f"{_text(paragraph)}\n.PP\n"
     for one in command.params:
-        if not getattr(one, "hidden", False):
+        if not getattr(one, "hidden", False) and one.name not in ("lang", "show_values"):  # said once, for all
             names = [*one.opts, *one.secondary_opts] if one.param_type_name == "option" else [one.name.upper()]
             yield f".TP\n.B {_text(', '.join(names))}\n{_text(one.help or '')}\n"
 

@@ -268,10 +268,11 @@ def _commands(lang: str) -> Iterator[str]:
     import typer.main
 
     from oboro.app.commands.all_commands import app
-    from oboro.app.language import speaking_group
+    from oboro.app.language.speaking_group import put_words
+    from oboro.text.message import catalogue
 
     group: Any = typer.main.get_command(app)
-    speaking_group._put_words(group, lang)
+    put_words(group, catalogue(lang, "help"))
     title, about, option, what, _ = TITLES[lang]
     yield f"{title}\n\n{about}\n"
     for name, command in group.commands.items():

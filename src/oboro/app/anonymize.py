@@ -16,18 +16,11 @@ import typer
 from oboro.app.language import spoken
 from oboro.app.options import (
     AsJson,
-    Data,
     ExcelSafe,
     Force,
-    Law,
-    MadeBy,
     MadeFor,
-    OutputEncoding,
     Pages,
-    PublicReport,
-    Purpose,
     RecipeFile,
-    ReportFile,
     check_files,
     print_json,
     say_notes,
@@ -54,48 +47,23 @@ MEASURED = 250_000  # rows up to which risk and loss are measured without being 
 
 @reads_tables
 def anonymize(
-    data: Data,
+    data: str,
     recipe: RecipeFile,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="The released table. Its ending chooses the format (.csv, .xlsx, .parquet, .arrow, .ndjson …);"
-            " folder/, s3://… or sqlite:///file.db?table=released are places too.",
-        ),
-    ] = None,
-    report: ReportFile = None,
-    public_report: PublicReport = None,
-    law: Law = None,
-    made_by: MadeBy = None,
+    output: Annotated[str | None, typer.Option("--output", "-o")] = None,
+    report: Path | None = None,
+    public_report: Path | None = None,
+    law: str | None = None,
+    made_by: str | None = None,
     made_for: MadeFor = None,
-    purpose: Purpose = None,
-    truth: Annotated[
-        Path | None,
-        typer.Option(
-            help="Also write the original row number of each released record. Keep this file as safe as the original."
-        ),
-    ] = None,
-    ledger: Annotated[
-        Path | None,
-        typer.Option(
-            help="Also write the release with the person of each row (CSV), as an earlier release for the next one."
-            " Keep this file as safe as the original."
-        ),
-    ] = None,
+    purpose: str | None = None,
+    truth: Path | None = None,
+    ledger: Path | None = None,
     force: Force = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Print the plan in words, and do nothing.")] = False,
+    explain: Annotated[bool, typer.Option("--explain")] = False,
     reading: Reading = FOUND_OUT,
-    output_encoding: OutputEncoding = None,
+    output_encoding: str | None = None,
     excel_safe: ExcelSafe = False,
-    engine: Annotated[
-        str,
-        typer.Option(
-            help="Where the work is done: local (this machine), spark or duckdb."
-            " With the last two, the output is a folder of Parquet files."
-        ),
-    ] = "local",
+    engine: str = "local",
     as_json: AsJson = False,
 ) -> None:
     """Apply a recipe to a table, verify every promise on the result, and only then write it.

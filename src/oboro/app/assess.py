@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+from pathlib import Path
 
 from oboro.app.language import spoken
 from oboro.app.options import (
     AsJson,
-    Data,
-    Earlier,
     Force,
-    ReportFile,
     check_files,
     names,
     print_json,
@@ -27,22 +22,13 @@ __all__ = ["assess"]
 
 @reads_tables
 def assess(
-    released: Data,
-    quasi: Annotated[
-        str | None, typer.Option(help="The quasi-identifiers, separated by commas. Default: guessed.")
-    ] = None,
-    sensitive: Annotated[
-        str | None, typer.Option(help="The sensitive columns, separated by commas. Default: guessed.")
-    ] = None,
-    person: Annotated[
-        str | None, typer.Option(help="The column that says whose a record is: people are counted, not records.")
-    ] = None,
-    earlier: Earlier = None,
-    k: Annotated[
-        int | None,
-        typer.Option(help="With --earlier: the k that all releases together must keep. Default: the table's own k."),
-    ] = None,
-    report: ReportFile = None,
+    released: str,
+    quasi: str | None = None,
+    sensitive: str | None = None,
+    person: str | None = None,
+    earlier: list[str] | None = None,
+    k: int | None = None,
+    report: Path | None = None,
     force: Force = False,
     reading: Reading = FOUND_OUT,
     as_json: AsJson = False,

@@ -14,18 +14,12 @@ __all__ = ["bench"]
 
 
 def bench(
-    name: Annotated[str | None, typer.Argument(help="The benchmark, for example histogram. --list shows all.")] = None,
-    names: Annotated[bool, typer.Option("--list", help="List the benchmarks and stop.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Run a smaller part, within a minute.")] = False,
-    full: Annotated[
-        bool, typer.Option("--full", help="Also run the parts that need gigabytes of memory (lattice: 100M rows).")
-    ] = False,
-    seconds: Annotated[
-        float | None, typer.Option(min=1, help="How long it lasts, in seconds (soak; for each mode).")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A folder for the figures (JSON) and the pictures.")
-    ] = None,
+    name: Annotated[str | None, typer.Argument()] = None,
+    names: Annotated[bool, typer.Option("--list")] = False,
+    quick: Annotated[bool, typer.Option("--quick")] = False,
+    full: Annotated[bool, typer.Option("--full")] = False,
+    seconds: Annotated[float | None, typer.Option(min=1)] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Reproduce a paper's tables on this machine and show our figures beside the paper's.

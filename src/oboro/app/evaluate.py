@@ -10,17 +10,9 @@ import typer
 from oboro.app.language import spoken
 from oboro.app.options import (
     AsJson,
-    Data,
-    Earlier,
     Force,
-    Fraction,
-    Law,
-    MadeBy,
     MadeFor,
     Pages,
-    PublicReport,
-    Purpose,
-    ReportFile,
     check_files,
     names,
     print_json,
@@ -35,76 +27,37 @@ __all__ = ["evaluate"]
 
 @reads_tables
 def evaluate(
-    original: Data,
-    released: Data,
-    recipe: Annotated[
-        Path | None,
-        typer.Option("--recipe", "-r", help="The recipe: it gives roles and hierarchies. Its steps are not run."),
-    ] = None,
-    quasi: Annotated[
-        str | None, typer.Option(help="Without a recipe: the quasi-identifiers, separated by commas.")
-    ] = None,
-    sensitive: Annotated[
-        str | None, typer.Option(help="Without a recipe: the sensitive columns, separated by commas.")
-    ] = None,
-    identifier: Annotated[
-        str | None, typer.Option(help="Without a recipe: the columns that identify people directly.")
-    ] = None,
-    person: Annotated[
-        str | None,
-        typer.Option(help="The column that identifies the person of a record; people are then counted, not records."),
-    ] = None,
-    k: Annotated[
-        int | None,
-        typer.Option(help="What the release is said to keep: each class holds at least k records or people."),
-    ] = None,
-    l: Annotated[  # noqa: E741
-        float | None, typer.Option("--l", help="l-diversity of the sensitive columns, said to hold.")
-    ] = None,
-    l_kind: Annotated[
-        str, typer.Option(help="The kind of l-diversity: distinct, entropy or recursive (recursive needs --c).")
-    ] = "distinct",
-    c: Annotated[float | None, typer.Option("--c", help="The constant c of recursive (c, l)-diversity.")] = None,
-    t: Annotated[float | None, typer.Option("--t", help="t-closeness of the sensitive columns, said to hold.")] = None,
-    distance: Annotated[str, typer.Option(help="How t-closeness compares values: equal or ordered.")] = "equal",
-    alpha: Annotated[
-        float | None,
-        typer.Option(help="(α,k)-anonymity, said to hold: no sensitive value has a share above α in a class."),
-    ] = None,
-    accept: Annotated[
-        str | None, typer.Option(help="Columns by which people may be unique, separated by commas.")
-    ] = None,
-    report: ReportFile = None,
-    public_report: PublicReport = None,
+    original: str,
+    released: str,
+    recipe: Annotated[Path | None, typer.Option("--recipe", "-r")] = None,
+    quasi: str | None = None,
+    sensitive: str | None = None,
+    identifier: str | None = None,
+    person: str | None = None,
+    k: int | None = None,
+    l: float | None = None,  # noqa: E741
+    l_kind: str = "distinct",
+    c: float | None = None,
+    t: float | None = None,
+    distance: str = "equal",
+    alpha: float | None = None,
+    accept: str | None = None,
+    report: Path | None = None,
+    public_report: Path | None = None,
     force: Force = False,
-    law: Law = None,
-    made_by: MadeBy = None,
+    law: str | None = None,
+    made_by: str | None = None,
     made_for: MadeFor = None,
-    purpose: Purpose = None,
-    fraction: Fraction = 1.0,
-    control: Annotated[
-        str | None, typer.Option(help="A control group for the attacks: people who are in neither table.")
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(help="A column to predict: compares models trained on the release and on the original."),
-    ] = None,
-    attempts: Annotated[int, typer.Option(min=0, help="How many guesses each attack makes; 0 runs no attacks.")] = 2000,
-    unpaired: Annotated[
-        bool, typer.Option("--unpaired", help="The released rows are in a different order than the original ones.")
-    ] = False,
-    rename: Annotated[
-        str | None, typer.Option(help="Columns that were renamed, released=original: Age=age,ZIP=zip.")
-    ] = None,
-    truth: Annotated[
-        str | None,
-        typer.Option(help="A table whose first column gives the original row number (from 1) of each released record."),
-    ] = None,
-    stream_metrics: Annotated[
-        Path | None,
-        typer.Option(help="The metrics that `oboro stream --json` printed; the report draws them over time."),
-    ] = None,
-    earlier: Earlier = None,
+    purpose: str | None = None,
+    fraction: float = 1.0,
+    control: str | None = None,
+    target: str | None = None,
+    attempts: Annotated[int, typer.Option(min=0)] = 2000,
+    unpaired: Annotated[bool, typer.Option("--unpaired")] = False,
+    rename: str | None = None,
+    truth: str | None = None,
+    stream_metrics: Path | None = None,
+    earlier: list[str] | None = None,
     reading: Reading = FOUND_OUT,
     as_json: AsJson = False,
 ) -> None:

@@ -10,7 +10,6 @@ import typer
 from oboro.app.language import spoken
 from oboro.app.options import (
     AsJson,
-    Data,
     Force,
     check_files,
     console,
@@ -29,17 +28,10 @@ __all__ = ["hierarchy"]
 
 @reads_tables
 def hierarchy(
-    data: Data,
-    column: Annotated[str, typer.Argument(help="The name of the column.")],
-    spec: Annotated[
-        str | None,
-        typer.Option(
-            help="The hierarchy as a recipe writes it after `hierarchy:`, for example '{intervals: [5, 10]}'."
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Also save the hierarchy as a CSV file in ARX's format.")
-    ] = None,
+    data: str,
+    column: str,
+    spec: str | None = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o")] = None,
     force: Force = False,
     reading: Reading = FOUND_OUT,
     as_json: AsJson = False,

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from oboro.app.language import spoken
-from oboro.app.options import AsJson, Data, print_json, read_table
+from oboro.app.options import AsJson, print_json, read_table
 from oboro.app.options.reading_options import FOUND_OUT, Reading, reads_tables
 
 if TYPE_CHECKING:
@@ -19,20 +17,10 @@ __all__ = ["init"]
 
 @reads_tables
 def init(
-    data: Data,
+    data: str,
     reading: Reading = FOUND_OUT,
-    into: Annotated[
-        Path | None,
-        typer.Option(
-            help="With a project of ARX (.deid) or --sdcmicro: the folder for the recipe and its hierarchy files."
-        ),
-    ] = None,
-    sdcmicro: Annotated[
-        Path | None,
-        typer.Option(
-            help="A script of R for sdcMicro about this table: its roles, recodings and methods become the recipe."
-        ),
-    ] = None,
+    into: Path | None = None,
+    sdcmicro: Path | None = None,
     as_json: AsJson = False,
 ) -> None:
     """Print a starter recipe for a table: guessed roles with reasons and figures, proposed hierarchies, steps.

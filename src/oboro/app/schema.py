@@ -13,7 +13,7 @@ __all__ = ["schema"]
 
 
 def schema(
-    what: Annotated[str, typer.Argument(help="recipe, or report (the output of --json).")] = "recipe",
+    what: Annotated[str, typer.Argument()] = "recipe",
 ) -> None:
     """Print the JSON Schema of recipes (for editors) or of reports.
 

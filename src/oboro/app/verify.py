@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
 from oboro.app.language import spoken
-from oboro.app.options import AsJson, Data, names, print_json, read_table
+from oboro.app.options import AsJson, names, print_json, read_table
 from oboro.app.options.reading_options import FOUND_OUT, Reading, reads_tables
 from oboro.text import Message
 
@@ -21,131 +21,39 @@ __all__ = ["verify"]
 
 @reads_tables
 def verify(
-    released: Data,
-    quasi: Annotated[
-        str | None,
-        typer.Option(help="The quasi-identifiers, separated by commas (with --stream and --recipe: its own)."),
-    ] = None,
-    k: Annotated[
-        int | None, typer.Option(help="k-anonymity: each equivalence class must hold at least k records.")
-    ] = None,
-    sensitive: Annotated[
-        str | None, typer.Option(help="The sensitive column, for --l, --t, --alpha, --delta and --beta.")
-    ] = None,
-    l: Annotated[  # noqa: E741
-        float | None,
-        typer.Option("--l", help="l-diversity: each class must hold at least l well-represented sensitive values."),
-    ] = None,
-    l_kind: Annotated[
-        str, typer.Option(help="The kind of l-diversity: distinct, entropy or recursive (recursive needs --c).")
-    ] = "distinct",
-    c: Annotated[float | None, typer.Option("--c", help="The constant c of recursive (c, l)-diversity.")] = None,
-    t: Annotated[
-        float | None, typer.Option("--t", help="t-closeness: each class may differ from the whole table by at most t.")
-    ] = None,
-    distance: Annotated[
-        str, typer.Option(help="How t-closeness compares values: equal, ordered or hierarchical.")
-    ] = "equal",
-    hierarchy: Annotated[
-        Path | None, typer.Option(help="The hierarchy file of the sensitive column (for --distance hierarchical).")
-    ] = None,
-    alpha: Annotated[
-        float | None, typer.Option(help="(α,k)-anonymity: no sensitive value may have a share above α in a class.")
-    ] = None,
-    delta: Annotated[
-        float | None,
-        typer.Option(
-            help="δ-disclosure: a value's frequency in a class and in the table must differ by less than 2^δ."
-        ),
-    ] = None,
-    disclosed: Annotated[
-        str,
-        typer.Option(
-            help="δ-disclosure: all (each class must hold every sensitive value) or held"
-            " (only the values that a class holds are judged)."
-        ),
-    ] = "all",
-    beta: Annotated[
-        float | None,
-        typer.Option(help="β-likeness: the share of a value may grow in a class by at most β times itself."),
-    ] = None,
-    likeness: Annotated[
-        str, typer.Option(help="The kind of β-likeness: enhanced (a share p grows by min(β, −ln p) at most) or basic.")
-    ] = "enhanced",
-    maximum_risk: Annotated[
-        float | None,
-        typer.Option(help="The highest re-identification risk allowed for any record (1 / size of its class)."),
-    ] = None,
-    average_risk: Annotated[
-        float | None, typer.Option(help="The highest average re-identification risk allowed (classes / records).")
-    ] = None,
-    records_at_risk: Annotated[
-        str | None,
-        typer.Option(help="A risk and the highest share of the records that may be above it, such as 0.2,0.05."),
-    ] = None,
-    sample_uniqueness: Annotated[
-        float | None, typer.Option(help="The highest share of the records that may stand alone in their class.")
-    ] = None,
-    population_uniqueness: Annotated[
-        float | None,
-        typer.Option(help="The highest share of the population that may be unique, as estimated (with --fraction)."),
-    ] = None,
-    estimated_k_map: Annotated[
-        int | None,
-        typer.Option(help="k-map as estimated: how many people each class must match (with --fraction)."),
-    ] = None,
-    fraction: Annotated[
-        float | None, typer.Option(help="Which part of the population the table is, such as 0.1.")
-    ] = None,
-    estimator: Annotated[
-        str | None,
-        typer.Option(
-            help="dankar, zayatz, pitman or snb for --population-uniqueness; poisson or zero_truncated for --estimated-k-map."
-        ),
-    ] = None,
-    significance: Annotated[
-        float, typer.Option(help="How likely --estimated-k-map may take a class for larger than it is.")
-    ] = 0.05,
-    population: Annotated[
-        str | None,
-        typer.Option(help="The population that the table was drawn from, not generalized (for --k-map, --presence)."),
-    ] = None,
-    k_map: Annotated[
-        int | None, typer.Option(help="k-map: each class must match at least this many people in the population.")
-    ] = None,
-    presence: Annotated[
-        str | None,
-        typer.Option(help="δ-presence: the lowest and highest share of matching people in the table, such as 0.1,0.6."),
-    ] = None,
-    person: Annotated[
-        str | None,
-        typer.Option(
-            help="The column that says whose a record is, such as a pseudonym: people are counted, not records."
-        ),
-    ] = None,
-    recipe: Annotated[
-        Path | None,
-        typer.Option(help="The recipe whose hierarchies relate released labels to the population's values."),
-    ] = None,
-    stream: Annotated[
-        Path | None,
-        typer.Option(
-            help="What went into a stream whose output this is, record by record: each release must match k − 1 earlier ones."
-        ),
-    ] = None,
-    partition: Annotated[
-        str | None,
-        typer.Option(
-            help="With --stream: the part of it that this is the output of, as FIELDS:COUNT:NUMBER (user:4:0)."
-        ),
-    ] = None,
+    released: str,
+    quasi: str | None = None,
+    k: int | None = None,
+    sensitive: str | None = None,
+    l: float | None = None,  # noqa: E741
+    l_kind: str = "distinct",
+    c: float | None = None,
+    t: float | None = None,
+    distance: str = "equal",
+    hierarchy: Path | None = None,
+    alpha: float | None = None,
+    delta: float | None = None,
+    disclosed: str = "all",
+    beta: float | None = None,
+    likeness: str = "enhanced",
+    maximum_risk: float | None = None,
+    average_risk: float | None = None,
+    records_at_risk: str | None = None,
+    sample_uniqueness: float | None = None,
+    population_uniqueness: float | None = None,
+    estimated_k_map: int | None = None,
+    fraction: float | None = None,
+    estimator: str | None = None,
+    significance: float = 0.05,
+    population: str | None = None,
+    k_map: int | None = None,
+    presence: str | None = None,
+    person: str | None = None,
+    recipe: Path | None = None,
+    stream: Path | None = None,
+    partition: str | None = None,
     reading: Reading = FOUND_OUT,
-    fold: Annotated[
-        str | None,
-        typer.Option(
-            help="Count secrets and people as one that differ only in these: space, case, unicode (with commas)."
-        ),
-    ] = None,
+    fold: str | None = None,
     as_json: AsJson = False,
 ) -> None:
     """Verify privacy models on a released table, made by any tool. Exit code 0: all hold; 1: one is broken.

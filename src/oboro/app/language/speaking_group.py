@@ -18,7 +18,7 @@ from oboro.text import Message
 from oboro.text.message import catalogue
 from oboro.text.raw_values import always_show_values, without_passwords
 
-__all__ = ["SpeakingGroup"]
+__all__ = ["SpeakingGroup", "put_words"]
 
 _TITLES = (
     "ARGUMENTS_PANEL_TITLE",
@@ -28,7 +28,6 @@ _TITLES = (
     "DEFAULT_STRING",
     "REQUIRED_LONG_STRING",
 )
-_english: dict[str, str] = {}  # typer's own titles, once another language took their place
 _PATTERNS = {  # what typer says of wrong usage, and our message for it
     r"No such option: (?P<option>\S+)(?: .*)?": "no_such_option",
     r"Missing (?:argument|option|parameter):? ?(?P<option>.*?)\.?": "missing",
@@ -51,7 +50,8 @@ class SpeakingGroup(TyperGroup):
         arguments = list(sys.argv[1:] if args is None else args)
         lang = choose(arguments)
         always_show_values("--show-values" in arguments or sys.stderr.isatty())
-        _put_words(self, lang)
+        helping = not arguments or not {"--help", "-h"}.isdisjoint(arguments)
+        put_words(self, catalogue(lang, "help") if helping or lang != "en" else {})
         if not standalone_mode:
             return super().main(arguments, standalone_mode=False, **more)
         try:
@@ -63,16 +63,15 @@ class SpeakingGroup(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _put_words(group: TyperGroup, lang: str) -> None:
-    """Give every command --lang and --show-values, and in another language than English its help from `text/<lang>/help.toml`."""
-    words = {} if lang == "en" else catalogue(lang, "help")
+def put_words(group: TyperGroup, words: Mapping[str, str]) -> None:
+    """Give every command --lang and --show-values and, if there are words (of `text/<lang>/help.toml`), its help."""
     for name, command in [("oboro", group), *group.commands.items()]:
         if isinstance(command, TyperCommand | TyperGroup):
             _give_shared(command)
             _name_values(command, words)
             if words:
-                _translate(command, name.replace("-", "_"), words)
-    if words or _english:
+                _describe(command, name.replace("-", "_"), words)
+    if words:
         _put_titles(words)
 
 
@@ -104,12 +103,11 @@ def _shown_type(param: Any, shown: Any, words: Mapping[str, str], ctx: Any) -> s
 
 
 def _put_titles(words: Mapping[str, str]) -> None:
-    """The titles of a page of help; English ones are typer's own, which it loads when it shows the first page."""
+    """The titles of a page of help."""
     from typer import rich_utils
 
     for constant in _TITLES:
-        english = _english.setdefault(constant, getattr(rich_utils, constant))
-        setattr(rich_utils, constant, words.get(f"typer.{constant.lower()}", english))
+        setattr(rich_utils, constant, words[f"typer.{constant.lower()}"])
 
 
 def _give_shared(command: TyperCommand | TyperGroup) -> None:
@@ -128,16 +126,11 @@ def _shared() -> list[Any]:
     return options
 
 
-def _with_shared(
-    lang: str = typer.Option(None, help="The language: en or ja. Default: the system's."),
-    show_values: bool = typer.Option(
-        False, "--show-values", help="Show the offending values in errors, also where they may be kept in a log."
-    ),
-) -> None:
+def _with_shared(lang: str = typer.Option(None), show_values: bool = typer.Option(False, "--show-values")) -> None:
     """Only its parameters are used."""
 
 
-def _translate(command: TyperCommand | TyperGroup, name: str, words: Mapping[str, str]) -> None:
+def _describe(command: TyperCommand | TyperGroup, name: str, words: Mapping[str, str]) -> None:
     command.help = words.get(f"{name}.about", command.help)
     command.options_metavar = words["typer.options_metavar"]
     if isinstance(command, TyperGroup):
@@ -159,6 +152,7 @@ def _complain(error: Any, lang: str) -> None:
     if lang == "en":  # as typer says it
         from typer.rich_utils import rich_format_error
 
+        _put_titles(catalogue(lang, "help"))
         rich_format_error(error)
         return
     context = getattr(error, "ctx", None)

@@ -22,9 +22,9 @@ FILES = {"people.csv": "table", "recipe.yaml": "recipe", "released.csv": "releas
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the results.")] = Path("oboro-demo"),
-    rows: Annotated[int, typer.Option(min=100, max=1_000_000, help="How many people to make up.")] = 20_000,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the made-up people.")] = 42,
+    output: Annotated[Path, typer.Option("--output", "-o")] = Path("oboro-demo"),
+    rows: Annotated[int, typer.Option(min=100, max=1_000_000)] = 20_000,
+    seed: Annotated[int, typer.Option(min=0)] = 42,
 ) -> None:
     """Try it: make up a table of people, anonymize it, verify it and write a report.
 

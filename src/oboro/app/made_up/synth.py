@@ -16,13 +16,11 @@ __all__ = ["synth"]
 
 
 def synth(
-    kind: Annotated[str, typer.Argument(help="What to make up: people or purchases.")],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The file for the table. Its ending chooses the format.")
-    ],
-    rows: Annotated[int, typer.Option(min=1, help="The number of rows.")] = 10_000,
-    columns: Annotated[int, typer.Option(min=4, help="The number of columns (purchases only).")] = 100,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the made-up table.")] = 42,
+    kind: str,
+    output: Annotated[Path, typer.Option("--output", "-o")],
+    rows: Annotated[int, typer.Option(min=1)] = 10_000,
+    columns: Annotated[int, typer.Option(min=4)] = 100,
+    seed: Annotated[int, typer.Option(min=0)] = 42,
     force: Force = False,
 ) -> None:
     """Make up a table to try things on, with hierarchies and a ready recipe (OUTPUT.recipe.yaml) beside it.

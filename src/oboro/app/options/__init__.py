@@ -25,65 +25,16 @@ if TYPE_CHECKING:
     from oboro.text import Words
 
 __all__ = [
-    "AsJson", "Data", "Earlier", "ExcelSafe", "Force", "Fraction", "Law", "MadeBy",
-    "MadeFor", "OutputEncoding", "Pages", "PublicReport", "Purpose", "RecipeFile",
-    "ReportFile", "check_files", "console", "names", "print_json", "read_table", "say_notes", "stages",
-    "warn_if_cold",
+    "AsJson", "ExcelSafe", "Force", "MadeFor", "Pages", "RecipeFile", "check_files", "console", "names", "print_json",
+    "read_table", "say_notes", "stages", "warn_if_cold",
 ]  # fmt: skip
 
 
-Data = Annotated[
-    str,
-    typer.Argument(
-        help="A CSV, Parquet, Arrow/Feather, Excel or NDJSON file (also .csv.gz …), a folder or pattern of such files,"
-        " an object (s3://…), or a table of a database (sqlite:///file.db?table=people). See docs/places.md."
-    ),
-]
-RecipeFile = Annotated[Path, typer.Option("--recipe", "-r", help="The recipe (YAML or JSON).")]
-ReportFile = Annotated[
-    Path | None,
-    typer.Option("--report", help="Also write the owner's report: one HTML file, readable by you only."),
-]
-PublicReport = Annotated[
-    Path | None,
-    typer.Option(
-        "--public-report",
-        help="Also write a report for the public: nothing in it helps to undo the anonymization.",
-    ),
-]
-Fraction = Annotated[
-    float, typer.Option(help="The sampling fraction: the share of the population that the table holds.")
-]
-Law = Annotated[
-    str | None,
-    typer.Option(
-        help="The checklists of the report, separated by commas: appi, appi_public, appi_pseudonym, hipaa, gdpr, iso20889,"
-        " or all. Default: by language."
-    ),
-]
-MadeBy = Annotated[str | None, typer.Option(help="Who made the report; stands in the report.")]
-MadeFor = Annotated[str | None, typer.Option("--for", help="Who receives the release; stands in the report.")]
-Purpose = Annotated[str | None, typer.Option(help="What the release is for; stands in the report.")]
-OutputEncoding = Annotated[
-    str | None,
-    typer.Option(help="The encoding of CSV output (utf-8, utf-8-sig, cp932, euc_jp …). Default: as the input."),
-]
-ExcelSafe = Annotated[
-    bool,
-    typer.Option(
-        "--excel-safe",
-        help="Put an apostrophe before CSV cells that a spreadsheet would run as a formula (= + - @ …); numbers stay.",
-    ),
-]
-Earlier = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--earlier",
-        help="A release of the same people that is out already; repeat the option, oldest first. Attacks then use all of them.",
-    ),
-]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+RecipeFile = Annotated[Path, typer.Option("--recipe", "-r")]
+MadeFor = Annotated[str | None, typer.Option("--for")]
+ExcelSafe = Annotated[bool, typer.Option("--excel-safe")]
+Force = Annotated[bool, typer.Option("--force")]
+AsJson = Annotated[bool, typer.Option("--json")]
 
 
 @contextmanager

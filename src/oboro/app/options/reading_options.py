@@ -6,9 +6,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import wraps
-from typing import Annotated, Any, TypeVar, get_type_hints
-
-import typer
+from typing import Any, TypeVar, get_type_hints
 
 __all__ = ["FOUND_OUT", "Reading", "reads_tables"]
 
@@ -19,13 +17,11 @@ C = TypeVar("C", bound=Callable[..., None])
 class Reading:
     """What is said of how a file is written."""
 
-    encoding: Annotated[str | None, typer.Option(help="The encoding of CSV input. Default: detected.")] = None
-    delimiter: Annotated[str | None, typer.Option(help="The delimiter of CSV input. Default: detected.")] = None
-    header: Annotated[bool, typer.Option(help="Whether the first line of CSV input holds the column names.")] = True
-    sheet: Annotated[str | None, typer.Option(help="The sheet of Excel input. Default: the first.")] = None
-    header_row: Annotated[
-        int | None, typer.Option(help="The row of Excel input that names the columns, from 1. Default: detected.")
-    ] = None
+    encoding: str | None = None
+    delimiter: str | None = None
+    header: bool = True
+    sheet: str | None = None
+    header_row: int | None = None
 
     def options(self) -> dict[str, Any]:
         """The same for `oboro.io.files.read`."""

@@ -19,125 +19,43 @@ __all__ = ["stream"]
 
 
 def stream(
-    recipe: Annotated[Path | None, typer.Option("--recipe", "-r", help="The recipe (YAML or JSON).")] = None,
-    source: Annotated[
-        str | None,
-        typer.Option(
-            "--from",
-            help="Where records come from: - (standard input), a file, tcp://HOST:PORT, unix:///PATH, tcp-listen://…, "
-            "or a broker: nats://HOST/STREAM.",
-        ),
-    ] = None,
-    target: Annotated[str | None, typer.Option("--to", help="Where released records go, in the same forms.")] = None,
-    state: Annotated[
-        Path | None, typer.Option(help="A folder for the state. After a crash, the stream continues from it.")
-    ] = None,
-    dead_letters: Annotated[
-        str | None,
-        typer.Option(help="A file for rejected lines, each with its reason. Without it, only reasons go to stderr."),
-    ] = None,
-    mode: Annotated[
-        str | None,
-        typer.Option(
-            help="How to decide: swap (if not given), count, paper, sequential or fixed (without delay), or window."
-        ),
-    ] = None,
-    window: Annotated[
-        int | None, typer.Option(help="Mode window: the most records held at a time (10,000 if not given).")
-    ] = None,
-    max_delay: Annotated[
-        float | None, typer.Option(help="Mode window: the longest that a record waits, in seconds.")
-    ] = None,
-    categories: Annotated[
-        str | None, typer.Option(help="Mode window: attributes that are categories, separated by commas.")
-    ] = None,
-    index: Annotated[
-        str | None, typer.Option(help="Mode window: the nearest-neighbour index: auto, exhaustive, fdh or fdhq.")
-    ] = None,
-    group: Annotated[str | None, typer.Option(help="Mode window: how groups are formed: grow or paper.")] = None,
-    order: Annotated[
-        str | None,
-        typer.Option(
-            help="Mode window: exchanged (members of a group leave their other fields in each other's places) or kept."
-        ),
-    ] = None,
-    person: Annotated[
-        str | None,
-        typer.Option(help="The field that identifies the person of a record; k then counts people, not records."),
-    ] = None,
-    horizon: Annotated[int | None, typer.Option(help="Only the latest records count towards k: how many.")] = None,
-    horizon_seconds: Annotated[
-        float | None, typer.Option(help="Only the latest records count towards k: those of how many seconds.")
-    ] = None,
-    reach: Annotated[
-        int | None,
-        typer.Option(
-            help="Modes swap and count: how many distinct earlier records one search compares at most (65,536 if not given)."
-        ),
-    ] = None,
-    form: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            help="The input format: ndjson or csv; in a broker ndjson, msgpack or avro. Default: by the name of the file.",
-        ),
-    ] = None,
-    output_form: Annotated[
-        str | None, typer.Option("--output-format", help="The output format. Default: as the input.")
-    ] = None,
-    resume: Annotated[
-        str | None,
-        typer.Option(help="After a restart: replay (the input is sent again from its start) or continue (it is not)."),
-    ] = None,
-    longest_line: Annotated[
-        int | None, typer.Option(min=1, help="Reject lines longer than this many bytes (1,048,576 if not given).")
-    ] = None,
+    recipe: Annotated[Path | None, typer.Option("--recipe", "-r")] = None,
+    source: Annotated[str | None, typer.Option("--from")] = None,
+    target: Annotated[str | None, typer.Option("--to")] = None,
+    state: Path | None = None,
+    dead_letters: str | None = None,
+    mode: str | None = None,
+    window: int | None = None,
+    max_delay: float | None = None,
+    categories: str | None = None,
+    index: str | None = None,
+    group: str | None = None,
+    order: str | None = None,
+    person: str | None = None,
+    horizon: int | None = None,
+    horizon_seconds: float | None = None,
+    reach: int | None = None,
+    form: Annotated[str | None, typer.Option("--format")] = None,
+    output_form: Annotated[str | None, typer.Option("--output-format")] = None,
+    resume: str | None = None,
+    longest_line: Annotated[int | None, typer.Option(min=1)] = None,
     excel_safe: ExcelSafe = False,
-    fsync: Annotated[
-        bool,
-        typer.Option(
-            "--fsync", help="Save the state to disk before each output; slower, but survives a power failure."
-        ),
-    ] = False,
-    as_json: Annotated[
-        bool,
-        typer.Option("--json", help="Print metrics to stderr as JSON: one line every half second and one at the end."),
-    ] = False,
-    config: Annotated[
-        Path | None, typer.Option(help="A file (YAML) with these options by name; what is given here counts more.")
-    ] = None,
-    batch: Annotated[
-        int | None, typer.Option(help="Service: the most records that are taken at a time (256 if not given).")
-    ] = None,
-    once: Annotated[bool | None, typer.Option("--once", help="Service: end when the input holds nothing more.")] = None,
-    id: Annotated[
-        str | None, typer.Option("--id", help="Service: the field that tells records apart; repeats are passed over.")
-    ] = None,
-    id_horizon: Annotated[
-        int | None, typer.Option(help="Service: how many of the latest ids are remembered (100,000 if not given).")
-    ] = None,
-    rate: Annotated[float | None, typer.Option(help="Service: the most records a second.")] = None,
-    raw_letters: Annotated[
-        bool | None, typer.Option("--raw-letters", help="Service: dead letters hold what was refused.")
-    ] = None,
-    schema: Annotated[Path | None, typer.Option(help="Service: the Avro schema of the input.")] = None,
-    snapshots: Annotated[
-        str | None, typer.Option(help="Service: in place of --state, where in a broker snapshots are kept.")
-    ] = None,
-    lease: Annotated[
-        float | None,
-        typer.Option(help="Service: lead for so many seconds at a time; another process stands by and takes over."),
-    ] = None,
-    listen: Annotated[
-        str | None, typer.Option(help="Service: HOST:PORT for /metrics, /health/live and /health/ready.")
-    ] = None,
-    log: Annotated[str | None, typer.Option(help="Service: how its log is written, text or json.")] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Service: try settings, recipe and brokers on a sample, and stop.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Service: decide what is there, publish nothing, and say what would be.")
-    ] = False,
+    fsync: Annotated[bool, typer.Option("--fsync")] = False,
+    as_json: Annotated[bool, typer.Option("--json")] = False,
+    config: Path | None = None,
+    batch: int | None = None,
+    once: Annotated[bool | None, typer.Option("--once")] = None,
+    id: str | None = None,
+    id_horizon: int | None = None,
+    rate: float | None = None,
+    raw_letters: Annotated[bool | None, typer.Option("--raw-letters")] = None,
+    schema: Path | None = None,
+    snapshots: str | None = None,
+    lease: float | None = None,
+    listen: str | None = None,
+    log: str | None = None,
+    check: Annotated[bool, typer.Option("--check")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run")] = False,
 ) -> None:
     """Anonymize a stream record by record: each line in, its anonymized version out.
 

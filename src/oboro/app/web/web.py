@@ -18,19 +18,13 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 @reads_tables
 def web(
-    data: Annotated[Path | None, typer.Argument(help="A table to begin with. Default: the page asks for one.")] = None,
-    recipe: Annotated[
-        Path | None, typer.Option("--recipe", "-r", help="A recipe to begin with. Default: roles are guessed.")
-    ] = None,
-    root: Annotated[
-        Path, typer.Option(help="The folder below which files can be picked on the page. Default: this one.")
-    ] = Path("."),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port. Default: any that is free.")] = 0,
-    host: Annotated[
-        str, typer.Option(help="The address to listen on. Others than this machine's own can be reached by others.")
-    ] = "127.0.0.1",
-    browser: Annotated[bool, typer.Option(help="Whether to open the page in the browser.")] = True,
-    max_upload: Annotated[int, typer.Option(min=1, help="Megabytes that a file dropped on the page may have.")] = 4096,
+    data: Annotated[Path | None, typer.Argument()] = None,
+    recipe: Annotated[Path | None, typer.Option("--recipe", "-r")] = None,
+    root: Path = Path("."),
+    port: Annotated[int, typer.Option(min=0, max=65535)] = 0,
+    host: str = "127.0.0.1",
+    browser: bool = True,
+    max_upload: Annotated[int, typer.Option(min=1)] = 4096,
     reading: Reading = FOUND_OUT,
 ) -> None:
     """Open the page: choose roles, hierarchies and promises with the answer beside them, look, verify, take away.
