@@ -96,6 +96,16 @@ def test_groups_of_nothing() -> None:
     assert Groups.of([], 3).sizes.tolist() == [3]
 
 
+@pytest.mark.parametrize(("rows", "kinds"), [(0, 1), (1, 1), (50, 7), (200_000, 3), (200_000, 190_000)])
+def test_the_first_row_of_each_group(rows: int, kinds: int) -> None:
+    labels = np.random.default_rng(rows).integers(0, kinds, rows)
+    groups = Groups.of([Column(pa.array(range(kinds)), labels.astype(np.uint32))], rows)
+    naive: dict[int, int] = {}
+    for row, label in enumerate(groups.labels.tolist()):
+        naive.setdefault(label, row)
+    assert groups.first_rows().tolist() == [naive[label] for label in range(len(groups))]
+
+
 def test_where_takes_codes_as_wide_as_a_step_made_them() -> None:
     """Groups are numbered in eight bytes, and their numbers may be the codes of a column (k_conceal, local_recode)."""
     column = Column(pa.array(["a", "b"]), np.array([0, 1, 0], dtype=np.int64))

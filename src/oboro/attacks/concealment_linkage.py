@@ -62,7 +62,7 @@ def candidates(original: Dataset, released: Dataset, quasi: Sequence[str], hiera
 def medoid(original: Dataset, released: Dataset, quasi: Sequence[str], hierarchies: Hierarchies = None) -> Measure:
     """Guess the person with the least sum of distances to all who fit; of several such, one at random."""
     found = relation(original, released, quasi, hierarchies)
-    firsts = _firsts(found.originals)
+    firsts = found.originals.first_rows()
     places, caps = _places([original[name] for name in quasi])
     sums = np.empty(found.heads.size)
     kernels.medoids(
@@ -135,12 +135,6 @@ def _hits(found: Relation, sums: np.ndarray, owners: np.ndarray) -> float:
     at = np.minimum(np.searchsorted(edges, asked), edges.size - 1)
     right = (edges[at] == asked) & chosen[at]
     return float((right / np.maximum(1, share[kind])).mean())
-
-
-def _firsts(groups: Groups) -> np.ndarray:
-    rows = np.zeros(len(groups), dtype=np.int64)
-    rows[groups.labels] = np.arange(groups.labels.size)
-    return rows
 
 
 def _places(columns: Sequence[Column]) -> tuple[np.ndarray, np.ndarray]:

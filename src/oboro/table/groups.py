@@ -66,6 +66,18 @@ class Groups:
         starts = np.concatenate([[0], np.cumsum(self.sizes)])
         return order, starts
 
+    def first_rows(self) -> np.ndarray:
+        """The first row of each group. O(rows) at most: it ends where every group was met."""
+        first, found = np.full(len(self), -1, dtype=np.int64), 0
+        for begin in range(0, self.labels.size if len(self) else 0, BLOCK):
+            part = self.labels[begin : begin + BLOCK]
+            new = np.flatnonzero(first[part] < 0)[::-1]
+            first[part[new]] = begin + new  # of a label's rows the one written last stays: the first
+            found += np.count_nonzero(first[part[new]] == begin + new)
+            if found == len(self):
+                break
+        return first
+
     def row_sizes(self) -> np.ndarray:
         """For each row, how many rows stand with it (itself included)."""
         return np.asarray(self.sizes[self.labels])

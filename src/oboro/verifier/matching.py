@@ -131,7 +131,7 @@ def _column(codes: np.ndarray, width: int) -> Column:
 def _fitting(
     possible: Sequence[PossibleValues], codes: Sequence[np.ndarray], originals: Groups, released: Groups
 ) -> Relation:
-    people, records = _firsts(originals), _firsts(released)
+    people, records = originals.first_rows(), released.first_rows()
     low, high, row = (
         np.stack([getattr(one, part)[code[records]] for one, code in zip(possible, codes, strict=True)], axis=1)
         for part in ("low", "high", "row")
@@ -155,13 +155,6 @@ def _fitting(
     if heads.size:
         kernels.fitting(*arguments, starts, heads)
     return Relation(originals, released, starts, order[heads].astype(np.int32))
-
-
-def _firsts(groups: Groups) -> np.ndarray:
-    """One row of each group."""
-    rows = np.zeros(len(groups), dtype=np.int64)
-    rows[groups.labels[::-1]] = np.arange(groups.labels.size - 1, -1, -1)
-    return rows
 
 
 def _flow(tails: np.ndarray, heads: np.ndarray, supplies: np.ndarray, demands: np.ndarray) -> np.ndarray | None:

@@ -17,7 +17,7 @@ from oboro.table.labels.possible_values import PossibleValues, possible_values
 from oboro.table.labels.starred_values import is_star
 from oboro.table.value_counts import clean
 from oboro.table.values import STAR
-from oboro.verifier.series.old_places import first_rows, released_classes, suppressed_classes
+from oboro.verifier.series.old_places import released_classes, suppressed_classes
 
 __all__ = ["Overlap", "overlap"]
 
@@ -50,7 +50,7 @@ def overlap(
     reaches = [_reach(clean(old[n]), clean(new[n]), _known(known, n), (hierarchies or {}).get(n)) for n in names]
     starred = suppressed_classes(old, names, classes[0]), suppressed_classes(new, names, classes[1])
     labels = [
-        np.stack([clean(table[name]).codes[first_rows(groups)] for name in names], axis=1).astype(np.int64)
+        np.stack([clean(table[name]).codes[groups.first_rows()] for name in names], axis=1).astype(np.int64)
         if names
         else np.zeros((len(groups), 0), np.int64)
         for table, groups in zip((old, new), classes, strict=True)

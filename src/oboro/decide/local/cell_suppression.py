@@ -70,8 +70,7 @@ def emptied_greedily(
     """Cells whose emptying leaves every combination k times; there must be k records. Which of equal records lose is drawn."""
     rows = len(columns[0])
     tuples = Groups.of(list(columns), rows)
-    first = np.empty(len(tuples), dtype=np.int64)
-    first[tuples.labels[::-1]] = np.arange(rows)[::-1]
+    first = tuples.first_rows()
     distinct = [Column(column.values, column.codes[first]) for column in columns]
     groups = _Grouping(distinct, tuples.sizes, k, np.array(prices, dtype=np.float64))
     for empty in _column_sets(prices):

@@ -63,8 +63,7 @@ def highest(scores: np.ndarray, share: float) -> np.ndarray:
 def _distinct(data: Dataset, names: Sequence[str]) -> tuple[Groups, np.ndarray]:
     """Records that agree on the attributes, and one point for each such group."""
     groups = Groups.of([data[name] for name in names], data.rows)
-    first = np.empty(len(groups), dtype=np.int64)
-    first[groups.labels[::-1]] = np.arange(data.rows)[::-1]
+    first = groups.first_rows()
     axes = [axis[data[name].codes[first]] for name in names for axis in _axes(data[name], name)]
     return groups, np.column_stack(axes) if axes else np.zeros((len(groups), 1))
 

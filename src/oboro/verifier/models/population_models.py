@@ -98,10 +98,8 @@ def _counted(places: list[np.ndarray], keys: list[Column], starred: np.ndarray, 
 
 def _labels(classes: Classes, name: str) -> Column:
     """The label of each class: that of its first record."""
-    column, labels = clean(classes.data[name]), classes.groups.labels
-    first = np.empty(classes.sizes.size, dtype=np.int64)
-    first[labels[::-1]] = np.arange(labels.size)[::-1]
-    return Column(column.values, column.codes[first])
+    column = clean(classes.data[name])
+    return Column(column.values, column.codes[classes.groups.first_rows()])
 
 
 def _starred(label: Column) -> np.ndarray:

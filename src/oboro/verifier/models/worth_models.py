@@ -93,8 +93,7 @@ class Profitable(_Worth):
     def _lost(self, classes: Classes) -> np.ndarray:
         """Which share of the bits of a record each class lost."""
         bits, whole = np.zeros(classes.sizes.size), 0.0
-        first = np.empty(classes.sizes.size, dtype=np.int64)
-        first[classes.groups.labels[::-1]] = np.arange(classes.groups.labels.size)[::-1]
+        first = classes.groups.first_rows()
         for name in classes.quasi:
             column, out = classes.data[name], classes.suppressed
             codes = column.codes[first]

@@ -13,7 +13,7 @@ from oboro.table.labels.starred_values import is_star
 from oboro.table.value_counts import clean
 from oboro.verifier.matching import relation
 
-__all__ = ["first_rows", "old_places", "released_classes", "suppressed_classes"]
+__all__ = ["old_places", "released_classes", "suppressed_classes"]
 
 NOWHERE = -1
 
@@ -23,16 +23,9 @@ def released_classes(released: Dataset, quasi: Sequence[str]) -> Groups:
     return Groups.of([clean(released[name]) for name in quasi if name in released], released.rows)
 
 
-def first_rows(groups: Groups) -> np.ndarray:
-    """One row of each group."""
-    rows = np.zeros(len(groups), dtype=np.int64)
-    rows[groups.labels[::-1]] = np.arange(groups.labels.size - 1, -1, -1)
-    return rows
-
-
 def suppressed_classes(released: Dataset, quasi: Sequence[str], classes: Groups) -> np.ndarray:
     """Which classes have `*` in every column: whoever fits no other must be there."""
-    rows, names = first_rows(classes), [name for name in quasi if name in released]
+    rows, names = classes.first_rows(), [name for name in quasi if name in released]
     if not names:
         return np.zeros(len(classes), dtype=bool)
     columns = [clean(released[name]) for name in names]
@@ -52,7 +45,7 @@ def old_places(
     if not people.rows or not released.rows:
         return classes, np.full(people.rows, NOWHERE)
     found = relation(people, released, names, hierarchies)
-    kinds = classes.labels[first_rows(found.released)].astype(np.int64)
+    kinds = classes.labels[found.released.first_rows()].astype(np.int64)
     width = np.bincount(found.tails, weights=found.originals.sizes[found.heads], minlength=kinds.size)
     last = suppressed_classes(released, names, classes)[kinds]
     rank = np.lexsort((kinds, width, last))  # the narrowest first, the suppressed last

@@ -65,15 +65,15 @@ class DistinctTuples:
             codes = [np.concatenate(both) for both in zip(codes, population.codes, strict=True)]
             secrets = tuple(np.pad(secret, (0, len(population))) for secret in secrets)  # whose counts nobody reads
         every = codes[0].size
-        labels, weights = None, (np.arange(every) < rows).astype(np.int64)
+        labels, weights = None, np.ones(every, dtype=np.int64)
+        weights[rows:] = 0
         people = None if population is None else 1 - weights
         if _many_alike([*codes, *secrets], every):
             wide = [Column(column.values, part) for column, part in zip(columns, codes, strict=True)]
             groups = Groups.of([*wide, *(_as_column(secret) for secret in secrets)], every)
-            first = np.empty(len(groups), dtype=np.int64)
-            first[groups.labels[::-1]] = np.arange(every)[::-1]
+            first = groups.first_rows()
             codes, secrets = [part[first] for part in codes], tuple(secret[first] for secret in secrets)
-            labels, weights = groups.labels[:rows], _sums(groups, weights)
+            labels, weights = groups.labels[:rows], groups.sizes if people is None else _sums(groups, weights)
             people = None if people is None else _sums(groups, people)
         return DistinctTuples(*_numbered_through(codes, widths), weights, secrets, labels, people)
 
@@ -113,8 +113,7 @@ class DistinctTuples:
     def merged(self, labels: np.ndarray) -> DistinctTuples:
         """Tuples with the same label (and the same secrets) as one; any of them stands for all."""
         groups = self._alike(labels)
-        first = np.empty(len(groups), dtype=np.int64)
-        first[groups.labels[::-1]] = np.arange(len(self))[::-1]
+        first = groups.first_rows()
         return replace(
             self,
             codes=tuple(part[first] for part in self.codes),
