@@ -312,3 +312,46 @@ def test_the_report_says_what_is_private_and_what_is_not(tmp_path: Path) -> None
     assert "differential privacy" in made.summary()
     assert "differentially private in all its columns" in made.summary()
     assert any("Do not publish them" in str(one) for one in made.report.warnings)
+
+
+# Labels that one record cannot change --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hierarchy", [{"intervals": [10, 20]}, {"intervals": {"edges": [[20, 40, 60]]}}])
+def test_one_value_with_a_fraction_does_not_change_the_labels_of_all(hierarchy: dict[str, object]) -> None:
+    """Whether labels are 20–29 or [20, 30) would tell for certain that somebody with a fraction is there."""
+    ages = [20 + i % 40 for i in range(2000)]
+    attributes = {"age": {"role": "quasi", "hierarchy": hierarchy}}
+    step = {"dp_anonymize": {"epsilon": 3, "delta": 1e-3, "levels": {"age": 1}}}
+    tables = (ages, [*ages, 30.5], [*ages, 30])
+    seen = [set(oboro.Recipe(attributes=attributes, steps=[step]).run({"age": one}).data["age"]) for one in tables]
+    assert seen[0] == seen[1] == seen[2]
+
+
+def test_whole_numbers_are_labelled_so_where_the_recipe_says_it_beforehand() -> None:
+    attributes = {"age": {"role": "quasi", "hierarchy": {"intervals": [10], "numbers": "whole"}}}
+    recipe = oboro.Recipe(
+        attributes=attributes, steps=[{"dp_anonymize": {"epsilon": 3, "delta": 1e-3, "levels": {"age": 1}}}]
+    )
+    ages = [20 + i % 20 for i in range(2000)]
+    assert set(recipe.run({"age": ages}).data["age"]) == {"20–29", "30–39"}
+    with pytest.raises(oboro.errors.HierarchyError, match="fraction"):
+        recipe.run({"age": [*ages, 30.5]})
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "steps"),
+    [
+        ({"intervals": [10]}, [{"generalize": {"attribute": "age", "level": 1}}]),
+        ({"dates": ["day", "month"]}, []),
+    ],
+)
+def test_labels_that_depend_on_a_value_of_the_table_are_refused(
+    hierarchy: dict[str, object], steps: list[dict[str, object]]
+) -> None:
+    """Made before, labels are already there; the day of a date is its value, of a moment a level: levels would count otherwise."""
+    attributes = {"age": {"role": "quasi", "hierarchy": hierarchy}}
+    private = {"dp_anonymize": {"epsilon": 3, "delta": 1e-3, "levels": {"age": 0}}}
+    values = ["2020-01-01"] * 500 if "dates" in hierarchy else [20] * 500
+    with pytest.raises(oboro.errors.UsageError, match="one record could change all labels"):
+        oboro.Recipe(attributes=attributes, steps=[*steps, private]).run({"age": values})

@@ -110,6 +110,15 @@ class Schema:
             self._built[name] = known
         return known[2]
 
+    def with_labels_of_any_number(self) -> Schema:
+        """The schema with interval labels that do not depend on the values of the table, unless the recipe says which."""
+        specs = {name: one.hierarchy for name, one in self.attributes.items() if one.hierarchy is not None}
+        changed = {name: {"hierarchy": spec.of_any_number} for name, spec in specs.items()}
+        return replace(
+            self,
+            attributes={name: one.model_copy(update=changed.get(name)) for name, one in self.attributes.items()},
+        )
+
     def without(self, names: Iterable[str]) -> Schema:
         """The schema after columns were dropped."""
         gone = set(names)

@@ -152,9 +152,9 @@ class DpAnonymize(Technique):
         names = work.schema.chosen(self.quasi, self.step)
         work.schema.require(work.data, names, self.step)
         self._require_alone(work, names)
-        hierarchies = {name: work.schema.hierarchy(name, work.data[name]) for name in names}
+        data, schema = work.data, work.schema.with_labels_of_any_number()
+        hierarchies = {name: schema.hierarchy(name, work.data[name]) for name in names}
         levels = self._levels(work, hierarchies)
-        data, schema = work.data, work.schema
         for (name, hierarchy), level in zip(hierarchies.items(), levels, strict=True):
             data = data.with_columns({name: hierarchy.generalize(data[name], level)})
             schema = schema.with_remaining(name, hierarchy.above(level)) if level else schema
@@ -187,6 +187,9 @@ class DpAnonymize(Technique):
         given = {name: work.schema.attributes[name].hierarchy for name in names if name in work.schema.attributes}
         if bent := [name for name, one in given.items() if one is not None and one.of_the_table]:
             raise UsageError(Message("error_technique.dp_hierarchies", step=self.step, columns=bent))
+        labelled = {name: one for name, one in given.items() if one is not None and name in work.schema.remaining}
+        if open_ := [name for name, one in labelled.items() if one.of_any_number is not one]:
+            raise UsageError(Message("error_technique.dp_numbers", step=self.step, columns=open_))
 
     def _levels(self, work: Work, hierarchies: Mapping[str, Hierarchy]) -> Sequence[int]:
         heights = [hierarchy.height for hierarchy in hierarchies.values()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +14,9 @@ from oboro.table.hierarchy.levels import Level, odd_one
 from oboro.table.values import Kind, because_unread, kind_of, numbers_of
 from oboro.text import Message, Raw
 
-__all__ = ["edge_levels", "span_share", "width_levels"]
+__all__ = ["Form", "edge_levels", "span_share", "width_levels"]
 
+Form = Literal["whole", "any"]
 Bounds = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 LOW, HIGH = -(1 << 62), 1 << 62  # the places of the open intervals at the ends
@@ -28,6 +30,7 @@ def width_levels(
     origin: float = 0,
     bottom: float | None = None,
     top: float | None = None,
+    form: Form | None = None,
 ) -> list[Level]:
     """One level per width, counted from `origin`; all below `bottom`, and all from `top` on, are one open interval.
 
@@ -37,7 +40,7 @@ def width_levels(
     numbers = _numbers(name, values)
     low, high = -np.inf if bottom is None else bottom, np.inf if top is None else top
     shown = [origin, *widths, *(end for end in (bottom, top) if end is not None)]
-    whole = _all_whole(numbers) and _all_whole(np.array(shown, dtype=np.float64))
+    whole = _is_whole(name, numbers, np.array(shown, dtype=np.float64), form)
     finest = _Grid(origin, widths[0], low, high)
     cells = finest.cells(name, numbers)
     levels = []
@@ -97,6 +100,7 @@ def edge_levels(
     *,
     right: bool = False,
     names: Sequence[Sequence[str]] | None = None,
+    form: Form | None = None,
 ) -> list[Level]:
     """One level per list of ascending edges, open at both ends; `right`: an edge belongs to the interval below it.
 
@@ -105,7 +109,7 @@ def edge_levels(
     Given: each level's edges are among those of the level before. Promises: it is a function of that level.
     """
     numbers = _numbers(name, values)
-    whole = _all_whole(numbers) and all(_all_whole(np.array(level, dtype=np.float64)) for level in edges)
+    whole = _is_whole(name, numbers, np.concatenate(edges), form)
     levels = []
     for place, level in enumerate(edges):
         marks = np.array([-np.inf, *level, np.inf], dtype=np.float64)
@@ -203,6 +207,13 @@ def _decimal_scale(numbers: Sequence[float]) -> int:
         if all(round(number * scale) / scale == number for number in numbers):
             return scale
     return 1
+
+
+def _is_whole(name: str, numbers: np.ndarray, shown: np.ndarray, form: Form | None) -> bool:
+    """Whether labels are those of whole numbers: as `form` says, whatever the column holds; else as its values are."""
+    if form == "whole" and not (_all_whole(numbers) and _all_whole(shown)):
+        raise HierarchyError(Message("error_table.not_whole", name=name))
+    return form != "any" and _all_whole(numbers) and _all_whole(shown)
 
 
 def _all_whole(numbers: np.ndarray) -> bool:

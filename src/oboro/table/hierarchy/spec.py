@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Discriminator, Field, SkipValidation, Tag, fiel
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import listed
 from oboro.table.hierarchy.dates import UNITS, date_levels
-from oboro.table.hierarchy.intervals import edge_levels, width_levels
+from oboro.table.hierarchy.intervals import Form, edge_levels, width_levels
 from oboro.table.hierarchy.levels import Hierarchy, Level, outside
 from oboro.table.hierarchy.masks import mask_levels
 from oboro.table.hierarchy.ranked import NeighbourGroups, ValuePriority, neighbour_levels, priority_levels
@@ -39,7 +39,13 @@ FORMS = {
     "japan": "japan: address",
     "icd10": "icd10: chapters",
 }
-OPTIONS = {"origin": ("intervals",), "bottom": ("intervals",), "top": ("intervals",), "star": ("intervals", "dates")}
+OPTIONS = {
+    "origin": ("intervals",),
+    "bottom": ("intervals",),
+    "top": ("intervals",),
+    "star": ("intervals", "dates"),
+    "numbers": ("intervals",),
+}
 
 
 def _say_one_form(schema: dict[str, Any]) -> None:
@@ -133,6 +139,8 @@ class HierarchySpec(Parameters):
     """With intervals: everything below it is one interval, `<bottom`."""
     top: Number | None = None
     """With intervals: everything from it on is one interval, `≥top`."""
+    numbers: Form | None = None
+    """With intervals: labels of whole numbers (`20–29`) or of any (`[20, 30)`); by default as the column's values are."""
     dates: list[Literal["day", "month", "quarter", "year", "decade"]] | None = Field(default=None, min_length=1)
     """Units of time, from fine to coarse; a column of dates has days as its values."""
     mask: Annotated[Side | MaskForm, Discriminator(_mask_form)] | None = None
@@ -245,9 +253,10 @@ class HierarchySpec(Parameters):
         levels: list[Level] = []
         if isinstance(self.intervals, Edges):
             given = self.intervals
-            levels = edge_levels(name, values, given.edges, right=given.closed == "right", names=given.labels)
+            closed = given.closed == "right"
+            levels = edge_levels(name, values, given.edges, right=closed, names=given.labels, form=self.numbers)
         elif self.intervals is not None:
-            levels = width_levels(name, values, self.intervals, self.origin, self.bottom, self.top)
+            levels = width_levels(name, values, self.intervals, self.origin, self.bottom, self.top, self.numbers)
         elif self.dates is not None:
             levels = date_levels(name, values, self.dates)
         elif self.mask is not None:
@@ -268,8 +277,18 @@ class HierarchySpec(Parameters):
 
     @property
     def of_the_table(self) -> bool:
-        """Whether levels depend on the values that a column holds: on their order, their frequency or the longest of them."""
-        return any(one is not None for one in (self.mask, self.neighbours, self.priority))
+        """Whether levels depend on the values that a column holds: on their order, their frequency or the longest of them.
+
+        And on whether one of them has a time of day: the day of a date is its value, that of a moment a level.
+        """
+        days = self.dates is not None and "day" in self.dates
+        return days or any(one is not None for one in (self.mask, self.neighbours, self.priority))
+
+    @property
+    def of_any_number(self) -> HierarchySpec:
+        """The same, with labels that do not depend on whether some value of the column has a fraction."""
+        undecided = self.intervals is not None and self.numbers is None
+        return self.model_copy(update={"numbers": "any"}) if undecided else self
 
     def explain(self, lang: str = "en") -> str:
         """The hierarchy in words.
