@@ -73,7 +73,7 @@ class Groups:
             part = self.labels[begin : begin + BLOCK]
             new = np.flatnonzero(first[part] < 0)[::-1]
             first[part[new]] = begin + new  # of a label's rows the one written last stays: the first
-            found += np.count_nonzero(first[part[new]] == begin + new)
+            found += int(np.count_nonzero(first[part[new]] == begin + new))
             if found == len(self):
                 break
         return first
