@@ -15,10 +15,10 @@ import typer
 
 from oboro.app.language import spoken
 from oboro.app.options import (
+    NO_PAGES,
     AsJson,
     ExcelSafe,
     Force,
-    MadeFor,
     Pages,
     RecipeFile,
     check_files,
@@ -27,7 +27,7 @@ from oboro.app.options import (
     stages,
     warn_if_cold,
 )
-from oboro.app.options.reading_options import FOUND_OUT, Reading, reads_tables
+from oboro.app.options.gathered_options import FOUND_OUT, Reading, gathered
 from oboro.system.extras import bring, require_extra
 from oboro.system.process import is_alone, without_pandas
 from oboro.text import Message
@@ -45,17 +45,12 @@ SMALL_FILE = 1 << 19  # bytes: few records, whose report needs little of what ca
 MEASURED = 250_000  # rows up to which risk and loss are measured without being asked for
 
 
-@reads_tables
+@gathered
 def anonymize(
     data: str,
     recipe: RecipeFile,
     output: Annotated[str | None, typer.Option("--output", "-o")] = None,
-    report: Path | None = None,
-    public_report: Path | None = None,
-    law: str | None = None,
-    made_by: str | None = None,
-    made_for: MadeFor = None,
-    purpose: str | None = None,
+    pages: Pages = NO_PAGES,
     truth: Path | None = None,
     ledger: Path | None = None,
     force: Force = False,
@@ -83,7 +78,6 @@ def anonymize(
         raise UsageError(Message("error_app.no_output"))
     if ledger is not None and plan.person is None:  # said before anything is written
         raise UsageError(Message("error_recipe.ledger_of_whom"))
-    pages = Pages(report, public_report, law, made_by, made_for, purpose)
     if engine != "local":
         given: dict[str, Any] = {"--truth": truth, "--ledger": ledger, "--output-encoding": output_encoding}
         _refuse_options(engine, given | {"--excel-safe": excel_safe or None, **reading.said()})
@@ -108,7 +102,7 @@ def anonymize(
             print(Message("error_app.warning", step=step.name, warning=warning).say(spoken()), file=sys.stderr)
     if as_json:
         print_json(pages.completed(release.with_files(output)).as_dict())
-    elif report is not None or public_report is not None:
+    elif pages.any:
         print(release.report.in_language(spoken()).summary(), file=sys.stderr)
     else:
         print(release.summary(lang=spoken(), figures=release.worked.data.rows <= MEASURED), file=sys.stderr)

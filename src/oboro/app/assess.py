@@ -14,13 +14,13 @@ from oboro.app.options import (
     read_table,
     stages,
 )
-from oboro.app.options.reading_options import FOUND_OUT, Reading, reads_tables
+from oboro.app.options.gathered_options import FOUND_OUT, Reading, gathered
 from oboro.text import Message
 
 __all__ = ["assess"]
 
 
-@reads_tables
+@gathered
 def assess(
     released: str,
     quasi: str | None = None,

@@ -9,9 +9,9 @@ import typer
 
 from oboro.app.language import spoken
 from oboro.app.options import (
+    NO_PAGES,
     AsJson,
     Force,
-    MadeFor,
     Pages,
     check_files,
     names,
@@ -19,13 +19,13 @@ from oboro.app.options import (
     read_table,
     stages,
 )
-from oboro.app.options.reading_options import FOUND_OUT, Reading, reads_tables
+from oboro.app.options.gathered_options import FOUND_OUT, NOTHING_CLAIMED, Claims, Reading, gathered
 from oboro.text import Message
 
 __all__ = ["evaluate"]
 
 
-@reads_tables
+@gathered
 def evaluate(
     original: str,
     released: str,
@@ -34,21 +34,10 @@ def evaluate(
     sensitive: str | None = None,
     identifier: str | None = None,
     person: str | None = None,
-    k: int | None = None,
-    l: float | None = None,  # noqa: E741
-    l_kind: str = "distinct",
-    c: float | None = None,
-    t: float | None = None,
-    distance: str = "equal",
-    alpha: float | None = None,
+    claims: Claims = NOTHING_CLAIMED,
     accept: str | None = None,
-    report: Path | None = None,
-    public_report: Path | None = None,
+    pages: Pages = NO_PAGES,
     force: Force = False,
-    law: str | None = None,
-    made_by: str | None = None,
-    made_for: MadeFor = None,
-    purpose: str | None = None,
     fraction: float = 1.0,
     control: str | None = None,
     target: str | None = None,
@@ -79,7 +68,6 @@ def evaluate(
     from oboro.recipe.recipe import Recipe
 
     plan = None if recipe is None else Recipe.load(recipe)
-    pages = Pages(report, public_report, law, made_by, made_for, purpose)
     files = [] if plan is None else plan.files
     check_files(
         pages.files, original, released, recipe, control, truth, stream_metrics, *(earlier or ()), *files, force=force
@@ -97,13 +85,7 @@ def evaluate(
             sensitive=names(sensitive),
             identifier=names(identifier),
             person=person,
-            k=k,
-            l=l,
-            kind=l_kind,
-            c=c,
-            t=t,
-            distance=distance,
-            alpha=alpha,
+            **claims.demands(),
             accept=names(accept),
             fraction=fraction,
             control=group,

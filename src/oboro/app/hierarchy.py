@@ -16,7 +16,7 @@ from oboro.app.options import (
     print_json,
     read_table,
 )
-from oboro.app.options.reading_options import FOUND_OUT, Reading, reads_tables
+from oboro.app.options.gathered_options import FOUND_OUT, Reading, gathered
 from oboro.text import Message
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["hierarchy"]
 
 
-@reads_tables
+@gathered
 def hierarchy(
     data: str,
     column: str,

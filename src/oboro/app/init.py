@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from oboro.app.language import spoken
 from oboro.app.options import AsJson, print_json, read_table
-from oboro.app.options.reading_options import FOUND_OUT, Reading, reads_tables
+from oboro.app.options.gathered_options import FOUND_OUT, Reading, gathered
 
 if TYPE_CHECKING:
     from oboro.recipe.preparing.taken_over import TakenOver
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["init"]
 
 
-@reads_tables
+@gathered
 def init(
     data: str,
     reading: Reading = FOUND_OUT,

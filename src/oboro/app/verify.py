@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -10,7 +11,7 @@ import typer
 
 from oboro.app.language import spoken
 from oboro.app.options import AsJson, names, print_json, read_table
-from oboro.app.options.reading_options import FOUND_OUT, Reading, reads_tables
+from oboro.app.options.gathered_options import FOUND_OUT, Claims, Reading, gathered
 from oboro.text import Message
 
 if TYPE_CHECKING:
@@ -19,35 +20,48 @@ if TYPE_CHECKING:
 __all__ = ["verify"]
 
 
-@reads_tables
+@dataclass(frozen=True)
+class Models(Claims):
+    """The privacy models that a release is held against."""
+
+    hierarchy: Path | None = None
+    delta: float | None = None
+    disclosed: str = "all"
+    beta: float | None = None
+    likeness: str = "enhanced"
+    maximum_risk: float | None = None
+    average_risk: float | None = None
+    records_at_risk: str | None = None
+    sample_uniqueness: float | None = None
+    population_uniqueness: float | None = None
+    estimated_k_map: int | None = None
+    fraction: float | None = None
+    estimator: str | None = None
+    significance: float = 0.05
+    k_map: int | None = None
+    presence: str | None = None
+
+    def demands(self) -> dict[str, Any]:
+        """The same for `oboro.verify`."""
+        from oboro.table.hierarchy import HierarchySpec
+
+        return super().demands() | {
+            "hierarchy": HierarchySpec(csv=str(self.hierarchy)) if self.hierarchy else None,
+            "records_at_risk": _pair(self.records_at_risk, "--records-at-risk", "0.2,0.05"),
+            "presence": _pair(self.presence, "--presence", "0.1,0.6"),
+        }
+
+
+NO_MODELS = Models()
+
+
+@gathered
 def verify(
     released: str,
     quasi: str | None = None,
-    k: int | None = None,
     sensitive: str | None = None,
-    l: float | None = None,  # noqa: E741
-    l_kind: str = "distinct",
-    c: float | None = None,
-    t: float | None = None,
-    distance: str = "equal",
-    hierarchy: Path | None = None,
-    alpha: float | None = None,
-    delta: float | None = None,
-    disclosed: str = "all",
-    beta: float | None = None,
-    likeness: str = "enhanced",
-    maximum_risk: float | None = None,
-    average_risk: float | None = None,
-    records_at_risk: str | None = None,
-    sample_uniqueness: float | None = None,
-    population_uniqueness: float | None = None,
-    estimated_k_map: int | None = None,
-    fraction: float | None = None,
-    estimator: str | None = None,
-    significance: float = 0.05,
+    models: Models = NO_MODELS,
     population: str | None = None,
-    k_map: int | None = None,
-    presence: str | None = None,
     person: str | None = None,
     recipe: Path | None = None,
     stream: Path | None = None,
@@ -66,7 +80,6 @@ def verify(
     """
     from oboro.errors import UsageError
     from oboro.io.binary_formats import is_json_lines
-    from oboro.table.hierarchy import HierarchySpec
     from oboro.text import Message
     from oboro.verifier.table_check import verify as check
 
@@ -77,38 +90,16 @@ def verify(
             from oboro.recipe.stream_promise import part_of
 
             original = part_of(original, partition)
-        _end(_stream(original, table.data, recipe, quasi, k, person, sensitive, l), as_json)
+        _end(_stream(original, table.data, recipe, quasi, models.k, person, sensitive, models.l), as_json)
     if quasi is None:
         raise UsageError(Message("error_app.no_quasi"))
     everybody = read_table(population, reading).data if population else None
     result = check(
         table.data,
         quasi=names(quasi),
-        k=k,
         sensitive=sensitive,
-        l=l,
-        kind=l_kind,
-        c=c,
-        t=t,
-        distance=distance,
-        hierarchy=HierarchySpec(csv=str(hierarchy)) if hierarchy else None,
-        alpha=alpha,
-        delta=delta,
-        disclosed=disclosed,
-        beta=beta,
-        likeness=likeness,
-        maximum_risk=maximum_risk,
-        average_risk=average_risk,
-        records_at_risk=_pair(records_at_risk, "--records-at-risk", "0.2,0.05"),
-        sample_uniqueness=sample_uniqueness,
-        population_uniqueness=population_uniqueness,
-        estimated_k_map=estimated_k_map,
-        fraction=fraction,
-        estimator=estimator,
-        significance=significance,
+        **models.demands(),
         population=everybody,
-        k_map=k_map,
-        presence=_pair(presence, "--presence", "0.1,0.6"),
         person=person,
         fold=[one.strip() for one in fold.split(",")] if fold else (),
         hierarchies=_hierarchies(recipe, everybody, table.data, names(quasi)),

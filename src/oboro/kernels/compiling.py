@@ -17,6 +17,8 @@ from numba.core.codegen import JITCodeLibrary, RuntimeLinker
 from numba.core.environment import lookup_environment
 from numba.core.registry import cpu_target
 from numba.core.targetconfig import TargetConfig
+from numba.core.typing.templates import builtin_registry
+from numba.np import arrayobj
 
 from oboro.kernels import Kernel, prange
 from oboro.kernels.kernel_cache import LayeredCache
@@ -104,6 +106,14 @@ def _without_blas() -> Iterator[None]:
 if is_alone():
     with _without_blas():
         cpu_target.target_context.refresh()
+
+
+# Where a slice of an array may not fit what is assigned to it, numba puts both shapes into words: functions for text are then
+# compiled, and become part of every such kernel. That it does not fit is enough to know.
+for _function, _type in builtin_registry.globals:
+    if _function is arrayobj.raise_with_shape_context:
+        for _template in _type.templates:
+            _template._overload_func = staticmethod(arrayobj.ol_raise_with_shape_context_generic)
 
 
 def _as_variable(type_: Any) -> Any:

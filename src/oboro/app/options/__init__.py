@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oboro.app.language import spoken
-from oboro.app.options.reading_options import FOUND_OUT, Reading
+from oboro.app.options.gathered_options import FOUND_OUT, Reading
 from oboro.system.process import arrow_without_pandas, is_alone
 from oboro.text import Message, say
 from oboro.text.progress import READING, silent
@@ -25,13 +25,12 @@ if TYPE_CHECKING:
     from oboro.text import Words
 
 __all__ = [
-    "AsJson", "ExcelSafe", "Force", "MadeFor", "Pages", "RecipeFile", "check_files", "console", "names", "print_json",
+    "NO_PAGES", "AsJson", "ExcelSafe", "Force", "Pages", "RecipeFile", "check_files", "console", "names", "print_json",
     "read_table", "say_notes", "stages", "warn_if_cold",
 ]  # fmt: skip
 
 
 RecipeFile = Annotated[Path, typer.Option("--recipe", "-r")]
-MadeFor = Annotated[str | None, typer.Option("--for")]
 ExcelSafe = Annotated[bool, typer.Option("--excel-safe")]
 Force = Annotated[bool, typer.Option("--force")]
 AsJson = Annotated[bool, typer.Option("--json")]
@@ -146,11 +145,11 @@ def _may_be_named_twice(path: Path) -> bool:
 class Pages:
     """The reports that were asked for."""
 
-    owner: Path | None
-    public: Path | None
+    report: Path | None = None
+    public_report: Path | None = None
     law: str | None = None
     made_by: str | None = None
-    made_for: str | None = None
+    made_for: Annotated[str | None, typer.Option("--for")] = None
     purpose: str | None = None
 
     def __post_init__(self) -> None:
@@ -163,12 +162,12 @@ class Pages:
     @property
     def any(self) -> bool:
         """Whether one was asked for."""
-        return self.owner is not None or self.public is not None
+        return self.report is not None or self.public_report is not None
 
     @property
     def files(self) -> dict[str, Path | None]:
         """The option of each, and its file."""
-        return {"--report": self.owner, "--public-report": self.public}
+        return {"--report": self.report, "--public-report": self.public_report}
 
     def completed(self, report: Report) -> Report:
         """With the checklists of the laws that were asked for, and with what was said of who made it."""
@@ -179,6 +178,10 @@ class Pages:
 
     def write(self, report: Report) -> None:
         """Each appears whole or not at all. The owner's holds the recipe: nobody else may read it."""
-        for path, facts in ((self.owner, report), (self.public, report.to_public() if self.public else report)):
-            if path is not None:
-                facts.to_html(path, lang=spoken(), force=True)  # `check_files` asked
+        if self.report is not None:
+            report.to_html(self.report, lang=spoken(), force=True)  # `check_files` asked
+        if self.public_report is not None:
+            report.to_public().to_html(self.public_report, lang=spoken(), force=True)
+
+
+NO_PAGES = Pages()

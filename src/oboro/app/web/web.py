@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from oboro.app.language import spoken
-from oboro.app.options.reading_options import FOUND_OUT, Reading, reads_tables
+from oboro.app.options.gathered_options import FOUND_OUT, Reading, gathered
 from oboro.text import Message
 
 __all__ = ["web"]
@@ -16,7 +16,7 @@ __all__ = ["web"]
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-@reads_tables
+@gathered
 def web(
     data: Annotated[Path | None, typer.Argument()] = None,
     recipe: Annotated[Path | None, typer.Option("--recipe", "-r")] = None,
