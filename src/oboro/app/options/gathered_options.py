@@ -17,7 +17,7 @@ KEYWORD = inspect.Parameter.KEYWORD_ONLY
 def gathered(command: C) -> C:
     """Give a command the options of each dataclass among its parameters; it gets them as that parameter."""
     own = inspect.signature(command, eval_str=True).parameters.values()
-    sets = {one.name: one.annotation for one in own if is_dataclass(one.annotation)}
+    sets: dict[str, Any] = {one.name: one.annotation for one in own if is_dataclass(one.annotation)}
     shown = [each for one in own for each in (_options(sets[one.name]) if one.name in sets else [one])]
 
     @wraps(command)
