@@ -16,6 +16,7 @@ from oboro.decide.lattice.memory.class_sizes import Look
 from oboro.decide.lattice.memory.look_memory import LookMemory
 from oboro.decide.lattice.objective import ClassLoss, loss_of
 from oboro.decide.lattice.search import search
+from oboro.decide.lattice.worth.class_payments import ClassPayments
 
 MOVES = st.lists(st.tuples(st.integers(1, 5), st.floats(0, 0.7)), min_size=2, max_size=6)
 
@@ -126,3 +127,17 @@ def test_a_node_that_is_checked_first_changes_nothing():
     for first in ([plain.best.levels], [problem.lattice.bottom], [problem.lattice.top]):
         found = search(problem, minimal=False, first=first)
         assert (found.best.levels, found.best.loss) == (plain.best.levels, plain.best.loss)
+
+
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@given(cases(), MOVES, st.sampled_from(["discernibility", "average_class_size", "ambiguity", "kl"]))
+def test_bounds_of_losses_over_classes_hold_for_the_next_question(case, moves, loss):
+    problem, memory = case.problem(), LookMemory()
+    for k, share in moves:
+        asked = moved(problem, k, share)
+        held = (
+            ClassPayments.of(loss, problem.columns, problem.hierarchies)
+            if loss in ("ambiguity", "kl")
+            else loss_of(loss, problem.columns, problem.hierarchies, [1.0] * 9, k)
+        )
+        assert_same(replace(asked, loss=held), memory, minimal=False)

@@ -188,7 +188,7 @@ class Session:
         curves: Sequence[Curve] = ("k_anonymize",),
         cancel: Cancel | None = None,
     ) -> Iterator[FrontierPoint]:
-        """What each k costs under each limit on suppression, point by point, the first at once.
+        """What each k costs under each limit on suppression, point by point, the first at once; the order is that of the search.
 
         `curves` may also name other methods: `k_anonymize_local` (levels by class), `local_recode` and `k_conceal`.
         """
@@ -204,7 +204,8 @@ class Session:
 
         for curve in dict.fromkeys(curves):
             if curve == "k_anonymize":
-                yield from level_points(one, ks, shares, over)
+                alone = not only_by_running(asked) and self.question(asked).problem.only_k
+                yield from level_points(one, ks, shares, over, hardest_first=alone)
             else:
                 yield from other_points(asked, self.work, curve, ks, self.version, over)
 

@@ -265,7 +265,7 @@ def test_taking_and_comparing(people: Page) -> None:
     assert people.ask("release")["rows"] == 300
     assert f"levels:\n      age: {other['levels']['age']}" in people.ask("drawer", screen="take")["yaml"]
     points = [line["point"] for line in people.lines("frontier", k=[2, 4, 8], suppress=[0.05])[:-1]]
-    assert [one["k"] for one in points] == [2, 4, 8]
+    assert sorted(one["k"] for one in points) == [2, 4, 8]
     assert people.ask("take", levels=None)["answer"]["levels"] == first["levels"]
 
 

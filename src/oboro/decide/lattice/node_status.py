@@ -81,18 +81,35 @@ class NodeStatus:
             self.best = node
         self.failure_curve.learn(node.levels, not node.satisfying)
 
-    def remember(self, known: dict[Levels, int]) -> None:
-        """Note what is known of nodes from other searches: how many records each surely suppresses, and every finer one too."""
+    def remember(self, known: dict[Levels, float], floors: dict[Levels, float]) -> None:
+        """Note what is known of nodes from other searches: how many records each surely suppresses, and every finer one too, and
+        what each loses at least, and every coarser one too.
+
+        The most promising one that seems to satisfy is checked: a good answer to begin with rules out most others.
+        """
+        if floors:
+            least = np.full(self.lattice.size, -inf)
+            least[self._places(floors)] = list(floors.values())
+            np.maximum(self.base, self.lattice.greatest_below(least.reshape(self.lattice.shape)), out=self.base)
         if not known:
             return
-        flat = np.ravel_multi_index(tuple(np.array(list(known)).T), self.lattice.shape)
-        small = np.array(list(known.values()))
+        flat, small = self._places(known), np.array(list(known.values()))
         surely = np.zeros(self.lattice.size)
         surely[flat] = small
         surely = self.lattice.greatest_above(surely.reshape(self.lattice.shape))
         self.fails |= surely > self.problem.limit
         np.maximum(self.surely, np.minimum(surely, self.problem.limit), out=self.surely)
         self.failure_curve.learn_all(flat, small > self.problem.limit)
+        if (small <= self.problem.limit).any():
+            self.check(self._least_of(flat[small <= self.problem.limit]))
+
+    def _places(self, nodes: dict[Levels, float]) -> np.ndarray:
+        return np.asarray(np.ravel_multi_index(tuple(np.array(list(nodes)).T), self.lattice.shape))
+
+    def _least_of(self, places: np.ndarray) -> Levels:
+        """Of some nodes the one that loses least, as far as its bound tells."""
+        bounds = (self.base + self.slope * self.surely).ravel()[places]
+        return tuple(int(level) for level in np.unravel_index(places[bounds.argmin()], self.lattice.shape))
 
     def progress(self) -> SearchProgress:
         """How far the search is."""

@@ -93,10 +93,13 @@ class Lattice:
     def greatest_above(self, numbers: np.ndarray) -> np.ndarray:
         """For each node the greatest number of those that are coarser or itself."""
         flip = (slice(None, None, -1),) * numbers.ndim
-        out = numbers[flip]
-        for a in range(out.ndim):
-            out = np.maximum.accumulate(out, axis=a)
-        return np.ascontiguousarray(out[flip])
+        return np.ascontiguousarray(self.greatest_below(numbers[flip])[flip])
+
+    def greatest_below(self, numbers: np.ndarray) -> np.ndarray:
+        """For each node the greatest number of those that are finer or itself."""
+        for a in range(numbers.ndim):
+            numbers = np.maximum.accumulate(numbers, axis=a)
+        return numbers
 
     def minimal(self, marked: np.ndarray) -> list[Levels]:
         """The marked nodes without a marked node below them, in lexicographic order."""

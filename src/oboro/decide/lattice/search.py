@@ -134,8 +134,7 @@ def _list(
     for levels in (problem.lattice.top, *first):
         status.check(levels)
     if not minimal and strategy == "auto":
-        known: dict[Levels, int] = getattr(checker, "known", {})  # of a checker that remembers other searches
-        status.remember(known)
+        status.remember(getattr(checker, "known", {}), getattr(checker, "floors", {}))  # of one that remembers searches
     if strategy == "depth_first":
         _depth_first(status, limits)
     elif minimal:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from oboro.decide.lattice.memory.class_sizes import Look
+from oboro.decide.lattice.memory.known_nodes import KnownNodes
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Problem
@@ -33,7 +33,7 @@ class Division:
 
     problem: Problem
     digest: Callable[[np.ndarray], bytes]
-    space: dict[Levels, Look] = field(default_factory=dict)
+    space: KnownNodes = field(default_factory=KnownNodes)
     """What is known of the nodes of this very lattice."""
 
     @cached_property

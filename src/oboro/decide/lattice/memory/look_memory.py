@@ -21,6 +21,7 @@ import numpy as np
 
 from oboro.decide.lattice.memory.class_sizes import Look
 from oboro.decide.lattice.memory.division import Division, digest_of
+from oboro.decide.lattice.memory.known_nodes import KnownNodes
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.problem import Node, Problem
@@ -48,7 +49,7 @@ class LookMemory:
     hits: int = 0
     """How many nodes were answered without a look."""
     _checkers: dict[tuple[Any, ...], NodeChecker | SlicedChecker] = field(default_factory=dict)
-    _spaces: dict[tuple[Any, ...], dict[Levels, Look]] = field(default_factory=dict)
+    _spaces: dict[tuple[Any, ...], KnownNodes] = field(default_factory=dict)
     _rebased: dict[tuple[Any, ...], tuple[DistinctTuples, Levels]] = field(default_factory=dict)
     _large: dict[int, tuple[np.ndarray, bytes]] = field(default_factory=dict)
     _small: dict[int, tuple[np.ndarray, bytes]] = field(default_factory=dict)
@@ -68,11 +69,11 @@ class LookMemory:
         assert isinstance(tuples, NodeChecker)
         return RememberingChecker(problem, tuples.tuples, problem.lattice.bottom, memory=self, division=division)
 
-    def _space(self, division: Division) -> dict[Levels, Look]:
+    def _space(self, division: Division) -> KnownNodes:
         """What is known of a lattice's nodes; the latest few lattices are kept."""
         key = (division.slices, division.asked)
         with self._lock:
-            held = self._spaces[key] = self._spaces.pop(key, {})
+            held = self._spaces[key] = self._spaces.pop(key, KnownNodes())
             while len(self._spaces) > MOST_CHECKERS:
                 del self._spaces[next(iter(self._spaces))]
             return held
@@ -81,12 +82,12 @@ class LookMemory:
         """What is remembered of a node's classes."""
         found = self.looks.get(division.of(levels))
         if found is not None:
-            division.space[levels] = found
+            division.space.keep(levels, found)
         return found
 
     def keep_look(self, division: Division, levels: Levels, look: Look) -> None:
         """Remember a node's classes."""
-        division.space[levels] = look
+        division.space.keep(levels, look)
         self.keep(self.looks, division.of(levels), look)
 
     def _checker(

@@ -28,14 +28,23 @@ __all__ = ["RememberingChecker", "RememberingSlices"]
 FEW_SIZES = 1024  # sizes of classes that are told apart in a quick look
 
 
-def _answered(problem: Problem, look: Look, levels: Levels) -> Node | None:
-    """A node that fails, from what is remembered; None where it may satisfy."""
-    small = look.small(problem.k) + look.gone
-    if small <= problem.limit or not look.answers(problem.k):
+def _answered(division: Division, look: Look, levels: Levels) -> Node | None:
+    """A node that fails, from what is remembered; None where it may satisfy, or what it loses at least is not known."""
+    problem = division.problem
+    small, floor = look.small(problem.k) + look.gone, _floor(division, look, levels)
+    if small <= problem.limit or not look.answers(problem.k) or floor is None:
         return None
-    surely = _surely(problem, look)
-    floor = -inf if isinstance(problem.loss, CellLoss) else problem.loss.floor(look.classes, look.squares)
-    return Node(levels, small, surely, 0, False, inf, floor)
+    return Node(levels, small, _surely(problem, look), 0, False, inf, floor)
+
+
+def _floor(division: Division, look: Look, levels: Levels) -> float | None:
+    """What a node and everything coarser loses at least; None where classes must be read for it."""
+    loss = division.problem.loss
+    if isinstance(loss, CellLoss):
+        return -inf
+    if isinstance(loss, ClassPayments):
+        return division.space.floors.get(division.cost, {}).get(levels)
+    return loss.floor(look.classes, look.squares)
 
 
 def _surely(problem: Problem, look: Look) -> int:
@@ -44,12 +53,21 @@ def _surely(problem: Problem, look: Look) -> int:
     return look.small(problem.k) + (look.gone if strong and problem.population is None else look.surely)
 
 
-def _known(problem: Problem, division: Division) -> dict[Levels, int]:
+def _known(problem: Problem, division: Division) -> dict[Levels, float]:
     """Of every node of the lattice that was looked at, how many records are surely suppressed."""
     if not _remembers(problem) or _unlike_others(problem):
         return {}
-    held = list(division.space.items())
-    return {levels: _surely(problem, look) for levels, look in held if look.answers(problem.k)}
+    return division.space.told("surely", problem.k, partial(_surely, problem))
+
+
+def _floors(problem: Problem, division: Division) -> dict[Levels, float]:
+    """Of every node of the lattice that was looked at, what it and everything coarser loses at least."""
+    loss = problem.loss
+    if isinstance(loss, CellLoss):
+        return {}
+    if isinstance(loss, ClassPayments):
+        return dict(division.space.floors.get(division.cost, {}))
+    return division.space.told(division.cost, problem.k, lambda look: loss.floor(look.classes, look.squares))
 
 
 def _reused(memory: LookMemory, division: Division, levels: Levels, ask: Callable[[], Node], *, certain: bool) -> Node:
@@ -74,8 +92,7 @@ def _reused(memory: LookMemory, division: Division, levels: Levels, ask: Callabl
 def _unlike_others(problem: Problem) -> bool:
     """Whether more decides than what is kept tells: limits on the sizes of all classes, labels that a reader cannot tell apart."""
     unclear = problem.population is not None and problem.population.unclear is not None
-    paid = isinstance(problem.loss, ClassPayments) or problem.earnings is not None
-    return bool(problem.class_sizes) or unclear or paid
+    return bool(problem.class_sizes) or unclear or problem.earnings is not None
 
 
 def _remembers(problem: Problem) -> bool:
@@ -98,25 +115,37 @@ class RememberingChecker(NodeChecker):
         failed = self._failed(levels) if _remembers(self.problem) else None
         if failed is not None:
             return failed
-        ask = partial(NodeChecker.check, self, levels, hurdle, *more)
+        ask = partial(self._asked, levels, hurdle, *more)
         return _reused(self.memory, self.division, levels, ask, certain=hurdle == inf)
+
+    def _asked(self, levels: Levels, hurdle: float, *more: Any) -> Node:
+        """Check a node; what a loss over classes is at least there is kept."""
+        node = NodeChecker.check(self, levels, hurdle, *more)
+        if isinstance(self.problem.loss, ClassPayments):
+            self.division.space.floors.setdefault(self.division.cost, {})[levels] = node.floor
+        return node
 
     def _failed(self, levels: Levels) -> Node | None:
         """The node, if it suppresses too much; a look is only taken where no other tells."""
         look = self.memory.look(self.division, levels)
         if look is not None and look.answers(self.problem.k):
-            failed = _answered(self.problem, look, levels)
+            failed = _answered(self.division, look, levels)
             if failed is not None or look.whole:
                 self.memory.hits += failed is not None
                 return failed
         look = self._look(levels)
         self.memory.keep_look(self.division, levels, look)
-        return _answered(self.problem, look, levels)
+        return _answered(self.division, look, levels)
 
     @property
-    def known(self) -> dict[Levels, int]:
+    def known(self) -> dict[Levels, float]:
         """Of every node that was looked at, how many records are surely suppressed."""
         return _known(self.problem, self.division)
+
+    @property
+    def floors(self) -> dict[Levels, float]:
+        """Of every node that was looked at, what it and everything coarser loses at least."""
+        return _floors(self.problem, self.division)
 
     def at_once(self, levels: Levels) -> bool:
         """Whether memory is enough to check a node."""
@@ -187,7 +216,7 @@ class RememberingSlices(SlicedChecker):
     division: Division = field(kw_only=True)
 
     @property
-    def known(self) -> dict[Levels, int]:
+    def known(self) -> dict[Levels, float]:
         """Of every node that was looked at, how many records are surely suppressed."""
         return _known(self.problem, self.division)
 
@@ -204,7 +233,7 @@ class RememberingSlices(SlicedChecker):
     def check(self, levels: Levels, hurdle: float = inf, *more: Any) -> Node:
         """Check one node, from memory where that is enough."""
         look = self.sizes(levels)
-        return _answered(self.problem, look, levels) or self._satisfying(levels, look, hurdle, *more)
+        return _answered(self.division, look, levels) or self._satisfying(levels, look, hurdle, *more)
 
     def _satisfying(self, levels: Levels, look: Look, hurdle: float, *more: Any) -> Node:
         """The loss of a node that satisfies; only bounded from below where that is too much."""
