@@ -31,9 +31,13 @@ __all__ = ["parse_held"]
 
 @dataclass
 class CheckingCutter(RecordCutter):
-    """Cuts a stream into blocks, remembers where they end, and checks the text of every field, wanted or not."""
+    """Cuts a stream into blocks, remembers where they end, and checks the text of every field, wanted or not.
+
+    Where `all_held`, nothing is checked here: each different value is checked once, when its column is finished.
+    """
 
     names: Sequence[str] = ()
+    all_held: bool = False
     block_ends: list[BlockEnd] = field(default_factory=list)
     rows: int = 0
 
@@ -42,7 +46,7 @@ class CheckingCutter(RecordCutter):
         block = super().fill(block, before)
         if block.found:
             used = int(block.state[0])
-            if self.stream.encoding in ("utf-8", "utf-8-sig"):
+            if self.stream.encoding in ("utf-8", "utf-8-sig") and not self.all_held:
                 self._check_text(block.text[:used])
             self.block_ends.append(BlockEnd(self.got - block.filled + used, block.found))
             self.rows += block.found
@@ -110,7 +114,7 @@ def parse_held(
     Of the `fingerprinted` columns, which stay in the file, one number a record is kept: equal for equal fields. Those of the held
     ones that are `limited` may take HELD_TOO bytes together, else HeldTooMuch is raised.
     """
-    cutter = CheckingCutter(stream, dialect, len(names), names=names)
+    cutter = CheckingCutter(stream, dialect, len(names), names=names, all_held=set(held) >= set(names))
     place = {name: number for number, name in enumerate(names)}
     marker = FieldFingerprints([place[name] for name in fingerprinted]) if fingerprinted else None
     parser = CsvParser(cutter, [place[name] for name in held], marker.add if marker else None)

@@ -23,6 +23,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from llvmlite.ir import FunctionType, IntType, VoidType  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
@@ -32,6 +33,7 @@ __all__ = [
     "LONG",
     "LOW",
     "U",
+    "fetch",
     "hash_of",
     "mix",
     "pack",
@@ -59,12 +61,36 @@ def pointer(typing: Any, address: Any) -> Any:
     return types.voidptr(address), code
 
 
-@kernel(inner=True)
-def word_at(words: np.ndarray, place: int) -> int:
-    """The eight bytes that start at byte `place`, from the two aligned words that hold them."""
-    first = U(place) >> U(3)
-    shift = (U(place) & U(7)) << U(3)
-    return (words[first] >> shift) | ((words[first + U(1)] << U(1)) << (U(63) - shift))  # type: ignore[no-any-return]
+@intrinsic  # type: ignore[misc]
+def word_at(typing: Any, words: Any, place: Any) -> Any:
+    """The eight bytes that start at byte `place` of a text seen as words, in one load that need not be aligned.
+
+    It touches at most the two words that hold these bytes.
+    """
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        first = builder.bitcast(array.data, cgutils.voidptr_t)
+        at = builder.bitcast(builder.gep(first, [arguments[1]]), IntType(64).as_pointer())
+        return builder.load(at, align=1)
+
+    return types.uint64(words, types.int64), code
+
+
+@intrinsic  # type: ignore[misc]
+def fetch(typing: Any, words: Any, place: Any) -> Any:
+    """Have the line of the cache that holds the word `place` brought while other work goes on. It need not be there."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        at = builder.bitcast(builder.gep(array.data, [arguments[1]]), cgutils.voidptr_t)
+        flag = IntType(32)
+        kind = FunctionType(VoidType(), [cgutils.voidptr_t, flag, flag, flag])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")  # type: ignore[no-untyped-call]
+        builder.call(function, [at, flag(0), flag(3), flag(1)])
+        return context.get_dummy_value()
+
+    return types.none(words, types.int64), code
 
 
 @kernel(inner=True)

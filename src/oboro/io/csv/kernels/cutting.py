@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from llvmlite.ir import Constant, IntType, Undefined, VectorType  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
@@ -29,6 +30,23 @@ def trailing_zeros(typing: Any, word: Any) -> Any:
     return types.uint64(types.uint64), code
 
 
+@intrinsic  # type: ignore[misc]
+def marks_at(typing: Any, words: Any, place: Any, mark: Any) -> Any:
+    """Of the 64 bytes from byte `place` on, a bit for each that is the mark or below 14 (line breaks, NUL, some others)."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        first = builder.bitcast(array.data, cgutils.voidptr_t)
+        many = VectorType(IntType(8), 64)
+        found = builder.load(builder.bitcast(builder.gep(first, [arguments[1]]), many.as_pointer()), align=1)
+        one = builder.insert_element(Constant(many, Undefined), arguments[2], IntType(32)(0))
+        marks = builder.shuffle_vector(one, Constant(many, Undefined), Constant(VectorType(IntType(32), 64), [0] * 64))
+        low = builder.icmp_unsigned("<", found, Constant(many, [14] * 64))
+        return builder.bitcast(builder.or_(low, builder.icmp_unsigned("==", found, marks)), IntType(64))
+
+    return types.uint64(words, types.int64, types.uint8), code
+
+
 @kernel(inner=True)
 def next_mark(words: np.ndarray, place: int, mark: int) -> int:
     """The first byte from `place` on that is the mark or below 14 (line breaks, NUL, some others), eight bytes at a time.
@@ -36,7 +54,7 @@ def next_mark(words: np.ndarray, place: int, mark: int) -> int:
     `mark` is the byte eight times over. There must be such a byte: behind the text stands a line break.
     """
     while True:
-        word = word_at(words, place)
+        word: int = word_at(words, place)
         other = word ^ mark
         low = ((word - U(0x0E0E0E0E0E0E0E0E)) & ~word) | ((other - U(0x0101010101010101)) & ~other)
         low &= U(0x8080808080808080)
@@ -109,9 +127,11 @@ def tokenize(
     """
     columns, capacity = cells.shape
     side = buffer.size >> 1
-    mark = U(np.argmax(kinds == DELIMITER)) * REPEAT
+    delimiter = np.uint8(np.argmax(kinds == DELIMITER))
     buffer[end] = 10  # a fence, so that the inner loop need not ask where the text ends
     place, line, row = state[0], state[1], 0
+    base: int = place
+    marks: int = marks_at(words, place, delimiter)  # what is ahead, of the 64 bytes from `base` on
     while 3 * row < capacity and place < end:
         breaks = 1
         column = 0
@@ -122,7 +142,7 @@ def tokenize(
                 while buffer[place] == SPACE:
                     place += 1
             start = place
-            if kinds[buffer[place]] == QUOTE:
+            if kinds[buffer[U(place)]] == QUOTE:
                 start += 1
                 place, doubled, more = closing_quote(buffer, words, start, end, kinds, U(buffer[start - 1]) * REPEAT)
                 breaks += more
@@ -142,11 +162,19 @@ def tokenize(
                         size += 2
                 elif last and place == end:
                     kind = UNCLOSED
+                base, marks = place + 1, marks_at(words, place + 1, delimiter)
             else:
-                place = next_mark(words, place, mark)
-                while kinds[buffer[U(place)]] < DELIMITER:
-                    place = next_mark(words, place + 1, mark)
-                kind = kinds[buffer[place]]
+                if base + 64 <= place:
+                    base, marks = place, marks_at(words, place, delimiter)
+                marks &= ~U(0) << U(max(place - base, 0))
+                kind = np.uint8(PLAIN)
+                while kind < DELIMITER:
+                    while marks == U(0):
+                        base += 64
+                        marks = marks_at(words, base, delimiter)
+                    place = base + np.int64(trailing_zeros(marks))
+                    marks &= marks - U(1)
+                    kind = kinds[buffer[U(place)]]
                 size = place - start
             if column < columns:
                 cell = pack(words, start, size)

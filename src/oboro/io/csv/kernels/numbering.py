@@ -16,7 +16,20 @@ from __future__ import annotations
 import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 
-from oboro.io.csv.kernels.cells import LONG, LOW, U, hash_of, pack, place_of, pointer, same, size_of, spread, write
+from oboro.io.csv.kernels.cells import (
+    LONG,
+    LOW,
+    U,
+    fetch,
+    hash_of,
+    pack,
+    place_of,
+    pointer,
+    same,
+    size_of,
+    spread,
+    write,
+)
 from oboro.kernels import kernel
 
 __all__ = ["encode_columns", "full", "pack_values", "rehash", "renumber", "representatives", "scatter", "whole"]
@@ -62,15 +75,15 @@ def prepare(
     known: np.ndarray,
     limit: int,
     starts: np.ndarray,
-) -> int:
-    """Say of some rows which number below `limit` they are, or `NUMBERS` + the slot they start at; returns a meaningless number.
+) -> None:
+    """Say of some rows which number below `limit` they are, or `NUMBERS` + the slot they start at.
 
     What they will need of a large table is brought into the cache, all at once: waiting for one row's slot, then for the next
     one's, took twice as long. Long fields are hashed here and not while cutting, because a column's fields are alike and a
     record's are not.
     """
     lines = U(slots.size >> 3)
-    sink = U(0)
+    large = slots.size >= LARGE
     hashed = 0
     for row in range(begin, end):
         third = cells[U(3 * row + 2)]
@@ -78,20 +91,22 @@ def prepare(
         if number >= limit:
             if third >= LONG:
                 cells[U(3 * row)] = hash_of(words, place_of(third), size_of(third))
-            number = U(NUMBERS) + (share(spread(cells[U(3 * row)], cells[U(3 * row + 1)], third), lines) << U(3))
+            slot = share(spread(cells[U(3 * row)], cells[U(3 * row + 1)], third), lines) << U(3)
+            if large:
+                fetch(slots, slot)
+            number = U(NUMBERS) + slot
             hashed += 1
         starts[row - begin] = number
-    if slots.size < LARGE or hashed == 0:
-        return sink
-    for i in range(end - begin):
-        sink ^= slots[max(starts[i], U(NUMBERS)) - U(NUMBERS)]
+    if not large or hashed == 0:
+        return
     for i in range(end - begin):
         slot = max(starts[i], U(NUMBERS)) - U(NUMBERS)
-        if slots[slot + U(2)] >= LONG:
-            sink ^= known[U(place_of(slots[slot + U(2)])) >> U(3)]
+        third = slots[slot + U(2)]
+        if third >= LONG:  # its text may lie on two lines of the cache
+            fetch(known, place_of(third) >> 3)
+            fetch(known, (place_of(third) + size_of(third) - 1) >> 3)
         elif slots[slot] != cells[U(3 * (begin + i))] and slots[slot + U(4)] != cells[U(3 * (begin + i))]:
-            sink ^= slots[slot + U(8) if slot + U(8) < U(slots.size) else U(0)]
-    return sink
+            fetch(slots, slot + U(8))
 
 
 @kernel(inner=True)
@@ -113,14 +128,14 @@ def encode(
     `state[2]` how many of them are in `slots`. Without `slots`, every row gets a value of its own. O(rows) expected.
     """
     starts = np.empty(BATCH, dtype=np.uint64)
-    sink, slot, number = U(0), U(0), U(NUMBERS)
+    slot, number = U(0), U(NUMBERS)
     found, hashed, size = state[0], state[2], U(slots.size)
     most = full(slots.size)
     row = first
     for begin in range(first, rows, BATCH):
         end = min(begin + BATCH, rows)
         if size:
-            sink ^= prepare(cells, begin, end, words, slots, known, U(direct.size), starts)
+            prepare(cells, begin, end, words, slots, known, U(direct.size), starts)
         while row < end:
             at = U(3 * row)
             first_word, second_word, third_word = cells[at], cells[at + U(1)], cells[at + U(2)]
@@ -165,7 +180,7 @@ def encode(
                 slots[slot + U(2)] = (third_word & ~LOW) | U(place) if third_word >= LONG else third_word
                 slots[slot + U(3)] = U(found)
             row += 1
-    state[0], state[1], state[2] = found, np.int64(sink >> U(1)), hashed
+    state[0], state[2] = found, hashed
     return rows
 
 
