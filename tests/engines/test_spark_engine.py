@@ -15,6 +15,7 @@ import pytest
 from pyarrow.fs import FileSelector
 from tests.engines.engine_cases import BY_CHANCE, BY_VALUE, counted, facts, table
 from tests.engines.python_workers import Killer
+from tests.engines.test_bounded_driver import RECIPES, bounded, told
 from tests.io.places.servers import s3_server
 
 from oboro.engines import anonymize_place
@@ -102,9 +103,31 @@ def test_a_recipe_does_the_same(spark: Any, name: str, partitions: int) -> None:
 
 @pytest.mark.parametrize("name", ["noise", "sample"])
 def test_chance_does_not_depend_on_partitions(spark: Any, name: str) -> None:
+    """The draws are those of one machine on the table in the order of its values."""
     data = table(40, 1)
-    first, again = (rows(BY_CHANCE[name].run(frame(spark, data, partitions)).data) for partitions in (1, 7))
-    assert counted(first) == counted(again)
+    first, *others = (rows(BY_CHANCE[name].run(frame(spark, data, partitions)).data) for partitions in (1, 7, 200))
+    assert all(counted(first) == counted(again) for again in others)
+
+
+@pytest.mark.parametrize("held", [0, 1 << 21])
+def test_a_driver_without_rows_decides_the_same_over_any_partitions(
+    spark: Any, monkeypatch: pytest.MonkeyPatch, held: int
+) -> None:
+    bounded(monkeypatch, held, 40)
+    recipe, data = RECIPES["tops that are no star"], table(120, 4)
+    one = recipe.run(data)
+    for partitions in (1, 7) if held else (200,):
+        release = recipe.run(frame(spark, data, partitions))
+        assert release.gone is not None
+        assert told(release) == told(one)
+        assert counted(rows(release.data)) == counted(one.data)
+        assert release.table.jobs.count("nodes") <= 4
+
+
+def test_few_jobs(spark: Any) -> None:
+    """The driver has the codes: whatever the lattice, a run is three jobs."""
+    release = BY_VALUE["k"].run(frame(spark, table(40, 1), 3))
+    assert [job for job in release.table.jobs if job != "rows"] == ["gather", "publish", "check"]
 
 
 def test_from_folder_to_folder(spark: Any, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def anonymize(
     Example: `oboro anonymize people.csv --recipe recipe.yaml --output released.csv --report report.html`
     """
     from oboro.errors import UsageError
-    from oboro.io.output import check_output
+    from oboro.io.output import check_output, refuse_forgotten
     from oboro.io.places.place_names import is_plain_file
     from oboro.recipe.recipe import Recipe
 
@@ -81,6 +81,7 @@ def anonymize(
     if engine != "local":
         given: dict[str, Any] = {"--truth": truth, "--ledger": ledger, "--output-encoding": output_encoding}
         _refuse_options(engine, given | {"--excel-safe": excel_safe or None, **reading.said()})
+        refuse_forgotten(output)
         check_files(pages.files, data, recipe, output, *plan.files, force=force)
         _on_engine(plan, data, output, engine, pages, force=force, as_json=as_json)
         return
@@ -122,8 +123,9 @@ def _on_engine(plan: Recipe, data: str, output: str, engine: str, pages: Pages, 
     from oboro.engines import anonymize_place
 
     with stages() as stage:
-        release = anonymize_place(plan, data, output, engine=engine, force=force, progress=stage)
-        report = pages.completed(release.report) if pages.any or as_json else None
+        measured = pages.any or as_json
+        release = anonymize_place(plan, data, output, engine=engine, force=force, progress=stage, measured=measured)
+        report = pages.completed(release.report) if measured else None
         if report is not None and pages.any:
             pages.write(report)
     for step in release.steps:
@@ -133,8 +135,8 @@ def _on_engine(plan: Recipe, data: str, output: str, engine: str, pages: Pages, 
         print_json(report.as_dict())
     elif report is None:
         print(release.summary(lang=spoken(), figures=release.worked.data.rows <= MEASURED), file=sys.stderr)
-    if release.small:
-        print(release.small.say(spoken()), file=sys.stderr)
+    for told in filter(None, (release.driver, release.small)):
+        print(told.say(spoken()), file=sys.stderr)
 
 
 @contextmanager

@@ -43,9 +43,19 @@ def run_frame(recipe: Recipe, frame: Any, progress: Progress | None = None) -> E
 
 
 def anonymize_place(
-    recipe: Recipe, place: str, output: str, *, engine: str, force: bool = False, progress: Progress | None = None
+    recipe: Recipe,
+    place: str,
+    output: str,
+    *,
+    engine: str,
+    force: bool = False,
+    progress: Progress | None = None,
+    measured: bool = False,
 ) -> EngineRelease:
-    """From one place to another: written, verified, and only then visible under the name of `output`."""
+    """From one place to another: written, verified, and only then visible under the name of `output`.
+
+    `measured`: its report will be asked for, so that the driver must hold codes of all rows.
+    """
     from oboro.engines.engine_errors import speaking_for
     from oboro.engines.run_on_engine import run_on_engine
     from oboro.engines.staging import check_apart, check_folder, staged
@@ -54,5 +64,5 @@ def anonymize_place(
     with speaking_for(engine):
         table = open_place(place, engine)
         with staged(output, force) as folder, speaking_for(engine):
-            release = run_on_engine(recipe, table, folder=folder, progress=progress)
+            release = run_on_engine(recipe, table, folder=folder, progress=progress, measured=measured)
         return release.published_at(output, open_place)

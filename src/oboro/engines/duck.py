@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from oboro.engines.coded.checked_rows import Checked, Checking
 from oboro.engines.coded.packed_rows import Packer
 from oboro.engines.coded.plan import OURS, ByValue, Places, prepared
-from oboro.engines.coded.scattered_rows import Scattered, in_chunks, parts_for, spooled
+from oboro.engines.coded.scattered_rows import Scattered, Spool, in_chunks, parts_for, spooled
 from oboro.engines.coded.value_numbers import RowNumbers
 from oboro.engines.part_files import ReadFiles, is_stored
 from oboro.engines.relational import placed, tally
@@ -90,6 +90,21 @@ class DuckTable:
         if self.files is not None and self.files.rows is not None:
             return self.files.rows
         return int(self.relation.aggregate("count(*)").fetchall()[0][0])
+
+    def told(
+        self, names: Sequence[str], made: Callable[[Iterator[pa.RecordBatch]], Iterator[bytes]], job: str
+    ) -> Iterable[bytes]:
+        """The data is on this machine."""
+        return made(self._batches(names))
+
+    def bucketed(
+        self,
+        names: Sequence[str],
+        scatter: Callable[[Iterator[pa.RecordBatch]], Iterator[tuple[int, bytes]]],
+        parts: int,
+    ) -> Spool:
+        """Blocks wait in a file without a name."""
+        return Spool(scatter(self._batches(names)))
 
     def gather(self, packer: Packer) -> Iterable[bytes]:
         """Encoded here: the data is on this machine."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ from oboro.engines.coded.plan import ByValue, Places
 from oboro.engines.coded.value_numbers import RowNumbers
 from oboro.engines.staging import Staged
 
-__all__ = ["EngineTable", "Published"]
+__all__ = ["Buckets", "EngineTable", "Published"]
 
 
 class EngineTable(Protocol):
@@ -38,6 +38,19 @@ class EngineTable(Protocol):
     def count(self) -> int:
         """How many rows there are."""
 
+    def told(
+        self, names: Sequence[str], made: Callable[[Iterator[pa.RecordBatch]], Iterator[bytes]], job: str
+    ) -> Iterable[Any]:
+        """What is made of the rows of some columns where they are."""
+
+    def bucketed(
+        self,
+        names: Sequence[str],
+        scatter: Callable[[Iterator[pa.RecordBatch]], Iterator[tuple[int, bytes]]],
+        parts: int,
+    ) -> Buckets:
+        """Blocks that are made of the rows of some columns, each at the part that it names."""
+
     def gather(self, packer: Packer) -> Iterable[pa.Buffer | bytes]:
         """Codes of all rows, packed where the data is."""
 
@@ -52,6 +65,16 @@ class EngineTable(Protocol):
 
     def checked(self, numbers: RowNumbers, groups: Sequence[Sequence[str]] = ()) -> Checked:
         """How many rows there are, one number for all of them in any order, and how often combinations of columns occur."""
+
+
+class Buckets(Protocol):
+    """Blocks that wait where the data is, all blocks of a part in one place."""
+
+    def told(self, look: Callable[[int, list[Any]], bytes], job: str) -> Iterable[bytes]:
+        """What is made of each part that has blocks."""
+
+    def done(self) -> None:
+        """Nobody will ask again."""
 
 
 class Published(Protocol):

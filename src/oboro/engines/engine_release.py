@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,11 +21,25 @@ from oboro.report import Report
 from oboro.table.dataset import Dataset
 from oboro.text import Message
 
-__all__ = ["EngineRelease", "Seal"]
+__all__ = ["EngineRelease", "Phases", "Seal"]
 
 WORTH_IT = (
     200_000_000  # rows below which a cluster is not worth it: an estimate, `oboro bench spark` measures smaller tables
 )
+
+
+@dataclass
+class Phases:
+    """How long each phase took."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Measure one."""
+        started = time.perf_counter()
+        yield
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
 
 
 @dataclass(frozen=True)
@@ -50,6 +66,25 @@ class EngineRelease(Release):
     phases: Mapping[str, float] = field(default_factory=dict)
     """Seconds of each phase."""
     seal: Seal | None = None
+    gone: int | None = None
+    """How many records are suppressed, where the driver saw no rows."""
+    driver: Message | None = None
+    """What the driver held of a large table, and why."""
+
+    def suppressed(self, quasi: Sequence[str]) -> int:
+        """How many records are suppressed."""
+        return super().suppressed(quasi) if self.gone is None else self.gone
+
+    @cached_property
+    def report(self) -> Report:
+        """As on one machine. Its figures need the codes of all rows."""
+        if self.gone is not None:
+            raise UsageError(Message("error_engine.no_report", rows=self.original.rows))
+        return super().report
+
+    def summary(self, *, lang: str = "en", figures: bool = False) -> str:
+        """What was released and verified, in a few lines."""
+        return super().summary(lang=lang, figures=figures and self.gone is None)
 
     @property
     def small(self) -> Message | None:

@@ -7,20 +7,20 @@ driver verified, and only then released.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Collection
+from dataclasses import dataclass, fields, replace
 from hashlib import blake2b
 
 import numpy as np
 
+from oboro.engines.bounded.bounded_recipe import why_rows
+from oboro.engines.bounded.bucket_checker import NotBounded
 from oboro.engines.coded.packed_rows import GatheredRows, Packer, unpacked
 from oboro.engines.coded.plan import OURS
 from oboro.engines.coded.planning import by_place, by_value, released_columns
 from oboro.engines.coded.value_numbers import RowNumbers, drawn_key
 from oboro.engines.engine import EngineTable, Published
-from oboro.engines.engine_release import EngineRelease, Seal
+from oboro.engines.engine_release import EngineRelease, Phases, Seal
 from oboro.engines.relational import rows_of_tally
 from oboro.engines.staging import Staged
 from oboro.errors import ColumnError, UsageError
@@ -38,23 +38,10 @@ from oboro.text.progress import Progress, silent
 from oboro.verifier.promise_check import verify_promises
 from oboro.verifier.table_check import Promise
 
-__all__ = ["Phases", "run_on_engine"]
+__all__ = ["BOUNDED", "run_on_engine"]
 
+BOUNDED = 50_000_000  # rows from which the driver holds none of them, where the recipe allows it
 FEW = 1 << 20  # rows of which identifiers that no step reads come to the driver too
-
-
-@dataclass
-class Phases:
-    """How long each phase took."""
-
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        """Measure one."""
-        started = time.perf_counter()
-        yield
-        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
 
 
 class _NeedsColumns(Exception):
@@ -70,11 +57,36 @@ class _EngineSource(Source):
 
 
 def run_on_engine(
-    recipe: Recipe, table: EngineTable, *, folder: Staged | None = None, progress: Progress | None = None
+    recipe: Recipe,
+    table: EngineTable,
+    *,
+    folder: Staged | None = None,
+    progress: Progress | None = None,
+    measured: bool = False,
 ) -> EngineRelease:
-    """Apply a recipe; with `folder` the release is written there, under nobody's eyes yet. Raises as `Recipe.run` does."""
+    """Apply a recipe; with `folder` the release is written there, under nobody's eyes yet. Raises as `Recipe.run` does.
+
+    `measured`: a report will be asked for, whose figures need the codes of all rows.
+    """
     check_engine(recipe, table)
     say, phases, names = progress or silent, Phases(), list(table.types)
+    why = Message("error_engine.rows_report") if measured else why_rows(recipe, names)
+    if table.count() >= BOUNDED and why is None:
+        from oboro.engines.bounded.bounded_run import BoundedRun
+
+        try:
+            return BoundedRun(recipe, table, folder, say, phases).run()
+        except NotBounded as known:
+            why = known.why
+    release = _with_rows(recipe, table, folder, say, phases, names)
+    told = None if table.count() < BOUNDED else Message("error_engine.driver_rows", rows=release.original.rows, why=why)
+    return replace(release, driver=told)
+
+
+def _with_rows(
+    recipe: Recipe, table: EngineTable, folder: Staged | None, say: Progress, phases: Phases, names: list[str]
+) -> EngineRelease:
+    """The driver holds the codes of all rows."""
     with phases.phase("count"):
         touched, large = {*recipe.reads(names)}, _is_large(recipe, table)
     looked = set() if large else {name for name in recipe.schema_given.named(Role.IDENTIFIER) if recipe.person is None}

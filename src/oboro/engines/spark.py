@@ -96,8 +96,8 @@ class SparkTable:
         return lambda batches: files.batches([one for batch in batches for one in batch["number"].to_pylist()], named)
 
     @quietly
-    def _blobs(self, names: Sequence[str], made: Callable[[Batches], Iterator[bytes]], job: str) -> Iterable[pa.Buffer]:
-        """What tasks make of their rows, one after the other."""
+    def told(self, names: Sequence[str], made: Callable[[Batches], Iterator[bytes]], job: str) -> Iterable[pa.Buffer]:
+        """One job: what tasks make of their rows, one after the other."""
         read = self._reading(names)
 
         def blobs(batches: Batches) -> Batches:
@@ -108,6 +108,20 @@ class SparkTable:
         found = self._selected(names).mapInArrow(blobs, "blob binary").toArrow()
         return [one.as_buffer() for one in found["blob"]]
 
+    @quietly
+    def bucketed(
+        self, names: Sequence[str], scatter: Callable[[Batches], Iterator[tuple[int, bytes]]], parts: int
+    ) -> SparkBuckets:
+        """One shuffle, when the buckets are first asked: executors keep them, and make lost ones anew."""
+        read = self._reading(names)
+
+        def blocks(batches: Batches) -> Batches:
+            for part, block in scatter(read(batches)):
+                yield pa.record_batch({"part": pa.array([part], pa.int32()), "block": pa.array([block], pa.binary())})
+
+        made = self._selected(names).mapInArrow(blocks, "part int, block binary").repartitionById(parts, "part")
+        return SparkBuckets(made.persist(), self.jobs)
+
     def count(self) -> int:
         """As Spark counts them; of Parquet from what stands at the end of each file."""
         if self.files is not None and self.files.rows is not None:
@@ -117,7 +131,7 @@ class SparkTable:
 
     def gather(self, packer: Packer) -> Iterable[pa.Buffer]:
         """One job: every task encodes its rows."""
-        return self._blobs([*packer.touched, *packer.others], packer.parts, "gather")
+        return self.told([*packer.touched, *packer.others], packer.parts, "gather")
 
     @quietly
     def published(self, plan: ByValue | Places, types: Mapping[str, pa.DataType], order: str) -> PublishedFrame:
@@ -175,7 +189,30 @@ class SparkTable:
     def checked(self, numbers: RowNumbers, groups: Sequence[Sequence[str]] = ()) -> Checked:
         """One job: every task sends its part of the sums and counts."""
         how = Checking(numbers, tuple(map(tuple, groups)))
-        return how.together(self._blobs(self.names, how.part, "check"))
+        return how.together(self.told(self.names, how.part, "check"))
+
+
+@dataclass(frozen=True, eq=False)
+class SparkBuckets:
+    """Blocks on the executors."""
+
+    frame: Any
+    jobs: list[str]
+
+    @quietly
+    def told(self, look: Callable[[int, list[Any]], bytes], job: str) -> Iterable[bytes]:
+        """One job: every task looks at its parts."""
+
+        def blobs(batches: Batches) -> Batches:
+            for part, blocks in _by_part(batches):
+                yield pa.record_batch({"blob": pa.array([look(part, blocks)], pa.binary())})
+
+        self.jobs.append(job)
+        return [one.as_py() for one in self.frame.mapInArrow(blobs, "blob binary").toArrow()["blob"]]
+
+    def done(self) -> None:
+        """Executors forget them."""
+        self.frame.unpersist()
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,15 +277,21 @@ def _scattered(
 
     def collect(batches: Batches) -> Iterator[pa.Table]:
         ready = prepared(plan)
-        held: dict[int, list[Any]] = {}
-        for batch in batches:
-            for part, block in zip(batch["part"].to_pylist(), batch["block"], strict=True):
-                held.setdefault(part, []).append(block.as_buffer())
-        for part in sorted(held):
-            yield ready.decoded(how.collect(part, held.pop(part)))
+        for part, held in _by_part(batches):
+            yield ready.decoded(how.collect(part, held))
 
     blocks = source.mapInArrow(scatter, "part int, block binary")
     return blocks.repartitionById(parts, "part"), collect
+
+
+def _by_part(batches: Batches) -> Iterator[tuple[int, list[Any]]]:
+    """In a task: the blocks of each part."""
+    held: dict[int, list[Any]] = {}
+    for batch in batches:
+        for part, block in zip(batch["part"].to_pylist(), batch["block"], strict=True):
+            held.setdefault(part, []).append(block.as_buffer())
+    for part in sorted(held):
+        yield part, held.pop(part)
 
 
 def _plain(names: Iterable[str]) -> list[str]:

@@ -263,9 +263,10 @@ def _refuse_header_row(path: str | Path, header_row: int | None) -> None:
 
 
 def read_data(path: str | Path) -> Dataset:
-    """The table in a file that a recipe names, without how it was written; a pipe or a device is refused."""
-    with readable(path):
-        require_file(path)
+    """The table that a recipe names, in a file or at another place, without how it was written; a pipe or a device is refused."""
+    if is_plain_file(path):
+        with readable(path):
+            require_file(path)
     return read(path).data
 
 

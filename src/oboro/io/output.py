@@ -41,6 +41,7 @@ __all__ = [
     "is_csv",
     "is_one_file",
     "one_dictionary",
+    "refuse_forgotten",
     "write",
     "write_blocks",
 ]
@@ -66,7 +67,9 @@ def check_output(
     """Before any work: raise if no table could be written under this name, in this encoding, safe for spreadsheets.
 
     What is there already may be replaced with `force` only, and never the place that is `read`; a file is whoever asks to judge.
+    It is for commands: what is in a process's own memory is gone when it ends.
     """
+    refuse_forgotten(path)
     _format_of(path)
     dialect_asked(path, None, encoding)
     formula_guard(path, excel_safe)
@@ -77,6 +80,13 @@ def check_output(
     from oboro.io.places.place_out import check_place_out
 
     check_place_out(place, force, other)
+
+
+def refuse_forgotten(path: Output) -> None:
+    """Raise where a command would write to what nobody can read once it has ended."""
+    place = as_place(path)
+    if place.scheme == "memory":
+        raise UsageError(Message("error_places.forgotten", place=place.shown))
 
 
 def formula_guard(path: Output, asked: bool) -> FormulaGuard | None:

@@ -33,6 +33,7 @@ from oboro.recipe.released.privacy_budget import PrivacyBudget, beyond_budget
 from oboro.recipe.released.released_order import Order, plan_of_order
 from oboro.recipe.released.secret_seed import plan_of_seed
 from oboro.recipe.run import run
+from oboro.system.named_files import beside
 from oboro.system.secret_key import is_variable_name
 from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.schema import Attribute, Role, Schema
@@ -254,11 +255,12 @@ class Recipe(BaseModel):
         """The files that it names: hierarchies, populations, keys. None of them may be written over."""
         from oboro.recipe.evidence import hierarchy_files
 
-        read = [self._folder / name for step in self.steps for name in step.files()]
+        named = [*(name for step in self.steps for name in step.files()), *self.earlier]
+        read = [one for one in (beside(self._folder, name) for name in named) if isinstance(one, Path)]
         read += [] if self.seed_file is None else [self._folder / self.seed_file]
         ledger = None if self.budget is None else self.budget.ledger
         read += [] if ledger is None else [self._folder / ledger]
-        return [*hierarchy_files(self.schema_given).values(), *read, *(self._folder / name for name in self.earlier)]
+        return [*hierarchy_files(self.schema_given).values(), *read]
 
     @property
     def schema_given(self) -> Schema:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,10 +19,12 @@ from oboro.io.files import Source
 from oboro.io.output import dialect_asked, formula_guard, write
 from oboro.io.places.place_names import Place, as_place, is_plain_file
 from oboro.measure.exposure.last_look import LastLook
+from oboro.measure.utility import suppressed_records
 from oboro.recipe.evidence import files_evidence, hierarchy_files, measure
 from oboro.recipe.released.last_look_before_writing import said_of_look, unique_by_all, warnings_of_look
 from oboro.recipe.run_summary import run_summary
 from oboro.system.atomic_file import atomic, check_free
+from oboro.system.named_files import beside
 from oboro.table.dataset import Column, Dataset
 from oboro.table.distinct_people import person_of_rows
 from oboro.table.frames import Frame
@@ -198,6 +200,10 @@ class Release:
 
         return series_of_steps(self.recipe, self.dataset, self.given, self.original)
 
+    def suppressed(self, quasi: Sequence[str]) -> int:
+        """How many records are `*` in each of these columns."""
+        return suppressed_records(self.worked.data, quasi)
+
     def looked(self, *, figures: bool = False) -> list[Message]:
         """What the last look before writing found."""
         return [] if self.last_look is None else said_of_look(self.last_look) + self.look_warnings(figures=figures)
@@ -244,10 +250,15 @@ class Release:
         given = [getattr(step, "population", None) for step in self.recipe.steps]
         named = dict.fromkeys(path for path in given if isinstance(path, str))
         table |= hierarchy_files(self.given)
-        table |= {Message("report.file.population", path=path): self.given.folder / path for path in named}
+        table |= self._files("population", named)
         before = [*self.recipe.earlier, *(one for step in self.recipe.steps for one in getattr(step, "earlier", ()))]
         out = dict.fromkeys(path for path in before if isinstance(path, str))
-        return table | {Message("report.file.earlier", path=path): self.given.folder / path for path in out}
+        return table | self._files("earlier", out)
+
+    def _files(self, role: str, named: Mapping[str, None]) -> dict[Words, Path]:
+        """Files beside the recipe; of what is elsewhere there is no evidence."""
+        found = {name: beside(self.given.folder, name) for name in named}
+        return {Message(f"report.file.{role}", path=name): one for name, one in found.items() if isinstance(one, Path)}
 
     def explain(self, lang: str = "en") -> str:
         """What was done, step by step, what it changed, and what was verified."""

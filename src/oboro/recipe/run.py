@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from oboro.attacks.series.series_attack import SeriesRisk
     from oboro.recipe.recipe import Recipe
 
-__all__ = ["before_step", "check_names", "run"]
+__all__ = ["admitted", "before_step", "check_names", "run"]
 
 ENGINES = ("pyspark",)  # packages whose frames are anonymized where they are
 
@@ -54,7 +54,7 @@ def run(
         return cast(Release, engines.run_frame(recipe, source, progress))
     say: Progress = progress or silent
     frame, origin, coming = _opened(recipe, source, progress, reading or {})
-    data, given = _admitted(recipe, frame.data)
+    data, given = admitted(recipe, frame.data)
     given = replace(given, coming=coming)
     frame.require_whole()
     check_accept(recipe.acceptances, frame.data)
@@ -121,9 +121,9 @@ def _charged(recipe: Recipe) -> Message | None:
 
 def before_step(recipe: Recipe, data: Dataset, number: int, say: Progress = silent) -> Work:
     """What a recipe gives to one of its steps: a table as the steps before it leave it. Nothing is released by that."""
-    admitted, given = _admitted(recipe, data)
+    found, given = admitted(recipe, data)
     _check_person(recipe)
-    table = _Table(admitted, given, whose=person_of_rows(data, recipe.person, fold=given.fold(recipe.person)))
+    table = _Table(found, given, whose=person_of_rows(data, recipe.person, fold=given.fold(recipe.person)))
     seeds = _seeds(recipe)
     for step, seed in zip(recipe.steps[:number], seeds, strict=False):
         table.take(step, seed, say)
@@ -240,7 +240,7 @@ def _hierarchies_coming(recipe: Recipe) -> Coming:
     return coming
 
 
-def _admitted(recipe: Recipe, data: Dataset) -> tuple[Dataset, Schema]:
+def admitted(recipe: Recipe, data: Dataset) -> tuple[Dataset, Schema]:
     """The table with the columns that the recipe knows, and its schema."""
     attributes = recipe.columns
     unknown = [name for name in attributes if name not in data]
@@ -261,7 +261,7 @@ def _admitted(recipe: Recipe, data: Dataset) -> tuple[Dataset, Schema]:
 
 def check_names(recipe: Recipe, names: Sequence[str]) -> None:
     """Before any row is read: raise where a recipe cannot be done to a table with these columns."""
-    _, given = _admitted(recipe, Dataset({name: UnreadColumn(0) for name in names}, 0))
+    _, given = admitted(recipe, Dataset({name: UnreadColumn(0) for name in names}, 0))
     check_accept(recipe.accepted, names)
     _check_person(recipe)
     _check_identifiers(recipe, given)

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from oboro.measure.key_figures import KeyFigures, key_figures
-from oboro.measure.utility import suppressed_records
 from oboro.recipe.evidence import bound_hierarchies
 from oboro.recipe.released.privacy_budget import budget_told
 from oboro.text import Message, few
@@ -59,7 +58,7 @@ def _named(release: Release, verdict: Verdict) -> Verdict:
 
 def _table(release: Release) -> Iterator[tuple[str, Message]]:
     before, after = release.original, release.worked.data
-    suppressed = suppressed_records(after, _quasi(release))
+    suppressed = release.suppressed(_quasi(release))
     yield "rows", _said("rows_said", before=before.rows, after=after.rows, suppressed=suppressed)
     dropped = [name for name in before if name not in after]
     counts = {"before": len(before.columns), "after": len(after.columns)}

@@ -7,15 +7,28 @@ import os
 import stat
 from pathlib import Path
 
+from oboro.errors import UsageError
 from oboro.text import Message
 
-__all__ = ["NamedFiles", "bytes_of", "require_file"]
+__all__ = ["NamedFiles", "beside", "bytes_of", "require_file"]
 
 
 class NoFileError(OSError):
     """What has the name of a file is a pipe or a device."""
 
     words = Message("error_os.no_file")
+
+
+def beside(folder: Path, name: str) -> str | Path:
+    """What a recipe names: a path is looked for beside it, a URL is where it says. A recipe is shown in reports and kept for years,
+    so it holds no password.
+    """
+    if "://" not in name:
+        return folder / name
+    user, at, _ = name.partition("://")[2].partition("/")[0].rpartition("@")
+    if at and ":" in user:
+        raise UsageError(Message("error_places.password_in_recipe"))
+    return name
 
 
 def require_file(path: str | Path) -> None:

@@ -29,7 +29,7 @@ __all__ = ["Outcome", "Technique", "Work"]
 T = TypeVar("T")
 
 
-def _no_files(path: Path) -> Dataset:
+def _no_files(path: str | Path) -> Dataset:
     raise UsageError(Message("error_technique.no_files", path=path))
 
 
@@ -42,7 +42,7 @@ class Work:
     rng: np.random.Generator
     person: Column | None = None
     """Whose each row is, where it is known: then people are counted, not rows. The column itself may be gone already."""
-    read: Callable[[Path], Dataset] = _no_files
+    read: Callable[[str | Path], Dataset] = _no_files
     """Reads another table that a step names (a population); a recipe gives it."""
     say: Callable[[Words], None] = silent
     """Told how far the step is, now and then."""

@@ -16,7 +16,7 @@ from oboro.decide.lattice.search import SearchResult, Strategy, checker_for, sea
 from oboro.decide.lattice.worth.rank_search import search_by_rank
 from oboro.errors import PromiseError, UsageError
 from oboro.system.process import on_cores
-from oboro.table.dataset import Column
+from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.schema import Schema
 from oboro.table.traits import Opinion, Traits
@@ -26,7 +26,7 @@ from oboro.techniques.columns.alternative_hierarchies import best_of_hierarchies
 from oboro.techniques.columns.class_values import ClassValues
 from oboro.techniques.demands.allowed_levels import AllowedLevels, AskedOfLevels, LevelLimits
 from oboro.techniques.demands.blind_choice import keeps_or_not, told_of_secrets
-from oboro.techniques.demands.chosen_levels import local_facts, mixed, no_levels, progress, ranked, runner_up, warning
+from oboro.techniques.demands.chosen_levels import global_facts, local_facts, mixed, no_levels, progress, warning
 from oboro.techniques.demands.models_asked import Alpha, Closeness, Disclosure, Diversity, Likeness, Presence
 from oboro.techniques.demands.population_table import PopulationCodes
 from oboro.techniques.demands.risk_sizes import most_classes
@@ -278,12 +278,9 @@ class KAnonymize(ClassValues):
     def _run_global(
         self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy], allowed: AllowedLevels
     ) -> Outcome:
-        data, schema, checker = work.data, work.schema, checker_for(problem)
-        found = self._search(problem, checker, list(hierarchies), allowed, work.say)
-        if found.best is None and found.stopped == "time":
-            raise PromiseError(Message("error_technique.time_limit", step=self.step))
-        if found.best is None:
-            raise PromiseError(self.why_not(problem, found.top.suppressed, found.top.satisfying, list(hierarchies)))
+        data, checker = work.data, checker_for(problem)
+        found = self.decide(problem, checker, list(hierarchies), allowed, work.say)
+        assert found.best is not None
         rows = checker.suppressed_rows(found.best)
         some = bool(rows.any())
 
@@ -300,14 +297,38 @@ class KAnonymize(ClassValues):
         ]
         coarser = on_cores(release, held, hierarchies.values(), levels, rows=data.rows)
         columns = dict(zip(hierarchies, coarser, strict=True))
-        for (name, hierarchy), level in zip(hierarchies.items(), levels, strict=True):
-            if level > 0:
-                schema = schema.with_remaining(name, hierarchy.above(level))
-        facts = self._facts(problem, found, hierarchies, int(rows.sum()))
-        told = () if found.stopped is None else (warning(found),)
-        outcome = Outcome(data.with_columns(columns), schema, facts, warnings=told)
+        outcome = self.told(work.schema, problem, found, hierarchies, int(rows.sum()))
+        outcome = replace(outcome, data=data.with_columns(columns))
         outcome = self.with_class_values(outcome, data, list(hierarchies), rows)
         return treated(outcome, self.suppressed, rows, self.suppress_also)
+
+    def told(
+        self, schema: Schema, problem: Problem, found: SearchResult, hierarchies: Mapping[str, Hierarchy], gone: int
+    ) -> Outcome:
+        """What came of the search, without any rows: so many of them are suppressed."""
+        assert found.best is not None
+        for (name, hierarchy), level in zip(hierarchies.items(), found.best.levels, strict=True):
+            if level > 0:
+                schema = schema.with_remaining(name, hierarchy.above(level))
+        facts = global_facts(problem, found, hierarchies, gone, loss=self.loss, k=self.k)
+        warnings = () if found.stopped is None else (warning(found),)
+        return Outcome(Dataset({}, 0), schema, facts, warnings=warnings)
+
+    def decide(
+        self,
+        problem: Problem,
+        checker: NodeChecker | SlicedChecker,
+        names: list[str],
+        allowed: AllowedLevels,
+        say: Callable[[Words], None],
+    ) -> SearchResult:
+        """The best levels, as the checker counts them; raises where there are none."""
+        found = self._search(problem, checker, names, allowed, say)
+        if found.best is None and found.stopped == "time":
+            raise PromiseError(Message("error_technique.time_limit", step=self.step))
+        if found.best is None:
+            raise PromiseError(self.why_not(problem, found.top.suppressed, found.top.satisfying, names))
+        return found
 
     def _search(
         self,
@@ -354,35 +375,3 @@ class KAnonymize(ClassValues):
     def why_not(self, problem: Problem, suppressed: int, satisfying: bool, names: list[str]) -> Message:
         """No node can be released: say how far away the coarsest one is, and the ways out."""
         return no_levels(problem, suppressed, satisfying, names, step=self.step, given=self.levels is not None)
-
-    def _facts(
-        self, problem: Problem, found: SearchResult, hierarchies: Mapping[str, Hierarchy], gone: int
-    ) -> dict[str, Any]:
-        best = found.best
-        assert best is not None
-        pairs = zip(hierarchies.items(), best.levels, strict=True)
-        chosen = [(name, level, hierarchy.height) for (name, hierarchy), level in pairs]
-        suppressed = {"records": gone, "of": problem.rows}
-        if problem.whole_people:
-            suppressed |= {"people": best.suppressed + best.extra, "of_people": problem.people}
-        of = "_people" if problem.whole_people else ""
-        suppressed |= {f"extra{of}": best.extra, f"limit{of}": problem.limit}
-        lattice = {"nodes": found.size, "evaluated": found.evaluated, "tagged": found.tagged, "skipped": found.skipped}
-        return {
-            **({} if found.stopped is None else {"stopped": found.stopped}),
-            "k": self.k,
-            "recoding": "global",
-            "levels": {name: {"level": level, "of": height} for name, level, height in chosen},
-            "loss": {
-                "name": self.loss,
-                "value": best.loss,
-                "exact": found.exact,
-                "bound": found.bound,
-                **ranked(found),
-            },
-            "suppressed": suppressed,
-            "lattice": lattice,
-            "minimal": None if found.minimal is None else [list(levels) for levels in found.minimal],
-            "runners_up": [runner_up(node) for node in found.runners_up],
-            "again": {"levels": {name: level for name, level, _ in chosen}},
-        }

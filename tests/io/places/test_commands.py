@@ -6,11 +6,14 @@ import hashlib
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.command_line import call
 
 from oboro.io.files import read
 from oboro.io.output import write_blocks
+from oboro.recipe.evaluate import evaluate
+from oboro.recipe.recipe import Recipe
 
 RECIPE = """
 attributes:
@@ -79,3 +82,41 @@ def test_the_evidence_of_a_folder_is_what_its_files_hold(folder) -> None:
     found = next(one for one in files.values() if one["path"] == "parts/")
     assert found["sha256"] == hashlib.sha256("".join(f"{one}\n" for one in digests).encode()).hexdigest()
     assert any(one["path"] == "out/" for one in files.values())
+
+
+def test_what_nobody_could_read_afterwards_is_not_written(folder) -> None:
+    for engine in ("local", "duckdb"):
+        done = call(
+            *("anonymize", "whole.csv", "--recipe", "recipe.yaml", "--output", "memory://bucket/out"),
+            *("--engine", engine),
+            cwd=folder,
+        )
+        assert (done.code, "memory:// is for Python" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("place", ["file", "folder", "database", "memory"])
+def test_earlier_releases_are_at_any_place(folder, place: str) -> None:
+    """A series is kept with releases in a folder, a database or a store as with those in files."""
+    places = {
+        "file": f"{folder}/first.csv",
+        "folder": f"{folder}/first/",
+        "database": f"sqlite:///{folder}/people.db?table=first",
+        "memory": "memory://bucket/first.csv",
+    }
+    table = read(folder / "whole.csv").data
+    plain = Recipe.load(folder / "recipe.yaml")
+    plain.run(table).write(places[place], force=True)
+    named = "first.csv" if place == "file" else "first" if place == "folder" else places[place]  # beside the recipe
+    (folder / "next.yaml").write_text(RECIPE.replace("k: 3,", f"k: 3, earlier: ['{named}'],"))
+    (folder / "look.yaml").write_text(f"earlier: ['{named}']\n{RECIPE}")
+    later = table.take(np.arange(table.rows) < 40)
+    kept = Recipe.load(folder / "next.yaml").run(later)
+    assert kept.verification.holds
+    assert Recipe.load(folder / "look.yaml").run(table).series is not None
+    assert evaluate(table, kept.data, folder / "next.yaml", attempts=0).as_dict()
+
+
+def test_a_recipe_holds_no_password(folder) -> None:
+    (folder / "next.yaml").write_text(f"earlier: ['postgresql://me:secret@host/db?table=first']\n{RECIPE}")
+    done = call("anonymize", "whole.csv", "--recipe", "next.yaml", "--output", "out.csv", cwd=folder)
+    assert (done.code, "secret" in done.err, "PGPASSWORD" in done.err) == (2, False, True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from threading import local
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from oboro.decide.lattice import whole_people
 from oboro.decide.lattice.judged_classes import NodeClasses
 from oboro.decide.lattice.kernels import node_classes as kernels
 from oboro.decide.lattice.nodes import Levels
-from oboro.decide.lattice.objective import CellLoss, ClassLoss
+from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.suppression.rule_verdicts import ALL, UNASKED, ask_rule
 from oboro.decide.lattice.suppression.suppressed_group import STEPS, complete, joining
@@ -47,6 +48,12 @@ class NodeChecker:
     def can_check(self, levels: Levels) -> bool:
         """Whether the node of these levels and everything coarser can be checked."""
         return all(low <= level for low, level in zip(self.base, levels, strict=True))
+
+    at_a_time: ClassVar[int | None] = None
+    """How many nodes are best checked together; None: that is for the search to say."""
+
+    def prepare(self, several: Sequence[Levels]) -> None:
+        """These nodes are about to be checked: what costs as much for several as for one may be done now."""
 
     def at_once(self, levels: Levels) -> bool:
         """Whether a node is known without reading anything; here: never."""
@@ -107,22 +114,17 @@ class NodeChecker:
 
         `brief`: of a node that suppresses too many nobody asks how many.
         """
-        problem, loss = self.problem, self.problem.loss
+        out, tally = self.survey(levels, brief)
+        return self.problem.node_of_sizes(levels, out, tally)
+
+    def survey(self, levels: Levels, brief: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over the classes of a node (see the kernel), and its suppressed records by attribute and cost. Parts of a table that
+        share no class add up to the whole: all are sums, but the last of the first is a least.
+        """
+        loss = self.problem.loss
         tally = np.zeros((len(levels), loss.width if isinstance(loss, CellLoss) else 1), dtype=np.int64)
         brief = brief and isinstance(loss, CellLoss)  # others are bounded by all classes of a node that fails, too
-        out = self._survey(levels, self.steps(levels), tally, brief)
-        suppressed, classes, kept, squares, kept_squares, smallest = out.tolist()
-        floor = -inf if isinstance(loss, CellLoss) else loss.floor(classes, squares)
-        if suppressed > problem.limit:
-            return Node(levels, suppressed, suppressed, 0, False, inf, floor)
-        if problem.too_many(kept, suppressed):
-            return None
-        if 0 < suppressed < problem.k and not problem.relaxed:
-            lost = kept == 0 or suppressed + smallest > problem.limit
-            return Node(levels, suppressed, suppressed, 0, True, inf, floor) if lost else None
-        by_class = loss.value(kept, kept_squares, suppressed) if isinstance(loss, ClassLoss) else 0.0
-        value = loss.value(levels, tally if suppressed else None) if isinstance(loss, CellLoss) else by_class
-        return Node(levels, suppressed, suppressed, 0, True, value, floor)
+        return self._survey(levels, self.steps(levels), tally, brief), tally
 
     def _survey(self, levels: Levels, steps: np.ndarray, tally: np.ndarray, brief: bool = False) -> np.ndarray:
         tuples = self.tuples

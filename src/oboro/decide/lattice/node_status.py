@@ -139,8 +139,10 @@ class NodeStatus:
         found = [node for node in self.nodes.values() if -inf < node.least < high]
         return sorted(found, key=lambda node: (round(node.least, 12), node.levels))
 
-    def choose(self, open_: np.ndarray, most: int) -> list[Levels]:
-        """Waiting nodes whose results are expected to settle most others; of two comparable ones only the better."""
+    def choose(self, open_: np.ndarray, most: int, *, fill: bool = False) -> list[Levels]:
+        """Waiting nodes whose results are expected to settle most others; of two comparable ones only the better, or with `fill`
+        the others after them, as many as are asked for.
+        """
         below, above = np.empty(open_.size, dtype=np.int32), np.ones(open_.size, dtype=np.int32)
         kernels.count_below(open_, self.shape, below)
         if self.problem.monotone:
@@ -160,6 +162,8 @@ class NodeStatus:
             steps = levels[chosen] - levels[i]
             if len(chosen) < most and not ((steps >= 0).all(axis=1) | (steps <= 0).all(axis=1)).any():
                 chosen.append(i)
+        if fill:
+            chosen += [i for i in range(len(levels)) if i not in set(chosen)][: most - len(chosen)]
         return [tuple(levels[i].tolist()) for i in chosen]
 
     def focus(self, waiting: np.ndarray) -> None:

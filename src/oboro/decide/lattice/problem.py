@@ -11,7 +11,7 @@ import numpy as np
 
 from oboro.decide.class_rules import Rule
 from oboro.decide.lattice.nodes import Lattice, Levels
-from oboro.decide.lattice.objective import CellLoss, Loss
+from oboro.decide.lattice.objective import CellLoss, ClassLoss, Loss
 from oboro.decide.lattice.worth.class_payments import ClassPayments
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
@@ -184,6 +184,25 @@ class Problem:
         if most is not None and not self.relaxed and classes + (suppressed > 0) > most:
             return True
         return self.kept_risk is not None and left > 0 and classes / left > self.kept_risk
+
+    def node_of_sizes(self, levels: Levels, sums: np.ndarray, tally: np.ndarray) -> Node | None:
+        """What a node is worth where classes need only be large enough, from `NodeChecker.survey`; None if good ones must be
+        suppressed in addition.
+        """
+        loss = self.loss
+        assert not isinstance(loss, ClassPayments), "these look into classes"
+        suppressed, classes, kept, squares, kept_squares, smallest = sums.tolist()
+        floor = -inf if isinstance(loss, CellLoss) else loss.floor(classes, squares)
+        if suppressed > self.limit:
+            return Node(levels, suppressed, suppressed, 0, False, inf, floor)
+        if self.too_many(kept, suppressed):
+            return None
+        if 0 < suppressed < self.k and not self.relaxed:
+            lost = kept == 0 or suppressed + smallest > self.limit
+            return Node(levels, suppressed, suppressed, 0, True, inf, floor) if lost else None
+        by_class = loss.value(kept, kept_squares, suppressed) if isinstance(loss, ClassLoss) else 0.0
+        value = loss.value(levels, tally if suppressed else None) if isinstance(loss, CellLoss) else by_class
+        return Node(levels, suppressed, suppressed, 0, True, value, floor)
 
     def _ranked(self, a: int, level: int) -> np.ndarray:
         chosen = self.hierarchies[a].levels[level]

@@ -208,7 +208,9 @@ def _settle(status: NodeStatus, waiting: Callable[[], np.ndarray], limits: Searc
                 status.focus(open_)
                 again = len(status.nodes) + REFOCUS
             alone = len(status.nodes) < ALONE or isinstance(status.checker, SlicedChecker)
-            for node in _check(status, status.choose(open_, 1 if alone else TOGETHER), pool, limits):
+            several = status.checker.at_a_time
+            chosen = status.choose(open_, several or (1 if alone else TOGETHER), fill=several is not None)
+            for node in _check(status, chosen, pool, limits):
                 status.record(node)
             limits.report(status.progress)
 
@@ -252,6 +254,7 @@ def _check(status: NodeStatus, chosen: list[Levels], pool: ThreadPoolExecutor, l
         return status.checker.check(levels, status.hurdle if sliced else hurdle)
 
     if isinstance(status.checker, NodeChecker):
+        status.checker.prepare(chosen)
         alone = alone or all(map(status.checker.at_once, chosen))
     checked = map(check, chosen) if alone else pool.map(check, chosen)
     return (node for node in checked if node is not None)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, prod
 from threading import Lock
+from typing import ClassVar
 
 import numpy as np
 
@@ -38,6 +39,8 @@ SPARSE = 64  # with more possible keys per row than this, clearing counters woul
 @dataclass(eq=False)
 class SlicedChecker:
     """Checks nodes by reading all rows, in slices. Only for problems without rules beyond k."""
+
+    at_a_time: ClassVar[int | None] = None
 
     problem: Problem
     layouts: list[RowLayout] = field(default_factory=list)

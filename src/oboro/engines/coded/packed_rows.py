@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from oboro.engines.coded.value_numbers import RowNumbers, as_texts, encoded
 from oboro.table.dataset import Column, smallest_unsigned
 
-__all__ = ["GatheredRows", "Packed", "Packer", "unpacked"]
+__all__ = ["GatheredRows", "Packed", "Packer", "in_order", "unpacked"]
 
 PART = 1 << 19  # rows that are packed together, so that a value travels once for many rows
 
@@ -106,7 +106,7 @@ def _together(parts: Sequence[pa.DictionaryArray], type_: pa.DataType) -> Column
     if not parts:
         return Column.encode(pa.array([], type_))
     merged = pa.concat_arrays([one.dictionary for one in parts]).dictionary_encode(null_encoding="encode")
-    values, order = merged.dictionary, _sorted(merged.dictionary)
+    values, order = merged.dictionary, in_order(merged.dictionary)
     rank = np.empty(len(values), dtype=smallest_unsigned(len(values)))
     rank[order] = np.arange(len(values))
     ends = np.cumsum([len(one.dictionary) for one in parts])[:-1]
@@ -115,7 +115,7 @@ def _together(parts: Sequence[pa.DictionaryArray], type_: pa.DataType) -> Column
     return Column(values.take(pa.array(order)), np.concatenate(codes))
 
 
-def _sorted(values: pa.Array) -> np.ndarray:
+def in_order(values: pa.Array) -> np.ndarray:
     """In ascending order, missing last. What Arrow does not sort (true and false …) is sorted as text."""
     unsorted = pa.types.is_boolean(values.type) or pa.types.is_null(values.type)
     order = pc.sort_indices(as_texts(values) if unsorted else values)

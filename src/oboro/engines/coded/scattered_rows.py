@@ -7,7 +7,7 @@ together: an engine moves a few blocks and sorts nothing.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-__all__ = ["Scattered", "in_chunks", "packed", "parts_for", "spooled"]
+__all__ = ["Scattered", "Spool", "in_chunks", "packed", "parts_for", "shared_out", "spooled"]
 
 TOGETHER, WIDE = 1 << 19, 1 << 26  # rows, or bytes, that are scattered at once
 LARGE, SMALL = 1 << 20, 1 << 16  # rows of a part: no more than a task holds, no fewer than are worth one
@@ -38,6 +38,16 @@ def in_chunks(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting)
 
 
+def shared_out(table: pa.Table, part: np.ndarray, parts: int) -> Iterator[tuple[int, bytes]]:
+    """The rows of a table as blocks, one for each part that gets some. O(rows)."""
+    order = np.argsort(part.astype(np.uint16) if parts < 1 << 16 else part, kind="stable")
+    ends = np.cumsum(np.bincount(part, minlength=parts))
+    moved = table.take(pa.array(order)).combine_chunks()
+    for number in np.flatnonzero(np.diff(ends, prepend=0)):
+        begin = int(ends[number - 1]) if number else 0
+        yield int(number), packed(moved.slice(begin, int(ends[number]) - begin))
+
+
 @dataclass(frozen=True)
 class Scattered:
     """The parts and a key that nobody else has. A task that is run again draws the same."""
@@ -53,13 +63,7 @@ class Scattered:
         """Blocks of rows, each with the part that it belongs to. O(rows)."""
         rng = self._draws("rows", task)
         for table in in_chunks(tables):
-            part = rng.integers(0, self.parts, table.num_rows, dtype=np.uint32)
-            order = np.argsort(part.astype(np.uint16) if self.parts < 1 << 16 else part, kind="stable")
-            ends = np.cumsum(np.bincount(part, minlength=self.parts))
-            moved = table.take(pa.array(order)).combine_chunks()
-            for number in np.flatnonzero(np.diff(ends, prepend=0)):
-                begin = int(ends[number - 1]) if number else 0
-                yield int(number), packed(moved.slice(begin, int(ends[number]) - begin))
+            yield from shared_out(table, rng.integers(0, self.parts, table.num_rows, dtype=np.uint32), self.parts)
 
     def collect(self, part: int, blocks: Iterable[Any]) -> pa.Table:
         """The rows of one part in a random order. The blocks may come in any order: theirs tells nothing."""
@@ -68,16 +72,38 @@ class Scattered:
         return table.take(pa.array(self._draws("order", part).permutation(table.num_rows)))
 
 
+class Spool:
+    """Blocks of parts, in a file without a name. Memory: where each block begins."""
+
+    def __init__(self, blocks: Iterable[tuple[int, bytes]]) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115  (`done` closes it)
+        self._places: dict[int, list[tuple[int, int]]] = {}
+        for part, block in blocks:
+            self._places.setdefault(part, []).append((self._file.tell(), len(block)))
+            self._file.write(block)
+
+    def parts(self) -> Iterator[tuple[int, list[Any]]]:
+        """The blocks of each part."""
+        for part in sorted(self._places):
+            yield part, [(self._file.seek(begin), self._file.read(size))[1] for begin, size in self._places[part]]
+
+    def told(self, look: Callable[[int, list[Any]], bytes], job: str) -> Iterable[bytes]:
+        """What is made of each part."""
+        return [look(part, blocks) for part, blocks in self.parts()]
+
+    def done(self) -> None:
+        """The file is gone."""
+        self._file.close()
+
+
 def spooled(how: Scattered, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """All rows in a random order, part by part, on one machine: blocks wait in a file without a name. Memory: one part."""
-    places: dict[int, list[tuple[int, int]]] = {}
-    with tempfile.TemporaryFile() as file:
-        for part, block in how.scatter(tables, 0):
-            places.setdefault(part, []).append((file.tell(), len(block)))
-            file.write(block)
-        for part in sorted(places):
-            blocks = [(file.seek(begin), file.read(size))[1] for begin, size in places.pop(part)]
+    """All rows in a random order, part by part, on one machine. Memory: one part."""
+    spool = Spool(how.scatter(tables, 0))
+    try:
+        for part, blocks in spool.parts():
             yield how.collect(part, blocks)
+    finally:
+        spool.done()
 
 
 def packed(table: pa.Table) -> bytes:

@@ -64,7 +64,8 @@ class RowNumbers:
 
     key: bytes
 
-    def _of(self, name: str, values: pa.Array) -> np.ndarray:
+    def of_values(self, name: str, values: pa.Array) -> np.ndarray:
+        """The number of each value of a column."""
         own = np.frombuffer(self.key, np.uint64) ^ np.uint64(pc_name(name))
         return value_numbers(values, own.tobytes())
 
@@ -73,13 +74,13 @@ class RowNumbers:
         out = np.zeros(rows, np.uint64)
         for name, array in arrays.items():
             values, places = encoded(array)
-            out += self._of(name, values)[places]
+            out += self.of_values(name, values)[places]
         return out
 
     def of_columns(self, columns: Mapping[str, Column], out: np.ndarray) -> np.ndarray:
         """Of the rows of encoded columns, added to `out`."""
         for name, column in columns.items():
-            out += self._of(name, column.values)[column.codes]
+            out += self.of_values(name, column.values)[column.codes]
         return out
 
     def total(self, numbers: np.ndarray) -> int:

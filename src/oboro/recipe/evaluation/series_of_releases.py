@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from oboro.errors import UsageError
 from oboro.io.files import Source, read
 from oboro.io.opened_tables import names_a_place
+from oboro.system.named_files import beside
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.text import Message
@@ -43,7 +44,7 @@ def earlier_of(plan: Recipe | None) -> list[Any]:
     if plan is None:
         return []
     named = [plan.earlier, *(getattr(step, "earlier", []) for step in plan.steps)]
-    return [plan.folder / one if isinstance(one, str) else one for one in max(named, key=len)]
+    return [beside(plan.folder, one) if isinstance(one, str) else one for one in max(named, key=len)]
 
 
 def attack_series(

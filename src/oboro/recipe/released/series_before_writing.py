@@ -10,6 +10,7 @@ from oboro.errors import PromiseError
 from oboro.io.files import Source, read_data
 from oboro.recipe.evaluation.series_of_releases import attack_series
 from oboro.recipe.evidence import bound_hierarchies
+from oboro.system.named_files import beside
 from oboro.table.dataset import Dataset
 from oboro.table.schema import Schema
 from oboro.techniques.demands.in_series import InSeries
@@ -42,7 +43,7 @@ def series_before_writing(
     models = [model for promise in promises for model in promise.models]
     found = attack_series(
         whole,
-        [read_data(recipe.folder / one) for one in recipe.earlier],
+        [read_data(beside(recipe.folder, one)) for one in recipe.earlier],
         {},
         quasi=list(dict.fromkeys(name for one in promises for name in one.quasi)) or given.quasi,
         sensitive=given.sensitive,
@@ -67,7 +68,7 @@ def series_of_steps(recipe: Recipe, released: Dataset, given: Schema, original: 
             names, k, diverse = step.in_series(given)
             found = attack_series(
                 released,
-                [read_data(recipe.folder / one) if isinstance(one, str) else one for one in step.earlier],
+                [read_data(beside(recipe.folder, one)) if isinstance(one, str) else one for one in step.earlier],
                 {},
                 quasi=names,
                 sensitive=given.sensitive,

@@ -17,7 +17,7 @@ from oboro.table.hierarchy import Hierarchy
 from oboro.table.values import STAR, texts_of
 from oboro.text import Message
 
-__all__ = ["local_facts", "mixed", "no_levels", "progress", "ranked", "runner_up", "warning"]
+__all__ = ["global_facts", "local_facts", "mixed", "no_levels", "progress", "ranked", "runner_up", "warning"]
 
 
 def progress(step: str, so_far: SearchProgress) -> Message:
@@ -111,3 +111,37 @@ def no_levels(
     open_ = [name for name, h in zip(names, problem.hierarchies, strict=True) if len(h.levels[-1].labels) > 1]
     coarser = Message("error_technique.coarser", columns=open_) if open_ else ""
     return Message("error_technique.no_levels", step=step, need=need, limit=problem.limit, coarser=coarser)
+
+
+def global_facts(
+    problem: Problem, found: SearchResult, hierarchies: Mapping[str, Hierarchy], gone: int, *, loss: str, k: int
+) -> dict[str, Any]:
+    """Facts of a global recoding, so many records being suppressed."""
+    best = found.best
+    assert best is not None
+    pairs = zip(hierarchies.items(), best.levels, strict=True)
+    chosen = [(name, level, hierarchy.height) for (name, hierarchy), level in pairs]
+    suppressed = {"records": gone, "of": problem.rows}
+    if problem.whole_people:
+        suppressed |= {"people": best.suppressed + best.extra, "of_people": problem.people}
+    of = "_people" if problem.whole_people else ""
+    suppressed |= {f"extra{of}": best.extra, f"limit{of}": problem.limit}
+    lattice = {"nodes": found.size, "evaluated": found.evaluated, "tagged": found.tagged, "skipped": found.skipped}
+    return {
+        **({} if found.stopped is None else {"stopped": found.stopped}),
+        "k": k,
+        "recoding": "global",
+        "levels": {name: {"level": level, "of": height} for name, level, height in chosen},
+        "loss": {
+            "name": loss,
+            "value": best.loss,
+            "exact": found.exact,
+            "bound": found.bound,
+            **ranked(found),
+        },
+        "suppressed": suppressed,
+        "lattice": lattice,
+        "minimal": None if found.minimal is None else [list(levels) for levels in found.minimal],
+        "runners_up": [runner_up(node) for node in found.runners_up],
+        "again": {"levels": {name: level for name, level, _ in chosen}},
+    }

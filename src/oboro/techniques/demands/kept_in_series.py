@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from oboro.errors import InputError, PromiseError, UsageError
+from oboro.system.named_files import beside
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.possible_values import possible_values
@@ -83,7 +84,7 @@ class _Run:
     def _tables(self, names: Sequence[str]) -> list[Dataset]:
         given = self.step.earlier
         read, folder = self.work.read, self.work.schema.folder
-        tables = [read(folder / one) if isinstance(one, str) else one for one in given]
+        tables = [read(beside(folder, one)) if isinstance(one, str) else one for one in given]
         for number, table in enumerate(tables, 1):
             lacking = [name for name in names if name not in table]
             if lacking:

@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, InstanceOf, PlainSerializer
 from pydantic.json_schema import SkipJsonSchema
 
 from oboro.errors import InputError
+from oboro.system.named_files import beside
 from oboro.table.dataset import Column, Dataset, smallest_unsigned
 from oboro.table.frames import Frame
 from oboro.table.groups import Groups
@@ -54,7 +55,7 @@ class PopulationCodes:
         """Put both tables into the same codes; raises an `InputError` where somebody of the table is not in the
         population. O(records + people).
         """
-        table = work.read(work.schema.folder / given) if isinstance(given, str) else given
+        table = work.read(beside(work.schema.folder, given)) if isinstance(given, str) else given
         lacking = [name for name in names if name not in table]
         if lacking:
             raise InputError(

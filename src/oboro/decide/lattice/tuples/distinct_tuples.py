@@ -78,6 +78,11 @@ class DistinctTuples:
         return DistinctTuples(*_numbered_through(codes, widths), weights, secrets, labels, people)
 
     @staticmethod
+    def counted(codes: Sequence[np.ndarray], widths: Sequence[int], weights: np.ndarray) -> DistinctTuples:
+        """Tuples that somebody else counted; tied to no records."""
+        return DistinctTuples(*_numbered_through(codes, widths), weights, (), None)
+
+    @staticmethod
     def _by_person(
         columns: Sequence[Column], secrets: tuple[np.ndarray, ...], rows: int, person: Column
     ) -> DistinctTuples:

@@ -1,0 +1,260 @@
+"""A recipe on a table of which the driver sees no row: values with their numbers, sums over classes, and the classes that go.
+
+1. Tasks count how often each value of the generalized columns occurs.
+2. Rows go, as codes, to buckets that no class crosses; the search asks these for sums over the classes of a few nodes a job.
+3. The best node is released, verified class by class on what was written, and only then gets its name.
+
+What the driver holds grows with distinct values and with the classes that are suppressed, not with rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+
+from oboro.decide.lattice.nodes import Levels
+from oboro.decide.lattice.problem import Node, Problem
+from oboro.engines.bounded.bounded_recipe import generalizing
+from oboro.engines.bounded.bucket_checker import BucketChecker, NotBounded, cut_of
+from oboro.engines.bounded.bucketed_checks import unique_rows, verified
+from oboro.engines.bounded.bucketed_rows import Bucket, BucketCoding, Look, Suppressed
+from oboro.engines.bounded.released_labels import ReleasedLabels, plan_of, suppressing
+from oboro.engines.bounded.tallied_columns import ColumnTallies
+from oboro.engines.coded.plan import KnownValues
+from oboro.engines.coded.value_numbers import RowNumbers, drawn_key
+from oboro.engines.engine import Buckets, EngineTable
+from oboro.engines.engine_errors import ChangedData
+from oboro.engines.engine_release import EngineRelease, Phases, Seal
+from oboro.engines.staging import Staged
+from oboro.io.files import read_data
+from oboro.measure.exposure.last_look import Acceptance, LastLook
+from oboro.recipe.recipe import Recipe
+from oboro.recipe.release import StepRecord
+from oboro.recipe.released.last_look_before_writing import unprotected
+from oboro.recipe.released.people_before_writing import people_before_writing
+from oboro.recipe.released.released_order import moves_rows, warning_of_order
+from oboro.recipe.released.secret_seed import warning_of_seed
+from oboro.recipe.run import admitted
+from oboro.table.dataset import Dataset
+from oboro.table.frames import Frame
+from oboro.table.schema import Schema
+from oboro.table.unencoded_columns import UnreadColumn
+from oboro.techniques.base import Outcome, Work
+from oboro.techniques.k_anonymize import KAnonymize
+from oboro.text import Message
+from oboro.text.progress import Progress
+from oboro.verifier.table_check import Promise
+
+__all__ = ["BoundedRun"]
+
+BUCKET = 1 << 20  # rows of a bucket, about
+LARGEST = 1 << 22  # rows of a class at the cut, at most, where that can be had
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """Brings looks to buckets. Every bucket must be seen once, with all its rows, each time: else a worse node, or none that holds,
+    would be chosen silently."""
+
+    buckets: Buckets
+    rows: int
+    seen: list[list[tuple[int, int]]]
+
+    def __call__(self, look: Look, job: str) -> list[bytes]:
+        def said(part: int, blocks: list[Any]) -> bytes:
+            bucket = Bucket.of(blocks)
+            return part.to_bytes(4, "big") + bucket.rows.to_bytes(8, "big") + look.of(bucket)
+
+        found = sorted(self.buckets.told(said, job), key=lambda one: one[:4])
+        heads = [(int.from_bytes(one[:4], "big"), int.from_bytes(one[4:12], "big")) for one in found]
+        once = len(dict(heads)) == len(heads) and sum(rows for _, rows in heads) == self.rows
+        if not once or heads != (self.seen or [heads])[0]:
+            raise ChangedData()
+        self.seen[:] = [heads]
+        return [one[12:] for one in found]
+
+
+@dataclass(frozen=True)
+class _Decided:
+    """What is released of the generalized columns."""
+
+    outcome: Outcome
+    labels: Mapping[str, ReleasedLabels]
+    known: Mapping[str, KnownValues]
+    suppressed: Suppressed
+    promise: Promise
+
+
+@dataclass(frozen=True)
+class BoundedRun:
+    """One run, from the rows to the release. Raises `NotBounded` where it turns out that the driver needs rows."""
+
+    recipe: Recipe
+    table: EngineTable
+    folder: Staged | None
+    say: Progress
+    phases: Phases
+
+    def run(self) -> EngineRelease:
+        """As `Recipe.run` does."""
+        recipe, table, phase = self.recipe, self.table, self.phases.phase
+        numbers = RowNumbers(drawn_key())
+        self.say(Message("progress.gathering", engine=table.engine))
+        with phase("values"):
+            original = self._tallied()
+        data, given = admitted(recipe, original)
+        others = tuple(name for name in recipe_released(recipe, data) if name not in generalizing(recipe))
+        with phase("decide"):
+            steps, schema, decided = self._stepped(data, given, numbers, others)
+        with phase("last look"):
+            look = self._looked(data, schema, decided.promise, steps)
+        settled, seal = self._written(numbers, decided, [*recipe_released(recipe, data)])
+        with phase("verify"):
+            seal.check(settled)
+            verification = verified(settled, decided.promise, seal.rows)
+        released = Dataset({name: UnreadColumn(seal.rows) for name in settled.types}, seal.rows)
+        promises = (decided.promise,)
+        said = people_before_writing(recipe, original, given, released, promises)
+        return EngineRelease(
+            worked=Frame.read(released),
+            original=original,
+            schema=schema,
+            given=given,
+            steps=tuple(steps),
+            verification=verification,
+            recipe=recipe,
+            cautions=(*warning_of_order(recipe.order, recipe.steps), *warning_of_seed(recipe), *said),
+            last_look=look,
+            promises=promises,
+            table=settled,
+            phases=dict(self.phases.seconds),
+            seal=seal,
+            gone=decided.suppressed.rows,
+            driver=Message("error_engine.driver_classes", rows=seal.rows),
+        )
+
+    def _tallied(self) -> Dataset:
+        names, types = tuple(generalizing(self.recipe)), self.table.types
+        how = ColumnTallies(names)
+        columns = how.together(self.table.told(names, how.part, "values"), types)
+        rows = len(columns[names[0]])
+        if not rows:
+            raise NotBounded(Message("error_engine.rows_none"))
+        return Dataset({name: columns.get(name) or UnreadColumn(rows) for name in types}, rows)
+
+    def _stepped(
+        self, data: Dataset, schema: Schema, numbers: RowNumbers, others: tuple[str, ...]
+    ) -> tuple[list[StepRecord], Schema, _Decided]:
+        """Every step; all but one only leave columns out."""
+        records: list[StepRecord] = []
+        decided: _Decided | None = None
+        for step in self.recipe.steps:
+            self.say(step.step)
+            started = dict(self.phases.seconds)
+            work = Work(data, schema, np.random.default_rng(0), None, read_data, self.say)
+            changed: dict[str, int] = {}
+            with self.phases.phase("step"):
+                if isinstance(step, KAnonymize):
+                    decided = self._decided(step, work, numbers, others)
+                    outcome = replace(decided.outcome, data=data)
+                    counts = zip(decided.labels, decided.suppressed.changed, strict=True)
+                    changed = {name: count for name, count in counts if count}
+                else:
+                    outcome = step.run(work)
+            seconds = self.phases.seconds.pop("step") - started.get("step", 0.0)
+            records.append(
+                StepRecord(step, schema, outcome.facts, seconds, data.rows, data.rows, changed, outcome.warnings)
+            )
+            data, schema = outcome.data, outcome.schema
+        assert decided is not None
+        return records, schema, decided
+
+    def _decided(self, step: KAnonymize, work: Work, numbers: RowNumbers, others: tuple[str, ...]) -> _Decided:
+        asked = step.pose(work)
+        problem = asked.problem
+        assert problem is not None
+        known = {name: KnownValues(work.data[name].values, drawn_key()) for name in asked.hierarchies}
+        cut = cut_of(problem, max(LARGEST, work.data.rows // 8))
+        coding = _coding(problem, cut, known, numbers, others)
+        buckets = self.table.bucketed(coding.names, coding.scatter, coding.parts)
+        try:
+            ask = _Asking(buckets, work.data.rows, [])
+            checker = BucketChecker.asking(problem, cut, ask)
+            found = step.decide(problem, checker, list(asked.hierarchies), asked.allowed, work.say)
+            node = found.best
+            assert node is not None
+            found = step.as_sure(asked.allowed.found(found))
+            assert found.best is not None
+            labels = {
+                name: ReleasedLabels.of(work.data[name], hierarchy, level, node.suppressed + node.extra > 0)
+                for (name, hierarchy), level in zip(asked.hierarchies.items(), found.best.levels, strict=True)
+            }
+            look = suppressing(labels, numbers, problem.k, _codes_gone(checker, node))
+            suppressed = look.together(ask(look, "suppress"))
+        finally:
+            buckets.done()
+        if suppressed.rows != node.suppressed + node.extra:
+            raise ChangedData()
+        outcome = step.told(work.schema, problem, found, asked.hierarchies, suppressed.rows)
+        return _Decided(outcome, labels, known, suppressed, asked.promise)
+
+    def _looked(self, data: Dataset, schema: Schema, promise: Promise, steps: Sequence[StepRecord]) -> LastLook:
+        """Who is unique by released columns that no promise covers. To know by which of them, the driver needs rows."""
+        released = data.select([*recipe_released(self.recipe, data)])
+        names = tuple(unprotected(released, schema, [promise], steps))
+        accept = [Acceptance(tuple(one.unique_on), one.because) for one in self.recipe.accepted]
+        unique = unique_rows(self.table, names, data.rows) if names else 0
+        facts: dict[str, Any] = {"columns": names, "people": data.rows, "counts_people": False, "refused": 0}
+        facts |= {"unique": unique, "promised": (tuple(name for name in promise.quasi if name in released),)}
+        if not unique:
+            return LastLook(**facts, unneeded=tuple(one.columns for one in accept))
+        if len(accept) == 1 and set(names) <= set(accept[0].columns):
+            return LastLook(**facts, accepted=(replace(accept[0], people=unique),))
+        raise NotBounded(Message("error_engine.rows_unique", unique=unique))
+
+    def _written(self, numbers: RowNumbers, decided: _Decided, names: list[str]) -> tuple[EngineTable, Seal]:
+        recipe, table, rows = self.recipe, self.table, decided.outcome.facts["suppressed"]["of"]
+        self.say(Message("progress.publishing", engine=table.engine))
+        moved = moves_rows(recipe.order, recipe.steps) or recipe.order is None
+        types: dict[str, pa.DataType] = {
+            name: decided.labels[name].values.type if name in decided.labels else table.types[name] for name in names
+        }
+        plan = plan_of(decided.labels, decided.known, names, decided.suppressed.keys, rows)
+        with self.phases.phase("publish"):
+            settled = table.published(plan, types, "random" if moved else "kept").settled(self.folder)
+        self.say(Message("progress.verifying_files"))
+        return settled, Seal(numbers, rows, decided.suppressed.total)
+
+
+def recipe_released(recipe: Recipe, data: Dataset) -> list[str]:
+    """The columns that are released, in their order."""
+    gone = {name for step in recipe.steps for name in step.removes_identity}
+    return [name for name in data if name not in gone]
+
+
+def _coding(
+    problem: Problem, cut: Levels, known: Mapping[str, KnownValues], numbers: RowNumbers, others: tuple[str, ...]
+) -> BucketCoding:
+    chosen = [hierarchy.levels[level] for hierarchy, level in zip(problem.hierarchies, cut, strict=True)]
+    widths = [len(one.labels) for one in chosen]
+    parts = [
+        one.table.astype(np.uint64) * np.uint64(prod(widths[place + 1 :]) % (1 << 64))
+        for place, one in enumerate(chosen)
+    ]
+    return BucketCoding(uuid4().hex, known, tuple(parts), max(1, -(-problem.rows // BUCKET)), numbers, others)
+
+
+def _codes_gone(checker: BucketChecker, node: Node) -> list[np.ndarray] | None:
+    """For each column one code of every class that goes, where the driver knows these classes."""
+    if node.suppressed + node.extra == 0:
+        return None
+    labels = checker.classes_gone(node)
+    if labels is None:
+        return None
+    return [checker.code_of_label(a, level)[labels[a]] for a, level in enumerate(node.levels)]
