@@ -51,10 +51,11 @@ def anonymize_place(
     force: bool = False,
     progress: Progress | None = None,
     measured: bool = False,
+    held_rows: int | None = None,
 ) -> EngineRelease:
     """From one place to another: written, verified, and only then visible under the name of `output`.
 
-    `measured`: its report will be asked for, so that the driver must hold codes of all rows.
+    `measured`: its report will be asked for, so that the driver must hold codes of all rows; `held_rows`: of how many it may.
     """
     from oboro.engines.engine_errors import speaking_for
     from oboro.engines.run_on_engine import run_on_engine
@@ -64,5 +65,7 @@ def anonymize_place(
     with speaking_for(engine):
         table = open_place(place, engine)
         with staged(output, force) as folder, speaking_for(engine):
-            release = run_on_engine(recipe, table, folder=folder, progress=progress, measured=measured)
+            release = run_on_engine(
+                recipe, table, folder=folder, progress=progress, measured=measured, held_rows=held_rows
+            )
         return release.published_at(output, open_place)

@@ -40,7 +40,7 @@ from oboro.verifier.table_check import Promise
 
 __all__ = ["BOUNDED", "run_on_engine"]
 
-BOUNDED = 50_000_000  # rows from which the driver holds none of them, where the recipe allows it
+BOUNDED = 50_000_000  # rows that the driver may hold codes of
 FEW = 1 << 20  # rows of which identifiers that no step reads come to the driver too
 
 
@@ -63,15 +63,18 @@ def run_on_engine(
     folder: Staged | None = None,
     progress: Progress | None = None,
     measured: bool = False,
+    held_rows: int | None = None,
 ) -> EngineRelease:
     """Apply a recipe; with `folder` the release is written there, under nobody's eyes yet. Raises as `Recipe.run` does.
 
-    `measured`: a report will be asked for, whose figures need the codes of all rows.
+    `measured`: a report will be asked for, whose figures need the codes of all rows. `held_rows`: so many rows the driver may hold;
+    with more it holds none, where the recipe allows that.
     """
     check_engine(recipe, table)
     say, phases, names = progress or silent, Phases(), list(table.types)
     why = Message("error_engine.rows_report") if measured else why_rows(recipe, names)
-    if table.count() >= BOUNDED and why is None:
+    most = BOUNDED if held_rows is None else held_rows
+    if why is None and table.count() > most:
         from oboro.engines.bounded.bounded_run import BoundedRun
 
         try:
@@ -79,7 +82,8 @@ def run_on_engine(
         except NotBounded as known:
             why = known.why
     release = _with_rows(recipe, table, folder, say, phases, names)
-    told = None if table.count() < BOUNDED else Message("error_engine.driver_rows", rows=release.original.rows, why=why)
+    rows = release.original.rows
+    told = Message("error_engine.driver_rows", rows=rows, why=why) if rows > most and why is not None else None
     return replace(release, driver=told)
 
 

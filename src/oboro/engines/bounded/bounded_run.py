@@ -23,7 +23,7 @@ from oboro.decide.lattice.problem import Node, Problem
 from oboro.engines.bounded.bounded_recipe import generalizing
 from oboro.engines.bounded.bucket_checker import BucketChecker, NotBounded, cut_of
 from oboro.engines.bounded.bucketed_checks import unique_rows, verified
-from oboro.engines.bounded.bucketed_rows import Bucket, BucketCoding, Look, Suppressed
+from oboro.engines.bounded.bucketed_rows import Bucket, BucketCoding, BucketLook, Suppressed
 from oboro.engines.bounded.released_labels import ReleasedLabels, plan_of, suppressing
 from oboro.engines.bounded.tallied_columns import ColumnTallies
 from oboro.engines.coded.plan import KnownValues
@@ -66,7 +66,7 @@ class _Asking:
     rows: int
     seen: list[list[tuple[int, int]]]
 
-    def __call__(self, look: Look, job: str) -> list[bytes]:
+    def __call__(self, look: BucketLook, job: str) -> list[bytes]:
         def said(part: int, blocks: list[Any]) -> bytes:
             bucket = Bucket.of(blocks)
             return part.to_bytes(4, "big") + bucket.rows.to_bytes(8, "big") + look.of(bucket)

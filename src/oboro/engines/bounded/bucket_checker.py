@@ -14,7 +14,7 @@ from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.suppression.suppressed_group import STEPS
 from oboro.decide.lattice.tuples.distinct_tuples import DistinctTuples
-from oboro.engines.bounded.bucketed_rows import ClassesAt, Look, Survey, lean
+from oboro.engines.bounded.bucketed_rows import BucketLook, ClassesAt, Survey, lean
 from oboro.text import Message
 
 __all__ = ["HELD", "BucketChecker", "NotBounded", "cut_of"]
@@ -52,13 +52,13 @@ class BucketChecker(NodeChecker):
     at_a_time: ClassVar[int | None] = AT_ONCE
 
     cut: Levels
-    asks: Callable[[Look, str], list[bytes]]
+    asks: Callable[[BucketLook, str], list[bytes]]
     known: dict[Levels, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
     held: list[NodeChecker] = field(default_factory=list)
     """Checkers of classes that are on the driver."""
 
     @staticmethod
-    def asking(problem: Problem, cut: Levels, asks: Callable[[Look, str], list[bytes]]) -> BucketChecker:
+    def asking(problem: Problem, cut: Levels, asks: Callable[[BucketLook, str], list[bytes]]) -> BucketChecker:
         """A checker of every node."""
         widths = [one.levels[0].table.size for one in problem.hierarchies]
         if prod(width + 1 for width in widths) > 1 << 62:

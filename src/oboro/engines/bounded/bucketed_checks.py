@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from oboro.engines.coded.checked_rows import ClassCounts
+from oboro.engines.coded.checked_rows import CombinationCounts
 from oboro.engines.coded.scattered_rows import in_chunks, shared_out
 from oboro.engines.coded.value_numbers import RowNumbers, drawn_key
 from oboro.engines.engine import EngineTable
@@ -41,7 +41,7 @@ class _Classes:
     def scatter(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, bytes]]:
         """How often each occurs, some hundred thousand rows together."""
         for table in in_chunks(pa.table(batch) for batch in batches):
-            counts = ClassCounts(self.names)
+            counts = CombinationCounts(self.names)
             for batch in table.to_batches():
                 counts.add(batch)
             found = counts.together()
@@ -51,7 +51,7 @@ class _Classes:
 
     def judged(self, part: int, blocks: list[Any]) -> bytes:
         """What the verifier says of the whole classes of one part."""
-        counts = ClassCounts(self.names)
+        counts = CombinationCounts(self.names)
         for block in blocks:
             counts.merge(pa.ipc.open_stream(block).read_all())
         data = rows_of_tally(counts.together(), self.names)

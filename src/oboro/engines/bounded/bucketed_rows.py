@@ -23,7 +23,7 @@ from oboro.engines.coded.value_numbers import RowNumbers, summed
 from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.hierarchy.levels import Level
 
-__all__ = ["Bucket", "BucketCoding", "ClassesAt", "Look", "Suppressed", "Suppressing", "Survey", "lean"]
+__all__ = ["Bucket", "BucketCoding", "BucketLook", "ClassesAt", "Suppressed", "Suppressing", "Survey", "lean"]
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -85,7 +85,7 @@ class Bucket:
         return Bucket(codes, others, table.num_rows)
 
 
-class Look(Protocol):
+class BucketLook(Protocol):
     """What is asked of every bucket. It travels to tasks."""
 
     def of(self, bucket: Bucket) -> bytes:

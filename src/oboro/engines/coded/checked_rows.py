@@ -13,7 +13,7 @@ from oboro.engines.coded.scattered_rows import packed
 from oboro.engines.coded.value_numbers import RowNumbers, summed
 from oboro.engines.relational import COUNT
 
-__all__ = ["Checked", "Checking", "ClassCounts"]
+__all__ = ["Checked", "Checking", "CombinationCounts"]
 
 COMBINED = 64  # counts of batches that are put together at once
 
@@ -37,7 +37,7 @@ class Checking:
 
     def part(self, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
         """Of some batches."""
-        rows, totals, counts = 0, [], [ClassCounts(names) for names in self.groups]
+        rows, totals, counts = 0, [], [CombinationCounts(names) for names in self.groups]
         for batch in batches:
             rows += batch.num_rows
             arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
@@ -51,7 +51,7 @@ class Checking:
 
     def together(self, blobs: Iterable[Any]) -> Checked:
         """Of all tasks."""
-        rows, total, counts = 0, 0, [ClassCounts(names) for names in self.groups]
+        rows, total, counts = 0, 0, [CombinationCounts(names) for names in self.groups]
         for blob in map(bytes, blobs):
             if blob[0] == 0:
                 rows += int.from_bytes(blob[1:9], "little")
@@ -61,7 +61,7 @@ class Checking:
         return Checked(rows, total, [one.together() for one in counts])
 
 
-class ClassCounts:
+class CombinationCounts:
     """How often combinations occur; floating numbers are compared as text."""
 
     def __init__(self, names: Sequence[str]) -> None:
