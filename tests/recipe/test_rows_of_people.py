@@ -72,13 +72,53 @@ def test_classes_that_hold_enough_people_anyway_say_nothing() -> None:
     assert recipe().run(table).cautions == recipe(person="patient").run(table).cautions
 
 
-def test_an_identifier_of_every_row_says_that_a_row_is_a_person() -> None:
+@pytest.mark.parametrize("name", ["respondent_id", "visit_id", "id", "number"])
+def test_an_identifier_of_every_row_says_that_a_row_is_a_person_only_if_it_is_called_so(name: str) -> None:
     table = visits()
-    table["number"] = list(range(240))
+    table[name] = list(range(240))
     plan = recipe().model_dump(mode="json")
-    plan["attributes"]["number"] = {"role": "identifier"}
-    plan["steps"].insert(0, {"drop_columns": {"attributes": ["number"]}})
-    assert oboro.Recipe(**plan).run(table).verification.holds
+    plan["attributes"][name] = {"role": "identifier"}
+    plan["steps"].insert(0, {"drop_columns": {"attributes": [name]}})
+    if name == "respondent_id":
+        assert oboro.Recipe(**plan).run(table).verification.holds
+    else:
+        with pytest.raises(PromiseError, match="'patient' numbers people who have several"):
+            oboro.Recipe(**plan).run(table)
+
+
+def positions(name: str) -> dict[str, list[object]]:
+    """Twelve travellers with many positions each, and nothing that stays with them: everybody is at a place of their own."""
+    who = [number % 12 for number in range(3600)]
+    return {name: [f"d{one}" for one in who], "place": [f"p{one // 2}" for one in who]}
+
+
+@pytest.mark.parametrize(("name", "refused"), [("device_id", True), ("kennung", False), ("url", False)])
+def test_a_number_of_people_needs_no_traits_to_be_believed(name: str, refused: bool) -> None:
+    attributes = {name: {"role": "identifier"}, "place": {"role": "quasi"}}
+    steps = [{"drop_columns": {"attributes": [name]}}, {"k_anonymize": {"k": 5}}]
+    plan = oboro.Recipe(attributes=attributes, steps=steps)
+    if refused:
+        with pytest.raises(PromiseError, match=f"Say `person: {name}`"):
+            plan.run(positions(name))
+    else:
+        assert any(f"k counts rows, but '{name}' repeats" in str(one) for one in plan.run(positions(name)).cautions)
+
+
+@pytest.mark.parametrize("unnamed", ["drop", "error"])
+def test_the_number_of_a_person_that_is_dropped_without_being_called_an_identifier(unnamed: str) -> None:
+    named = {"place": {"role": "quasi"}, **({"device_id": {"role": "other"}} if unnamed == "error" else {})}
+    steps = [{"k_anonymize": {"k": 5}}]
+    if unnamed == "error":
+        steps.insert(0, {"drop_columns": {"attributes": ["device_id"]}})
+    with pytest.raises(PromiseError, match="Say `person: device_id`"):
+        oboro.Recipe(attributes=named, steps=steps, unnamed=unnamed).run(positions("device_id"))
+
+
+def test_a_typing_error_in_a_birth_does_not_hide_a_patient() -> None:
+    table = visits()
+    table["birth_year"][3], table["sex"][5] = 1890, "X"
+    with pytest.raises(PromiseError, match="'patient' numbers people who have several"):
+        recipe().run(table)
 
 
 def test_values_that_repeat_without_a_sign_of_people_are_told() -> None:

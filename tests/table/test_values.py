@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 from oboro.errors import ColumnError
+from oboro.table.labels.label_ends import end_moment
 from oboro.table.values import Kind, from_numbers, kind_of, numbers_of, texts_of
 
 
@@ -60,3 +61,12 @@ def test_no_number_is_an_error_with_the_column_and_the_value() -> None:
 
 def test_texts_match_across_types() -> None:
     assert texts_of(pa.array([39.0, None])) == texts_of(pa.array(["39", None])) == texts_of(pa.array([39, None]))
+
+
+def test_dates_with_dots_are_days_months_and_years() -> None:
+    """As most of Europe writes them: the same days as the ISO dates, in a recipe's values and in released ranges too."""
+    dotted, iso = ["31.12.1990", "1.2.2003", None], ["1990-12-31", "2003-02-01", None]
+    assert np.array_equal(numbers_of(pa.array(dotted)), numbers_of(pa.array(iso)), equal_nan=True)
+    assert kind_of(pa.array(["31.04.1990"])) is Kind.TEXT  # no such day
+    assert kind_of(pa.array(["1.2.03"])) is Kind.TEXT
+    assert end_moment("31.12.1990", Kind.DATE, last=True) == end_moment("1990-12-31", Kind.DATE, last=True)

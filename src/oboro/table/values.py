@@ -42,7 +42,8 @@ class Kind(StrEnum):
 # Leading zeros make an identifier (zip code, phone), not a number; 18 digits fit an int64.
 INTEGER_TEXT = r"^-?(0|[1-9][0-9]{0,17})$"
 NUMBER_TEXT = r"^[-+]?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][-+]?[0-9]{1,3})?$"
-DATE_TEXT = r"^[0-9]{4}([-/])[0-9]{1,2}[-/][0-9]{1,2}$"
+DOTTED = r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})"  # day, month and year, as most of Europe writes them: no other order has dots
+DATE_TEXT = rf"^([0-9]{{4}}[-/][0-9]{{1,2}}[-/][0-9]{{1,2}}|{DOTTED})$"
 DATETIME_TEXT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?Z?$"
 
 
@@ -51,6 +52,8 @@ def kind_of(values: pa.Array) -> Kind:
 
     >>> kind_of(pa.array(["1", "-20", None])), kind_of(pa.array(["007"])), kind_of(pa.array(["2024-02-30"]))
     (<Kind.INTEGER: 'integer'>, <Kind.TEXT: 'text'>, <Kind.TEXT: 'text'>)
+    >>> kind_of(pa.array(["31.12.1990", "1.2.2003"])), kind_of(pa.array(["12.31.1990"]))
+    (<Kind.DATE: 'date'>, <Kind.TEXT: 'text'>)
     """
     type_ = values.type
     if pa.types.is_boolean(type_):
@@ -113,7 +116,7 @@ def _parse_plain(texts: pa.Array, kind: Kind) -> pa.Array:
     if kind is Kind.NUMBER:
         return pc.cast(pc.utf8_ltrim(texts, "+"), pa.float64())
     if kind is Kind.DATE:
-        dashed = pc.replace_substring(texts, "/", "-")
+        dashed = pc.replace_substring_regex(pc.replace_substring(texts, "/", "-"), f"^{DOTTED}$", r"\3-\2-\1")
         padded = pc.replace_substring_regex(dashed, r"-([0-9])\b", r"-0\1")
         return pc.cast(padded, pa.date32())
     return pc.cast(pc.utf8_rtrim(texts, "Z"), pa.timestamp("us"))

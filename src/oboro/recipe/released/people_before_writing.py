@@ -55,16 +55,14 @@ def people_before_writing(
     """Count every promise in people, where an identifier seems to number people with several rows and the recipe has no `person`.
 
     Raises a `PromiseError` where a promise of rows is broken for them and their traits or a pattern prove that these are people,
-    unless the recipe accepts it; else returns what the release should say of it. An identifier that tells all rows apart ends
-    the look: then a row is a person. O(rows) for each identifier that repeats.
+    unless the recipe accepts it; else returns what the release should say of it. O(rows) for each identifier that repeats.
     """
-    names = given.named(Role.IDENTIFIER)
+    names = _identifiers(original, given, released)
     if recipe.person is not None or not promises or not names:
         return []
     rows = _Rows(original, released, source)
     held = rows.held(names)
-    if any(len(held[name].values) == held.rows for name in names if name in held):
-        return []
+    names = _left_by_rows(held, names)
     missing = [one for one in names if one not in held]
     said = [Message("exposure.rows.unread", columns=missing)] if missing else []
     for found, broken in _broken(rows, held, names, promises):
@@ -79,6 +77,29 @@ def people_before_writing(
     return said
 
 
+def _identifiers(original: Dataset, given: Schema, released: Dataset) -> list[str]:
+    """Columns that the recipe calls identifiers, and others called the number of a person that are in memory and not released."""
+    from oboro.recipe.roles.column_words import names_one_person
+
+    declared = given.named(Role.IDENTIFIER)
+    unread = unread_columns(original)
+    gone = [name for name in original if name not in released and name not in declared and name not in unread]
+    return [*declared, *(name for name in gone if names_one_person(name))]
+
+
+def _left_by_rows(held: Dataset, names: Sequence[str]) -> list[str]:
+    """Identifiers that may number people with several rows, where one tells all rows apart.
+
+    `respondent_id` then says that a row is a person, and none is left; `visit_id` or a plain `id` says nothing of `patient_id`.
+    """
+    from oboro.recipe.roles.column_words import names_one_person
+
+    apart = [name for name in names if name in held and len(held[name].values) == held.rows]
+    if any(map(names_one_person, apart)):
+        return []
+    return [name for name in names if not apart or names_one_person(name)]
+
+
 def _broken(
     rows: _Rows, held: Dataset, names: Sequence[str], promises: Sequence[Promise]
 ) -> Iterator[tuple[RepeatedPeople, list[Message]]]:
@@ -86,7 +107,7 @@ def _broken(
     from oboro.recipe.roles.repeated_people import repeated_in
 
     for name in names:
-        found = repeated_in(held, name) if name in held else None
+        found = repeated_in(held, name, identifier=True) if name in held else None
         if found is not None:
             person = rows.whose(held[name])
             verdicts = [one for promise in promises for one in promise.verify(rows.released, person).verdicts]

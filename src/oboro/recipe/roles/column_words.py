@@ -10,7 +10,7 @@ import re
 from oboro.measure.identifier_forms import words_of
 from oboro.table.schema import Role
 
-__all__ = ["names_moment", "names_person", "names_person_trait", "role_by_name"]
+__all__ = ["names_moment", "names_one_person", "names_person", "names_person_trait", "role_by_name"]
 
 WORDS: tuple[tuple[Role, str], ...] = (  # the first match wins
     (
@@ -45,11 +45,15 @@ WORDS: tuple[tuple[Role, str], ...] = (  # the first match wins
 )
 # Whose rows these are; `store_id` and `product_id` name things, and need more than their name.
 PERSON = (
-    r"^(id|nr|pid|uid|subject|person|patient|customer|client|member|user|employee|respondent|individual|participant|pupil|student"
-    r"|household|family)($|_?(id|no|nr|num|number|code|key)$)"
-    r"|(subject|person|patient|customer|client|member|user|employee|respondent|participant|pupil|student)_?(id|no|nr|num|number|code|key)$"
-    r"|(会員|顧客|患者|職員|社員|被験者|個人|利用者|世帯)_?(番号|id|コード|no|№)?_?$"
+    r"^(subject|person|patient|customer|client|member|user|employee|respondent|individual|participant|pupil|student|imei|imsi|msisdn)$"
+    r"|(subject|person|patient|customer|client|member|user|employee|respondent|individual|participant|pupil|student|driver|passenger"
+    r"|rider|guest|visitor|voter|donor|player|resident|citizen|tenant|taxpayer|worker|staff|teacher|child|insured|subscriber|device|vehicle"
+    r"|card|account|mitarbeiter|kunden?|patienten?)_?(id|no|nr|num|number|nummer|code|key|uuid)$"
+    r"|(会員|顧客|患者|職員|社員|従業員|被験者|被保険者|受診者|個人|利用者|加入者|契約者|住民|学生|生徒|児童|端末|車両)_?(番号|id|コード|no|№)?_?$"
+    r"|(カード|口座)_?(番号|id|コード|no|№)$"
 )
+NUMBER = r"^(id|nr|pid|uid)($|_?(id|no|nr|num|number|code|key)$)"
+HOUSEHOLD = r"^(household|family)($|_?(id|no|nr|num|number|code|key)$)|世帯_?(番号|id|コード|no|№)?_?$"
 THING = (
     r"product|item|store|shop|order|hospital|school|class|inst|provider|cent(er|re)|country|site|ward|clinic"
     r"|商品|店舗|注文|病院|学校"
@@ -78,10 +82,20 @@ def role_by_name(name: str) -> Role | None:
 
 
 def names_person(name: str) -> bool:
-    """Whether the name says that the column numbers people, and not things.
+    """Whether the name says that the column numbers people or households, and not things.
 
     >>> names_person("nr"), names_person("patient_no"), names_person("product_id")
     (True, True, False)
+    """
+    words = words_of(name)
+    return bool(re.search(f"{PERSON}|{NUMBER}|{HOUSEHOLD}", words)) and not re.search(THING, words)
+
+
+def names_one_person(name: str) -> bool:
+    """Whether the name says it in a word: the number of a row may be called `id` too, and a household is several people.
+
+    >>> names_one_person("patient_no"), names_one_person("id"), names_one_person("household")
+    (True, False, False)
     """
     words = words_of(name)
     return bool(re.search(PERSON, words)) and not re.search(THING, words)

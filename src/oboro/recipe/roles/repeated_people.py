@@ -2,18 +2,23 @@
 
 Four things speak for a column: its name; a pattern (everybody has the same number of rows, and with one other column, such as
 the year, each row is found); what stays the same in all rows of a value although it differs between values, such as sex or
-birth; and that its values repeat at all. None of them proves anything: the starter recipe says why a column was taken.
+birth; and that somebody calls it an identifier although its values repeat. The starter recipe says why a column was taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from oboro.recipe.roles.column_words import names_moment, names_person, names_person_trait, role_by_name
+from oboro.recipe.roles.column_words import (
+    names_moment,
+    names_one_person,
+    names_person,
+    names_person_trait,
+    role_by_name,
+)
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 from oboro.table.schema import Role
@@ -25,6 +30,8 @@ __all__ = ["RepeatedPeople", "ask_for_person", "repeated_in", "repeated_people"]
 FEWEST_PEOPLE = 8
 MOST_ROWS_EACH = 200  # on average; a column with more rows for each value is a category
 BALANCED = 0.9  # of the values have the most frequent number of rows
+OFTEN = 2  # rows of a person on average: so often no name repeats by chance
+CHANGED = 0.05  # of the people may have two sexes or births before it speaks against them: typing errors
 FIXED_REPEATS = 10  # so many values with several rows must agree before "the same in all rows" says something
 BLOCK = 1 << 16  # rows that are compared at a time
 LOOKED_AT = 12  # columns that are asked whether they are the moment, or stay the same
@@ -46,6 +53,8 @@ class RepeatedPeople:
     """Columns that never change for a person, although people differ in them."""
     missing: int = 0
     """Rows without a person."""
+    changing: tuple[str, ...] = ()
+    """Sex, birth and the like, where they change in the rows of a value: then it may be no person's number."""
 
     @property
     def reasons(self) -> tuple[Message, ...]:
@@ -59,8 +68,18 @@ class RepeatedPeople:
 
     @property
     def proven(self) -> bool:
-        """Whether more than its name speaks for it: sex or birth never changes, or everybody has a row for each moment."""
-        return self.moment is not None or any(map(names_person_trait, self.fixed))
+        """Whether sex or birth never changes, or everybody has a row for each moment.
+
+        Or it is called the number of a person, repeats often, and nothing speaks against it.
+        """
+        if self.moment is not None or any(map(names_person_trait, self.fixed)):
+            return True
+        return names_one_person(self.column) and not self.changing and self.often
+
+    @property
+    def often(self) -> bool:
+        """Whether people have several rows as a rule, not by chance."""
+        return self.rows >= OFTEN * self.people
 
     @property
     def question(self) -> Message:
@@ -94,29 +113,33 @@ def ask_for_person(data: Dataset, person: str | None) -> list[Message]:
     return [] if found is None else [found.question]
 
 
-def repeated_in(data: Dataset, name: str) -> RepeatedPeople | None:
-    """What speaks for one column, if enough does."""
+def repeated_in(data: Dataset, name: str, *, identifier: bool = False) -> RepeatedPeople | None:
+    """What speaks for one column, if enough does; for one that somebody calls an `identifier`, that it repeats often is enough."""
     column = data[name]
-    if not _may_number_people(name, column):
+    if not _may_number_people(name, column, identifier):
         return None
     held = np.delete(column.counts, column.missing) if column.missing >= 0 else column.counts
-    named = names_person(name)
-    fixed = _fixed(data, name)
-    moment = _moment(data, name, held)
-    if not (named or moment or any(names_person_trait(one) for one in fixed)):
-        return None
+    fixed, changing = _fixed(data, name)
     missing = int(column.counts[column.missing]) if column.missing >= 0 else 0
-    rows = int(held.sum())
-    return RepeatedPeople(name, int(held.size), rows, int(held.max()), named, moment, tuple(fixed), missing)
+    moment, rows = _moment(data, name, held), int(held.sum())
+    found = RepeatedPeople(
+        name, int(held.size), rows, int(held.max()), names_person(name), moment, fixed, missing, changing
+    )
+    enough = found.named or moment or any(map(names_person_trait, fixed)) or (identifier and found.often)
+    return found if enough else None
 
 
-def _may_number_people(name: str, column: Column) -> bool:
+def _may_number_people(name: str, column: Column, identifier: bool) -> bool:
     """Values that are names or numbers, repeat, and are too many for a category."""
     rows, distinct = len(column), len(column.values)
+    if identifier:
+        return 1 < distinct < rows
     if column.kind not in (Kind.TEXT, Kind.INTEGER) or role_by_name(name) in (Role.QUASI, Role.SENSITIVE):
         return False
-    if names_moment(name) or distinct < FEWEST_PEOPLE or distinct == rows or rows > MOST_ROWS_EACH * distinct:
+    if names_moment(name) or distinct < FEWEST_PEOPLE or distinct == rows:
         return False
+    if rows > MOST_ROWS_EACH * distinct:
+        return names_one_person(name)
     return names_person(name) or 2 * int((column.counts > 1).sum()) >= distinct
 
 
@@ -133,15 +156,26 @@ def _moment(data: Dataset, name: str, held: np.ndarray) -> str | None:
     return None
 
 
-def _fixed(data: Dataset, name: str) -> list[str]:
-    """Columns of several values that are the same in all rows of a value, where enough values have several rows."""
+def _fixed(data: Dataset, name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Columns of several values that are the same in all rows of a value, and traits of people that are not.
+
+    Nothing is said where few values have several rows.
+    """
     column = data[name]
-    repeated = column.counts > 1
-    if int(repeated.sum()) < FIXED_REPEATS:
-        return []
-    others: Sequence[str] = [one for one in data if one != name and 1 < len(data[one].values) < len(column.values)]
-    others = sorted(others, key=lambda one: not names_person_trait(one))[:LOOKED_AT]
-    return [one for one in others if _never_changes(column, data[one])]
+    if int((column.counts > 1).sum()) < FIXED_REPEATS:
+        return (), ()
+    traits = [one for one in data if one != name and len(data[one].values) > 1 and names_person_trait(one)]
+    others = [one for one in data if one != name and 1 < len(data[one].values) < len(column.values)]
+    looked = [*traits, *(one for one in others if one not in traits)][:LOOKED_AT]
+    fixed = tuple(one for one in looked if _never_changes(column, data[one]))
+    changing = (one for one in traits if one in looked and one not in fixed and _changes(column, data[one]))
+    return fixed, tuple(changing)
+
+
+def _changes(column: Column, other: Column) -> bool:
+    """Whether another column differs in the rows of more values than typing errors explain."""
+    pairs = len(Groups.of([column, other], len(column)))
+    return pairs > (1 + CHANGED) * len(column.values)
 
 
 def _never_changes(column: Column, other: Column) -> bool:
