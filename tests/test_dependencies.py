@@ -51,7 +51,7 @@ for needs_more, extra in ((lambda: release.report, "science"), (lambda: release.
     else:
         raise AssertionError(extra)
 """
-PART_OF = {"pydantic-core": "pydantic", "py4j": "pyspark", "llvmlite": "numba"}  # a package and the one that is made of it and pins it
+PART_OF = {"pydantic-core": "pydantic", "py4j": "pyspark", "llvmlite": "numba"}  # pinned by the one that it is part of
 DATABASES = ("postgresql", "sqlite", "duckdb")  # whose drivers are imported when a table is in one
 YOURS = {"pandas", "polars"}  # imported only where the user's own frame is one of theirs
 TOOLS = {  # what is run, or imported by something else
