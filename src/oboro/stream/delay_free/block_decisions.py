@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from oboro.stream.anonymizer import Record
 from oboro.stream.delay_free.counting_modes import CountingMode
-from oboro.stream.delay_free.record_coder import KnownRecord, RecordCoder
+from oboro.stream.delay_free.record_coder import Form, KnownRecord, RecordCoder
 
 __all__ = ["DecidedBlock", "decided_block"]
 
@@ -33,39 +33,41 @@ def decided_block(
     admitted, width = coder.admit_all(records), len(coder.attributes)
     known = coder.meet_all([values[:width] for values in admitted])
     numbers = None if coder.nobody else [coder.numbers(values) for values in admitted]
-    masks = _masks(side, known, numbers, now, again)
-    block = _released(coder, known, masks)
+    cells, gone, coarser, masks = zip(*_forms(coder, side, known, numbers, now, again), strict=True)
+    released = list(map(dict.copy, cells))
     for place, name in enumerate(coder.rest, width):
-        for one, values in zip(block.released, admitted, strict=True):
+        for one, values in zip(released, admitted, strict=True):
             one[name] = values[place]
-    return block
+    return DecidedBlock(released, list(masks), sum(gone), sum(coarser), gone.count(width))
 
 
-def _masks(
+def _forms(
+    coder: RecordCoder,
     side: CountingMode,
     known: list[KnownRecord],
     numbers: list[tuple[int, int]] | None,
     now: float,
     again: Sequence[int] | None,
-) -> list[int]:
-    masks, whole = [one.full for one in known], side.whole
-    asked = [i for i, one in enumerate(known) if one.codes not in whole]
-    if not asked:
-        return masks
+) -> list[Form]:
+    forms: list[Any] = [one.settled for one in known]
+    if None not in forms:
+        return forms
+    asked = [i for i, form in enumerate(forms) if form is None and not _settle(coder, side, known[i])]
     decided = side.decide_some(
         [known[i].codes for i in asked],
         [numbers[i] for i in asked] if numbers is not None else None,
         now,
         [again[i] for i in asked] if again is not None else None,
     )
-    for i, mask in zip(asked, decided, strict=True):
-        masks[i] = mask
-    return masks
+    masks = dict(zip(asked, decided, strict=True))
+    return [
+        form or one.settled or coder.kept_form(one, masks[i])
+        for i, (one, form) in enumerate(zip(known, forms, strict=True))
+    ]
 
 
-def _released(coder: RecordCoder, known: list[KnownRecord], masks: list[int]) -> DecidedBlock:
-    form, width = coder.form, len(coder.attributes)
-    forms = [one.forms.get(mask) or form(one, mask) for one, mask in zip(known, masks, strict=True)]
-    gone = [suppressed for _, suppressed, _ in forms]
-    coarser = sum([generalized for _, _, generalized in forms])
-    return DecidedBlock([cells.copy() for cells, _, _ in forms], masks, sum(gone), coarser, gone.count(width))
+def _settle(coder: RecordCoder, side: CountingMode, known: KnownRecord) -> bool:
+    """Whether a record is always released whole from now on; then that is kept at hand."""
+    if known.settled is None and known.codes in side.whole:
+        known.settled = coder.kept_form(known, known.full)
+    return known.settled is not None

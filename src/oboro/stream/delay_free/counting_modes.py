@@ -29,7 +29,7 @@ __all__ = ["CountingMode"]
 
 START = 256  # records and entries that there is room for at first
 FOREVER = np.iinfo(np.int64).max
-BY_RECORD = ("total", "head")
+BY_RECORD = ("total", "head", "shared")
 OF_ENTRY = ("out", "count", "person", "secret")
 BY_ENTRY = ("next", "owner", *OF_ENTRY)
 
@@ -97,6 +97,8 @@ class CountingMode:
     ) -> list[int]:
         """`decide_one` for one row after the other, by one call; `numbers`: of people and secrets, where there are any."""
         rows, count = np.array(codes, dtype=np.int32), len(codes)
+        if not count:
+            return []
         persons, secrets = np.array(numbers if numbers is not None else [(-1, -1)] * count, dtype=np.int64).T.copy()
         masks = np.zeros(count, dtype=np.int64) if forced is None else np.array(forced, dtype=np.int64)
         self._absorb(rows, persons, secrets, now, forced is not None, masks)
@@ -281,6 +283,8 @@ def _link(history: ReleaseHistory, records: int, entries: int) -> None:
     history.next[order] = np.where(same, np.roll(order, 1), -1)
     history.head[:records] = -1
     history.head[owner] = np.arange(entries)  # the last one written stays: the newest
+    history.shared[:records] = -1
+    np.bitwise_and.at(history.shared, owner, history.out[:entries])
 
 
 def _room(used: int) -> int:

@@ -90,10 +90,9 @@ class DelayFree:
         # In a replay a function may be ready sooner than it was: what was decided then is done.
         if known.codes not in self._side.whole or forced not in (None, known.full):
             return self._decide(values, known, now, forced)
-        self.records += 1
-        self.suppressed_cells += known.missing
-        self.suppressed_records += known.full == 0
-        released = known.cells.copy()
+        form = coder.kept_form(known, known.full)
+        self._count(1, form.suppressed, 0, form.suppressed == len(key))
+        released = form.cells.copy()
         if coder.rest:
             released.update(zip(coder.rest, values[len(key) :], strict=False))
         return released, known.full
@@ -105,9 +104,11 @@ class DelayFree:
         person, secret = (-1, -1) if coder.nobody else coder.numbers(values)
         moment = self._clock.now() if now is None else now
         mask = self._side.decide_one(known.codes, person, secret, moment, forced)
-        released, suppressed, generalized = coder.cells(known.leaves, mask)
-        self._count(1, suppressed, generalized, int(suppressed == len(coder.attributes)))
-        released.update(zip(coder.rest, values[len(coder.attributes) :], strict=False))
+        released, suppressed, generalized, _ = coder.form(known, mask)
+        width = len(coder.attributes)
+        self._count(1, suppressed, generalized, suppressed == width)
+        if coder.rest:
+            released.update(zip(coder.rest, values[width:], strict=False))
         self._forget_values()
         return released, mask
 
@@ -161,7 +162,7 @@ class DelayFree:
         for pair in zip(which.tolist(), masks.tolist(), strict=True):
             cells = made.get(pair)
             if cells is None:
-                cells = made[pair] = coder.cells(known[pair[0]].leaves, pair[1])[0]
+                cells = made[pair] = coder.form(known[pair[0]], pair[1]).cells
             released.append(cells.copy())
         if coder.rest:
             for one, values in zip(released, admitted, strict=True):

@@ -23,10 +23,10 @@ from oboro.stream.delay_free.kernels.release_history import MISSING
 from oboro.stream.delay_free.value_levels import ValueLevels
 from oboro.stream.record_fields import wrong_fields
 from oboro.table.dataset import Column, Dataset
-from oboro.table.values import is_missing
+from oboro.table.values import STAR, is_missing
 from oboro.text import Message
 
-__all__ = ["KnownRecord", "RecordCoder"]
+__all__ = ["Form", "KnownRecord", "RecordCoder"]
 
 MOST_BITS = 62
 BATCH = 65_536
@@ -34,15 +34,26 @@ FORMS = 16  # of one record
 REMEMBERED = 1 << 16  # different records whose codes are kept at hand
 
 
-class KnownRecord(NamedTuple):
+class Form(NamedTuple):
+    """What is released of a record under a mask, and how many of its cells are suppressed and how many generalized."""
+
+    cells: dict[str, Any]
+    suppressed: int
+    generalized: int
+    mask: int
+
+
+class KnownRecord:
     """A record met before."""
 
-    codes: tuple[int, ...]
-    leaves: list[int]
-    cells: dict[str, Any]  # what is released of it whole
-    missing: int
-    full: int  # the mask that keeps everything
-    forms: dict[int, tuple[dict[str, Any], int, int]]  # what `cells` gave for some masks
+    __slots__ = ("codes", "forms", "full", "leaves", "settled")
+
+    def __init__(self, codes: tuple[int, ...], leaves: list[int], full: int) -> None:
+        self.codes = codes
+        self.leaves = leaves
+        self.full = full  # the mask that keeps everything
+        self.forms: dict[int, Form] = {}  # for some masks
+        self.settled: Form | None = None  # once it is always released like that, and nothing has to be remembered
 
 
 class RecordCoder:
@@ -60,11 +71,17 @@ class RecordCoder:
         self.secrets: dict[Any, int] = {}
         self.people: dict[Any, int] = {}
         self.known: dict[tuple[Any, ...], KnownRecord] = {}
-        self._changes: dict[int, list[tuple[ValueLevels, int, int]]] = {}
         self.rest = settings.released[len(self.attributes) :]
         self.nobody = settings.person is None and settings.sensitive is None
         self.take = _taker(settings.fields)
         self._strict = settings.unnamed == "error"
+        self._flat, self._all = bits == len(self.attributes), (1 << bits) - 1
+        self._hold()
+
+    def _hold(self) -> None:
+        """What is needed of each attribute for each record, at hand."""
+        self._codes = [attribute.leaves for attribute in self.attributes]
+        self._each = [(one.name, one.paths, one.height, (1 << one.height) - 1) for one in self.attributes]
 
     # One record ---------------------------------------------------------------------------------------------------
 
@@ -80,20 +97,27 @@ class RecordCoder:
 
     def meet(self, key: tuple[Any, ...]) -> KnownRecord:
         """A record's attributes as codes. Looked up once; then the next one like it costs one dictionary access."""
-        leaves = [attribute.code(value) for attribute, value in zip(self.attributes, key, strict=True)]
+        try:
+            leaves = [codes[value] for codes, value in zip(self._codes, key, strict=True)]
+            keep = True
+        except (KeyError, TypeError):  # a new value, or none: its attribute says so
+            leaves = [attribute.code(value) for attribute, value in zip(self.attributes, key, strict=True)]
+            keep = not any(isinstance(value, float) and math.isnan(value) for value in key)  # equals not even itself
+        codes = tuple(leaves) if self._flat else self._climbed(leaves)
+        full = self._all if min(codes) >= 0 else sum(1 << bit for bit, code in enumerate(codes) if code >= 0)
+        known = KnownRecord(codes, leaves, full)
+        if len(self.known) >= REMEMBERED:
+            self.known.clear()
+        if keep:
+            self.known[key] = known
+        return known
+
+    def _climbed(self, leaves: Sequence[int]) -> tuple[int, ...]:
+        """The codes on all levels."""
         codes: list[int] = []
         for attribute, leaf in zip(self.attributes, leaves, strict=True):
             codes += attribute.steps[leaf] if leaf >= 0 else attribute.nothing
-        cells = {
-            attribute.name: attribute.released(leaf, 0) for attribute, leaf in zip(self.attributes, leaves, strict=True)
-        }
-        full = sum(1 << bit for bit, code in enumerate(codes) if code >= 0)
-        known = KnownRecord(tuple(codes), leaves, cells, sum(leaf < 0 for leaf in leaves), full, {})
-        if len(self.known) >= REMEMBERED:
-            self.known.clear()
-        if not any(isinstance(value, float) and math.isnan(value) for value in key):  # equals nothing, not even itself
-            self.known[key] = known
-        return known
+        return tuple(codes)
 
     def numbers(self, values: tuple[Any, ...]) -> tuple[int, int]:
         """Person and secret as numbers, −1 where there are none; a person that is missing is `MISSING`."""
@@ -107,41 +131,29 @@ class RecordCoder:
             raise ColumnError(Message("error_stream.single_sensitive")) from None
         return person, secret
 
-    def cells(self, leaves: Sequence[int], mask: int) -> tuple[dict[str, Any], int, int]:
-        """The released attributes, and how many of them are suppressed and how many generalized."""
-        released, suppressed, generalized = {}, 0, 0
-        for attribute, leaf in zip(self.attributes, leaves, strict=True):
-            level = attribute.height - (mask & (1 << attribute.height) - 1).bit_count()
-            mask >>= attribute.height
-            released[attribute.name] = attribute.released(leaf, level)
-            suppressed += leaf < 0 or level == attribute.height
-            generalized += leaf >= 0 and 0 < level < attribute.height
-        return released, suppressed, generalized
+    def form(self, known: KnownRecord, mask: int) -> Form:
+        """What is released of a record under a mask."""
+        released, suppressed, generalized, left = {}, 0, 0, mask
+        for (name, paths, height, all_levels), leaf in zip(self._each, known.leaves, strict=True):
+            own = left & all_levels
+            left >>= height
+            if not own or leaf < 0:
+                released[name] = STAR
+                suppressed += 1
+            elif own == all_levels:
+                released[name] = paths[leaf][0]
+            else:
+                released[name] = paths[leaf][height - own.bit_count()]
+                generalized += 1
+        return Form(released, suppressed, generalized, mask)
 
-    def form(self, known: KnownRecord, mask: int) -> tuple[dict[str, Any], int, int]:
-        """`cells` of a record met before, kept for the next time."""
-        cells, suppressed, generalized = known.cells, known.missing, 0
-        if mask != known.full:
-            cells = cells.copy()
-            for attribute, place, level in self._changed(mask):
-                leaf, gone = known.leaves[place], level == attribute.height
-                cells[attribute.name] = attribute.released(leaf, level)
-                suppressed += gone and leaf >= 0
-                generalized += leaf >= 0 and not gone
-        found = cells, suppressed, generalized
-        if len(known.forms) < FORMS:
-            known.forms[mask] = found
-        return found
-
-    def _changed(self, mask: int) -> list[tuple[ValueLevels, int, int]]:
-        """The attributes that a mask does not keep as they are, their places and levels."""
-        found = self._changes.get(mask)
+    def kept_form(self, known: KnownRecord, mask: int) -> Form:
+        """`form`, kept for the next time."""
+        found = known.forms.get(mask)
         if found is None:
-            levels = self.levels(np.array([mask], dtype=np.int64))[0].tolist()
-            found = [(self.attributes[i], i, level) for i, level in enumerate(levels) if level]
-            if len(self._changes) >= REMEMBERED:
-                self._changes.clear()
-            self._changes[mask] = found
+            found = self.form(known, mask)
+            if len(known.forms) < FORMS:
+                known.forms[mask] = found
         return found
 
     # Many records -------------------------------------------------------------------------------------------------
@@ -259,7 +271,7 @@ class RecordCoder:
         self.people, arrays["person"] = _fewer(self.people, arrays["person"])
         self.secrets, arrays["secret"] = _fewer(self.secrets, arrays["secret"])
         self.known.clear()
-        self._changes.clear()
+        self._hold()
 
     def dump(self) -> dict[str, Any]:
         """What is known, as plain data."""

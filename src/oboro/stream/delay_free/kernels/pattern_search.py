@@ -99,25 +99,28 @@ def _note(value: int, seen: np.ndarray, count: int) -> int:
 
 
 @kernel(inner=True)
-def _tally(history: ReleaseHistory, rules: ReleaseRules, row: np.ndarray) -> np.ndarray:
+def _tally(history: ReleaseHistory, rules: ReleaseRules, row: np.ndarray, block: np.ndarray) -> np.ndarray:
     """How many earlier records agree with `row` on which bits, as (mask, entry, worth, number), in no order.
 
     Under `swap` only those that could change places with it: their own output leaves open whatever they do not agree on.
+    `block`: room for masks; with 32 bits for each, where they do, comparing takes half the time.
     """
     size, codes, head, next_ = history.sizes[RECORDS], history.codes, history.head, history.next
-    out, count = history.out, history.count
-    block = np.empty(BLOCK, dtype=np.int64)
+    out, count, shared = history.out, history.count, history.shared
     table, used = np.zeros((256, 2), dtype=np.int64), 0  # a small hash table from masks (never 0) to numbers
     for start in range(max(0, size - rules.reach), size, BLOCK):
         masks = block[: min(BLOCK, size - start)]
         agreement(codes, row, start, masks)
+        kept = shared[start : start + masks.size]
         for i in range(masks.size):
-            number, entry = np.int64(0), head[start + i] if masks[i] != 0 else -1
+            if kept[i] & ~masks[i] != 0 or masks[i] == 0:  # few records pass: 8 → 1 ns for each
+                continue
+            mask, number, entry = np.int64(masks[i]), np.int64(0), head[start + i]
             while entry >= 0:
-                number += count[entry] if out[entry] & ~masks[i] == 0 else 0
+                number += count[entry] if out[entry] & ~mask == 0 else 0
                 entry = next_[entry]
             if number > 0:
-                used += _add(table, masks[i], number)
+                used += _add(table, mask, number)
                 if 2 * used > table.shape[0]:
                     table = _wider(table)
     return _tallied(rules, table, used)
@@ -161,14 +164,14 @@ def _tallied(rules: ReleaseRules, table: np.ndarray, used: int) -> np.ndarray:
 def _listed(history: ReleaseHistory, rules: ReleaseRules, row: np.ndarray) -> np.ndarray:
     """The same one by one, where it matters who agrees and what their secrets are."""
     size, codes, head, next_ = history.sizes[RECORDS], history.codes, history.head, history.next
-    out, count, sums = history.out, history.count, rules.worth
+    out, count, shared, sums = history.out, history.count, history.shared, rules.worth
     block = np.empty(BLOCK, dtype=np.int64)
     items, found = np.empty((1024, 4), dtype=np.int64), 0
     for start in range(max(0, size - rules.reach), size, BLOCK):
         masks = block[: min(BLOCK, size - start)]
         agreement(codes, row, start, masks)
         for i in range(masks.size):
-            entry = head[start + i] if masks[i] != 0 else -1
+            entry = head[start + i] if masks[i] != 0 and shared[start + i] & ~masks[i] == 0 else -1
             while entry >= 0:
                 if count[entry] > 0 and out[entry] & ~masks[i] == 0:
                     if found == items.shape[0]:
@@ -260,8 +263,12 @@ def best(history: ReleaseHistory, rules: ReleaseRules, record: int, row: np.ndar
     full = full_mask(row)
     if record >= 0 and _suffices(history, rules, record, person, secret):
         return full
-    plain = not rules.people and rules.secrets <= 1
-    items = _tally(history, rules, row) if plain else _listed(history, rules, row)
+    if rules.people or rules.secrets > 1:
+        items = _listed(history, rules, row)
+    elif row.size < 32:
+        items = _tally(history, rules, row, np.empty(BLOCK, dtype=np.int32))
+    else:
+        items = _tally(history, rules, row, np.empty(BLOCK, dtype=np.int64))
     order = np.argsort(-items[:, 2], kind="mergesort")[:KEPT]
     return _walk(history, rules, items[order], full, person, secret)
 

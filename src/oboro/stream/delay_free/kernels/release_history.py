@@ -40,6 +40,7 @@ class ReleaseHistory(NamedTuple):
     codes: np.ndarray  # codes[bit, record]
     total: np.ndarray  # how many records of the stream are like it
     head: np.ndarray  # its newest entry
+    shared: np.ndarray  # the bits that all masks of its entries keep: where one is not agreed on, no entry is
     next: np.ndarray  # the entry before, of the same record, or −1
     owner: np.ndarray  # the entry's record
     out: np.ndarray  # the mask it was released under
@@ -122,6 +123,7 @@ def _add_record(history: ReleaseHistory, row: np.ndarray) -> int:
         history.codes[bit, record] = row[bit]
     history.total[record] = 0
     history.head[record] = -1
+    history.shared[record] = -1
     last = history.slots.size - 1
     place = _hash(row) & last
     while history.slots[place] >= 0:
@@ -149,6 +151,7 @@ def remember(
         history.sizes[ENTRIES] = entry + 1
         history.next[entry] = history.head[record]
         history.head[record] = entry
+        history.shared[record] &= mask
         history.owner[entry] = record
         history.out[entry] = mask
         history.count[entry] = 0
