@@ -98,7 +98,9 @@ def _by_tree(space: Space, k: int) -> Groups:
     n = space.records
     labels = np.full(n, -1, dtype=np.int64)
     place = np.empty(len(space.points)), np.empty(len(space.categories), dtype=np.int64)
-    shell = kernels.Shell(np.arange(n), np.empty(n), *place, state=np.array([n, 0, kernels.SORTING * n]))
+    stands = np.empty_like(tree.points), np.empty_like(tree.categories)
+    state = np.array([0, 0, kernels.SORTING * n])
+    shell = kernels.Shell(np.empty(n, dtype=np.int64), np.empty(n), *stands, *place, floor=np.empty(1), state=state)
     return _numbered(order, labels, kernels.mdav(tree, centre, shell, k, labels))
 
 

@@ -31,7 +31,7 @@ def decided_block(
 ) -> DecidedBlock:
     """All of a block; raises `InputError` where one of them is refused, and then none is taken."""
     admitted, width = coder.admit_all(records), len(coder.attributes)
-    known = coder.meet_all([values[:width] for values in admitted])
+    known = coder.meet_all(admitted if len(admitted[0]) == width else [values[:width] for values in admitted])
     numbers = None if coder.nobody else [coder.numbers(values) for values in admitted]
     cells, gone, coarser, masks = zip(*_forms(coder, side, known, numbers, now, again), strict=True)
     released = list(map(dict.copy, cells))
@@ -50,20 +50,19 @@ def _forms(
     again: Sequence[int] | None,
 ) -> list[Form]:
     forms: list[Any] = [one.settled for one in known]
-    if None not in forms:
-        return forms
-    asked = [i for i, form in enumerate(forms) if form is None and not _settle(coder, side, known[i])]
+    new = [i for i, form in enumerate(forms) if form is None] if None in forms else []
+    asked = [i for i in new if not _settle(coder, side, known[i])]
     decided = side.decide_some(
         [known[i].codes for i in asked],
         [numbers[i] for i in asked] if numbers is not None else None,
         now,
         [again[i] for i in asked] if again is not None else None,
     )
-    masks = dict(zip(asked, decided, strict=True))
-    return [
-        form or one.settled or coder.kept_form(one, masks[i])
-        for i, (one, form) in enumerate(zip(known, forms, strict=True))
-    ]
+    for i, mask in zip(asked, decided, strict=True):
+        forms[i] = coder.kept_form(known[i], mask)
+    for i in new:
+        forms[i] = forms[i] or known[i].settled
+    return forms
 
 
 def _settle(coder: RecordCoder, side: CountingMode, known: KnownRecord) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
+import numpy as np
 
 from oboro.errors import InputError, UsageError
 from oboro.stream.runner.line_blocks import HUGE
@@ -85,9 +86,7 @@ def decode_json_block(lines: Sequence[bytes]) -> list[dict[str, Any]] | None:
     objects; and there are as many objects as lines.
     """
     text, count = b",\n".join(lines), len(lines)
-    if not text.endswith(b"}") or not text.count(b"},\n") == text.count(b"\n") == count - 1:
-        return None
-    if text.count(b"{") != count or b"[" in text:
+    if _number(text, b"{") != count or b"[" in text or not text.endswith(b"}") or not _between_braces(text, count):
         return None
     try:
         found: list[Any] = _fast_decode(b"[" + text + b"]")
@@ -95,6 +94,20 @@ def decode_json_block(lines: Sequence[bytes]) -> list[dict[str, Any]] | None:
         return None
     plain = len(found) == count and {*map(type, found)} == {dict} and _once(text, sum(map(len, found)))
     return found if plain else None
+
+
+def _between_braces(text: bytes, lines: int) -> bool:
+    """Whether there are so many lines and all but the last end in a brace and the comma that was put behind it."""
+    found = np.frombuffer(text, np.uint8)
+    ends = np.flatnonzero(found == b"\n"[0])
+    if ends.size != lines - 1 or (ends.size and ends[0] < 2):
+        return False
+    return bool(np.all(found[ends - 2] == b"}"[0]) and np.all(found[ends - 1] == b","[0]))
+
+
+def _number(text: bytes, byte: bytes) -> int:
+    """How often a byte stands in a text: ten times as fast as `count` where that is often."""
+    return int(np.count_nonzero(np.frombuffer(text, np.uint8) == byte[0]))
 
 
 def encode_json_block(records: Sequence[Mapping[str, Any]]) -> list[bytes]:
@@ -107,7 +120,7 @@ def encode_json_block(records: Sequence[Mapping[str, Any]]) -> list[bytes]:
 
 def _once(line: bytes, fields: int) -> bool:
     """Whether no field can stand twice: each takes a colon, after a quote and nothing else if there is no space there."""
-    if line.count(b":") == fields:
+    if _number(line, b":") == fields:
         return True
     spaced = any(space in line for space in (b'" ', b'"\t', b'"\r'))
     return not spaced and line.count(b'":') == fields
@@ -177,6 +190,10 @@ class NdjsonCodec:
         """Whether a line is whole."""
         return True
 
+    def ends_everywhere(self, text: bytes) -> bool:
+        """Whether every line is whole."""
+        return True
+
 
 class CsvCodec:
     """A header that names the fields, then one record a line; quoted cells may hold line breaks. Empty cells are missing.
@@ -231,6 +248,10 @@ class CsvCodec:
     def ends(self, text: bytes) -> bool:
         """Whether a line is whole: no quoted cell goes on in the next one."""
         return text.count(b'"') % 2 == 0
+
+    def ends_everywhere(self, text: bytes) -> bool:
+        """Whether every line is whole."""
+        return b'"' not in text
 
 
 def _header(names: list[str]) -> list[str]:

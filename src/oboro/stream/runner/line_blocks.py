@@ -15,6 +15,11 @@ class LineForm(Protocol):
 
     def ends(self, text: bytes) -> bool:
         """Whether a record may end with this line; if not, it goes on until the next line of that kind."""
+        ...
+
+    def ends_everywhere(self, text: bytes) -> bool:
+        """Whether a record may end with every line of this."""
+        ...
 
 
 class LineBlocks:
@@ -44,7 +49,10 @@ class LineBlocks:
         """The records that are whole now, and how many bytes of input they take."""
         before = self.waiting
         *ended, rest = data.split(b"\n")
-        lines = [record for part in ended for record in self._end_line(part)]
+        if not self._open and len(data) <= self.most and self.form.ends_everywhere(data):
+            lines = [*self._end_line(ended[0]), *ended[1:]] if ended else []
+        else:
+            lines = [record for part in ended for record in self._end_line(part)]
         self._piece(rest)
         return lines, before + len(data) - self.waiting
 

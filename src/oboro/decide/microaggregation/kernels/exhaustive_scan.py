@@ -55,7 +55,7 @@ def measure(
             out[i] += 1.0 if codes[i] != traits[j] else 0.0
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def offer(position: int, distances: np.ndarray, ids: np.ndarray, heap: np.ndarray, size: int) -> int:
     """Keep the first `heap.size` records by (distance, id): a heap with the last of them on top. Returns its size."""
     if size < heap.size:
@@ -80,7 +80,7 @@ def offer(position: int, distances: np.ndarray, ids: np.ndarray, heap: np.ndarra
     return size
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _before(a: int, b: int, distances: np.ndarray, ids: np.ndarray) -> bool:
     return bool(distances[a] < distances[b] or (distances[a] == distances[b] and ids[a] < ids[b]))
 

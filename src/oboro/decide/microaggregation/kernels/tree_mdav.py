@@ -12,7 +12,9 @@ from oboro.kernels import kernel
 
 __all__ = ["SORTING", "Centre", "Shell", "mdav", "outermost", "vmdav"]
 
-SORTING = 10  # sorting a record costs about as much as looking at ten
+SORTING = 4  # to measure all and sort the outermost costs about as much for each as looking at four
+OUTER = 16  # one of so many stands in the queue
+SAMPLED = 64  # one of so many is asked how far the outermost are
 ROUNDING = 1e-9  # far more than the roots and sums of a bound can be off
 
 
@@ -25,7 +27,7 @@ class Centre(NamedTuple):
     offset: np.ndarray
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _centre(centre: Centre, target: np.ndarray, traits: np.ndarray) -> None:
     for j in range(target.size):
         target[j] = centre.sums[j] / centre.present[j] if centre.present[j] > 0 else np.nan
@@ -37,12 +39,10 @@ def _centre(centre: Centre, target: np.ndarray, traits: np.ndarray) -> None:
                 traits[j] = code
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _close(tree: BoxTree, centre: Centre, heap: np.ndarray, label: int, labels: np.ndarray) -> None:
-    """Make these positions a group and take them out."""
-    chosen = np.empty(heap.size, dtype=np.int64)
+    """Make these positions a group and take them out; they become ids."""
     for i in range(heap.size):
-        chosen[i] = tree.ids[heap[i]]
         for j in range(tree.points.shape[1]):
             own = tree.points[heap[i], j]
             if not np.isnan(own):
@@ -50,22 +50,26 @@ def _close(tree: BoxTree, centre: Centre, heap: np.ndarray, label: int, labels: 
                 centre.present[j] -= 1
         for j in range(tree.categories.shape[1]):
             centre.occurrences[centre.offset[j] + tree.categories[heap[i], j]] -= 1
-    for one in chosen:
-        labels[one] = label
-        remove(tree, one)
+        heap[i] = tree.ids[heap[i]]
+    for i in range(heap.size):
+        labels[heap[i]] = label
+        remove(tree, heap[i])
 
 
 class Shell(NamedTuple):
-    """The ids by their distance from an earlier centre, far to near, and that distance.
+    """The outermost records by their distance from an earlier centre, far to near: that distance, and where they stand.
 
     The centre moves little as records leave. Whoever was nearer to the earlier centre than the farthest so far, less the
     way that the centre went, cannot be farther from the present one (triangle inequality).
     """
 
-    queue: np.ndarray
+    queue: np.ndarray  # ids
     reach: np.ndarray
+    points: np.ndarray  # in the order of the queue: looking at one after the other takes a tenth of the time
+    categories: np.ndarray
     place: np.ndarray
     traits: np.ndarray
+    floor: np.ndarray  # everybody else was nearer than this
     state: np.ndarray  # how many stand in the queue, how many of the first have left, how many were looked at
 
 
@@ -73,45 +77,85 @@ class Shell(NamedTuple):
 def outermost(tree: BoxTree, shell: Shell, target: np.ndarray, traits: np.ndarray, labels: np.ndarray) -> int:
     """`farthest` from a centre: its position. The queue is made anew when looking has cost as much as that does."""
     if shell.state[2] >= SORTING * tree.held[0]:
-        _measure_shell(tree, shell, target, traits, labels)
+        _measure_shell(tree, shell, target, traits)
+    found = _first_in_shell(tree, shell, target, traits, labels)
+    if found < 0:
+        _measure_shell(tree, shell, target, traits)
+        found = _first_in_shell(tree, shell, target, traits, labels)
+    return tree.where[found] if found >= 0 else farthest(tree, target, traits)
+
+
+@kernel(inner=True, bare=True)
+def _first_in_shell(tree: BoxTree, shell: Shell, target: np.ndarray, traits: np.ndarray, labels: np.ndarray) -> int:
+    """The farthest id; −1 where somebody outside of the queue might be farther."""
     moved = _moved(tree, shell, target, traits)
-    best, most, limit = -1, -1.0, -np.inf
-    for i in range(shell.state[1], shell.state[0]):
-        one = shell.queue[i]
-        shell.state[2] += 1
-        if labels[one] >= 0:
-            if i == shell.state[1]:
-                shell.state[1] += 1
-            continue
-        if shell.reach[i] < limit:
-            break
-        distance = apart(tree, target, traits, tree.where[one])
-        if distance > most or (distance == most and one > tree.ids[best]):
-            best, most = tree.where[one], distance
-            limit = np.sqrt(most) * (1 - ROUNDING) - moved * (1 + ROUNDING)
-    return best
+    best, most, limit, gone = -1, -1.0, -np.inf, 0
+    start, stop = shell.state[1], shell.state[0]
+    at = start
+    while at < stop and not shell.reach[at] < limit:
+        distance = apart(shell.points, shell.categories, tree.gaps, target, traits, at)
+        one = shell.queue[at]
+        if distance > most or (distance == most and one > best):
+            if labels[one] >= 0:
+                gone += 1
+            else:
+                best, most = one, distance
+                limit = np.sqrt(most) * (1 - ROUNDING) - moved * (1 + ROUNDING)
+        at += 1
+    shell.state[2] += at - start
+    if 4 * gone > at - start:
+        _pack(shell, labels, start, at)
+    return best if best >= 0 and (at < stop or shell.floor[0] <= limit) else -1
+
+
+@kernel(inner=True, bare=True)
+def _pack(shell: Shell, labels: np.ndarray, start: int, stop: int) -> None:
+    """Leave out who has left, between two places of the queue."""
+    to = stop
+    for i in range(stop - 1, start - 1, -1):
+        if labels[shell.queue[i]] < 0:
+            to -= 1
+            shell.queue[to], shell.reach[to] = shell.queue[i], shell.reach[i]
+            for j in range(shell.points.shape[1]):
+                shell.points[to, j] = shell.points[i, j]
+            for j in range(shell.categories.shape[1]):
+                shell.categories[to, j] = shell.categories[i, j]
+    shell.state[1] += to - start
 
 
 @kernel(inner=True)
-def _measure_shell(tree: BoxTree, shell: Shell, target: np.ndarray, traits: np.ndarray, labels: np.ndarray) -> None:
-    found = 0
-    for i in range(shell.state[0]):
-        one = shell.queue[i]
-        if labels[one] < 0:
-            shell.queue[found], shell.reach[found] = one, -np.sqrt(apart(tree, target, traits, tree.where[one]))
+def _measure_shell(tree: BoxTree, shell: Shell, target: np.ndarray, traits: np.ndarray) -> None:
+    reach, positions = np.empty(tree.held[0]), np.empty(tree.held[0], dtype=np.int64)
+    _measure_all(tree, target, traits, reach, positions)
+    shell.floor[0] = -np.inf
+    if reach.size > SAMPLED * OUTER:  # any floor will do
+        sample = reach[::SAMPLED].copy()
+        shell.floor[0] = sample[ascending(sample)[sample.size - sample.size // OUTER]]
+    chosen = np.flatnonzero(reach >= shell.floor[0])
+    order = ascending(-reach[chosen])
+    for i in range(order.size):
+        one = chosen[order[i]]
+        shell.queue[i], shell.reach[i] = tree.ids[positions[one]], reach[one]
+        shell.points[i], shell.categories[i] = tree.points[positions[one]], tree.categories[positions[one]]
+    shell.place[:], shell.traits[:] = target, traits
+    shell.state[0], shell.state[1], shell.state[2] = order.size, 0, 0
+
+
+@kernel(inner=True, bare=True)
+def _measure_all(
+    tree: BoxTree, target: np.ndarray, traits: np.ndarray, reach: np.ndarray, positions: np.ndarray
+) -> None:
+    """How far every remaining record is, in the order of the tree."""
+    found, first = 0, (1 << tree.levels) - 1
+    for leaf in range(1 << tree.levels):
+        start = (tree.ids.size * leaf) >> tree.levels
+        for p in range(start, start + tree.held[first + leaf]):
+            reach[found] = np.sqrt(apart(tree.points, tree.categories, tree.gaps, target, traits, p))
+            positions[found] = p
             found += 1
-    order = ascending(shell.reach[:found])
-    ids, reach = shell.queue[:found].copy(), shell.reach[:found].copy()
-    for i in range(found):
-        shell.queue[i], shell.reach[i] = ids[order[i]], -reach[order[i]]
-    for j in range(target.size):
-        shell.place[j] = target[j]
-    for j in range(traits.size):
-        shell.traits[j] = traits[j]
-    shell.state[0], shell.state[1], shell.state[2] = found, 0, 0
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _moved(tree: BoxTree, shell: Shell, target: np.ndarray, traits: np.ndarray) -> float:
     """How far the centre went since the queue was made."""
     total = 0.0
