@@ -29,7 +29,7 @@ PAGE = "\n".join(path.read_text(encoding="utf-8") for path in sorted(SOURCE.rglo
 SAID_BY_PAGE = {
     word for call in re.findall(r"\bt\(([^`]{1,90}?)[,)]", PAGE) for word in re.findall(r"\"([a-z0-9_.]+)\"", call)
 }
-SAID_BY_PAGE |= set(re.findall(r"\"([a-z]+\.[a-z0-9_]+)\"", PAGE))  # said later, by their names
+SAID_BY_PAGE |= set(re.findall(r"(?<![hs]\()\"([a-z]+\.[a-z0-9_]+)\"", PAGE))  # said later; h("div.row") is an element
 FAMILIES_OF_PAGE = [  # t(`role.${role}`) is a family of words
     re.compile("web\\." + re.sub(r"\\\$\\\{.+?\\\}", "([a-z0-9_]+)", re.escape(one)))
     for one in set(re.findall(r"\bt\(`([^`]+)`", PAGE))

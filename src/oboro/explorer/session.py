@@ -189,9 +189,7 @@ class Session:
         cancel: Cancel | None = None,
     ) -> Iterator[FrontierPoint]:
         """What each k costs under each limit on suppression, point by point, the first at once; the order is that of the search.
-
-        `curves` may also name other methods: `k_anonymize_local` (levels by class), `local_recode` and `k_conceal`.
-        """
+        `curves` may also name other methods: `k_anonymize_local` (levels by class), `local_recode` and `k_conceal`."""
         asked, over = technique_of(self.demands, demands), asks(cancel)
         unknown = [one for one in curves if one not in CURVES]
         if unknown:

@@ -392,6 +392,22 @@ def test_markup_in_names_and_values_stays_text(page: Any, tmp_path: Path) -> Non
     assert page.locator("main script").count() == 0
 
 
+def test_on_a_phone_the_answer_is_in_sight_while_a_control_is_moved(page: Any) -> None:
+    page.set_viewport_size({"width": 375, "height": 667})
+    open_people(page)
+    go(page, "promise")
+    answered(page)
+    for control in ("#slide-k", "#slide-suppress", "[data-key=more-limits]", "[data-key=more-loss]"):
+        if not page.locator(control).count():
+            continue
+        page.locator(control).evaluate("(one) => one.scrollIntoView({block: 'center'})")
+        hero = page.locator(".answer > .hero").bounding_box()
+        moved = page.locator(control).bounding_box()
+        assert hero["y"] >= 0
+        assert hero["y"] + hero["height"] <= moved["y"], control
+    assert page.evaluate("document.documentElement.scrollWidth") == 375
+
+
 def test_nothing_leaves_this_machine(browser: Any, serving: PageServer) -> None:
     """With every other address closed, all screens work and nobody tries one; the token is in no address."""
     page = opened(browser, serving)
@@ -421,7 +437,7 @@ def test_without_the_token_nothing_is_shown(browser: Any, serving: PageServer) -
 
 
 def test_the_front_end_is_small_and_complete() -> None:
-    """One hundred and fifty kilobytes, words in both languages included; nothing in it names another address."""
+    """One hundred and fifty kilobytes with all words that a browser loads; nothing in it names another address."""
     from importlib.resources import files
 
     import oboro
@@ -430,6 +446,9 @@ def test_the_front_end_is_small_and_complete() -> None:
     parts = [one for one in Path(str(files("oboro.app.web").joinpath("static"))).rglob("*") if one.is_file()]
     size = sum(one.stat().st_size for one in parts)
     size += max(len(json.dumps(dict(catalogue(lang, "web")), ensure_ascii=False).encode()) for lang in ("en", "ja"))
+    size += max(
+        sum(len(str(text).encode()) for text in catalogue(lang, "demand_form").values()) for lang in ("en", "ja")
+    )
     assert size < 150_000, oboro.__file__
     for one in parts:
         text = one.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")

@@ -16,7 +16,7 @@ from oboro.table.hierarchy.ready.fitting_columns import fitting
 from oboro.table.hierarchy.spec import HierarchySpec, Mask
 from oboro.table.values import Kind, kind_of, numbers_of
 
-__all__ = ["propose"]
+__all__ = ["Unit", "propose"]
 
 FEW = 8  # so many different values need no levels between the value and *
 MANY = 20  # from so many on, codes of one length are worth a mask

@@ -313,7 +313,7 @@ class HierarchySpec(Parameters):
         if self.tree is not None:
             return Message("hierarchy.tree")
         if self.dates is not None:
-            return Message("hierarchy.dates", units=self.dates)
+            return Message("hierarchy.dates", units=[Message(f"hierarchy.unit.{unit}") for unit in self.dates])
         if self.neighbours is not None:
             return Message("hierarchy.neighbours", groups=[str(size) for size in self.neighbours.groups])
         if self.priority is not None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow.compute as pc
 
@@ -16,7 +17,7 @@ from oboro.errors import UsageError
 from oboro.explorer.column_values import histogram
 from oboro.table.hierarchy import HierarchySpec, listed
 from oboro.table.hierarchy.levels import text_array
-from oboro.table.hierarchy.propose import propose
+from oboro.table.hierarchy.propose import Unit, propose
 from oboro.table.values import Kind, kind_of
 from oboro.text import Message
 
@@ -25,6 +26,7 @@ __all__ = ["offer_hierarchy", "set_hierarchy", "show_hierarchy"]
 FILES = ("csv", "tree")  # hierarchies that may stand in a file
 MOST_VALUES = 400  # of a column whose tree is shown
 EXAMPLES = 6
+MOST_EDGES = 12
 OF_KIND = {
     Kind.INTEGER: ["intervals", "edges", "mask", "japan_age", "tree"],
     Kind.NUMBER: ["intervals", "edges", "mask", "tree"],
@@ -32,6 +34,17 @@ OF_KIND = {
     Kind.DATETIME: ["dates", "mask", "tree"],
 }
 OF_TEXT = ["mask", "tree", "japan_address", "japan_postcode", "icd10"]
+
+SIMPLE: dict[str, dict[str, str]] = {
+    "plain": {},
+    "japan_address": {"japan": "address"},
+    "japan_postcode": {"japan": "postcode"},
+    "japan_age": {"japan": "age"},
+    "japan_era": {"japan": "era"},
+    "icd10": {"icd10": "chapters"},
+}
+"""Kinds that need nothing more to be said."""
+LISTS = ("rows", "tree", "csv", "neighbours", "priority")  # shown as a tree, however they are written
 
 
 def show_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
@@ -50,16 +63,44 @@ def show_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any
         "plan": ask.say(spec.plan()),
         "levels": [asdict(one) for one in tree.preview(column, EXAMPLES)],
         "histogram": None if (found := histogram(column)) is None else asdict(found),
+        "edges": None if found is None else _tidy_edges(found.low, found.high),
         "rows": rows,
         "counts": {text: count for text, count in values if text is not None},
         "distinct": len(column.values),
         "longest": pc.max(pc.utf8_length(text_array(column.values))).as_py() or 1,
+        "kind": _kind(spec),
+        "simple": SIMPLE,
+        "units": [(unit, ask.say(Message(f"hierarchy.unit.{unit}"))) for unit in get_args(Unit)],
         "kinds": [
             (kind, ask.say(Message(f"hierarchy.kind.{kind}")))
             for kind in ("plain", *OF_KIND.get(kind_of(column.values), OF_TEXT))
             if kind != "tree" or rows is not None
         ],
     }
+
+
+def _tidy_edges(low: float, high: float) -> list[list[float]]:
+    """Edges to begin with, about eight round numbers, and every second of them on the next level."""
+    step = 10.0 ** math.floor(math.log10((high - low or 1) / 100))
+
+    def tidy(value: float) -> float:
+        return float(f"{round(value / step) * step:.12g}")
+
+    wide = tidy((high - low) / 8 or 1) or 1
+    start = math.ceil(low / wide)
+    fine = [tidy(place * wide) for place in range(start, start + MOST_EDGES) if place * wide < high] or [tidy(low)]
+    return [fine, fine[::2]] if len(fine) > 1 else [fine]
+
+
+def _kind(spec: HierarchySpec) -> str:
+    """Which editor a hierarchy is shown in."""
+    written = spec.model_dump(mode="json", exclude_defaults=True)
+    simple = [kind for kind, held in SIMPLE.items() if held and held.items() <= written.items()]
+    if isinstance(spec.intervals, list | tuple):
+        return "intervals"
+    named = {"edges": spec.intervals, "dates": spec.dates, "mask": spec.mask}
+    listed = any(getattr(spec, form) for form in LISTS)
+    return next((kind for kind, held in named.items() if held), simple[0] if simple else "tree" if listed else "plain")
 
 
 def _spec(state: State, name: str) -> HierarchySpec:

@@ -1,8 +1,8 @@
-// The frame of the page: where one is, undo, language, light and dark, what is going on, and the recipe beside everything.
+// The frame of the page: where one is, undo, language, what is going on, and the recipe beside everything.
 import { h, clear, choice } from "./dom.js";
 import { takeToken } from "./net.js";
 import { t, speak, preferred, language, count, bytes } from "./words.js";
-import { store, onChange, accept, act } from "./store.js";
+import { store, onState, accept, act } from "./store.js";
 import { announce, failed, go, leave, said, work, working } from "./frame.js";
 import { drawer } from "./drawer.js";
 import { openScreen } from "./screens/open.js";
@@ -23,11 +23,11 @@ const SCREENS = {
 const ALONE = new Set(["open", "stream", "assess"]);
 const place = () => { const found = /^#\/(\w+)/.exec(location.hash)?.[1]; return found in SCREENS ? found : "open"; };
 
-const header = h("header", { class: "top" });
-const nav = h("nav", { class: "steps" });
+const header = h("header.top");
+const nav = h("nav.steps");
 const main = h("main", { id: "main", tabindex: "-1" });
-const side = h("aside", { class: "drawer" });
-const skip = h("a", { class: "skip", href: "#main", onclick: (event) => { event.preventDefault(); main.focus(); } });
+const side = h("aside.drawer");
+const skip = h("a.skip", { href: "#main", onclick: (event) => { event.preventDefault(); main.focus(); } });
 
 let current = null, leaving = null;
 
@@ -37,28 +37,27 @@ async function back(which) {
 
 function drawTop() {
   const { table, can, version } = store.state;
-  const themes = choice("theme", ["auto", "light", "dark"].map((one) => [one, t(`theme.${one}`)]), held(), theme);
   const langs = choice("lang", [["en", "English"], ["ja", "日本語"]], language(), change);
+  langs.ariaLabel = t("language");
   clear(header,
-    h("a", { class: "brand", href: "#/open" }, h("img", { src: "/part/moon.svg", alt: "", width: "28", height: "28" }), h("span", {}, "oboro")),
-    h("div", { class: "table-name", "data-version": version }, table
-      ? [h("strong", {}, table.name), h("span", { class: "quiet" }, t("rows_columns", { rows: count(table.rows), columns: count(table.columns.length) }), table.bytes ? ` · ${bytes(table.bytes)}` : "")]
-      : h("span", { class: "quiet" }, t("no_table"))),
-    h("div", { class: "tools" },
-      h("button", { class: "quiet-button", "data-key": "undo", disabled: !can.undo, "aria-keyshortcuts": "Control+Z", onclick: () => back("undo") }, "↶ ", t("undo")),
-      h("button", { class: "quiet-button", "data-key": "redo", disabled: !can.redo, "aria-keyshortcuts": "Control+Shift+Z", onclick: () => back("redo") }, "↷ ", t("redo")),
-      h("label", { class: "unseen", for: "lang" }, t("language")), langs,
-      h("label", { class: "unseen", for: "theme" }, t("theme.title")), themes));
+    h("a.brand", { href: "#/open" }, h("img", { src: "/part/moon.svg", alt: "", width: "28", height: "28" }), h("span", "oboro")),
+    h("div.table-name", { "data-version": version }, table
+      ? [h("strong", table.name), h("span.quiet", t("rows_columns", { rows: count(table.rows), columns: count(table.columns.length) }), table.bytes ? ` · ${bytes(table.bytes)}` : "")]
+      : h("span.quiet", t("no_table"))),
+    h("div.tools",
+      h("button.quiet-button", { "data-key": "undo", disabled: !can.undo, "aria-label": t("undo"), "aria-keyshortcuts": "Control+Z", onclick: () => back("undo") }, "↶ ", h("span", t("undo"))),
+      h("button.quiet-button", { "data-key": "redo", disabled: !can.redo, "aria-label": t("redo"), "aria-keyshortcuts": "Control+Shift+Z", onclick: () => back("redo") }, "↷ ", h("span", t("redo"))),
+      langs));
 }
 
 function drawNav() {
   const here = place();
   nav.setAttribute("aria-label", t("steps"));
-  clear(nav, h("ol", {}, Object.keys(SCREENS).map((name, place) => {
+  clear(nav, h("ol", Object.keys(SCREENS).map((name, place) => {
     const closed = !store.state.table && !ALONE.has(name);
-    return h("li", {}, h("a", { href: `#/${name}`, "aria-current": name === here ? "page" : null, "aria-disabled": closed ? "true" : null, class: closed ? "closed" : null },
-      h("span", { class: "number", "aria-hidden": "true" }, place + 1), h("span", {}, t(`screen.${name}`)),
-      name === "columns" && store.state.unconfirmed?.length ? h("span", { class: "badge", title: t("columns.unconfirmed", { count: count(store.state.unconfirmed.length) }) }, count(store.state.unconfirmed.length)) : null));
+    return h("li", h("a", { href: `#/${name}`, "aria-current": name === here ? "page" : null, "aria-disabled": closed ? "true" : null, class: closed ? "closed" : null },
+      h("span.number", { "aria-hidden": "true" }, place + 1), h("span", t(`screen.${name}`)),
+      name === "columns" && store.state.unconfirmed?.length ? h("span.badge", { title: t("columns.unconfirmed", { count: count(store.state.unconfirmed.length) }) }, count(store.state.unconfirmed.length)) : null));
   })));
   nav.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
@@ -72,17 +71,15 @@ function draw() {
   const closed = !store.state.table && !ALONE.has(current);
   const heading = h("h1", { tabindex: "-1" }, t(`screen.${current}`));
   const body = h("div", { class: `screen screen-${current}` });
-  clear(main, h("div", { class: "head" }, heading, h("p", { class: "lead" }, t(`lead.${current}`))), body);
+  clear(main, h("div.head", heading, h("p.lead", t(`lead.${current}`))), body);
   document.title = `${t(`screen.${current}`)} – oboro`;
   main.dataset.screen = current;
   leaving = closed
-    ? (clear(body, h("p", { class: "card" }, t("open_first"), " ", h("a", { href: "#/open" }, t("screen.open")))), null)
+    ? (clear(body, h("p.card", t("open_first"), " ", h("a", { href: "#/open" }, t("screen.open")))), null)
     : SCREENS[current](body) || null;
   drawer.show(current);
 }
 
-const held = () => localStorage.getItem("oboro-theme") || "auto";
-function theme(one) { localStorage.setItem("oboro-theme", one); document.documentElement.dataset.theme = one; }
 async function change(lang) { await speak(lang); skip.textContent = t("skip"); draw(); document.getElementById("lang").focus(); }
 
 function keys(event) {
@@ -94,15 +91,14 @@ function keys(event) {
 
 async function start() {
   const token = takeToken();
-  document.documentElement.dataset.theme = held();
   await speak(preferred());
   skip.textContent = t("skip");
   drawer.attach(side, () => current);
-  clear(document.body, skip, header, h("div", { class: "frame" }, nav, h("div", { class: "middle" }, main, side)), working, said);
+  clear(document.body, skip, header, h("div.frame", nav, h("div.middle", main, side)), working, said);
   document.body.dataset.ready = "frame";
   window.addEventListener("hashchange", () => { draw(); main.querySelector("h1").focus(); window.scrollTo(0, 0); });
   window.addEventListener("keydown", keys);
-  onChange((what) => { if (what === "state" || what === "answer") { drawTop(); drawNav(); } });
+  onState(() => { drawTop(); drawNav(); });
   draw();
   if (!token) { failed({ kind: "token" }, main.querySelector(".screen")); return; }
   try {

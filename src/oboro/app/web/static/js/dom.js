@@ -1,17 +1,17 @@
 // Elements without HTML text: whatever is in a table stays text.
 const SVG = "http://www.w3.org/2000/svg";
 
-function fill(node, props, children) {
-  for (const [name, value] of Object.entries(props || {})) {
+function fill(node, classes, [props, ...children]) {
+  const plain = props?.constructor === Object;
+  if (classes.length) node.setAttribute("class", classes.join(" "));
+  for (const [name, value] of Object.entries(plain ? props : {})) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (name === "style") for (const [key, one] of Object.entries(value)) node.style.setProperty(key, one);
     else if (name === "value" && "value" in node) node.value = value;
-    else if (name === "checked" || name === "disabled" || name === "hidden" || name === "open" || name === "selected") node[name] = Boolean(value);
+    else if (["checked", "disabled", "hidden", "open", "selected"].includes(name)) node[name] = Boolean(value);
     else node.setAttribute(name, value === true ? "" : String(value));
   }
-  put(node, children);
-  return node;
+  return put(node, plain ? children : [props, ...children]);
 }
 
 export function put(node, children) {
@@ -22,20 +22,26 @@ export function put(node, children) {
   return node;
 }
 
-export const h = (tag, props, ...children) => fill(document.createElement(tag), props, children);
-export const s = (tag, props, ...children) => fill(document.createElementNS(SVG, tag), props, children);
+// h("div.card.slim", { id: "x" }, children…): an element with classes, attributes and children; attributes may be left out.
+export const h = (tag, ...given) => { const [name, ...classes] = tag.split("."); return fill(document.createElement(name), classes, given); };
+export const s = (tag, ...given) => { const [name, ...classes] = tag.split("."); return fill(document.createElementNS(SVG, name), classes, given); };
+// A picture of our own: with parts to act on it is a group, else an image.
+export const picture = (kind, width, height, label, role = "img") => s(`svg.chart.${kind}`, { viewBox: `0 0 ${width} ${height}`, role, "aria-label": label });
 export const clear = (node, ...children) => { node.replaceChildren(); return put(node, children); };
 
 let count = 0;
 export const id = (name) => `${name}-${++count}`;
 
-export const card = (...children) => h("section", { class: "card" }, ...children);
-export const quiet = (...children) => h("p", { class: "quiet" }, ...children);
+export const card = (...children) => h("section.card", ...children);
+export const quiet = (...children) => h("p.quiet", ...children);
+export const facts = (items) => h("dl.facts", items.filter(Boolean).map(([name, value]) => h("div", h("dt", name), h("dd", value))));
 export const rowHead = (...children) => h("th", { scope: "row" }, ...children);
 
 // One of a few values, side by side: [value, text].
-export const segments = (name, legend, options, held, change, { unseen = false, barred = () => false } = {}) => h("fieldset", { class: "segments" }, h("legend", { class: unseen ? "unseen" : null }, legend), options.map(([value, text]) => [
+export const segments = (name, legend, options, held, change, { unseen = false, barred = () => false } = {}) => h("fieldset.segments", h("legend", { class: unseen ? "unseen" : null }, legend), options.map(([value, text]) => [
   h("input", { type: "radio", name, id: `${name}-${value}`, "data-key": `${name}-${value}`, value, checked: value === held, disabled: barred(value), onchange: () => change(value) }), h("label", { for: `${name}-${value}` }, text)]));
+// Yes or no.
+export const check = (id, text, checked, change, disabled = false) => h("div.check", h("input", { type: "checkbox", id, "data-key": id, checked, disabled, onchange: (event) => change(event.target.checked) }), h("label", { for: id }, text));
 // One of several values in a list: [value, text].
 export const choice = (id, options, held, change) => h("select", { id, "data-key": id, onchange: (event) => change(event.target.value) }, options.map(([value, text]) => h("option", { value, selected: value === held }, text)));
 

@@ -2,14 +2,14 @@
 import { h, clear, tabs, quiet } from "./dom.js";
 import { ask, isCancelled } from "./net.js";
 import { t } from "./words.js";
-import { store, onChange } from "./store.js";
+import { onState } from "./store.js";
 
 const KINDS = ["yaml", "command", "python"];
 let node = null, screenNow = null, open = localStorage.getItem("oboro-drawer") === "open", kind = "yaml", content = null, newest = 0;
 let context = () => ({});
 
 export const drawer = {
-  attach(place, screen) { node = place; screenNow = screen; onChange((what) => { if (what === "state" || what === "answer") refresh(); }); },
+  attach(place, screen) { node = place; screenNow = screen; onState(refresh); },
   show() { context = () => ({}); refresh(); },
   // A screen says what else its command and its Python depend on.
   about(more) { context = more; refresh(); },
@@ -40,14 +40,14 @@ function choose(next) { kind = next; draw(); node.querySelector("[aria-selected=
 function draw() {
   node.setAttribute("aria-label", t("drawer.title"));
   node.classList.toggle("is-open", open);
-  const handle = h("button", { class: "handle", "aria-expanded": open ? "true" : "false", "aria-controls": "drawer-body", onclick: toggle },
+  const handle = h("button.handle", { "aria-expanded": open ? "true" : "false", "aria-controls": "drawer-body", onclick: toggle },
     h("span", { "aria-hidden": "true" }, open ? "▾ " : "▸ "), t("drawer.title"));
   if (!open) { clear(node, handle); return; }
   const shown = content && content[kind];
   const list = h("div", { role: "tablist", class: "tabs", "aria-label": t("drawer.title") }, tabs("drawer", KINDS.map((one) => [one, t(`drawer.${one}`)]), kind, choose, "drawer-body"));
   clear(node, handle, list,
     h("div", { id: "drawer-body", role: "tabpanel", "aria-labelledby": `drawer-${kind}`, class: "drawer-body", "data-version": content?.version },
-      shown ? [h("button", { class: "small copy", onclick: (event) => copy(event.target) }, t("drawer.copy")), content.long ? quiet(t("drawer.long")) : null,
+      shown ? [h("button.small.copy", { onclick: (event) => copy(event.target) }, t("drawer.copy")), content.long ? quiet(t("drawer.long")) : null,
         h("pre", { tabindex: "0", "data-scroll": "drawer" }, shown)]
         : quiet(t("drawer.nothing"))));
 }

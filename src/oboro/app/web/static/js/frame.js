@@ -3,8 +3,8 @@ import { h, clear } from "./dom.js";
 import { ask, send, isCancelled } from "./net.js";
 import { t, percent } from "./words.js";
 
-export const said = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
-export const working = h("div", { class: "working", hidden: true });
+export const said = h("div.unseen", { role: "status", "aria-live": "polite" });
+export const working = h("div.working", { hidden: true });
 
 export function announce(text) { said.textContent = ""; setTimeout(() => { said.textContent = text; }, 30); }
 
@@ -21,8 +21,8 @@ export async function work(name, body, { hear, stay = false } = {}) {
 
 let jobs = 0;
 export async function during(job, controller = new AbortController()) {
-  const label = h("span", {}, t("working")), bar = h("progress", { "aria-label": t("working") });
-  const stop = h("button", { class: "small", onclick: () => controller.abort() }, t("cancel"));
+  const label = h("span", t("working")), bar = h("progress", { "aria-label": t("working") });
+  const stop = h("button.small", { onclick: () => controller.abort() }, t("cancel"));
   clear(working, label, bar, stop);
   working.hidden = false;
   const mine = working.dataset.busy = String(jobs += 1);
@@ -45,8 +45,11 @@ export async function upload(file) {
 export function failed(error, where) {
   if (isCancelled(error)) { announce(t("cancelled")); return; }
   const text = error.kind === "token" ? t("no_token") : error.message || t("server_gone");
-  if (where) clear(where, h("p", { class: "wrong", role: "alert" }, text));
+  if (where) clear(where, h("p.wrong", { role: "alert" }, text));
   announce(text);
 }
+
+// The same, but nothing is said of a question that was given up.
+export const failedUnlessLeft = (error, where) => { if (!isCancelled(error)) failed(error, where); };
 
 export const go = (screen) => { location.hash = `#/${screen}`; };

@@ -5,6 +5,8 @@ import { percent, number } from "./words.js";
 export const store = { state: { version: 0, table: null, can: {} }, answer: null, error: null };
 const listeners = new Set();
 export const onChange = (listener) => { listeners.add(listener); return () => listeners.delete(listener); };
+// The state or the answer to it is another one.
+export const onState = (listener) => onChange((what) => { if (what === "state" || what === "answer") listener(); });
 const told = (what) => listeners.forEach((listener) => listener(what));
 
 export function accept(found) {

@@ -10,15 +10,15 @@ const ROLES = ["quasi", "sensitive", "other"];
 let released = null, original = null, columns = {}, person = "", shown = null;
 
 export function assessScreen(body) {
-  const wrong = h("div", {}), files = h("div", { class: "two" }), roles = h("div", {}), result = h("div", {});
+  const wrong = h("div"), files = h("div.two"), roles = h("div"), result = h("div");
   clear(body, wrong, files, roles, result);
   const tellDrawer = () => drawer.about(() => ({ command: shown?.command || "oboro assess released.csv", python: shown?.python || "import oboro\n\nprint(oboro.assess('released.csv').summary())\n" }));
   tellDrawer();
 
   function slot(key, label, said, held, set) {
     const input = h("input", { type: "file", id: `assess-${key}`, class: "unseen-input", onchange: async () => { try { await set(await upload(input.files[0])); } catch (error) { failed(error, wrong); } } });
-    return card(h("h2", {}, label), quiet(said), held ? h("p", { class: "good" }, "✓ ", held.name) : null,
-      h("div", { class: "row" }, h("label", { for: `assess-${key}`, class: "button" }, t("open.choose")), input), filePicker(`assess-${key}-list`, (file) => set(file).catch((error) => failed(error, wrong))));
+    return card(h("h2", label), quiet(said), held ? h("p.good", "✓ ", held.name) : null,
+      h("div.row", h("label", { for: `assess-${key}`, class: "button" }, t("open.choose")), input), filePicker(`assess-${key}-list`, (file) => set(file).catch((error) => failed(error, wrong))));
   }
   async function setReleased(file) {
     clear(wrong);
@@ -31,10 +31,10 @@ export function assessScreen(body) {
   }
 
   function drawRoles() {
-    clear(roles, released ? card(h("h2", {}, t("assess.roles")), quiet(t("assess.roles_said")),
-      h("div", { class: "role-list" }, Object.entries(columns).map(([name, role]) => segments(`assess-${name}`, name, ROLES.map((one) => [one, t(`role.${one}`)]), role, (one) => { columns[name] = one; }))),
-      h("div", { class: "fields" }, h("div", {}, h("label", { for: "assess-person" }, t("columns.person")), choice("assess-person", [["", t("columns.row_each")], ...Object.keys(columns).map((name) => [name, name])], person, (name) => { person = name; }))),
-      h("button", { class: "main", onclick: measure }, t(original ? "assess.compare" : "assess.measure"))) : null);
+    clear(roles, released ? card(h("h2", t("assess.roles")), quiet(t("assess.roles_said")),
+      h("div.role-list", Object.entries(columns).map(([name, role]) => segments(`assess-${name}`, name, ROLES.map((one) => [one, t(`role.${one}`)]), role, (one) => { columns[name] = one; }))),
+      h("div.fields", h("div", h("label", { for: "assess-person" }, t("columns.person")), choice("assess-person", [["", t("columns.row_each")], ...Object.keys(columns).map((name) => [name, name])], person, (name) => { person = name; }))),
+      h("button.main", { onclick: measure }, t(original ? "assess.compare" : "assess.measure"))) : null);
   }
 
   async function measure() {
@@ -48,9 +48,9 @@ export function assessScreen(body) {
     } catch (error) { failed(error, wrong); }
   }
   function drawResult() {
-    clear(result, shown ? h("section", { class: "card report-card" }, h("div", { class: "row spread" }, h("h2", {}, shown.k === null ? t("assess.compared", { name: shown.name }) : t("assess.found", { name: shown.name, k: count(shown.k) })), h("button", { onclick: (event) => { fetchTicket(shown.download); event.target.disabled = true; } }, t("report.fetch"))),
-      shown.refused === true ? h("p", { class: "note" }, t("report.refused")) : null,
-      h("dl", { class: "lines" }, shown.lines.filter(([, said]) => said).map(([label, said]) => h("div", {}, label ? h("dt", {}, label) : null, h("dd", {}, said)))),
+    clear(result, shown ? h("section.card.report-card", h("div.row.spread", h("h2", shown.k === null ? t("assess.compared", { name: shown.name }) : t("assess.found", { name: shown.name, k: count(shown.k) })), h("button", { onclick: (event) => { fetchTicket(shown.download); event.target.disabled = true; } }, t("report.fetch"))),
+      shown.refused === true ? h("p.note", t("report.refused")) : null,
+      h("dl.lines", shown.lines.filter(([, said]) => said).map(([label, said]) => h("div", label ? h("dt", label) : null, h("dd", said)))),
       shown.ticket ? h("iframe", { src: `/taken/${shown.ticket}`, title: t("report.title"), class: "report", sandbox: "" }) : null) : null);
     if (shown) shown = { ...shown, ticket: null };
   }

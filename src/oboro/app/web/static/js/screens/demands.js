@@ -1,5 +1,5 @@
 // What is promised, as controls. The server says which there are; here they are drawn, and a move changes one place of the demands.
-import { h, choice } from "../dom.js";
+import { h, choice, check } from "../dom.js";
 import { t, count, percent, number } from "../words.js";
 import { filePicker } from "../picker.js";
 
@@ -37,24 +37,24 @@ export function demandControls(box, held, moved) {
         onchange: () => { const next = Number(exact.value); if (exact.value === "" || !(next >= 0)) { exact.value = written(field.value); return; } move(hundred === 1 ? Math.max(1, Math.round(next)) : Math.min(100, next) / 100); } }) : null;
       const move = (next) => { field.value = next; output.textContent = show(next); if (exact) exact.value = written(next); note.textContent = words(next); range.setAttribute("aria-valuetext", spoken(next)); put(field, next); };
       range.addEventListener("input", () => move(field.steps[Number(range.value)]));
-      return [h("div", { class: "slider-head" }, h("label", { for: id }, field.label), exact || output), range, note];
+      return [h("div.slider-head", h("label", { for: id }, field.label), exact || output), range, note];
     },
     select: (field, id) => [h("label", { for: id }, field.label), choice(id, field.options, field.value, (one) => put(field, field.options.find(([value]) => String(value) === one)[0])), said(field)],
-    check: (field, id) => [h("div", { class: "check" }, h("input", { type: "checkbox", id, "data-key": id, checked: field.value, onchange: (event) => put(field, event.target.checked ? field.options[0][0] : null) }), h("label", { for: id }, field.label)), said(field)],
+    check: (field, id) => [check(id, field.label, field.value, (on) => put(field, on ? field.options[0][0] : null)), said(field)],
     amount(field, id) {
       const hundred = field.show === "percent" ? 100 : 1, input = h("input", { type: "number", id, "data-key": id, min: 0, step: "any", value: field.value === null ? "" : Number((field.value * hundred).toFixed(6)), onchange: () => put(field, input.value === "" ? null : Number(input.value) / hundred) });
       return [h("label", { for: id }, field.label), input, said(field)];
     },
-    columns: (field, id) => h("fieldset", { class: "checks" }, h("legend", {}, field.label), field.options.map(([name]) => h("div", { class: "check" }, h("input", { type: "checkbox", id: `${id}-${name}`, "data-key": `${id}-${name}`, checked: field.value.includes(name),
-      onchange: (event) => { field.value = field.options.map(([one]) => one).filter((one) => (one === name ? event.target.checked : field.value.includes(one))); put(field, field.value.length ? field.value : null); } }), h("label", { for: `${id}-${name}` }, name)))),
-    file: (field, id) => [h("h3", {}, field.label), field.value ? h("p", { class: "row" }, field.value.split("/").at(-1), h("button", { class: "small", "data-key": `${id}-gone`, onclick: () => put(field, null) }, t("promise.remove"))) : [said(field), filePicker(id, (file) => put(field, file.path))]],
+    columns: (field, id) => h("fieldset.checks", h("legend", field.label), field.options.map(([name]) => check(`${id}-${name}`, name, field.value.includes(name),
+      (on) => { field.value = field.options.map(([one]) => one).filter((one) => (one === name ? on : field.value.includes(one))); put(field, field.value.length ? field.value : null); }))),
+    file: (field, id) => [h("h3", field.label), field.value ? h("p.row", field.value.split("/").at(-1), h("button.small", { "data-key": `${id}-gone`, onclick: () => put(field, null) }, t("promise.remove"))) : [said(field), filePicker(id, (file) => put(field, file.path))]],
   };
-  const said = (field) => (field.said ? h("span", { class: "quiet" }, field.said) : null);
+  const said = (field) => (field.said ? h("span.quiet", field.said) : null);
 
   function group(one) {
-    if (!one.name) { const plain = { body: h("div", {}), badge: h("span", {}) }; box.append(h("h2", {}, t("promise.asked")), plain.body, h("h3", {}, t("promise.more"))); return plain; }
-    const badge = h("span", { class: "badge" }), body = h("div", { class: "fields-of" });
-    box.append(h("details", { class: "more", open: opened.has(one.name), ontoggle: (event) => { if (event.target.open) opened.add(one.name); else opened.delete(one.name); } }, h("summary", { "data-key": `more-${one.name}` }, one.title, " ", badge), body));
+    if (!one.name) { const plain = { body: h("div"), badge: h("span") }; box.append(h("h2", t("promise.asked")), plain.body, h("h3", t("promise.more"))); return plain; }
+    const badge = h("span.badge"), body = h("div.fields-of");
+    box.append(h("details.more", { open: opened.has(one.name), ontoggle: (event) => { if (event.target.open) opened.add(one.name); else opened.delete(one.name); } }, h("summary", { "data-key": `more-${one.name}` }, one.title, " ", badge), body));
     return { body, badge };
   }
 

@@ -10,9 +10,9 @@ import { filePicker } from "../picker.js";
 let chosen = null;
 
 export function openScreen(body) {
-  const wrong = h("div", {}), chosenBox = h("div", {}), peek = h("div", {});
+  const wrong = h("div"), chosenBox = h("div"), peek = h("div");
   const input = h("input", { type: "file", id: "file", class: "unseen-input", accept: ".csv,.tsv,.txt,.gz,.zst,.parquet,.arrow,.feather,.xlsx,.xlsm,.xls,.ods,.ndjson,.jsonl", onchange: () => drop(input.files[0]) });
-  const zone = h("div", { class: "zone" }, h("p", { class: "zone-title" }, t("open.drop")), h("label", { for: "file", class: "button" }, t("open.choose")), input,
+  const zone = h("div.zone", h("p.zone-title", t("open.drop")), h("label", { for: "file", class: "button" }, t("open.choose")), input,
     quiet(t("open.kinds")));
   for (const kind of ["dragenter", "dragover"]) zone.addEventListener(kind, (event) => { event.preventDefault(); zone.classList.add("over"); });
   zone.addEventListener("dragleave", () => zone.classList.remove("over"));
@@ -45,13 +45,13 @@ export function openScreen(body) {
       if (text && !header.checked) how.header = false;
       try { await opened(await work("open", how)); } catch (error) { failed(error, wrong); }
     };
-    clear(chosenBox, h("section", { class: "card chosen" }, h("h2", {}, chosen.name, " ", h("span", { class: "quiet" }, bytes(chosen.bytes))),
-      h("div", { class: "fields" },
-        text ? h("div", {}, h("label", { for: "encoding" }, t("open.encoding")), encoding) : null,
-        text ? h("div", { class: "check" }, header, h("label", { for: "header" }, t("open.header"))) : null,
-        excel && chosen.sheets.length > 1 ? h("div", {}, h("label", { for: "sheet" }, t("open.sheet")), sheet) : null,
-        excel ? h("div", {}, h("label", { for: "header-row" }, t("open.header_row")), row) : null),
-      h("button", { class: "main", onclick: read }, t("open.read"))));
+    clear(chosenBox, h("section.card.chosen", h("h2", chosen.name, " ", h("span.quiet", bytes(chosen.bytes))),
+      h("div.fields",
+        text ? h("div", h("label", { for: "encoding" }, t("open.encoding")), encoding) : null,
+        text ? h("div.check", header, h("label", { for: "header" }, t("open.header"))) : null,
+        excel && chosen.sheets.length > 1 ? h("div", h("label", { for: "sheet" }, t("open.sheet")), sheet) : null,
+        excel ? h("div", h("label", { for: "header-row" }, t("open.header_row")), row) : null),
+      h("button.main", { onclick: read }, t("open.read"))));
   }
 
   async function opened(found) {
@@ -71,18 +71,18 @@ export function openScreen(body) {
     if (!store.state.table) return;
     const { table } = store.state;
     const found = await ask("opened", { version: store.state.version });
-    clear(peek, card(h("h2", {}, t("open.now", { name: table.name })),
-      table.notes.map((note) => h("p", { class: "note" }, note)),
+    clear(peek, card(h("h2", t("open.now", { name: table.name })),
+      table.notes.map((note) => h("p.note", note)),
       dataTable(t("open.first_rows"), found.columns, found.rows[found.columns[0]].map((_, row) => found.columns.map((name) => found.rows[name][row]))),
-      h("p", {}, h("a", { class: "button main", href: "#/columns" }, t("open.next")))));
+      h("p", h("a.button.main", { href: "#/columns" }, t("open.next")))));
   }
 
-  clear(body, wrong, h("div", { class: "two" },
-    card(h("h2", {}, t("open.from_browser")), zone),
-    card(h("h2", {}, t("open.from_machine")), quiet(t("open.large")), filePicker("files", (file) => choose(file).catch((error) => failed(error, wrong))))),
+  clear(body, wrong, h("div.two",
+    card(h("h2", t("open.from_browser")), zone),
+    card(h("h2", t("open.from_machine")), quiet(t("open.large")), filePicker("files", (file) => choose(file).catch((error) => failed(error, wrong))))),
     chosenBox,
-    card(h("h2", {}, t("open.made_up")), quiet(t("open.made_up_said")),
-      h("div", { class: "row" }, h("label", { for: "sample-rows" }, t("open.how_many")), rows,
+    card(h("h2", t("open.made_up")), quiet(t("open.made_up_said")),
+      h("div.row", h("label", { for: "sample-rows" }, t("open.how_many")), rows,
         h("button", { onclick: () => sample("people"), "data-key": "people" }, t("open.people")), h("button", { onclick: () => sample("purchases") }, t("open.purchases")))),
     peek);
   drawChosen();

@@ -1,9 +1,9 @@
 // Space: what each promise costs, where it gets steep, and what else was possible.
-import { h, clear, redraw, quiet, rowHead } from "../dom.js";
+import { h, clear, redraw, quiet, rowHead, facts, check } from "../dom.js";
 import { ask, isCancelled } from "../net.js";
 import { t, count, percent } from "../words.js";
 import { store, onChange, answerNow, wantAnswer, act, lost } from "../store.js";
-import { failed, announce } from "../frame.js";
+import { failed, failedUnlessLeft, announce } from "../frame.js";
 import { frontierChart, latticeChart, DASHES } from "../charts.js";
 import { dataTable } from "../tables.js";
 
@@ -11,7 +11,7 @@ const CURVES = ["k_anonymize", "k_anonymize_local", "local_recode", "k_conceal"]
 let curves = ["k_anonymize"], beside = null;
 
 export function spaceScreen(body) {
-  const frontier = h("section", { class: "card" }), solutions = h("section", { class: "card" }), sides = h("div", {}), picture = h("div", {});
+  const frontier = h("section.card"), solutions = h("section.card"), sides = h("div"), picture = h("div");
   clear(body, frontier, sides, solutions, picture);
   let running = null, points = [], cliffs = [], done = false, stamp = 0, nodes = null;
 
@@ -43,24 +43,23 @@ export function spaceScreen(body) {
     return [...found.values()];
   }
 
-  const detail = h("p", { class: "quiet detail", "aria-hidden": "true" });
+  const detail = h("p.quiet.detail", { "aria-hidden": "true" });
   function drawFrontier() {
     const shown = lines(), whys = [...new Set(points.filter((one) => one.why && one.curve !== "k_anonymize").map((one) => `${t(`curve.${one.curve}`)}: ${one.why}`))];
-    redraw(frontier, h("div", { class: "row spread" }, h("h2", {}, t("space.frontier")),
-      done ? null : h("div", { class: "row" }, h("span", { class: "quiet", role: "status" }, t("space.so_far", { points: count(points.length) })), h("button", { class: "small", "data-key": "stop", onclick: () => running?.abort() }, t("cancel")))),
+    redraw(frontier, h("div.row.spread", h("h2", t("space.frontier")),
+      done ? null : h("div.row", h("span.quiet", { role: "status" }, t("space.so_far", { points: count(points.length) })), h("button.small", { "data-key": "stop", onclick: () => running?.abort() }, t("cancel")))),
       quiet(t("space.frontier_said")),
-      h("fieldset", { class: "checks" }, h("legend", {}, t("space.methods")), CURVES.map((one) => h("div", { class: "check" }, h("input", { type: "checkbox", id: `curve-${one}`, "data-key": `curve-${one}`, checked: curves.includes(one), disabled: one === "k_anonymize",
-        onchange: (event) => { curves = CURVES.filter((other) => (other === one ? event.target.checked : curves.includes(other))); loadFrontier(); } }), h("label", { for: `curve-${one}` }, t(`curve.${one}`))))),
-      shown.length ? h("div", { class: "figure", "data-version": stamp }, frontierChart(shown, cliffs, { k: store.state.demands.k, suppress: store.state.demands.suppress || 0 }, {
+      h("fieldset.checks", h("legend", t("space.methods")), CURVES.map((one) => check(`curve-${one}`, t(`curve.${one}`), curves.includes(one), (on) => { curves = CURVES.filter((other) => (other === one ? on : curves.includes(other))); loadFrontier(); }, one === "k_anonymize"))),
+      shown.length ? h("div.figure", { "data-version": stamp }, frontierChart(shown, cliffs, { k: store.state.demands.k, suppress: store.state.demands.suppress || 0 }, {
         onTake: (point) => take({ demands: { ...without(store.state.demands), k: point.k, suppress: point.suppress } }),
         onShow: (point, line) => { detail.textContent = t("space.point", { name: line.name, k: point.k, loss: lost(point.loss), hidden: count(point.suppressed) }); } }), legend(shown), detail) : quiet(t("promise.searching")),
-      cliffs.length ? h("ul", { class: "cliffs" }, cliffs.map((one) => h("li", {}, t("space.cliff", { curve: one.curve.startsWith("k_anonymize") ? t("space.line", { curve: t(`curve.${one.curve}`), share: percent(one.suppress, 1) }) : t(`curve.${one.curve}`), from: one.k[0], to: one.k[1], low: lost(one.loss[0]), high: lost(one.loss[1]) })))) : null,
+      cliffs.length ? h("ul.cliffs", cliffs.map((one) => h("li", t("space.cliff", { curve: one.curve.startsWith("k_anonymize") ? t("space.line", { curve: t(`curve.${one.curve}`), share: percent(one.suppress, 1) }) : t(`curve.${one.curve}`), from: one.k[0], to: one.k[1], low: lost(one.loss[0]), high: lost(one.loss[1]) })))) : null,
       whys.map((one) => quiet(one)),
-      shown.length ? h("details", {}, h("summary", { "data-key": "as-table" }, t("space.as_table")), dataTable(t("space.frontier"), [t("space.method"), "k", t("promise.loss"), t("promise.hidden")], shown.flatMap((line) => line.points.map((one) => [line.name, one.k, lost(one.loss), count(one.suppressed)])), { numeric: [1, 2, 3], scroll: "points" })) : null);
+      shown.length ? h("details", h("summary", { "data-key": "as-table" }, t("space.as_table")), dataTable(t("space.frontier"), [t("space.method"), "k", t("promise.loss"), t("promise.hidden")], shown.flatMap((line) => line.points.map((one) => [line.name, one.k, lost(one.loss), count(one.suppressed)])), { numeric: [1, 2, 3], scroll: "points" })) : null);
   }
   const without = ({ levels, ...rest }) => rest;
   function legend(shown) {
-    return h("ul", { class: "legend" }, shown.map((line, place) => h("li", {}, h("span", { class: `swatch line-${place % 6}${DASHES[line.dash] ? " dashed" : ""}`, "aria-hidden": "true" }), line.name)));
+    return h("ul.legend", shown.map((line, place) => h("li", h("span", { class: `swatch line-${place % 6}${DASHES[line.dash] ? " dashed" : ""}`, "aria-hidden": "true" }), line.name)));
   }
 
   async function take(given) {
@@ -72,7 +71,7 @@ export function spaceScreen(body) {
     try {
       const found = await ask("nodes", { version });
       if (version === store.state.version) { nodes = found; drawNodes(); }
-    } catch (error) { if (!isCancelled(error)) failed(error, solutions); }
+    } catch (error) { failedUnlessLeft(error, solutions); }
   }
 
   function differs(levels, chosen) {
@@ -82,18 +81,18 @@ export function spaceScreen(body) {
 
   function drawNodes() {
     const found = answerNow(), chosen = found?.levels;
-    if (!nodes) { clear(solutions, h("h2", {}, t("space.solutions")), quiet(t("promise.searching"))); return; }
+    if (!nodes) { clear(solutions, h("h2", t("space.solutions")), quiet(t("promise.searching"))); return; }
     const rows = nodes.nodes.filter((one) => one.feasible).slice(0, 40).map((one, place) => {
       const here = chosen && Object.keys(chosen).every((name) => chosen[name] === one.levels[name]);
       return [rowHead(differs(one.levels, chosen)), `${one.exact ? "" : "≥ "}${lost(one.loss)}`, count(one.suppressed),
-        here ? h("span", { class: "good" }, "✓ ", t("space.chosen")) : h("span", { class: "row" },
-          h("button", { class: "small", "data-key": `node-take-${place}`, "aria-label": `${t("take_it")}: ${differs(one.levels, chosen)}`, onclick: () => take({ levels: one.levels }) }, t("take_it")),
-          h("button", { class: "small", "data-key": `node-beside-${place}`, "aria-label": `${t("space.beside")}: ${differs(one.levels, chosen)}`, onclick: () => { beside = one.levels; drawBeside(true); } }, t("space.beside")))];
+        here ? h("span.good", "✓ ", t("space.chosen")) : h("span.row",
+          h("button.small", { "data-key": `node-take-${place}`, "aria-label": `${t("take_it")}: ${differs(one.levels, chosen)}`, onclick: () => take({ levels: one.levels }) }, t("take_it")),
+          h("button.small", { "data-key": `node-beside-${place}`, "aria-label": `${t("space.beside")}: ${differs(one.levels, chosen)}`, onclick: () => { beside = one.levels; drawBeside(true); } }, t("space.beside")))];
     });
-    redraw(solutions, h("h2", {}, t("space.solutions")), h("p", { class: "quiet", "data-version": nodes.version }, t("space.solutions_said", { known: count(nodes.known), size: count(nodes.size) })),
+    redraw(solutions, h("h2", t("space.solutions")), h("p.quiet", { "data-version": nodes.version }, t("space.solutions_said", { known: count(nodes.known), size: count(nodes.size) })),
       dataTable(t("space.solutions"), [t("space.differs"), t("promise.loss"), t("promise.hidden"), t("choose")], rows, { numeric: [1, 2], scroll: "nodes" }));
-    clear(picture, nodes.small && nodes.nodes.length ? h("section", { class: "card", "data-version": nodes.version }, h("h2", {}, t("space.lattice")), quiet(t("space.lattice_said", { names: Object.keys(nodes.heights).join(", ") })),
-      h("div", { class: "scroller plain" }, latticeChart(nodes.nodes, nodes.heights, chosen, (node) => take({ levels: node.levels })))) : null);
+    clear(picture, nodes.small && nodes.nodes.length ? h("section.card", { "data-version": nodes.version }, h("h2", t("space.lattice")), quiet(t("space.lattice_said", { names: Object.keys(nodes.heights).join(", ") })),
+      h("div.scroller.plain", latticeChart(nodes.nodes, nodes.heights, chosen, (node) => take({ levels: node.levels })))) : null);
   }
 
   async function drawBeside(focus) {
@@ -101,14 +100,14 @@ export function spaceScreen(body) {
     if (!beside || !chosen) { clear(sides); return; }
     try {
       const found = await ask("compare", { version: store.state.version, a: chosen, b: beside });
-      const side = (label, look) => h("div", { class: "side" }, h("h3", {}, label), h("dl", { class: "facts" }, h("div", {}, h("dt", {}, t("promise.loss")), h("dd", {}, lost(look.node.loss))), h("div", {}, h("dt", {}, t("promise.hidden")), h("dd", {}, count(look.node.suppressed))), h("div", {}, h("dt", {}, t("promise.classes")), h("dd", {}, count(look.classes)))));
-      clear(sides, h("section", { class: "card", "data-version": found.version }, h("div", { class: "row spread" }, h("h2", { tabindex: "-1" }, t("space.side_by_side")), h("button", { class: "small", onclick: () => { beside = null; clear(sides); } }, t("close"))),
-        h("div", { class: "two" }, side(t("space.chosen"), found.a), side(t("space.other"), found.b)),
+      const side = (label, look) => h("div.side", h("h3", label), facts([[t("promise.loss"), lost(look.node.loss)], [t("promise.hidden"), count(look.node.suppressed)], [t("promise.classes"), count(look.classes)]]));
+      clear(sides, h("section.card", { "data-version": found.version }, h("div.row.spread", h("h2", { tabindex: "-1" }, t("space.side_by_side")), h("button.small", { onclick: () => { beside = null; clear(sides); } }, t("close"))),
+        h("div.two", side(t("space.chosen"), found.a), side(t("space.other"), found.b)),
         dataTable(t("space.side_by_side"), [t("column"), t("space.level_a"), t("space.level_b"), t("space.labels_a"), t("space.labels_b"), t("space.loss_a"), t("space.loss_b")],
           found.changed.map((one) => [rowHead(one.column), one.levels[0], one.levels[1], count(one.labels[0]), count(one.labels[1]), one.loss ? percent(one.loss[0], 1) : "–", one.loss ? percent(one.loss[1], 1) : "–"]), { numeric: [1, 2, 3, 4, 5, 6], scroll: "sides" }),
-        h("button", { class: "main", onclick: () => { const levels = beside; beside = null; take({ levels }); } }, t("space.take_other"))));
+        h("button.main", { onclick: () => { const levels = beside; beside = null; take({ levels }); } }, t("space.take_other"))));
       if (focus) sides.querySelector("h2").focus();
-    } catch (error) { if (!isCancelled(error)) failed(error, sides); }
+    } catch (error) { failedUnlessLeft(error, sides); }
   }
 
   // A point that is taken changes only which promise is the current one; the frontier itself stays while the rest is the same.

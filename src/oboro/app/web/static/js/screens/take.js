@@ -1,8 +1,8 @@
 // Take away: the release after its verification, and everything that makes it again.
-import { h, clear, segments, quiet } from "../dom.js";
+import { h, clear, segments, quiet, check } from "../dom.js";
 import { ask, fetchTicket } from "../net.js";
 import { t, count, bytes } from "../words.js";
-import { store, onChange, answerNow, wantAnswer, act } from "../store.js";
+import { store, onState, answerNow, wantAnswer, act } from "../store.js";
 import { work, failed, announce } from "../frame.js";
 import { drawer } from "../drawer.js";
 
@@ -11,25 +11,25 @@ const FILES = ["recipe", "command", "script", "notebook", "ci"];
 let format = ".csv", seed = "";
 
 export function takeScreen(body) {
-  const open = h("div", {}), release = h("section", { class: "card" }), result = h("div", {}), files = h("section", { class: "card" });
+  const open = h("div"), release = h("section.card"), result = h("div"), files = h("section.card");
   clear(body, open, release, files);
   drawer.about(() => ({ seed }));
 
   function drawOpen() {
     const guesses = store.state.unconfirmed;
-    clear(open, guesses.length ? h("section", { class: "card refused" }, h("h2", {}, t("take.guesses")), h("p", {}, t("take.guesses_said", { columns: guesses.join(", ") })),
-      h("div", { class: "row" }, h("a", { class: "button", href: "#/columns" }, t("take.read_them")), h("button", { "data-key": "confirm", onclick: () => act("confirm", {}).catch((error) => failed(error, open)) }, t("columns.confirm_all")))) : null);
+    clear(open, guesses.length ? h("section.card.refused", h("h2", t("take.guesses")), h("p", t("take.guesses_said", { columns: guesses.join(", ") })),
+      h("div.row", h("a.button", { href: "#/columns" }, t("take.read_them")), h("button", { "data-key": "confirm", onclick: () => act("confirm", {}).catch((error) => failed(error, open)) }, t("columns.confirm_all")))) : null);
   }
 
   function drawRelease() {
     const found = answerNow(), can = found?.best && !store.state.unconfirmed.length;
-    clear(release, h("h2", {}, t("take.release")), quiet(t("take.release_said")),
-      found && !found.best ? h("div", {}, h("p", { class: "wrong" }, t("take.cannot")), h("p", {}, found.why), h("a", { href: "#/promise" }, t("screen.promise"))) : [
-        h("div", { class: "fields" },
+    clear(release, h("h2", t("take.release")), quiet(t("take.release_said")),
+      found && !found.best ? h("div", h("p.wrong", t("take.cannot")), h("p", found.why), h("a", { href: "#/promise" }, t("screen.promise"))) : [
+        h("div.fields",
           segments("format", t("take.format"), FORMATS.map((one) => [one, t(`take.format_${one.slice(1)}`)]), format, (one) => { format = one; clear(result); }),
-          h("div", { class: "check" }, h("input", { type: "checkbox", id: "seeded", checked: seed !== "", onchange: (event) => { seed = event.target.checked ? drawn() : ""; clear(result); drawer.about(() => ({ seed })); } }), h("label", { for: "seeded" }, t("take.seeded"))),
+          check("seeded", t("take.seeded"), seed !== "", (on) => { seed = on ? drawn() : ""; clear(result); drawer.about(() => ({ seed })); }),
           quiet(t("take.seeded_said"))),
-        h("button", { class: "main", "data-key": "release", disabled: !can, onclick: make }, t("take.make")), result]);
+        h("button.main", { "data-key": "release", disabled: !can, onclick: make }, t("take.make")), result]);
   }
 
   // A seed of 128 bits, which nobody finds by trying.
@@ -39,9 +39,9 @@ export function takeScreen(body) {
     clear(result);
     try {
       const found = await work("release", { version: store.state.version, format, seed });
-      const fetch = h("button", { class: "main", "data-key": "fetch", onclick: (event) => { fetchTicket(found.ticket); event.target.disabled = true; event.target.textContent = t("take.fetched"); } }, t("take.fetch", { name: found.name, size: bytes(found.bytes) }));
-      clear(result, h("div", { class: "verified", "data-version": found.version }, h("p", { class: "good big-said" }, "✓ ", t("take.holds")), h("ul", {}, found.verified.map((one) => h("li", {}, one))),
-        found.notes.length ? h("ul", { class: "quiet" }, found.notes.map((one) => h("li", {}, one))) : null, h("p", {}, t("take.rows", { rows: count(found.rows) })), fetch));
+      const fetch = h("button.main", { "data-key": "fetch", onclick: (event) => { fetchTicket(found.ticket); event.target.disabled = true; event.target.textContent = t("take.fetched"); } }, t("take.fetch", { name: found.name, size: bytes(found.bytes) }));
+      clear(result, h("div.verified", { "data-version": found.version }, h("p.good.big-said", "✓ ", t("take.holds")), h("ul", found.verified.map((one) => h("li", one))),
+        found.notes.length ? h("ul.quiet", found.notes.map((one) => h("li", one))) : null, h("p", t("take.rows", { rows: count(found.rows) })), fetch));
       announce(t("take.holds"));
       fetch.focus();
     } catch (error) { failed(error, result); }
@@ -52,12 +52,12 @@ export function takeScreen(body) {
   }
 
   function drawFiles() {
-    clear(files, h("h2", {}, t("take.again")), quiet(t("take.again_said")),
-      h("ul", { class: "tiles" }, FILES.map((one) => h("li", {}, h("button", { class: "tile", "data-key": `file-${one}`, onclick: () => fetchFile(one) }, h("strong", {}, t(`take.file_${one}`)), h("span", { class: "quiet" }, t(`take.file_${one}_said`)))))));
+    clear(files, h("h2", t("take.again")), quiet(t("take.again_said")),
+      h("ul.tiles", FILES.map((one) => h("li", h("button.tile", { "data-key": `file-${one}`, onclick: () => fetchFile(one) }, h("strong", t(`take.file_${one}`)), h("span.quiet", t(`take.file_${one}_said`)))))));
   }
 
   const draw = () => { drawOpen(); drawRelease(); drawFiles(); };
   draw();
   wantAnswer();
-  return onChange((what) => { if (what === "state" || what === "answer") { draw(); wantAnswer(); } });
+  return onState(() => { draw(); wantAnswer(); });
 }
