@@ -1,10 +1,11 @@
 """Every goal of speed in one go, beside what was measured on this machine.
 
-    python benchmarks/scoreboard [--only NAME ...] [--scale 0.01] [--folder DIR]
+    python benchmarks/scoreboard [--only NAME ...] [--scale 0.01] [--minutes 25] [--folder DIR]
 
-What needs more disk or memory than there is, is left out, and the file says so. Writes `benchmarks/results/scoreboard.json` after
-every line, and the picture of it; with `--scale` (fewer rows, for a first look) nothing is written. Lines that are not run again
-stay.
+Each part is a process of its own that is ended when its time is up, so that nothing hangs and no part has the memory of another.
+What needs more disk, memory or time than there is, is left out, and the file says so. Prints each line as it is measured and
+writes `benchmarks/results/scoreboard.json` after every one, and at the end the picture of it; with `--scale` (fewer rows, for a
+first look) nothing is written. Lines that are not run again stay.
 """
 
 from __future__ import annotations
@@ -13,32 +14,37 @@ import argparse
 import json
 import os
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import methods
-import whole_jobs
-from measured_line import Measure, Place
-from picture import draw
+from measured_line import Place
 
 from oboro.papers.benchmark_rows import record
 
 RESULTS = Path(__file__).parent.parent / "results"
-# What is measured, and how much of the disk and of memory it needs, in GB.
-PARTS: dict[str, tuple[Measure, float, float]] = {
-    "small": (whole_jobs.small_jobs, 0.1, 1),
-    "streams": (methods.streams, 0.1, 1),
-    "microaggregation": (methods.microaggregation, 0, 2),
-    "concealment": (methods.concealment, 0, 2),
-    "windows": (methods.windows, 0, 1),
-    "csv": (whole_jobs.large_csv, 3, 4),
-    "largest": (whole_jobs.largest_csv, 22, 6),
-    "parquet": (whole_jobs.large_parquet, 4, 8),
-    "wide": (whole_jobs.wide_tables, 20, 8),
-    "searches": (methods.searches, 0, 4),
+# Where each part is, how much of the disk and of memory it needs, in GB, and after how many seconds it is ended.
+PARTS: dict[str, tuple[str, float, float, float]] = {
+    "small": ("whole_jobs.small_jobs", 0.1, 1, 180),
+    "csv": ("whole_jobs.large_csv", 3, 4, 240),
+    "streams": ("methods.streams", 0.1, 1, 120),
+    "microaggregation": ("methods.microaggregation", 0, 2, 90),
+    "concealment": ("methods.concealment", 0, 2, 120),
+    "windows": ("methods.windows", 0, 1, 120),
+    "adult": ("methods.adult_searches", 0, 2, 60),
+    "searches": ("methods.searches", 0, 6, 240),
+    "parquet": ("whole_jobs.large_parquet", 4, 6, 360),
+    "largest": ("whole_jobs.largest_csv", 22, 4, 480),
+    "wide": ("wide_jobs.wide_tables", 22, 6, 600),
 }
+LEAST = 20  # seconds that a part is begun with
 
 
 def main() -> None:
@@ -46,36 +52,91 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", choices=PARTS)
     parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--minutes", type=float, default=25, help="parts that do not begin before are left out")
     parser.add_argument("--folder", type=Path, help="where tables are made; by default a temporary folder")
+    parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if given.part:
+        measure_here(given.part, Place(given.folder, given.scale))
+        return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the part that is under way ends too, and its tables go
+    until = time.monotonic() + 60 * given.minutes
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
-        place = Place(Path(folder), given.scale)
         for part in given.only or PARTS:
-            for fact in measured(part, place):
+            for fact in measured(part, Place(Path(folder), given.scale), until - time.monotonic()):
                 print(json.dumps(fact, ensure_ascii=False), flush=True)
                 if given.scale == 1:
                     write(fact)
     if given.scale == 1:
+        from picture import draw
+
         draw(json.loads((RESULTS / "scoreboard.json").read_text())["lines"], RESULTS / "scoreboard.png")
 
 
-def measured(part: str, place: Place) -> Any:
-    """The lines of one part, or why there are none."""
-    measure, disk, memory = PARTS[part]
-    if why := lacking(place.folder, disk * place.scale, memory * place.scale):
+def measure_here(part: str, place: Place) -> None:
+    """The lines of one part, printed as they are known."""
+    room, _, name = PARTS[part][0].partition(".")
+    for line in getattr(import_module(room), name)(place):
+        load = round(os.getloadavg()[0], 1)
+        print(json.dumps({"part": part, **line.as_dict(), "load": load}, ensure_ascii=False), flush=True)
+
+
+def measured(part: str, place: Place, seconds: float) -> Iterator[dict[str, Any]]:
+    """The lines of one part, or why there are none, or no more."""
+    _, disk, memory, most = PARTS[part]
+    why = lacking(place.folder, disk * place.scale, memory * place.scale)
+    if why is None and seconds < LEAST:
+        why = "no time was left"
+    if why is None:
+        why = yield from in_a_process(part, place, min(most, seconds))
+    if why is not None:
         yield {"part": part, "work": part, "skipped": why}
-        return
-    for line in measure(place):
-        yield {"part": part, **line.as_dict(), "load": round(os.getloadavg()[0], 1)}
+
+
+def in_a_process(part: str, place: Place, seconds: float) -> Iterator[dict[str, Any]]:
+    """The lines of one part from a process of its own; returns what ended it too early."""
+    words = ["--part", part, "--scale", str(place.scale), "--folder", str(place.folder)]
+    command = [sys.executable, str(Path(__file__).parent), *words]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    late = threading.Event()
+
+    def end() -> None:
+        late.set()
+        os.killpg(child.pid, signal.SIGKILL)  # with what it started
+
+    timer = threading.Timer(seconds, end)
+    timer.start()
+    assert child.stdout is not None
+    try:
+        for line in child.stdout:
+            yield json.loads(line)
+        child.wait()
+    finally:
+        timer.cancel()
+        if child.poll() is None:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+    if late.is_set():
+        return f"not done after {seconds:.0f} s"
+    return f"failed with {child.returncode}" if child.returncode else None
 
 
 def lacking(folder: Path, disk: float, memory: float) -> str | None:
     """What there is too little of."""
     free = shutil.disk_usage(folder).free / 1e9
-    held = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES") / 1e9
+    held = available_memory() / 1e9
     if free < disk:
         return f"needs {disk:g} GB of disk, {free:.0f} are free"
     return f"needs {memory:g} GB of memory, {held:.0f} are free" if held < memory else None
+
+
+def available_memory() -> float:
+    """Bytes that programs can have: what is free, and what the system only caches."""
+    try:
+        facts = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        return int(facts["MemAvailable"].split()[0]) * 1024.0
+    except (OSError, KeyError, ValueError):
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
 
 
 def write(fact: dict[str, Any]) -> None:
@@ -83,7 +144,8 @@ def write(fact: dict[str, Any]) -> None:
     path = RESULTS / "scoreboard.json"
     lines = json.loads(path.read_text())["lines"] if path.exists() else []
     order = list(PARTS)
-    lines = [one for one in lines if one["work"] != fact["work"]] + [fact]
+    same = {fact["work"], fact["part"]}  # that a part was left out is no longer so
+    lines = [one for one in lines if one["work"] not in same and one["part"] in PARTS] + [fact]
     lines.sort(key=lambda one: order.index(one["part"]))
     facts = record("scoreboard", [], quick=False) | {"command": "python benchmarks/scoreboard"}
     facts.pop("rows")

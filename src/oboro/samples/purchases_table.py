@@ -25,6 +25,7 @@ __all__ = ["BLOCK", "purchases", "purchases_hierarchies", "purchases_recipe"]
 Rows = list[tuple[str, ...]]
 
 BLOCK = 1 << 18  # rows made at a time: 100 columns of them take about 0.3 GB
+WIDE = 400  # columns from which on fewer rows are made at a time
 PLACES, CHOME, BANCHI = 5000, 5, 20
 FIRST_BIRTH, LAST_BIRTH = np.datetime64("1950-01-01"), np.datetime64("2009-12-31")
 FIRST_PURCHASE, PURCHASE_DAYS = np.datetime64("2024-04-01T00:00"), 90
@@ -35,6 +36,8 @@ PURCHASE = ("store", "purchased_at", "category", "amount", "points")
 def purchases(rows: int, seed: int = 0, columns: int = 100) -> Iterator[pa.Table]:
     """Tables of at most `BLOCK` rows that together are the history; the same seed makes the same rows.
 
+    Up to `WIDE` columns, a table with fewer columns has the same first ones.
+
     >>> [block.num_rows for block in purchases(300_000, columns=4)]
     [262144, 37856]
     """
@@ -43,9 +46,10 @@ def purchases(rows: int, seed: int = 0, columns: int = 100) -> Iterator[pa.Table
     names = list(islice(_column_names(), columns))
     if columns < len(QUASI):
         raise UsageError(Message("error_samples.columns", least=list(QUASI), columns=columns))
+    step = BLOCK * WIDE // max(columns, WIDE)
     return (
-        _block(np.random.default_rng([seed, number]), min(BLOCK, rows - start), names)
-        for number, start in enumerate(range(0, rows, BLOCK))
+        _block(np.random.default_rng([seed, number]), min(step, rows - start), names)
+        for number, start in enumerate(range(0, rows, step))
     )
 
 
@@ -59,7 +63,7 @@ def _column_names() -> Iterator[str]:
 
 
 def _block(rng: np.random.Generator, rows: int, names: Sequence[str]) -> pa.Table:
-    """Each column has random numbers of its own: a table with fewer columns has the same first ones."""
+    """Each column has random numbers of its own, whatever the others are."""
     streams = rng.spawn(len(names))
     return pa.table({name: _values(stream, rows, name) for name, stream in zip(names, streams, strict=True)})
 
