@@ -296,3 +296,14 @@ def test_intervals_of_one_record_less_than_k_do_not_exist() -> None:
     with pytest.raises(InputError, match="lower k"):
         univariate(np.array([1.0]), np.array([2]), k=3)
     assert len(Intervals(np.array([1.0]), np.array([3]), np.array([1]), 1.0)) == 1
+
+
+@pytest.mark.parametrize("publish", ["mean", "interval"])
+@given(st.lists(st.integers(0, 12), min_size=3, max_size=30))
+def test_an_extreme_value_is_released_only_where_k_records_share_it(publish: Any, values: list[int]) -> None:
+    step = PartitionUnivariate(attribute="x", method="hansen", k=3, publish=publish)
+    released = step.apply({"x": [float(one) for one in values]})["x"]
+    for extreme in (min(values), max(values)):
+        if values.count(extreme) < 3:
+            assert float(extreme) not in released
+            assert str(extreme) not in map(str, released)

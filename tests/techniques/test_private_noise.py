@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import exp
+from typing import Any
 
 import numpy as np
 import opendp.prelude as dp
@@ -74,7 +75,8 @@ def test_values_stay_within_bounds_and_of_their_kind() -> None:
         "since": ["2020-01-01", "2020-06-01", None, "2020-12-31"],
         "pay": [1.5, 2.5, 3.5, None],
     }
-    age = oboro.Noise(attribute="age", distribution="laplace", epsilon=1, bounds={"min": 0, "max": 100}).apply(people)
+    given: Any = {"attribute": "age", "distribution": "laplace", "epsilon": 1, "bounds": {"min": 0, "max": 100}}
+    age = oboro.Noise(**given, numbers="whole").apply(people)
     assert age["age"][2] is None
     assert all(isinstance(one, int) and 0 <= one <= 100 for one in age["age"] if one is not None)
     day = {"min": "2020-01-01", "max": "2020-12-31"}
@@ -85,6 +87,19 @@ def test_values_stay_within_bounds_and_of_their_kind() -> None:
     ]
     assert pay[3] is None
     assert all(0 <= one <= 9 for one in pay[:3])
+
+
+@pytest.mark.parametrize("numbers", ["whole", "any"])
+@pytest.mark.parametrize("form", [list, lambda ages: [str(one) for one in ages]])
+def test_one_value_with_a_fraction_does_not_change_how_all_are_written(numbers: Any, form: Any) -> None:
+    """Were whole numbers released as such only where all are whole, 30 and 30.5 would be told apart for certain."""
+    step = oboro.Noise(
+        attribute="age", distribution="laplace", epsilon=1, bounds={"min": 0, "max": 100}, numbers=numbers
+    )
+    for last in (30, 30.5):
+        released = step.apply({"age": form([20, 40, 60, last])})["age"]
+        assert all((one == round(one)) == (numbers == "whole") for one in released)
+        assert {type(one) for one in released} == {int if numbers == "whole" else float}
 
 
 def test_a_seed_repeats_nothing() -> None:
@@ -104,6 +119,7 @@ def test_a_seed_repeats_nothing() -> None:
         ({"epsilon": 1, "distribution": "laplace", "delta": 1e-6, "bounds": {"min": 0, "max": 1}}, "delta goes with"),
         ({"scale": 1, "delta": 1e-6}, "delta goes with"),
         ({"epsilon": 1, "scale": 1}, "give one of scale"),
+        ({"scale": 1, "numbers": "whole"}, "numbers goes with epsilon"),
         ({"epsilon": 1, "distribution": "laplace", "multiplicative": True}, "to each value alone"),
     ],
 )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import pyarrow as pa
 from pydantic import Field, model_validator
 
 from oboro.errors import ColumnError, InputError, UsageError
@@ -15,9 +16,17 @@ from oboro.table.parameters import Parameters
 from oboro.table.schema import Schema
 from oboro.table.spelling.named_values import Value, place
 from oboro.table.traits import Opinion, PrivacySpent, Traits
-from oboro.table.values import Kind
+from oboro.table.values import Kind, from_numbers
 from oboro.techniques.base import Outcome, Work
-from oboro.techniques.columns.numeric import DAY, OnColumns, differing, is_date, places, written
+from oboro.techniques.columns.numeric import (
+    DAY,
+    OnColumns,
+    differing,
+    is_date,
+    narrowed,
+    places,
+    written,
+)
 from oboro.techniques.columns.private_draws import noised
 from oboro.text import Message, Words
 
@@ -56,8 +65,9 @@ class Noise(OnColumns):
 
     Given: columns of numbers or dates (the scale of dates is in days).
     Promises: nothing about who can be found; with `epsilon`, (ε, δ)-differential privacy of each value, given that it is there
-    (docs/guarantees/differential-privacy.md). Missing values stay missing, whole numbers whole, dates dates, and nothing
-    lies outside `bounds`. The noise has mean 0 (bounds and rounding to whole numbers change it a little).
+    (docs/guarantees/differential-privacy.md). Missing values stay missing, whole numbers whole (with `epsilon`: if
+    `numbers` says so), dates dates, and nothing lies outside `bounds`. The noise has mean 0 (bounds and rounding to whole numbers
+    change it a little).
     Checked by: tests/techniques/test_techniques_numeric.py: means, variances and covariances of large samples, and reflection case
     by case; tests/techniques/test_private_noise.py: distributions of neighbouring values, and OpenDP's account against others.
 
@@ -70,7 +80,13 @@ class Noise(OnColumns):
     examples: ClassVar[Sequence[Mapping[str, Any]]] = (
         {"attribute": "income", "relative": 0.1},
         {"attributes": ["age", "income"], "correlated": True, "relative": 0.2},
-        {"attribute": "age", "distribution": "laplace", "epsilon": 1, "bounds": {"min": 0, "max": 100}},
+        {
+            "attribute": "age",
+            "distribution": "laplace",
+            "epsilon": 1,
+            "bounds": {"min": 0, "max": 100},
+            "numbers": "whole",
+        },
     )
     random: ClassVar[bool] = True
     opinion: ClassVar[Opinion | None] = "noise"
@@ -85,6 +101,8 @@ class Noise(OnColumns):
     """Instead of scale: the budget of differential privacy for each value of each column. Needs `bounds` with both ends."""
     delta: float | None = Field(default=None, gt=0, le=0.01)
     """With epsilon and gaussian noise: with which probability more may be told."""
+    numbers: Literal["whole", "any"] = "any"
+    """With epsilon: `whole` rounds all values to whole numbers, before and after. One value must not change how all are written."""
     multiplicative: bool = False
     """Multiply each value by 1 + noise: large values change more than small ones."""
     correlated: bool = False
@@ -102,6 +120,8 @@ class Noise(OnColumns):
             self._require_private()
         elif self.delta is not None:
             raise ValueError(Message("error_technique.noise_delta"))
+        elif "numbers" in self.model_fields_set:
+            raise ValueError(Message("error_technique.noise_numbers"))
         if self.correlated and (len(self.names) < 2 or self.relative is None or self.distribution != "gaussian"):
             raise ValueError(Message("error_technique.correlated_needs"))
         if self.multiplicative and (self.correlated or self.rescale):
@@ -168,7 +188,8 @@ class Noise(OnColumns):
     def _private(self, work: Work, before: np.ndarray, columns: list[Column]) -> Outcome:
         """Noise of a mechanism, within what bounds allow; a missing value stays missing."""
         released, scales = {}, {}
-        for j, (name, column) in enumerate(zip(self.names, columns, strict=True)):
+        for j, (name, came) in enumerate(zip(self.names, columns, strict=True)):
+            column = self._as_said(came, before[:, j])
             low, high = self._ends(column, name)
             there = ~np.isnan(before[:, j])
             assert self.epsilon is not None
@@ -181,6 +202,15 @@ class Noise(OnColumns):
         facts = {"distribution": self.distribution, "epsilon": self.epsilon, "delta": self.delta, "width": scales}
         warned = (Message("technique.noise.not_private"),)
         return Outcome(work.data.with_columns(released), work.schema, facts, warnings=warned)
+
+    def _as_said(self, column: Column, numbers: np.ndarray) -> Column:
+        """The column as the recipe says it: were it as its values are, one with a fraction would change all that is released."""
+        if is_date(column):
+            return column
+        if self.numbers == "any":
+            return Column.encode(from_numbers(numbers, Kind.NUMBER))
+        whole = from_numbers(np.rint(numbers), Kind.INTEGER)
+        return Column.encode(narrowed(whole, column.values.type) if pa.types.is_integer(column.values.type) else whole)
 
     def plan(self, schema: Schema) -> Words:
         """What is added, how much, and what that is not."""
