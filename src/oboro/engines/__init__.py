@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oboro.errors import UsageError
+from oboro.errors import FileError, UsageError
+from oboro.io.places.place_names import as_place
 from oboro.text import Message
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ __all__ = ["anonymize_place", "open_place", "run_frame"]
 
 def open_place(place: str, engine: str) -> EngineTable:
     """A table that an engine can read."""
+    refuse_lists_of_files(place, engine)
     if engine == "spark":
         from oboro.engines.spark import spark_table
 
@@ -30,6 +33,18 @@ def open_place(place: str, engine: str) -> EngineTable:
         except ImportError:
             raise UsageError(Message("error_engine.not_installed", engine="duckdb", extra="duckdb")) from None
     raise UsageError(Message("error_engine.unknown", engine=engine))
+
+
+def refuse_lists_of_files(place: str, engine: str) -> None:
+    """Raise where a place is no plain files: in the folder of a Delta or Iceberg table rows that were deleted would come back."""
+    named = as_place(place)
+    if named.kind == "table":
+        raise UsageError(Message("error_engine.no_table", place=named.shown, engine=engine))
+    folder = Path(named.path)
+    if named.is_local and (folder / "_delta_log").is_dir():
+        raise FileError(Message("error_places.delta", place=named.shown))
+    if named.is_local and any(folder.glob("metadata/*.metadata.json")):
+        raise FileError(Message("error_places.iceberg", place=named.shown))
 
 
 def run_frame(recipe: Recipe, frame: Any, progress: Progress | None = None) -> EngineRelease:

@@ -19,7 +19,7 @@ from oboro.io.csv.dialect import Dialect
 from oboro.io.csv.encoded_text import EncodedFile, encoding_named, in_encoding, is_utf8
 from oboro.io.csv.small_tables import is_small, text_before_rows, text_of_rows
 from oboro.io.packed_out import COMPRESSIONS, packed
-from oboro.io.places.place_names import Place, as_place
+from oboro.io.places.place_names import Place, as_place, is_lake
 from oboro.system.atomic_file import STDOUT, atomic, check_place
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames.came_as import Types, as_it_came, dictionary_array, restorable, type_again
@@ -154,7 +154,11 @@ def write_blocks(
         datasets = map(guard.guarded, datasets)
     datasets = map(partial(_require_single, writer), datasets)
     chosen = dialect_for(path, dialect)
-    if place.kind == "table":
+    if is_lake(place.scheme):
+        from oboro.io.places.lakes.lake_tables import write_lake
+
+        write_lake(place, _regrouped(_typed(block, NO_TYPES) for block in datasets))
+    elif place.kind == "table":
         from oboro.io.places.databases.database_out import write_table
 
         write_table(place, _regrouped(_typed(block, NO_TYPES) for block in datasets), place.force)

@@ -12,7 +12,7 @@ from oboro.io.json_lines import json_objects, json_table
 from oboro.io.places.batch_reading import read_batches
 from oboro.io.places.batch_table import BatchTable
 from oboro.io.places.file_systems import at_place
-from oboro.io.places.place_names import Place, as_place
+from oboro.io.places.place_names import Place, as_place, is_lake
 from oboro.io.places.stored.columnar_files import ColumnarFiles, partition_schema
 from oboro.io.places.stored.fetched_files import FetchedFile
 from oboro.io.places.stored.table_files import TableFile, table_files
@@ -42,6 +42,10 @@ def open_place(place: Any, options: Mapping[str, Any]) -> OpenedPlace:
 
         return opened_object(place, options)
     named = as_place(place)
+    if is_lake(named.scheme):
+        from oboro.io.places.lakes.lake_tables import LakeTable
+
+        return Batches(LakeTable(named), named)
     if named.kind == "table":
         from oboro.io.places.databases.database_in import DatabaseTable
 

@@ -17,7 +17,7 @@ from urllib.parse import unquote, unquote_plus
 from oboro.errors import UsageError
 from oboro.text import Message
 
-__all__ = ["DATABASES", "STDIO", "Place", "as_place", "is_plain_file", "without_secrets"]
+__all__ = ["DATABASES", "STDIO", "Place", "as_place", "is_lake", "is_plain_file", "without_secrets"]
 
 STDIO = "-"
 URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
@@ -123,12 +123,19 @@ def as_place(name: str | Path | Place) -> Place:
         return Place(text, "", _local_kind(path), path)
     scheme, rest = found[1].lower(), found[2]
     path, _, query = rest.partition("?")
+    if is_lake(scheme):
+        return Place(text, scheme, "table", rest.rstrip("/"))
     if scheme in DATABASES:
         return _table(Place(text, scheme, "table", path, _parameters(query)))
     wild = _looks_wild(rest)  # a pattern may hold a question mark
     path, parameters = (rest, ()) if wild else (path, _parameters(query))
     kind: Kind = "files" if path.endswith("/") or GLOB.search(path) else "file"
     return Place(text, scheme, kind, path, parameters)
+
+
+def is_lake(scheme: str) -> bool:
+    """Whether a scheme is of Delta or Iceberg; `delta+s3` is Delta in a store."""
+    return scheme == "iceberg" or scheme.partition("+")[0] == "delta"
 
 
 def _looks_wild(rest: str) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from oboro.errors import FileError, UsageError
-from oboro.io.places.place_names import GLOB, Place
+from oboro.io.places.place_names import GLOB, Place, is_lake
 from oboro.system.atomic_file import why_unwritable
 from oboro.system.staged_folder import staged_folder
 from oboro.text import Message
@@ -22,7 +22,11 @@ PARTS = ("part-", "_", ".")  # how the names of files in a folder begin that is 
 def check_place_out(place: Place, force: bool, read: Place | None = None) -> None:
     """Before any work: raise if nothing could be written there, or what is there may not be replaced."""
     refuse_place_read(place, read)
-    if place.kind == "table":
+    if is_lake(place.scheme):
+        from oboro.io.places.lakes.lake_tables import check_lake
+
+        check_lake(place)
+    elif place.kind == "table":
         from oboro.io.places.databases.database_out import check_table
 
         check_table(place, force, read)

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from oboro.errors import FileError, UsageError
 from oboro.io.places.databases.connections import connected, database_file, driver_of, execute, ordered_name
-from oboro.io.places.place_names import Place
+from oboro.io.places.place_names import Place, is_lake
 from oboro.text import Message
 
-__all__ = ["check_table", "same_database", "write_table"]
+__all__ = ["DriverRows", "check_table", "same_database", "write_table"]
 
 WORDS = "error_places.cannot_be_written"
 
@@ -33,7 +33,7 @@ def check_table(place: Place, force: bool, read: Place | None) -> None:
 
 
 def _refuse_read(place: Place, read: Place | None, there: bool) -> None:
-    if read is None or read.kind != "table" or not there or not same_database(place, read):
+    if read is None or read.kind != "table" or is_lake(read.scheme) or not there or not same_database(place, read):
         return
     if read.parameter("query"):
         raise UsageError(Message("error_places.maybe_read", place=place.shown))
@@ -90,7 +90,7 @@ def is_there(connection: Any, place: Place) -> bool:
 
 def write_table(place: Place, tables: Iterator[pa.Table], force: bool) -> None:
     """Write tables that together are one. Memory: a few of them."""
-    rows = _Rows(tables, driver_of(place).name)
+    rows = DriverRows(tables, driver_of(place).name)
     new = driver_of(place).is_file and not os.path.exists(database_file(place))
     try:
         with connected(place, WORDS, write=True) as connection:
@@ -115,7 +115,7 @@ def _remove(path: str) -> None:
             os.remove(f"{path}{ending}")
 
 
-class _Rows:
+class DriverRows:
     """Tables as a reader for a driver: what goes wrong in making them would reach us as text, so it is kept here."""
 
     def __init__(self, tables: Iterator[pa.Table], database: str) -> None:
