@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyspark import cloudpickle
 from tests.engines.engine_cases import BY_CHANCE, BY_VALUE, counted, facts, table
 
 import oboro.engines.run_on_engine as engine_run
@@ -18,6 +21,7 @@ from oboro.engines import anonymize_place
 from oboro.engines.bounded import bounded_run, bucket_checker, bucketed_checks
 from oboro.engines.bounded.bounded_recipe import why_rows
 from oboro.engines.coded.scattered_rows import Spool
+from oboro.engines.duck import DuckTable
 from oboro.engines.engine_release import EngineRelease
 from oboro.errors import InputError, OboroError, UsageError
 from oboro.recipe.recipe import Recipe
@@ -134,6 +138,62 @@ def test_somebody_unique_is_refused_with_the_columns(tmp_path: Path, monkeypatch
     assert "weight" in one
     assert said(lambda: on_duckdb(strict, tmp_path, data)) == one
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
+
+
+def parted(patch: pytest.MonkeyPatch, partitions: int) -> None:
+    """As on a cluster: rows lie in so many partitions, some of them empty, and what is done to each travels there."""
+
+    def split(self: DuckTable, names: Sequence[str]) -> Iterator[Iterator[pa.RecordBatch]]:
+        whole = pa.Table.from_batches(list(batches(self, names)))
+        ends = np.linspace(0, whole.num_rows, partitions + 1).astype(int)
+        for begin, end in pairwise(ends):
+            yield iter(whole.slice(begin, end - begin).to_batches(max_chunksize=3))
+
+    def there(made: Any) -> Any:
+        return cloudpickle.loads(cloudpickle.dumps(made))
+
+    batches = DuckTable._batches
+    patch.setattr(
+        DuckTable, "told", lambda self, names, made, job: (b for p in split(self, names) for b in there(made)(p))
+    )
+    patch.setattr(
+        DuckTable,
+        "bucketed",
+        lambda self, names, scatter, parts: Spool(b for p in split(self, names) for b in there(scatter)(p)),
+    )
+    patch.setattr(
+        DuckTable,
+        "gather",
+        lambda self, packer: (
+            b for p in split(self, [*packer.touched, *packer.others]) for b in there(packer).parts(p)
+        ),
+    )
+
+
+@pytest.mark.parametrize("partitions", [1, 7, 200])
+@settings(max_examples=3)
+@given(rows=st.integers(1, 250), seed=st.integers(0, 10**6), held=st.sampled_from([0, 1 << 21]))
+def test_partitions_change_nothing(
+    tmp_path_factory: pytest.TempPathFactory, partitions: int, rows: int, seed: int, held: int
+) -> None:
+    """Rows on the driver or none: the same release over any number of partitions, and random steps draw the same."""
+    data, folder = table(rows, seed), tmp_path_factory.mktemp("parted")
+    random = BY_CHANCE["noise"]
+    whole = (
+        said(lambda: on_duckdb(random, folder, data)) and (folder / "out").exists() and pq.read_table(folder / "out")
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        parted(patch, partitions)
+        if whole:
+            on_duckdb(random, folder, data)
+            assert counted(pq.read_table(folder / "out")) == counted(whole)
+        for recipe, least in ((BY_VALUE["k"], 10**9), (RECIPES["tops that are no star"], 0)):
+            one = said(lambda recipe=recipe: recipe.run(data))
+            bounded(patch, held, 40)
+            patch.setattr(engine_run, "BOUNDED", least)
+            release = said(lambda recipe=recipe: on_duckdb(recipe, folder, data))
+            assert release == one if isinstance(one, str) else told(release) == told(one)
+            assert isinstance(one, str) or counted(pq.read_table(folder / "out")) == counted(one.data)
 
 
 class Split(Spool):

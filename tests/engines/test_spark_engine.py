@@ -33,6 +33,7 @@ pytestmark = [
 
 
 PORT = free_port()
+MANY = (1, 7, 200) if os.environ.get("OBORO_EXAMPLES") == "thorough" else (1, 7)  # 200 tasks a job take a minute
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +106,7 @@ def test_a_recipe_does_the_same(spark: Any, name: str, partitions: int) -> None:
 def test_chance_does_not_depend_on_partitions(spark: Any, name: str) -> None:
     """The draws are those of one machine on the table in the order of its values."""
     data = table(40, 1)
-    first, *others = (rows(BY_CHANCE[name].run(frame(spark, data, partitions)).data) for partitions in (1, 7, 200))
+    first, *others = (rows(BY_CHANCE[name].run(frame(spark, data, partitions)).data) for partitions in MANY)
     assert all(counted(first) == counted(again) for again in others)
 
 
@@ -116,7 +117,7 @@ def test_a_driver_without_rows_decides_the_same_over_any_partitions(
     bounded(monkeypatch, held, 40)
     recipe, data = RECIPES["tops that are no star"], table(120, 4)
     one = recipe.run(data)
-    for partitions in (1, 7) if held else (200,):
+    for partitions in MANY[1:] if held else MANY[:1]:
         release = recipe.run(frame(spark, data, partitions))
         assert release.gone is not None
         assert told(release) == told(one)

@@ -36,16 +36,13 @@ def delta(tmp_path: Path) -> Callable[[str], str]:
 @pytest.fixture
 def iceberg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
     """A catalog in a file of SQLite, as its own settings name it."""
-    pytest.importorskip("pyiceberg", reason="oboro[iceberg] is not installed")
+    catalogs = pytest.importorskip("pyiceberg.catalog", reason="oboro[iceberg] is not installed")
     pytest.importorskip("sqlalchemy", reason="the catalog of the test needs it")
     monkeypatch.setenv("PYICEBERG_CATALOG__HERE__TYPE", "sql")
     monkeypatch.setenv("PYICEBERG_CATALOG__HERE__URI", f"sqlite:///{tmp_path}/catalog.db")
     monkeypatch.setenv("PYICEBERG_CATALOG__HERE__WAREHOUSE", f"file://{tmp_path}/warehouse")
-    from pyiceberg.catalog import load_catalog
-    from pyiceberg.utils.config import Config
-
-    monkeypatch.setattr("pyiceberg.catalog._ENV_CONFIG", Config())
-    load_catalog("here").create_namespace("study")
+    monkeypatch.setattr(catalogs, "_ENV_CONFIG", pytest.importorskip("pyiceberg.utils.config").Config())
+    catalogs.load_catalog("here").create_namespace("study")
     return lambda name: f"iceberg://here/study.{name}"
 
 
@@ -84,10 +81,8 @@ def test_none_is_replaced_and_a_failure_leaves_none(named: Callable[[str], str],
 
 
 def test_deleted_rows_stay_deleted(delta: Callable[[str], str], tmp_path: Path) -> None:
-    from deltalake import DeltaTable
-
     write_blocks([PEOPLE], delta("people"))
-    DeltaTable(str(tmp_path / "people")).delete("age = 31")
+    pytest.importorskip("deltalake").DeltaTable(str(tmp_path / "people")).delete("age = 31")
     assert read(delta("people")).data.rows == 15
     for engine in ("spark", "duckdb"):
         with pytest.raises(FileError, match="delta:///"):

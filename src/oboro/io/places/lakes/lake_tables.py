@@ -59,7 +59,7 @@ class LakeTable(BatchTable):
             return simple_schema(schema), rows
 
     @property
-    def schema(self) -> pa.Schema:  # type: ignore[override]
+    def schema(self) -> pa.Schema:
         """Names and types."""
         return self._opened[0]
 
