@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -103,9 +103,6 @@ def test_commands_take_them(delta: Callable[[str], str], tmp_path: Path) -> None
     ("place", "package", "extra"), [("delta:///a", "deltalake", "delta"), ("iceberg://a/b.c", "pyiceberg", "iceberg")]
 )
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch, place: str, package: str, extra: str) -> None:
-    def absent(name: str) -> Any:
-        raise ModuleNotFoundError(name)
-
-    monkeypatch.setattr("oboro.io.places.lakes.lake_tables.importlib.import_module", absent)
+    monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(UsageError, match=rf"{package}.*oboro\[{extra}\]"):
         RECIPE.run(place)
