@@ -109,7 +109,8 @@ def _timed(act: Any) -> tuple[float, float]:
 def _cancelled(session: oboro.Session) -> float:
     """Seconds from the wish to the answer, in a session that knows nothing yet."""
     fresh, stop, asked = oboro.explore(session.table.again, session.plan), threading.Event(), [0.0]
-    fresh.question(fresh.demands).checker  # noqa: B018  (encoding and laying out are not the search)
+    question = fresh.question(fresh.demands)
+    question.node(question.problem.lattice.top)  # encoding and laying out are not the search
 
     def wish() -> None:
         time.sleep(0.05)

@@ -127,6 +127,16 @@ def japanese(page: Any) -> None:
     page.wait_for_selector(".answer[aria-busy=false]")
 
 
+def phone(page: Any) -> None:
+    """The same on a phone: the answer stays in sight while a control is moved."""
+    page.emulate_media(color_scheme="light")
+    page.select_option("#lang", "en")
+    page.set_viewport_size({"width": 390, "height": 780})
+    go(page, "promise", ".hero")
+    page.wait_for_selector(".answer[aria-busy=false]")
+    page.evaluate("scrollTo(0, 300)")
+
+
 SHOWN = {
     "columns": lambda page: page.wait_for_selector(".column"),
     "promise": lambda page: go(page, "promise", ".hero"),
@@ -142,6 +152,7 @@ SHOWN = {
     "assess": assess,
     "open": lambda page: go(page, "open", ".entry"),
     "japanese": japanese,
+    "phone": phone,
 }
 
 if __name__ == "__main__":

@@ -23,11 +23,14 @@ __all__ = [
     "plain",
 ]
 
+PLAIN = (int, float, str, bool, type(None))
 Curve = Literal["k_anonymize", "k_anonymize_local", "local_recode", "k_conceal"]
 
 
 def plain(value: Any) -> Any:
     """Plain data, ready for JSON: dataclasses as objects, messages with their id, values and English words."""
+    if type(value) in PLAIN:  # nearly everything is
+        return value
     if isinstance(value, Message):
         return value.as_dict()
     if is_dataclass(value) and not isinstance(value, type):
