@@ -12,8 +12,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from tests.engines.engine_cases import BY_VALUE, counted, facts, table
+from tests.engines.engine_cases import BY_VALUE, counted, table
 from tests.engines.standalone_cluster import Cluster, standalone_cluster
+from tests.engines.test_bounded_driver import told
 
 from oboro.engines import anonymize_place
 from oboro.engines.spark_session import SETTINGS, quietly
@@ -59,7 +60,10 @@ def session(cluster: Cluster) -> Iterator[Any]:
     found.stop()
 
 
-def test_executors_and_a_worker_that_die_change_nothing(session: Any, cluster: Cluster, tmp_path: Path) -> None:
+@pytest.mark.parametrize("held_rows", [None, 0])
+def test_executors_and_a_worker_that_die_change_nothing(
+    session: Any, cluster: Cluster, tmp_path: Path, held_rows: int | None
+) -> None:
     """One dies as each phase begins: while rows are gathered, published and checked. The release is right, or there is none."""
     data = table(60, 5)
     one = BY_VALUE["k"].run(data)
@@ -78,13 +82,12 @@ def test_executors_and_a_worker_that_die_change_nothing(session: Any, cluster: C
             killed.append(phase)
 
     try:
-        release = anonymize_place(
-            BY_VALUE["k"], str(tmp_path / "in"), str(tmp_path / "out"), engine="spark", progress=kill
-        )
+        places = str(tmp_path / "in"), str(tmp_path / "out")
+        release = anonymize_place(BY_VALUE["k"], *places, engine="spark", progress=kill, held_rows=held_rows)
     except Exception:
         assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
     else:
-        assert facts(release) == facts(one)
+        assert told(release)[:3] == told(one)[:3]  # of the names, which stay where they are, the driver says so
         assert counted(pq.read_table(tmp_path / "out")) == counted(one.data)
         assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out"]
     assert len(killed) == 3
