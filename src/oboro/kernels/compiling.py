@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import Any
 
 import numba
+from llvmlite.binding import ffi  # type: ignore[import-untyped]
 from numba import types
 from numba.core.codegen import JITCodeLibrary, RuntimeLinker
 from numba.core.environment import lookup_environment
@@ -114,6 +115,10 @@ for _function, _type in builtin_registry.globals:
     if _function is arrayobj.raise_with_shape_context:
         for _template in _type.templates:
             _template._overload_func = staticmethod(arrayobj.ol_raise_with_shape_context_generic)
+
+# numba tells whoever listens of each of the hundred thousand calls of LLVM: a twentieth of the time.
+for _told in list(getattr(getattr(ffi.lib, "_lock", None), "_cblist", ())):
+    ffi.unregister_lock_callback(*_told)
 
 
 def _as_variable(type_: Any) -> Any:

@@ -22,7 +22,7 @@ __all__ = ["split"]
 BUCKETS = 2048  # counters for finding a middle value: 16 kB, so that they stay in the first cache
 
 
-@kernel()
+@kernel(inner=True)
 def split(
     problem: LocalProblem, relaxed: bool, items: np.ndarray, loads: np.ndarray, out: np.ndarray, out_loads: np.ndarray
 ) -> np.ndarray:

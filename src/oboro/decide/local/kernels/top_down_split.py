@@ -23,7 +23,7 @@ __all__ = ["assign", "lacking", "split"]
 ROUNDS = 3  # of looking for the farthest record from the farthest; more hardly move the seeds (Xu et al. 2006, 4.2)
 
 
-@kernel()
+@kernel(inner=True)
 def split(
     problem: LocalProblem, items: np.ndarray, loads: np.ndarray, out: np.ndarray, out_loads: np.ndarray
 ) -> np.ndarray:
