@@ -16,7 +16,7 @@ DEPLOY = Path(__file__).parents[2] / "deploy"
 
 def test_settings_and_recipe_fit_together() -> None:
     settings = ServiceSettings.load(DEPLOY / "service.yaml", {})
-    assert anonymizer(Recipe.load(settings.recipe), settings.options()).fields == ["age", "sex", "note"]
+    assert anonymizer(Recipe.load(settings.recipe), settings.decide).fields == ["age", "sex", "note"]
 
 
 def test_the_container_may_nothing() -> None:

@@ -85,6 +85,6 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
 def test_the_price_is_said_before() -> None:
     part = Partition(("name",), 4, 0)
     assert expected_price(part, ["age", "sex"]).values["times"] == 2.04
-    options = ServiceSettings.load(None, {"recipe": ".", "person": "name"}).options()
+    options = ServiceSettings.load(None, {"recipe": ".", "person": "name"}).decide
     found = measured_price(Recipe(**RECIPE), options, part, ROWS).values
     assert found["split"] > found["whole"] > 0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
 from oboro.errors import InputError, UsageError
 from oboro.recipe.stream_plan import StreamOptions, anonymizer, pseudonyms
-from oboro.stream.anonymizer import BlockResult, Record
+from oboro.stream.anonymizer import BlockResult, Closing, Record
 from oboro.stream.runner.runner import Runner, StreamPlan
 from oboro.table.frames import Frame
 from oboro.text import Message
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["RecipeStream", "run_stream"]
 
 
-class RecipeStream:
+class RecipeStream(Closing):
     """A recipe that anonymizes records as they come. Made by `Recipe.stream`.
 
     Every mode has the same verbs, and each returns the records that are released now, in the order in which they came:
@@ -106,12 +106,6 @@ class RecipeStream:
     def close(self) -> None:
         """End what runs in the background."""
         self._anonymizer.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _renamed(self, record: Record) -> Record:
         """The record with pseudonyms; where a field is missing, the anonymizer says so."""

@@ -169,6 +169,16 @@ class PairFacts(Facts):
     """The greatest half width of a 95 % interval of these numbers; 0 where all rows were counted."""
 
 
+def _in_words(name: str, what: str, lang: str) -> Any:
+    """A field of words beside the message that it says."""
+
+    def said(facts: Any) -> str:
+        return str(say(getattr(facts, name) or "", lang))
+
+    said.__doc__ = f"{what}, in {'English' if lang == 'en' else 'Japanese'}."
+    return computed_field(property(said))
+
+
 class CheckItem(Facts):
     """One point of a checklist."""
 
@@ -181,29 +191,10 @@ class CheckItem(Facts):
     public: bool = False
     """Whether the public version of a report shows it."""
 
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def title(self) -> str:
-        """What is asked for, in English."""
-        return str(self.point)
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def title_ja(self) -> str:
-        """What is asked for, in Japanese."""
-        return str(say(self.point, "ja"))
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def evidence(self) -> str:
-        """What is known, in English."""
-        return str(self.known)
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def evidence_ja(self) -> str:
-        """What is known, in Japanese."""
-        return str(say(self.known, "ja"))
+    title = _in_words("point", "What is asked for", "en")
+    title_ja = _in_words("point", "What is asked for", "ja")
+    evidence = _in_words("known", "What is known", "en")
+    evidence_ja = _in_words("known", "What is known", "ja")
 
 
 class Checklist(Facts):
@@ -221,38 +212,9 @@ class Checklist(Facts):
         """What it is called in short."""
         return Message(f"checklist_{self.key}.name")
 
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def title(self) -> str:
-        """The heading, in English."""
-        return str(self.heading)
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def title_ja(self) -> str:
-        """The heading, in Japanese."""
-        return self.heading.say("ja")
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def lead(self) -> str:
-        """What it is about, in English."""
-        return str(self.about)
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def lead_ja(self) -> str:
-        """What it is about, in Japanese."""
-        return self.about.say("ja")
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def text(self) -> str:
-        """The text to edit, in English."""
-        return str(self.notice or "")
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def text_ja(self) -> str:
-        """The text to edit, in Japanese."""
-        return str(say(self.notice or "", "ja"))
+    title = _in_words("heading", "The heading", "en")
+    title_ja = _in_words("heading", "The heading", "ja")
+    lead = _in_words("about", "What it is about", "en")
+    lead_ja = _in_words("about", "What it is about", "ja")
+    text = _in_words("notice", "The text to edit", "en")
+    text_ja = _in_words("notice", "The text to edit", "ja")

@@ -1,6 +1,6 @@
 """What may leave the house: a report without anything that helps to undo the processing.
 
-`DECISIONS` says of each part of a report what becomes of it and why; `public` does it. A test walks over the fields of
+docs/report.md says of each part of a report what becomes of it and why; `public` does it. A test walks over the fields of
 `Report`, so that a new one cannot slip through undecided.
 """
 
@@ -18,66 +18,11 @@ from oboro.report.facts import Checklist, ColumnFacts, Signature, TableFacts
 from oboro.report.report import Report
 from oboro.verifier.verdict import Verification
 
-__all__ = ["DECISIONS", "public"]
-
-DECISIONS: dict[str, tuple[str, str]] = {
-    "lang": ("kept", "the language in which it shows itself"),
-    "public": ("set", "says which version this is"),
-    "holds": ("kept", "anybody can verify it on the release"),
-    "table": ("released side only", "how many rows and which columns were withheld tells what was unusual"),
-    "quasi": ("kept", "who receives the release must know what was protected"),
-    "sensitive": ("kept", "the same"),
-    "verification": (
-        "what the released table shows",
-        "anybody can compute it from the release; what follows from parameters stays with the owner",
-    ),
-    "risk": ("kept", "anybody can compute it from the release"),
-    "risk_before": ("removed", "how unique the originals are tells an attacker where to look"),
-    "risk_measures": ("kept", "the figures of `risk`"),
-    "risk_applies": ("kept", "says how to read them"),
-    "least_candidates": ("kept", "what is promised of it is published anyway"),
-    "randomized": ("kept", "says how to read the figures; that values are random is said with the steps anyway"),
-    "exposed": (
-        "counts, and what was accepted with its reason",
-        "anybody can count them in the release; by which other columns, and of which secrets, would be instructions",
-    ),
-    "last_look": (
-        "removed",
-        "`exposed` has its counts and what was accepted; which columns it looked at are instructions",
-    ),
-    "attacks": (
-        "rates in whole percents",
-        "which columns, halves or secrets an attack used would be instructions; how many people exactly, a way to check guesses",
-    ),
-    "linkage": ("removed", "says how well which method of guessing works"),
-    "series": ("removed", "whom two releases tell apart would be instructions"),
-    "uniqueness": ("kept", "computed from the release and a sampling fraction"),
-    "special": ("removed", "attribute sets that single records out would be instructions"),
-    "utility": (
-        "whole table, two digits",
-        "an exact sum over the originals is a checksum by which guesses at them can be confirmed",
-    ),
-    "pairs": ("removed", "frequencies of the originals, pair by pair, help to rebuild them"),
-    "columns": ("released side only", "original counts minus released counts are the withheld records"),
-    "steps": ("names only", "thresholds, levels and runners-up allow minimality attacks and hold extreme values"),
-    "recipe": ("removed", "with thresholds, seed and method the choices can be repeated"),
-    "seeded": ("removed", "says whether searching for a seed pays"),
-    "files": (
-        "size and hash of the output",
-        "the hash of the input confirms whoever guesses it; names of files tell how it was made",
-    ),
-    "versions": ("oboro only", "a run is repeated more easily with the exact versions"),
-    "smallest_cell": ("kept", "says how the figures were made safe"),
-    "checklists": ("the notice to be published and the names of techniques", "the rest is evidence for the owner"),
-    "laws": ("kept", "says which checklists were asked for"),
-    "stream": ("removed", "rates and times of arrival can be matched with other logs"),
-    "warnings": ("removed", "they say where the release is weakest"),
-    "signature": ("date and purpose", "who made it and who received it are people and partners"),
-}
+__all__ = ["public"]
 
 
 def public(report: Report) -> Report:
-    """The same report, each part as `DECISIONS` says."""
+    """The same report, each part as docs/report.md says."""
     return report.model_copy(
         update={
             "public": True,

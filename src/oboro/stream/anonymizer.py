@@ -14,9 +14,22 @@ from typing import Any, ClassVar, Protocol, Self
 
 from oboro.errors import InputError
 
-__all__ = ["Anonymizer", "BlockResult", "Record"]
+__all__ = ["Anonymizer", "BlockResult", "Closing", "Record"]
 
 Record = Mapping[str, Any]
+
+
+class Closing:
+    """What is closed at the end of a `with`."""
+
+    def close(self) -> None:
+        """End what runs in the background."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,12 +13,34 @@ import typer
 
 from oboro.app.language import spoken
 from oboro.app.options import ExcelSafe, names
+from oboro.app.options.gathered_options import gathered
 from oboro.app.streams.stream_service import is_service, run_as_service
 from oboro.text import Message
 
 __all__ = ["stream"]
 
 
+@dataclass(frozen=True)
+class ServiceOptions:
+    """What only a service between brokers is told."""
+
+    batch: int | None = None
+    once: Annotated[bool | None, typer.Option("--once")] = None
+    id: str | None = None
+    id_horizon: int | None = None
+    rate: float | None = None
+    raw_letters: Annotated[bool | None, typer.Option("--raw-letters")] = None
+    schema: Path | None = None
+    snapshots: str | None = None
+    lease: float | None = None
+    listen: str | None = None
+    log: str | None = None
+
+
+NO_SERVICE = ServiceOptions()
+
+
+@gathered
 def stream(
     recipe: Annotated[Path | None, typer.Option("--recipe", "-r")] = None,
     source: Annotated[str | None, typer.Option("--from")] = None,
@@ -43,17 +66,7 @@ def stream(
     fsync: Annotated[bool, typer.Option("--fsync")] = False,
     as_json: Annotated[bool, typer.Option("--json")] = False,
     config: Path | None = None,
-    batch: int | None = None,
-    once: Annotated[bool | None, typer.Option("--once")] = None,
-    id: str | None = None,
-    id_horizon: int | None = None,
-    rate: float | None = None,
-    raw_letters: Annotated[bool | None, typer.Option("--raw-letters")] = None,
-    schema: Path | None = None,
-    snapshots: str | None = None,
-    lease: float | None = None,
-    listen: str | None = None,
-    log: str | None = None,
+    service: ServiceOptions = NO_SERVICE,
     check: Annotated[bool, typer.Option("--check")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run")] = False,
 ) -> None:
@@ -68,11 +81,7 @@ def stream(
     from oboro.recipe.stream import run_stream
     from oboro.recipe.stream_plan import StreamOptions
 
-    service: dict[str, Any] = {
-        **{"batch": batch, "once": once, "id": id, "id_horizon": id_horizon, "rate": rate, "raw_letters": raw_letters},
-        **{"schema": schema, "snapshots": snapshots, "lease": lease, "listen": listen, "log": log},
-    }
-    if config or check or dry_run or any(one is not None for one in service.values()) or is_service(source, target):
+    if config or check or dry_run or service != NO_SERVICE or is_service(source, target):
         given: dict[str, Any] = {
             **{"recipe": recipe, "from": source, "to": target, "state": state, "dead_letters": dead_letters},
             **{"mode": mode, "person": person, "horizon": horizon, "horizon_seconds": horizon_seconds, "reach": reach},
@@ -80,7 +89,7 @@ def stream(
             **{"group": group, "order": order, "format": form, "output_format": output_form},
             **{"longest_line": longest_line, "fsync": fsync or None},
         }
-        run_as_service(config, {**given, **service}, check=check, dry=dry_run, as_json=as_json)
+        run_as_service(config, {**given, **asdict(service)}, check=check, dry=dry_run, as_json=as_json)
         return
     if recipe is None:
         raise UsageError(Message("error_app.no_recipe"))

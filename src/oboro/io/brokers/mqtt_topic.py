@@ -21,6 +21,7 @@ from paho.mqtt.properties import Properties
 
 from oboro.errors import BrokerError, UsageError
 from oboro.io.brokers.broker_address import BrokerAddress
+from oboro.io.brokers.linked_end import LinkedEnd
 from oboro.io.brokers.write_only import WriteOnlySink
 from oboro.text import Message
 
@@ -105,7 +106,7 @@ class MqttLink:
             client.loop_stop()
 
 
-class MqttSource:
+class MqttSource(LinkedEnd):
     """What a broker hands over to one session."""
 
     replays: ClassVar[bool] = False
@@ -114,7 +115,7 @@ class MqttSource:
     def __init__(self, address: BrokerAddress) -> None:
         address.allow({"client"})
         known = blake2b(address.name.encode(), digest_size=6).hexdigest()
-        self.link = MqttLink(address, address.options.get("client", f"oboro-{known}"))
+        self.link: MqttLink = MqttLink(address, address.options.get("client", f"oboro-{known}"))
         self._came: SimpleQueue[mqtt.MQTTMessage] = SimpleQueue()
         self._unconfirmed: deque[tuple[int, int, int]] = deque()
         self._count = 0
@@ -163,17 +164,13 @@ class MqttSource:
         """The broker does not say."""
         return None
 
-    def close(self) -> None:
-        """Let go of it; the broker keeps the session."""
-        self.link.close()
 
-
-class MqttSink(WriteOnlySink):
+class MqttSink(LinkedEnd, WriteOnlySink):
     """A topic."""
 
     def __init__(self, address: BrokerAddress) -> None:
         address.allow({"client"})
-        self.link = MqttLink(address, address.options.get("client", ""))
+        self.link: MqttLink = MqttLink(address, address.options.get("client", ""))
 
     def open(self) -> None:
         """Connect."""
@@ -198,7 +195,3 @@ class MqttSink(WriteOnlySink):
 
     def tend(self) -> None:
         """The client's thread does that."""
-
-    def close(self) -> None:
-        """Let go of it."""
-        self.link.close()

@@ -12,17 +12,18 @@ from nats.js.object_store import ObjectStore
 
 from oboro.errors import BrokerError
 from oboro.io.brokers.broker_address import BrokerAddress
+from oboro.io.brokers.linked_end import LinkedEnd
 from oboro.io.brokers.nats_stream import NatsLink
 
 __all__ = ["NatsLease", "NatsStore"]
 
 
-class NatsStore:
+class NatsStore(LinkedEnd):
     """The newest snapshot, as an object in a bucket. It holds raw values: whoever may read the bucket may read them."""
 
     def __init__(self, address: BrokerAddress) -> None:
         address.allow(())
-        self.link = NatsLink(address)
+        self.link: NatsLink = NatsLink(address)
 
     def _bucket(self) -> ObjectStore:
         self.link.connect()
@@ -48,10 +49,6 @@ class NatsStore:
         finally:
             self.link.close()
 
-    def close(self) -> None:
-        """Nothing stays open."""
-        self.link.close()
-
 
 class NatsLease:
     """A key that expires unless its holder writes it again."""
@@ -59,7 +56,7 @@ class NatsLease:
     seconds = 5.0
 
     def __init__(self, address: BrokerAddress) -> None:
-        self.link = NatsLink(address)
+        self.link: NatsLink = NatsLink(address)
         self._owner = token_hex(8).encode()
         self._revision: int | None = None
         self._until = self._next = 0.0

@@ -28,6 +28,7 @@ from nats.js.errors import APIError, BadRequestError, NotFoundError, ServerError
 
 from oboro.errors import BrokerError, ConflictError, FileError, UsageError
 from oboro.io.brokers.broker_address import BrokerAddress
+from oboro.io.brokers.linked_end import LinkedEnd
 from oboro.io.brokers.waiting_loop import WaitingLoop
 from oboro.text import Message
 
@@ -162,7 +163,7 @@ async def _quiet(error: Exception) -> None:
     """What goes wrong is seen by whoever waits for an answer."""
 
 
-class NatsSource:
+class NatsSource(LinkedEnd):
     """Records of a stream, from any of its numbers on. Nothing is acknowledged: the place follows from the output."""
 
     replays: ClassVar[bool] = True
@@ -170,7 +171,7 @@ class NatsSource:
 
     def __init__(self, address: BrokerAddress) -> None:
         address.allow({"subject"})
-        self.link = NatsLink(address)
+        self.link: NatsLink = NatsLink(address)
         self._came: deque[Msg] = deque()
         self._asked = self._read = self._sequence = 0
         self._news: asyncio.Event | None = None
@@ -296,19 +297,15 @@ class NatsSource:
         info = self.link.info()
         return max(0, info.state.last_seq - max(read, info.state.first_seq - 1)) if info.state.messages else 0
 
-    def close(self) -> None:
-        """Let go of it."""
-        self.link.close()
 
-
-class NatsSink:
+class NatsSink(LinkedEnd):
     """A stream that one service writes."""
 
     compares: ClassVar[bool] = True
 
     def __init__(self, address: BrokerAddress) -> None:
         address.allow({"subject"})
-        self.link = NatsLink(address)
+        self.link: NatsLink = NatsLink(address)
         self._subject = address.options.get("subject", "")
 
     def open(self) -> None:
@@ -372,7 +369,3 @@ class NatsSink:
     def tend(self) -> None:
         """Answer what the server asked meanwhile."""
         self.link.tend()
-
-    def close(self) -> None:
-        """Let go of it."""
-        self.link.close()

@@ -23,6 +23,7 @@ from pika.exceptions import (
 
 from oboro.errors import BrokerError, UsageError
 from oboro.io.brokers.broker_address import BrokerAddress
+from oboro.io.brokers.linked_end import LinkedEnd
 from oboro.io.brokers.write_only import WriteOnlySink
 from oboro.text import Message
 
@@ -114,14 +115,14 @@ def _why(error: BaseException) -> str:
     return str(inner) or type(inner).__name__
 
 
-class RabbitmqSource:
+class RabbitmqSource(LinkedEnd):
     """What a queue hands over."""
 
     replays: ClassVar[bool] = False
     repeats: ClassVar[bool] = True
 
     def __init__(self, address: BrokerAddress) -> None:
-        self.link = RabbitmqLink(address)
+        self.link: RabbitmqLink = RabbitmqLink(address)
         self._came: deque[tuple[int, bytes]] = deque()
         self._unconfirmed: deque[tuple[int, int]] = deque()
         self._count = 0
@@ -160,16 +161,12 @@ class RabbitmqSource:
         """What waits in the queue and here."""
         return self.link.there() + len(self._came)
 
-    def close(self) -> None:
-        """Let go of it; the queue keeps what was not acknowledged."""
-        self.link.close()
 
-
-class RabbitmqSink(WriteOnlySink):
+class RabbitmqSink(LinkedEnd, WriteOnlySink):
     """A queue, by the default exchange."""
 
     def __init__(self, address: BrokerAddress) -> None:
-        self.link = RabbitmqLink(address)
+        self.link: RabbitmqLink = RabbitmqLink(address)
 
     def open(self) -> None:
         """Connect; a queue that is not there is made, as a quorum queue."""
@@ -197,7 +194,3 @@ class RabbitmqSink(WriteOnlySink):
     def tend(self) -> None:
         """Answer what the broker asked meanwhile."""
         self.link.tend()
-
-    def close(self) -> None:
-        """Let go of it."""
-        self.link.close()

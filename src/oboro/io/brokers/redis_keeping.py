@@ -7,6 +7,7 @@ from secrets import token_hex
 
 from oboro.errors import BrokerError
 from oboro.io.brokers.broker_address import BrokerAddress
+from oboro.io.brokers.linked_end import LinkedEnd
 from oboro.io.brokers.redis_stream import RedisLink
 
 __all__ = ["RedisLease", "RedisStore"]
@@ -17,12 +18,12 @@ PROLONG = (
 RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) else return 0 end"
 
 
-class RedisStore:
+class RedisStore(LinkedEnd):
     """The newest snapshot, as the value of a key. It holds raw values: whoever may read the key may read them."""
 
     def __init__(self, address: BrokerAddress) -> None:
         address.allow({"db"})
-        self.link = RedisLink(address)
+        self.link: RedisLink = RedisLink(address)
 
     def get(self) -> bytes | None:
         """The newest one."""
@@ -35,10 +36,6 @@ class RedisStore:
         client = self.link.client or self.link.connect()
         self.link.ask(client.set, self.link.key, data)
 
-    def close(self) -> None:
-        """Let go of it."""
-        self.link.close()
-
 
 class RedisLease:
     """A key that expires unless its holder prolongs it."""
@@ -46,7 +43,7 @@ class RedisLease:
     seconds = 5.0
 
     def __init__(self, address: BrokerAddress) -> None:
-        self.link = RedisLink(address)
+        self.link: RedisLink = RedisLink(address)
         self._key = f"{address.name}:oboro-lease"
         self._owner = token_hex(8)
         self._leads = False

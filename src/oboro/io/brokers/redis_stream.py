@@ -16,6 +16,7 @@ from redis.retry import Retry
 
 from oboro.errors import BrokerError, ConflictError, FileError, UsageError
 from oboro.io.brokers.broker_address import BrokerAddress
+from oboro.io.brokers.linked_end import LinkedEnd
 from oboro.text import Message
 
 __all__ = ["RedisSink", "RedisSource"]
@@ -108,7 +109,7 @@ def _pair(id: bytes | str) -> tuple[int, int]:
     return int(first), int(second or 0)
 
 
-class RedisSource:
+class RedisSource(LinkedEnd):
     """Entries of a stream, from any id on. Nothing is acknowledged: the place follows from the output."""
 
     replays: ClassVar[bool] = True
@@ -116,7 +117,7 @@ class RedisSource:
 
     def __init__(self, address: BrokerAddress) -> None:
         address.allow({"db", "field"})
-        self.link = RedisLink(address)
+        self.link: RedisLink = RedisLink(address)
         self._field = address.options.get("field", FIELD.decode()).encode()
         self._at = "0-0"
         self.whole = True
@@ -168,19 +169,15 @@ class RedisSource:
         client = self.link.held()
         return len(self.link.ask(client.xrange, self.link.key, f"({self._at}", "+", 10_000))
 
-    def close(self) -> None:
-        """Let go of it."""
-        self.link.close()
 
-
-class RedisSink:
+class RedisSink(LinkedEnd):
     """A stream that one service writes."""
 
     compares: ClassVar[bool] = True
 
     def __init__(self, address: BrokerAddress) -> None:
         address.allow({"db"})
-        self.link = RedisLink(address)
+        self.link: RedisLink = RedisLink(address)
 
     def open(self) -> None:
         """Connect, and hand over the script."""
@@ -216,7 +213,3 @@ class RedisSink:
 
     def tend(self) -> None:
         """A connection that was idle is made anew when it is used."""
-
-    def close(self) -> None:
-        """Let go of it."""
-        self.link.close()

@@ -60,7 +60,7 @@ def make_service(
     every: int | None = None,
 ) -> Service:
     """A service that can be run. Addresses and settings are checked; nothing is connected yet."""
-    stop, options = stop or StopRequest(), settings.options()
+    stop, options = stop or StopRequest(), settings.decide
     plan, settings = settings.plan(lang, pseudonyms(recipe)), settings.placed()
     if (part := settings.part) is not None:
         check_key(part, options.person, [*recipe.attributes, *([options.person] if options.person else [])])
@@ -142,14 +142,14 @@ def check_service(settings: ServiceSettings) -> list[Message]:
         service.source.open(None)
         part = settings.part
         items = service.source.read(SAMPLE if part is None else LARGE_SAMPLE, 2.0) or []
-        made = anonymizer(recipe, settings.options())
+        made = anonymizer(recipe, settings.decide)
         done = Decider(made, *service.forms, service.plan.change, lang=service.plan.lang).decide(items)
         found.append(Message("service.sample", place=settings.source, count=len(items), refused=len(done.letters)))
         found += [Message("service.refused", why=json.loads(letter)["reason"]) for letter in done.letters[:3]]
         if part is not None:
             records = [one for body, _, _ in items if (one := _record(service.forms[0], body)) is not None]
             found.append(expected_price(part, recipe.schema_given.quasi))
-            found.append(measured_price(recipe, settings.options(), part, records))
+            found.append(measured_price(recipe, settings.decide, part, records))
         service.sink.open()
         found.append(Message("service.reached", place=settings.target, number=service.sink.last()[0]))
         made.close()

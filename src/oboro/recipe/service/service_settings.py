@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from oboro.errors import UsageError
 from oboro.recipe.loading import content_of, text_of
@@ -21,6 +21,8 @@ from oboro.text.pydantic_words import complaint
 __all__ = ["ServiceSettings"]
 
 PLACE = "{partition}"
+GATHERED = "options that decide"  # nobody writes them under a name of their own
+DECIDING = {one.name for one in fields(StreamOptions)} - {"background"}  # a service decides in its own thread
 Bodies = Literal["ndjson", "msgpack", "avro"]
 
 
@@ -90,17 +92,14 @@ class ServiceSettings(Parameters):
     """HOST:PORT for /metrics, /health/live and /health/ready."""
     log: Literal["text", "json"] = "text"
     """How the log is written."""
-    mode: Literal["swap", "count", "paper", "sequential", "fixed", "window"] = "swap"
-    person: str | None = None
-    horizon: int | None = None
-    horizon_seconds: float | None = None
-    reach: int | None = None
-    window: int | None = None
-    max_delay: float | None = None
-    categories: list[str] | None = None
-    index: Literal["auto", "exhaustive", "fdh", "fdhq"] | None = None
-    group: Literal["grow", "paper"] | None = None
-    order: Literal["exchanged", "kept"] | None = None
+    decide: StreamOptions = Field(default=StreamOptions(), alias=GATHERED)
+    """How records are decided; in a file these options stand beside the others."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gathered(cls, content: Any) -> Any:
+        own = {name: one for name, one in content.items() if name not in DECIDING}
+        return own | {GATHERED: {name: one for name, one in content.items() if name in DECIDING}}
 
     @classmethod
     def load(cls, path: Path | None, given: dict[str, Any]) -> Self:
@@ -112,7 +111,7 @@ class ServiceSettings(Parameters):
             return cls.model_validate({**content, **given})
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            where, what = ".".join(map(str, first["loc"])), complaint(first)
+            where, what = ".".join(str(one) for one in first["loc"] if one != GATHERED), complaint(first)
             if first["type"] in (
                 "missing",
                 "extra_forbidden",
@@ -136,11 +135,6 @@ class ServiceSettings(Parameters):
         known = {name: value for name in names if (value := getattr(self, name)) is not None}
         filled = {name: type(value)(str(value).replace(PLACE, str(part.serve))) for name, value in known.items()}
         return self.model_copy(update=filled)
-
-    def options(self) -> StreamOptions:
-        """What is told to the anonymizer."""
-        known = [one.name for one in fields(StreamOptions) if one.name in type(self).model_fields]
-        return StreamOptions(**{name: getattr(self, name) for name in known})
 
     def plan(self, lang: str, change: Any) -> ServicePlan:
         """What is told to the loop."""

@@ -12,17 +12,8 @@ from typing import Any
 import numpy as np
 
 from oboro.stream.delay_free.delay_free_settings import DelayFreeSettings
+from oboro.stream.delay_free.kernels import release_history as kept
 from oboro.stream.delay_free.kernels.pattern_search import absorb
-from oboro.stream.delay_free.kernels.release_history import (
-    ENTRIES,
-    MISSING,
-    RECORDS,
-    ArrivalOrder,
-    ReleaseHistory,
-    ReleaseRules,
-    lookup,
-    relink,
-)
 from oboro.stream.snapshot import require, within
 
 __all__ = ["CountingMode"]
@@ -47,7 +38,7 @@ class CountingMode:
     def __init__(self, settings: DelayFreeSettings, worth: np.ndarray) -> None:
         self.settings = settings
         self.bits = worth.size
-        self.rules = ReleaseRules(
+        self.rules = kept.ReleaseRules(
             others=settings.k - 1,
             secrets=settings.secrets,
             swap=settings.mode == "swap",
@@ -89,7 +80,7 @@ class CountingMode:
         if mask.bit_count() < self.bits - codes.count(-1):
             return False
         self._row[0] = codes
-        record = lookup(self.history, self._row[0])
+        record = kept.lookup(self.history, self._row[0])
         return bool(self.history.total[record] >= self.rules.others)
 
     def decide_some(
@@ -164,7 +155,7 @@ class CountingMode:
                 slots=np.full(2 * history.slots.size, -1, dtype=np.int64),
                 **{name: _double(getattr(history, name)) for name in BY_RECORD},
             )
-            relink(history)
+            kept.relink(history)
         self.history = history
 
     def _tidy(self) -> None:
@@ -213,7 +204,7 @@ class CountingMode:
         require(all(arrays[name].shape == (entries,) for name in (*OF_ENTRY, "owner")))
         require(arrays["trail"].shape == arrays["time"].shape == (trail,) and arrays["time"].dtype == np.float64)
         bounds = [("owner", 0, records), ("trail", 0, entries), ("out", 0, 1 << self.bits), ("count", 0, FOREVER >> 8)]
-        bounds += [("person", MISSING, known[1]), ("secret", MISSING, known[2])]
+        bounds += [("person", kept.MISSING, known[1]), ("secret", kept.MISSING, known[2])]
         require(all(within(arrays[name], least, below) for name, least, below in bounds))
         require(within(codes.T, -1, labels))
         room = arrays["room"]
@@ -230,9 +221,9 @@ class CountingMode:
         for name in (*OF_ENTRY, "owner"):
             getattr(history, name)[:entries] = arrays[name]
         history.total[:records] = np.bincount(owner, weights=arrays["count"], minlength=records).astype(np.int64)
-        history.sizes[RECORDS], history.sizes[ENTRIES] = records, entries
+        history.sizes[kept.RECORDS], history.sizes[kept.ENTRIES] = records, entries
         _link(history, records, entries)
-        relink(history)
+        kept.relink(history)
         self.history = history
         self.arrivals = _ring(
             min(rooms[2], _room(count)) if self.rules.forgets else 0
@@ -266,15 +257,15 @@ def _sums(worth: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray((combinations @ padded.reshape(-1, 8).T).T)
 
 
-def _empty(bits: int, records: int, entries: int) -> ReleaseHistory:
+def _empty(bits: int, records: int, entries: int) -> kept.ReleaseHistory:
     by_record = {name: np.zeros(records, dtype=np.int64) for name in BY_RECORD}
     by_entry = {name: np.zeros(entries, dtype=np.int64) for name in BY_ENTRY}
     slots = np.full(2 * records, -1, dtype=np.int64)
     codes = np.zeros((bits, records), dtype=np.int32)
-    return ReleaseHistory(slots=slots, codes=codes, **by_record, **by_entry, sizes=np.zeros(2, dtype=np.int64))
+    return kept.ReleaseHistory(slots=slots, codes=codes, **by_record, **by_entry, sizes=np.zeros(2, dtype=np.int64))
 
 
-def _link(history: ReleaseHistory, records: int, entries: int) -> None:
+def _link(history: kept.ReleaseHistory, records: int, entries: int) -> None:
     """Hang the entries on their records again, in their order."""
     owner = history.owner[:entries]
     order = np.argsort(owner, kind="stable")
@@ -297,16 +288,16 @@ def _rooms(used: int) -> list[int]:
     return [START << n for n in range(48) if used <= START << n <= 4 * max(used, START)]
 
 
-def _ring(size: int) -> ArrivalOrder:
-    return ArrivalOrder(np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(2, dtype=np.int64))
+def _ring(size: int) -> kept.ArrivalOrder:
+    return kept.ArrivalOrder(np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(2, dtype=np.int64))
 
 
-def _in_order(arrivals: ArrivalOrder) -> np.ndarray:
+def _in_order(arrivals: kept.ArrivalOrder) -> np.ndarray:
     """The places of the ring from the oldest on."""
     return np.arange(arrivals.ends[0], arrivals.ends[1]) % max(arrivals.entry.size, 1)
 
 
-def _longer(arrivals: ArrivalOrder) -> ArrivalOrder:
+def _longer(arrivals: kept.ArrivalOrder) -> kept.ArrivalOrder:
     order = _in_order(arrivals)
     ring = _ring(2 * arrivals.entry.size)
     ring.entry[: order.size], ring.time[: order.size] = arrivals.entry[order], arrivals.time[order]

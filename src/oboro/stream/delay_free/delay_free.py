@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from oboro.errors import FileError, InputError
-from oboro.stream.anonymizer import BlockResult, Record
+from oboro.stream.anonymizer import BlockResult, Closing, Record
 from oboro.stream.delay_free.block_decisions import decided_block
 from oboro.stream.delay_free.counting_modes import CountingMode
 from oboro.stream.delay_free.delay_free_settings import COUNTING, DelayFreeSettings
@@ -32,7 +32,7 @@ FORMAT = 2  # 1 forgot what has no weight any more, and went on a little differe
 TIDY = 1024  # values more than those in use, before unused ones are looked for
 
 
-class DelayFree:
+class DelayFree(Closing):
     """A stream anonymizer: `push` a record, get its released version, now.
 
     Given: records with exactly the named fields, one at a time, in the order in which they are released. Promises:
@@ -296,12 +296,6 @@ class DelayFree:
     def close(self) -> None:
         """End what runs in the background."""
         self._side.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _worth(settings: DelayFreeSettings, attributes: list[ValueLevels]) -> np.ndarray:

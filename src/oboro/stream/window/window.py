@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from oboro.errors import ColumnError, FileError, InputError
-from oboro.stream.anonymizer import BlockResult, Record
+from oboro.stream.anonymizer import BlockResult, Closing, Record
 from oboro.stream.record_fields import wrong_fields
 from oboro.stream.snapshot import moment, read_snapshot, require, restoring, write_snapshot
 from oboro.stream.window.kernels.window_steps import HEAD, TAIL, WAITING, Outgoing
@@ -31,7 +31,7 @@ FORMAT = 2  # 1 had no exchanged places
 MOST = 8192  # records that are taken in one go
 
 
-class Window:
+class Window(Closing):
     """A stream anonymizer by microaggregation: `push` a record, get a list of released ones (often empty).
 
     For the record at the head of a full window, the group of k to 2k − 1 records with the least loss is formed around it, or it
@@ -289,15 +289,6 @@ class Window:
             "withheld": self.withheld_records,
             **self.engine.facts(),
         }
-
-    def close(self) -> None:
-        """Nothing runs in the background."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def _key(settings: WindowSettings) -> int:
