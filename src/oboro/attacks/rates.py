@@ -13,6 +13,7 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 from oboro.text import Message
+from oboro.text.message import Noted
 
 __all__ = ["AddedRisk", "Attack", "Judgement", "Rate"]
 
@@ -99,7 +100,7 @@ class Judgement(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Attack:
+class Attack(Noted):
     """One attack: what was tried, how often it was right, and how often the control was."""
 
     kind: str  # which attack: "linkability"
@@ -139,11 +140,6 @@ class Attack:
     def meaning(self) -> Message:
         """What counts as right."""
         return self.means or Message(f"attack.{self.kind}.meaning")
-
-    @property
-    def note(self) -> str:
-        """All notes in English, or nothing."""
-        return "; ".join(map(str, self.notes))
 
     @property
     def risk(self) -> AddedRisk | None:

@@ -277,8 +277,7 @@ def column_names(
     quote: str | None = None,
     encoding: str | None = None,
     header: bool | None = True,
-    sheet: str | None = None,
-    header_row: int | None = None,
+    **of_sheets: Any,
 ) -> list[str] | None:
     """The columns of a CSV or Parquet file, before it is read; None of one that is read at once, all of it.
 

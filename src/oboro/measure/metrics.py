@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from oboro.text import Message
+from oboro.text.message import Noted
 
 __all__ = ["Measure", "Z", "mean_error"]
 
@@ -17,7 +18,7 @@ Z = 1.959963984540054  # 95 %
 
 
 @dataclass(frozen=True)
-class Measure:
+class Measure(Noted):
     """One measured number. `value` is None where it could not be measured; `notes` say why, or what was assumed.
 
     Its title and its meaning are the messages `measure.<name>.title` and `measure.<name>.meaning`.
@@ -47,11 +48,6 @@ class Measure:
     def meaning(self) -> Message:
         """What the number says."""
         return self.means or Message(f"measure.{self.name}.meaning")
-
-    @property
-    def note(self) -> str:
-        """All notes in English, or nothing."""
-        return "; ".join(map(str, self.notes))
 
     def __str__(self) -> str:
         value = "not measured" if self.value is None else f"{self.value:.6g}"

@@ -17,7 +17,7 @@ from oboro.errors import UsageError
 from oboro.text.figures import count, few, listed, number, percent, quoted, size
 from oboro.text.raw_values import Raw, shows_values, values_shown, without_passwords
 
-__all__ = ["LANGUAGES", "Message", "Words", "bring_words", "catalogue", "known", "say"]
+__all__ = ["LANGUAGES", "Message", "Noted", "Words", "bring_words", "catalogue", "known", "say"]
 
 LANGUAGES = ("en", "ja")
 JOINTS = {  # between the parts of a list, by how its place in the template is written
@@ -119,6 +119,17 @@ class Message:
         if isinstance(value, Mapping) and {"id", "values"} <= value.keys():
             return Message(value["id"], **{name: _read(inner) for name, inner in value["values"].items()})
         raise ValueError("a message has an id and values")
+
+
+class Noted:
+    """What has notes."""
+
+    notes: tuple[Message, ...]
+
+    @property
+    def note(self) -> str:
+        """All notes in English, or nothing."""
+        return "; ".join(map(str, self.notes))
 
 
 Words = Message | str
