@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from math import isfinite
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from pydantic import BeforeValidator, Field, PlainSerializer, computed_field
@@ -191,10 +191,10 @@ class CheckItem(Facts):
     public: bool = False
     """Whether the public version of a report shows it."""
 
-    title = _in_words("point", "What is asked for", "en")
-    title_ja = _in_words("point", "What is asked for", "ja")
-    evidence = _in_words("known", "What is known", "en")
-    evidence_ja = _in_words("known", "What is known", "ja")
+    title: ClassVar[Any] = _in_words("point", "What is asked for", "en")
+    title_ja: ClassVar[Any] = _in_words("point", "What is asked for", "ja")
+    evidence: ClassVar[Any] = _in_words("known", "What is known", "en")
+    evidence_ja: ClassVar[Any] = _in_words("known", "What is known", "ja")
 
 
 class Checklist(Facts):
@@ -212,9 +212,9 @@ class Checklist(Facts):
         """What it is called in short."""
         return Message(f"checklist_{self.key}.name")
 
-    title = _in_words("heading", "The heading", "en")
-    title_ja = _in_words("heading", "The heading", "ja")
-    lead = _in_words("about", "What it is about", "en")
-    lead_ja = _in_words("about", "What it is about", "ja")
-    text = _in_words("notice", "The text to edit", "en")
-    text_ja = _in_words("notice", "The text to edit", "ja")
+    title: ClassVar[Any] = _in_words("heading", "The heading", "en")
+    title_ja: ClassVar[Any] = _in_words("heading", "The heading", "ja")
+    lead: ClassVar[Any] = _in_words("about", "What it is about", "en")
+    lead_ja: ClassVar[Any] = _in_words("about", "What it is about", "ja")
+    text: ClassVar[Any] = _in_words("notice", "The text to edit", "en")
+    text_ja: ClassVar[Any] = _in_words("notice", "The text to edit", "ja")
