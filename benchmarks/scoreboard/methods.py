@@ -34,7 +34,7 @@ def searches(place: Place) -> Iterator[Line]:
 def adult_searches(place: Place) -> Iterator[Line]:
     """Nine columns of Adult, k = 5, 10 % suppression, the least of five turns."""
     names = ("Adult, 9 columns, optimum", "Adult, 9 columns, all minimal levels")
-    folder = data_folder("adult")
+    folder = data_folder("arx-adult")
     if folder is None:
         for name, goal in zip(names, (0.08, 0.9), strict=True):
             yield Line(name, None, "s", goal, skipped="no Adult: set OBORO_DATA")
