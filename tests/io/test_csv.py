@@ -22,8 +22,11 @@ SLOW = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max
 
 marks = st.text(st.sampled_from("a1,;|\"'\n\r\t é日"), max_size=12)
 long = st.text(st.sampled_from('ab"\n,語'), min_size=14, max_size=40)
+longer = st.text(
+    st.sampled_from('ab"\n\r,\t語'), min_size=60, max_size=140
+)  # than the bytes that are looked at together
 cells = st.one_of(
-    marks, long, st.sampled_from(["", "x", "007", "1234567", "12345678", "123456789012345", "1234567890123456"])
+    marks, long, longer, st.sampled_from(["", "x", "007", "1234567", "12345678", "123456789012345", "1234567890123456"])
 )
 
 
