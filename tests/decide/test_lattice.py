@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -30,6 +30,7 @@ from oboro.decide.lattice.objective import CellLoss, loss_of
 from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.search import search
 from oboro.decide.lattice.suppression import rule_verdicts
+from oboro.decide.lattice.tuples import rolled_up
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import HierarchySpec
 
@@ -211,41 +212,31 @@ def test_no_node_loses_less_than_its_bound(case):
             assert base + slope * node.suppressed <= problem.loss.fold(node.loss) + 1e-9
 
 
-@settings(max_examples=80)
-@given(
-    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(1, 5)), min_size=1, max_size=40),
-    st.booleans(),
-    st.sampled_from([0, 4, 1000]),
-)
-def test_a_survey_equals_plain_counting(rows, hashed, most):
-    k = 4
-    codes = np.array([(a, 5 + b) for a, b, _ in rows], dtype=np.uint16)
-    weights = np.array([weight for _, _, weight in rows])
-    table = np.array([0, 0, 1, 1, 2, 0, 3, 3, 6], dtype=np.uint64)  # joins 0 with 1, 2 with 3; then 1 with 2
-    steps = np.array([0, 0, 1, 1, 2, 0, 1, 1, 2], dtype=np.uint32)
-    held, places = np.zeros(256 if hashed else 9, dtype=np.int64), np.empty(len(rows), dtype=np.uint64)
-    tally, out = np.zeros((2, 3), dtype=np.int64), np.empty(6, dtype=np.int64)
-    kernels.survey(codes, codes, weights, table, steps, k, most, False, hashed, held, places, tally, out)
-    keys = [int(table[a] + table[b]) for a, b in codes]
-    sizes: Counter = Counter()
-    for key, weight in zip(keys, weights, strict=True):
-        sizes[key] += int(weight)
-    kept = [size for size in sizes.values() if size >= k]
-    expected = np.zeros_like(tally)
-    for key, (a, b), weight in zip(keys, codes, weights, strict=True):
-        if sizes[key] < k:
-            expected[0, steps[a]] += weight
-            expected[1, steps[b]] += weight
-    gone = sum(size for size in sizes.values() if size < k)
-    assert (tally == (expected if gone <= most else 0)).all()
-    squares, kept_squares = (sum(size**2 for size in some) for some in (sizes.values(), kept))
-    counts = [sum(size for size in sizes.values() if size < k), len(sizes), len(kept), squares, kept_squares]
-    assert out.tolist() == [*counts, min(kept, default=1 << 62)]
-    assert not held.any()
-    brief = np.empty(6, dtype=np.int64)
-    kernels.survey(codes, codes, weights, table, steps, k, most, True, hashed, held, places, tally, brief)
-    assert (brief[0] == out[0]) if gone <= most else (most < brief[0] <= out[0])
-    assert not held.any()
+@pytest.mark.parametrize("values", [3, 40], ids=["counters", "hashes"])
+def test_classes_of_finer_nodes_count_as_the_tuples_do(monkeypatch, values):
+    """Nodes counted from whatever is kept, in any order, twice; few possible keys and very many."""
+    monkeypatch.setattr(rolled_up, "FEW", 0)
+    rng = np.random.default_rng(values)
+    ladder = [[f"v{i}", f"g{i // 3}", "*"] for i in range(values)]
+    columns = [rng.choice([row[0] for row in ladder], 400, p=_falling(values)).tolist() for _ in range(6)]
+    problem = Case(columns, [ladder] * 6, ["a"] * 400, 3, 60, [], "entropy", [1.0] * 6).problem()
+    checker, lattice = NodeChecker.of(problem), problem.lattice
+    nodes = rng.permutation(list(np.ndindex(*lattice.shape)))
+    for _ in range(2):
+        for some in np.array_split(nodes, 40):
+            counts = checker.rolled_up.count(some, problem.limit)
+            for levels, found, tally in zip(some, *counts, strict=True):
+                classes = checker.classes(tuple(levels.tolist()))
+                gone, kept = classes.sizes[classes.sizes < 3], classes.sizes[classes.sizes >= 3]
+                figures = [gone.sum(), classes.sizes.size, kept.size, classes.sizes @ classes.sizes, kept @ kept]
+                assert found.tolist() == [*figures, kept.min(initial=1 << 62)]
+                if 0 < gone.sum() <= problem.limit:
+                    assert (tally == checker.tallied(replace(classes, gone=classes.sizes < 3))).all()
+    assert len(checker.rolled_up.seen.nodes) > 3
+
+
+def _falling(values):
+    return 2.0 ** -np.arange(values) / (2.0 ** -np.arange(values)).sum()
 
 
 def test_many_attributes_are_keyed_in_blocks():

@@ -278,7 +278,7 @@ def test_board_kernels_equal_plain_loops(shape, data):
         assert (below[i], above[i]) == ((marked & finer).sum(), (marked & coarser).sum())
     one, other = (np.array(data.draw(st.sampled_from(nodes))) for _ in range(2))
     first, last, out = np.minimum(one, other), np.maximum(one, other), np.zeros(len(nodes))
-    node_marks.raise_box(first, last, np.array(shape), 2.0, out)
+    node_marks._raise_box.py_func(first, last, np.array(shape), 2.0, out)
     assert [value == 2.0 for value in out] == [
         bool((first <= n).all() and (n <= last).all()) for n in map(np.array, nodes)
     ]
@@ -313,15 +313,15 @@ def test_a_narrowed_view_refuses_finer_nodes():
 
 def interrupting(monkeypatch, after):
     """Ctrl-C when so many nodes were checked."""
-    checked, check = [0], NodeChecker.check
+    checked, check = [0], NodeChecker.check_together
 
-    def counted(self, *arguments):
-        checked[0] += 1
-        if checked[0] == after:
+    def counted(self, chosen, *arguments):
+        checked[0] += len(chosen)
+        if checked[0] - len(chosen) < after <= checked[0]:
             signal.raise_signal(signal.SIGINT)
-        return check(self, *arguments)
+        return check(self, chosen, *arguments)
 
-    monkeypatch.setattr(NodeChecker, "check", counted)
+    monkeypatch.setattr(NodeChecker, "check_together", counted)
 
 
 @pytest.mark.parametrize("listed", [1 << 20, 0], ids=["listed", "climbed"])
@@ -359,13 +359,13 @@ def test_an_interrupt_does_not_release_a_table_of_stars(monkeypatch):
 
 def test_a_second_interrupt_is_answered_as_before(monkeypatch):
     case = larger_case("loss", rows=300, attributes=5)
-    check = NodeChecker.check
+    check = NodeChecker.check_together
 
     def twice(self, *arguments):
         signal.raise_signal(signal.SIGINT)
         return check(self, *arguments)
 
-    monkeypatch.setattr(NodeChecker, "check", twice)
+    monkeypatch.setattr(NodeChecker, "check_together", twice)
     monkeypatch.setattr(search.SearchLimits, "over", lambda self: False)  # a check that does not end
     with pytest.raises(KeyboardInterrupt):
         search.search(case.problem())

@@ -24,6 +24,7 @@ from oboro.decide.lattice.suppression.rule_verdicts import ALL, UNASKED, ask_rul
 from oboro.decide.lattice.suppression.suppressed_group import STEPS, complete, joining
 from oboro.decide.lattice.tuples.distinct_tuples import DistinctTuples, number_alike
 from oboro.decide.lattice.tuples.fused_digits import FusedDigits
+from oboro.decide.lattice.tuples.rolled_up import RolledUp
 from oboro.decide.lattice.worth.class_payments import ClassPayments
 from oboro.kernels import grouping
 
@@ -69,10 +70,8 @@ class NodeChecker:
 
         Which classes join the suppressed is only asked where the node can lose less than `hurdle`.
         """
-        if self.problem.sizes_alone and len(self.tuples.blocks) == 1:
-            node = self._check_sizes(levels, brief=hurdle < inf)
-            if node is not None:
-                return node
+        if self.counts_sizes and (node := self.check_together([levels], hurdle)[0]) is not None:
+            return node
         classes = self.judge(self.classes(levels), self.problem.limit)
         suppressed, floor = classes.suppressed, self._floor(classes)
         if suppressed > self.problem.limit:
@@ -109,40 +108,49 @@ class NodeChecker:
         merged = self.tuples.merged(labels)
         return self if len(merged) > 0.8 * len(self.tuples) else replace(self, tuples=merged, base=levels)
 
-    def _check_sizes(self, levels: Levels, brief: bool) -> Node | None:
-        """The short way where classes need only be large enough; None if good ones must be suppressed in addition.
+    @cached_property
+    def rolled_up(self) -> RolledUp:
+        """What counts nodes where only sizes are asked."""
+        return RolledUp(self.problem, self.tuples, self.digits[0])
 
-        `brief`: of a node that suppresses too many nobody asks how many.
+    @property
+    def counts_sizes(self) -> bool:
+        """Whether sizes of classes tell all that is asked."""
+        return self.problem.sizes_alone and len(self.tuples.blocks) == 1
+
+    @property
+    def many_at_once(self) -> bool:
+        """Whether several nodes are checked sooner together than one by one."""
+        return self.counts_sizes and self.at_a_time is None
+
+    def check_all(self, chosen: Sequence[Levels], hurdle: float = inf) -> list[Node]:
+        """Check several nodes."""
+        if not self.many_at_once:
+            return [self.check(levels, hurdle) for levels in chosen]
+        found = zip(chosen, self.check_together(chosen, hurdle), strict=True)
+        return [node or self.check(levels, hurdle) for levels, node in found]
+
+    def check_together(self, chosen: Sequence[Levels], hurdle: float) -> list[Node | None]:
+        """Several nodes where classes need only be large enough; None where good ones must be suppressed in addition.
+
+        Of a node that cannot lose less than `hurdle`, the loss is only bounded.
         """
-        out, tally = self.survey(levels, brief)
-        return self.problem.node_of_sizes(levels, out, tally)
+        assert all(map(self.can_check, chosen)), "a node finer than what the tuples were joined by"
+        counts = self.rolled_up.count(np.array(chosen, dtype=np.int64), self.problem.limit)
+        return [self.problem.node_of_sizes(*one, hurdle) for one in zip(chosen, *counts, strict=True)]
 
-    def survey(self, levels: Levels, brief: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Sums over the classes of a node (see the kernel), and its suppressed records by attribute and cost. Parts of a table that
+    def survey(self, levels: Levels) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over the classes of a node (see `NodeCounts`), and its suppressed records by attribute and cost. Parts of a table that
         share no class add up to the whole: all are sums, but the last of the first is a least.
         """
-        loss = self.problem.loss
-        tally = np.zeros((len(levels), loss.width if isinstance(loss, CellLoss) else 1), dtype=np.int64)
-        brief = brief and isinstance(loss, CellLoss)  # others are bounded by all classes of a node that fails, too
-        return self._survey(levels, self.steps(levels), tally, brief), tally
-
-    def _survey(self, levels: Levels, steps: np.ndarray, tally: np.ndarray, brief: bool = False) -> np.ndarray:
-        tuples = self.tuples
-        table, space = self._table(levels)
-        hashed = space > 8 * len(tuples) + 1024
-        held, places = self._scratch(2 << (2 * len(tuples) - 1).bit_length() if hashed else space)
-        out = np.empty(6, dtype=np.int64)
-        k, most = self.problem.k, self.problem.limit  # what a node costs that suppresses more is of no interest
-        digits, codes, weights = self.digits[0].codes, tuples.codes[0], tuples.weights
-        kernels.survey(digits, codes, weights, table, steps, k, most, brief, hashed, held, places, tally, out)
-        return out
+        counts = self.rolled_up.count(np.array([levels]), self.problem.limit)
+        return counts.sizes[0], counts.tallies[0]
 
     def any_kept(self, levels: Levels) -> bool:
         """Whether a class of the node is large enough; a quick no, a yes only as far as size is concerned."""
         if len(self.tuples.blocks) > 1:
             return True
-        steps = np.zeros(int(self.tuples.offsets[-1]), dtype=np.uint32)
-        return bool(self._survey(levels, steps, np.zeros((len(levels), 1), dtype=np.int64))[2])
+        return bool(self.rolled_up.count(np.array([levels]), 0).sizes[0, 2])
 
     def safe(self, tuples: np.ndarray) -> bool:
         """Whether some tuples together keep every rule as one class."""

@@ -59,27 +59,24 @@ class NodeStatus:
             self.record(self.checker.check(levels))
         return self.nodes[levels]
 
-    def record(self, node: Node) -> None:
-        """Note a node's result and what follows from it."""
-        above, below = self.lattice.above(node.levels), self.lattice.below(node.levels)
-        self.nodes[node.levels] = node
-        self.seen[node.levels] = True
-        (self.satisfies if node.satisfying else self.fails)[node.levels] = True
-        if node.surely > self.problem.limit or (self.problem.monotone and not node.satisfying):
-            self.fails[below] = True
-        if node.satisfying:
-            self.covered[above] = True
-            if self.problem.monotone or (node.suppressed == 0 and self.problem.joinable):
-                self.satisfies[above] = True
-        levels = np.array(node.levels)
-        if node.surely:
-            least = min(node.surely, self.problem.limit)
-            kernels.raise_box(0 * levels, levels, self.shape, least, self.surely.ravel())
-        if node.floor > -inf:
-            kernels.raise_box(levels, self.shape - 1, self.shape, node.floor, self.base.ravel())
-        if node.feasible and (self.best is None or node.rank < self.best.rank):
-            self.best = node
-        self.failure_curve.learn(node.levels, not node.satisfying)
+    def record(self, *found: Node) -> None:
+        """Note the results of nodes and what follows from them."""
+        if not found:
+            return
+        problem, levels = self.problem, np.array([node.levels for node in found])
+        passed = np.array([node.satisfying for node in found])
+        surely = np.array([node.surely for node in found])
+        clean = np.array([node.suppressed == 0 for node in found])
+        down = (surely > problem.limit) | (~passed & problem.monotone)
+        up = passed & (problem.monotone | (clean & problem.joinable))
+        least, floors = np.minimum(surely, problem.limit).astype(np.float64), np.array([node.floor for node in found])
+        marks = self.satisfies, self.fails, self.seen, self.covered, self.surely, self.base
+        kernels.note(levels, self.shape, passed, down, up, least, floors, *(one.ravel() for one in marks))
+        for node in found:
+            self.nodes[node.levels] = node
+            if node.feasible and (self.best is None or node.rank < self.best.rank):
+                self.best = node
+        self.failure_curve.learn(levels, ~passed)
 
     def remember(self, known: dict[Levels, float], floors: dict[Levels, float]) -> None:
         """Note what is known of nodes from other searches: how many records each surely suppresses, and every finer one too, and
@@ -99,7 +96,7 @@ class NodeStatus:
         surely = self.lattice.greatest_above(surely.reshape(self.lattice.shape))
         self.fails |= surely > self.problem.limit
         np.maximum(self.surely, np.minimum(surely, self.problem.limit), out=self.surely)
-        self.failure_curve.learn_all(flat, small > self.problem.limit)
+        self.failure_curve.note(flat, small > self.problem.limit)
         if (small <= self.problem.limit).any():
             self.check(self._least_of(flat[small <= self.problem.limit]))
 
@@ -147,24 +144,11 @@ class NodeStatus:
         kernels.count_below(open_, self.shape, below)
         if self.problem.monotone:
             kernels.count_above(open_, self.shape, above)
-        scores = np.empty(open_.size)
         sure, (centre, width) = self.satisfies.ravel(), self.failure_curve.fit()
-        first = kernels.choose(open_, sure, self.failure_curve.entropy, centre, width, below, above, scores)
-        places = np.array([first])
-        if most > 1:
-            some = min(4 * most, open_.size) - 1
-            places = np.argpartition(-scores, some)[: some + 1]
-            places = places[np.lexsort((places, -scores[places]))]
-            places = places[scores[places] >= 0]
-        levels = np.stack(np.unravel_index(places, self.lattice.shape), axis=1)
-        chosen: list[int] = []
-        for i in range(len(levels)):
-            steps = levels[chosen] - levels[i]
-            if len(chosen) < most and not ((steps >= 0).all(axis=1) | (steps <= 0).all(axis=1)).any():
-                chosen.append(i)
-        if fill:
-            chosen += [i for i in range(len(levels)) if i not in set(chosen)][: most - len(chosen)]
-        return [tuple(levels[i].tolist()) for i in chosen]
+        out = np.empty((most, self.shape.size), dtype=np.int64)
+        entropy = self.failure_curve.entropy
+        found = kernels.choose(open_, sure, entropy, centre, width, below, above, self.shape, fill, out)
+        return [tuple(node) for node in out[:found].tolist()]
 
     def focus(self, waiting: np.ndarray) -> None:
         """Where no waiting node is finer than some levels, join the tuples that agree there: fewer to read."""
@@ -197,26 +181,22 @@ class FailureCurve:
         self.step = max(float(self.entropy.max()), 1e-9) / (BINS - 1)
         self.failed, self.passed = np.zeros(BINS, dtype=np.int64), np.zeros(BINS, dtype=np.int64)
         usual = float(np.log(max(problem.people, 1) / problem.k))
-        self.note(usual - 3.0, False)  # two imaginary results keep the curve sensible until real ones arrive
-        self.note(usual + 1.0, True)
+        # Two imaginary results keep the curve sensible until real ones arrive.
+        self.imagine(np.array([usual - 3.0, usual + 1.0]), np.array([False, True]))
 
-    def learn(self, levels: Levels, failed: bool) -> None:
-        """Add a node's result."""
-        place = 0
-        for level, size in zip(levels, self.shape, strict=True):
-            place = place * size + level
-        self.note(float(self.entropy[place]), failed)
+    def learn(self, levels: np.ndarray, failed: np.ndarray) -> None:
+        """Add the results of nodes, a row of levels each."""
+        self.note(np.ravel_multi_index(tuple(levels.T), self.shape), failed)
 
-    def learn_all(self, nodes: np.ndarray, failed: np.ndarray) -> None:
-        """Add the results of many nodes, named by their places."""
-        places = np.clip(self.entropy[nodes] / self.step, 0, BINS - 1).astype(np.int64)
-        self.failed += np.bincount(places[failed], minlength=BINS)
-        self.passed += np.bincount(places[~failed], minlength=BINS)
+    def note(self, nodes: np.ndarray, failed: np.ndarray) -> None:
+        """Add the results of nodes, named by their places."""
+        self.imagine(self.entropy[nodes], failed)
 
-    def note(self, entropy: float, failed: bool) -> None:
-        """Add a result at some entropy."""
-        place = min(max(int(entropy / self.step), 0), BINS - 1)
-        (self.failed if failed else self.passed)[place] += 1
+    def imagine(self, entropies: np.ndarray, failed: np.ndarray) -> None:
+        """Add results at some entropies."""
+        places = np.clip(entropies / self.step, 0, BINS - 1).astype(np.int64)
+        np.add.at(self.failed, places[failed], 1)
+        np.add.at(self.passed, places[~failed], 1)
 
     def fit(self) -> tuple[float, float]:
         """The centre that puts fewest results on the wrong side, and the width from how far those stray."""

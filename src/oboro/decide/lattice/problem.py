@@ -185,9 +185,9 @@ class Problem:
             return True
         return self.kept_risk is not None and left > 0 and classes / left > self.kept_risk
 
-    def node_of_sizes(self, levels: Levels, sums: np.ndarray, tally: np.ndarray) -> Node | None:
+    def node_of_sizes(self, levels: Levels, sums: np.ndarray, tally: np.ndarray, hurdle: float = inf) -> Node | None:
         """What a node is worth where classes need only be large enough, from `NodeChecker.survey`; None if good ones must be
-        suppressed in addition.
+        suppressed in addition. Of a node that cannot lose less than `hurdle`, the loss is only bounded.
         """
         loss = self.loss
         assert not isinstance(loss, ClassPayments), "these look into classes"
@@ -200,9 +200,24 @@ class Problem:
         if 0 < suppressed < self.k and not self.relaxed:
             lost = kept == 0 or suppressed + smallest > self.limit
             return Node(levels, suppressed, suppressed, 0, True, inf, floor) if lost else None
+        if isinstance(loss, CellLoss) and (least := self._least_lost(levels, suppressed)) > loss.fold(hurdle):
+            return Node(levels, suppressed, suppressed, 0, True, loss.unfold(least), floor, settled=False)
         by_class = loss.value(kept, kept_squares, suppressed) if isinstance(loss, ClassLoss) else 0.0
         value = loss.value(levels, tally if suppressed else None) if isinstance(loss, CellLoss) else by_class
         return Node(levels, suppressed, suppressed, 0, True, value, floor)
+
+    @cached_property
+    def _bounds(self) -> tuple[list[list[float]], list[list[float]]]:
+        """What a level loses at least, and what each suppressed record adds to it, as the loss folds them."""
+        assert isinstance(self.loss, CellLoss)
+        bases, slopes = self.loss.bounds(self.limit)
+        return [one.tolist() for one in bases], [one.tolist() for one in slopes]
+
+    def _least_lost(self, levels: Levels, suppressed: int) -> float:
+        """What a node loses at least with so many suppressed, as the loss folds it."""
+        bases, slopes = self._bounds
+        base = sum(one[level] for one, level in zip(bases, levels, strict=True))
+        return base + suppressed * sum(one[level] for one, level in zip(slopes, levels, strict=True))
 
     def _ranked(self, a: int, level: int) -> np.ndarray:
         chosen = self.hierarchies[a].levels[level]

@@ -13,7 +13,7 @@ reach.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -35,6 +35,7 @@ Stop = Literal["time", "interrupt", "size"]
 RUNNERS_UP = 5
 ALONE = 24  # so many checks go one by one, for each settles much; the later ones
 TOGETHER = 16  # go together, on two threads
+HEAVY = 1 << 19  # tuples that nodes are counted from before a second thread is worth its call
 FEW = 1 << 11  # rows that are checked before a thread has started
 REFOCUS = 32  # after so many checks it is asked again which levels are out of the question
 LONGER = 40_000  # groups looked at for the classes that join the suppressed, where the answer hangs on it
@@ -155,14 +156,27 @@ def _make_sure(status: NodeStatus, limits: SearchLimits) -> None:
             limits.report(status.progress)
 
 
-def _sum_up(status: NodeStatus, listed: bool) -> SearchResult:
+def _runners_up(status: NodeStatus) -> list[Node]:
+    """The best nodes after the best; what they lose is counted now, where it was only bounded."""
     feasible = sorted((node for node in status.nodes.values() if node.feasible), key=lambda node: node.rank)
+    if isinstance(status.whole, NodeChecker):
+        for _ in range(4 * RUNNERS_UP):
+            first = next((node for node in feasible[: RUNNERS_UP + 1] if not node.settled), None)
+            if first is None:
+                break
+            status.nodes[first.levels] = status.whole.check(first.levels)
+            feasible[feasible.index(first)] = status.nodes[first.levels]
+            feasible.sort(key=lambda node: node.rank)
+    return feasible[1 : RUNNERS_UP + 1]
+
+
+def _sum_up(status: NodeStatus, listed: bool) -> SearchResult:
     tagged = int((~status.seen & (status.satisfies | status.fails)).sum())
     exact = not status.promising().any() and not status.unsure()
     return SearchResult(
         best=status.best,
         minimal=status.lattice.minimal(status.seen & status.satisfies) if listed else None,
-        runners_up=feasible[1 : RUNNERS_UP + 1],
+        runners_up=_runners_up(status),
         size=status.lattice.size,
         evaluated=len(status.nodes),
         tagged=tagged,
@@ -210,8 +224,7 @@ def _settle(status: NodeStatus, waiting: Callable[[], np.ndarray], limits: Searc
             alone = len(status.nodes) < ALONE or isinstance(status.checker, SlicedChecker)
             several = status.checker.at_a_time
             chosen = status.choose(open_, several or (1 if alone else TOGETHER), fill=several is not None)
-            for node in _check(status, chosen, pool, limits):
-                status.record(node)
+            status.record(*_check(status, chosen, pool, limits))
             limits.report(status.progress)
 
 
@@ -244,17 +257,20 @@ def _depth_first(status: NodeStatus, limits: SearchLimits) -> None:
 
 def _check(status: NodeStatus, chosen: list[Levels], pool: ThreadPoolExecutor, limits: SearchLimits) -> Iterator[Node]:
     """Check several nodes, two at a time; slices use both threads themselves. What is not begun in time is left out."""
-    sliced, hurdle = isinstance(status.checker, SlicedChecker), status.hurdle
-    alone = sliced or len(chosen) == 1 or status.checker.problem.rows <= FEW
+    checker, hurdle = status.checker, status.hurdle
 
-    def check(levels: Levels) -> Node | None:
-        if limits.over():
-            return None
+    def check(several: Sequence[Levels]) -> list[Node]:
         # Two at a time have the same hurdle, so that nothing depends on who is first.
-        return status.checker.check(levels, status.hurdle if sliced else hurdle)
+        return [] if limits.over() else checker.check_all(several, hurdle)
 
-    if isinstance(status.checker, NodeChecker):
-        status.checker.prepare(chosen)
-        alone = alone or all(map(status.checker.at_once, chosen))
-    checked = map(check, chosen) if alone else pool.map(check, chosen)
-    return (node for node in checked if node is not None)
+    if not chosen:
+        return iter(())
+    checker.prepare(chosen)
+    if checker.many_at_once:
+        heavy = checker.weight * len(chosen) > HEAVY
+        parts: list[Sequence[Levels]] = [chosen[::2], chosen[1::2]] if heavy and len(chosen) > 1 else [chosen]
+    else:
+        parts = [[levels] for levels in chosen]
+    alone = len(parts) == 1 or isinstance(checker, SlicedChecker) or checker.problem.rows <= FEW
+    alone = alone or all(map(checker.at_once, chosen))
+    return (node for found in (map(check, parts) if alone else pool.map(check, parts)) for node in found)

@@ -11,6 +11,7 @@ failed, exactly.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -58,6 +59,19 @@ class SlicedChecker:
     def can_check(self, levels: Levels) -> bool:
         """Every node can be checked."""
         return True
+
+    many_at_once = False
+
+    def at_once(self, levels: Levels) -> bool:
+        """No node is known without reading anything."""
+        return False
+
+    def prepare(self, several: Sequence[Levels]) -> None:
+        """Nothing costs as much for several as for one."""
+
+    def check_all(self, chosen: Sequence[Levels], hurdle: float = inf) -> list[Node]:
+        """Check several nodes, one after the other."""
+        return [self.check(levels, hurdle) for levels in chosen]
 
     @property
     def weight(self) -> int:

@@ -8,11 +8,8 @@ same class, exactly.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from oboro.decide.lattice.kernels.class_keys import count_tuples
 from oboro.decide.lattice.kernels.least_removed import least_removed
 from oboro.decide.lattice.kernels.rule_kinds import (
     ALPHA,
@@ -37,7 +34,6 @@ __all__ = [
     "number_by_person",
     "order_by_class",
     "sizes",
-    "survey",
     "tally",
 ]
 
@@ -88,73 +84,6 @@ def number_by_hash(keys: np.ndarray, slots: np.ndarray, out: np.ndarray) -> int:
                 break
             spot = (spot + np.uint64(1)) & mask
     return found
-
-
-def _survey(digits: np.ndarray, codes: np.ndarray, weights: np.ndarray, table: np.ndarray, *rest: Any) -> None:
-    steps, k, most, *_, tally, out = rest
-    found, labels = np.unique(table[digits].sum(axis=1, dtype=np.uint64), return_inverse=True)
-    sizes = np.zeros(found.size, np.int64)
-    np.add.at(sizes, labels, weights)
-    kept, small = sizes[sizes >= k], sizes[labels] < k
-    suppressed = weights[small].sum()
-    out[:6] = suppressed, sizes.size, kept.size, sizes @ sizes, kept @ kept, kept.min(initial=1 << 62)
-    if 0 < suppressed <= most:
-        for a in range(codes.shape[1]):
-            np.add.at(tally[a], steps[codes[small, a]], weights[small])
-
-
-@kernel(little=_survey)
-def survey(
-    digits: np.ndarray,
-    codes: np.ndarray,
-    weights: np.ndarray,
-    table: np.ndarray,
-    steps: np.ndarray,
-    k: int,
-    most: int,
-    brief: bool,
-    hashed: bool,
-    held: np.ndarray,
-    places: np.ndarray,
-    tally: np.ndarray,
-    out: np.ndarray,
-) -> None:
-    """Everything about one node that only asks for k: no labels, one counter per class. O(tuples · digits).
-
-    Keys are read from `digits` (several attributes each, see `oboro.decide.lattice.tuples.fused_digits`), costs from `codes`.
-    `held` has a zeroed counter per possible key, or for hashed keys a power of two of them, at least twice as many as
-    tuples, each with its key before it (`held[2 * spot]`); it is zeroed again. `places` has a place per tuple. Gives
-    in `out` the suppressed records, the classes, the kept ones, the sum of squared sizes of all classes and of the
-    kept ones, and the size of the smallest kept one; adds to `tally[a, step]` the suppressed records by what they
-    cost, unless these are more than `most`; then, if `brief`, nothing else is counted to its end.
-    """
-    count_tuples(digits, weights, table, hashed, held, places)
-    suppressed, classes, kept, squares, kept_squares, smallest = 0, 0, 0, 0, 0, np.int64(1) << np.int64(62)
-    for i in range(codes.shape[0]):
-        size = held[places[i]]
-        own = size if size > 0 else -size  # negative: this class was already counted
-        if size > 0:
-            held[places[i]] = -size
-            classes += 1
-            squares += own * own
-            if own >= k:
-                kept += 1
-                kept_squares += own * own
-                smallest = min(smallest, own)
-        if own < k:
-            suppressed += weights[i]
-            if suppressed > most and brief:
-                break
-    if 0 < suppressed <= most:
-        for i in range(codes.shape[0]):
-            if -held[places[i]] < k:
-                for a in range(codes.shape[1]):
-                    tally[a, steps[codes[i, a]]] += weights[i]
-    for i in range(codes.shape[0]):
-        held[places[i]] = 0
-        if hashed:
-            held[places[i] - np.uint64(1)] = 0
-    out[0], out[1], out[2], out[3], out[4], out[5] = suppressed, classes, kept, squares, kept_squares, smallest
 
 
 def _sizes(labels: np.ndarray, weights: np.ndarray, out: np.ndarray) -> None:

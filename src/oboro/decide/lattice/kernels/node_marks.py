@@ -6,7 +6,7 @@ import numpy as np
 
 from oboro.kernels import kernel
 
-__all__ = ["choose", "count_above", "count_below", "meet", "promising", "raise_box"]
+__all__ = ["choose", "count_above", "count_below", "meet", "note", "promising"]
 
 
 def _count_below(marked: np.ndarray, shape: np.ndarray, out: np.ndarray) -> None:
@@ -64,7 +64,35 @@ def promising(
     return count
 
 
-@kernel(little=True)
+def _score(
+    marked: np.ndarray,
+    sure: np.ndarray,
+    entropy: np.ndarray,
+    centre: float,
+    width: float,
+    below: np.ndarray,
+    above: np.ndarray,
+    shape: np.ndarray,
+    fill: bool,
+    out: np.ndarray,
+) -> int:
+    beyond = (entropy - centre) / width
+    fails = np.where(sure, 0.0, 0.5 + 0.5 * beyond / (1.0 + np.abs(beyond)))
+    scores = np.where(marked, fails * below + (1.0 - fails) * above, -1.0)
+    best = np.argsort(-scores, kind="stable")[: 4 * len(out)]
+    levels = np.stack(np.unravel_index(best[scores[best] >= 0], shape), axis=1)
+    chosen: list[int] = []
+    for i in range(len(levels)):
+        steps = levels[chosen] - levels[i]
+        if len(chosen) < len(out) and not ((steps >= 0).all(axis=1) | (steps <= 0).all(axis=1)).any():
+            chosen.append(i)
+    if fill:
+        chosen += [i for i in range(len(levels)) if i not in chosen][: len(out) - len(chosen)]
+    out[: len(chosen)] = levels[chosen]
+    return len(chosen)
+
+
+@kernel(little=_score)
 def choose(
     marked: np.ndarray,
     sure: np.ndarray,
@@ -73,27 +101,68 @@ def choose(
     width: float,
     below: np.ndarray,
     above: np.ndarray,
+    shape: np.ndarray,
+    fill: bool,
     out: np.ndarray,
 ) -> int:
-    """Score the marked nodes by how many others their result is expected to settle; returns the best one.
+    """The marked nodes whose results are expected to settle most others, one row of levels each; returns how many.
 
     A node fails with a chance that rises with its entropy (never where `sure` to satisfy) and then settles what is
-    below it, else what is above it. O(nodes).
+    below it, else what is above it. Of four times as many as there are rows the best are taken; of two that are comparable only the
+    better, of equal ones the first; with `fill` the others after them, where there is room. O(nodes).
     """
-    best, found = -1.0, -1
+    most = 4 * out.shape[0]
+    places, scores, held = np.empty(most, dtype=np.int64), np.empty(most), 0
     for i in range(marked.size):
-        out[i] = -1.0
-        if marked[i]:
-            beyond = (entropy[i] - centre) / width
-            fails = 0.0 if sure[i] else 0.5 + 0.5 * beyond / (1.0 + abs(beyond))
-            out[i] = fails * below[i] + (1.0 - fails) * above[i]
-            if out[i] > best:
-                best, found = out[i], i
+        if not marked[i]:
+            continue
+        beyond = (entropy[i] - centre) / width
+        fails = 0.0 if sure[i] else 0.5 + 0.5 * beyond / (1.0 + abs(beyond))
+        score = fails * below[i] + (1.0 - fails) * above[i]
+        if held == most and score <= scores[most - 1]:
+            continue
+        held = min(held + 1, most)
+        spot = held - 1
+        while spot > 0 and scores[spot - 1] < score:
+            scores[spot], places[spot] = scores[spot - 1], places[spot - 1]
+            spot -= 1
+        scores[spot], places[spot] = score, i
+    return _unlike(places[:held], shape, fill, out)
+
+
+@kernel(inner=True)
+def _unlike(places: np.ndarray, shape: np.ndarray, fill: bool, out: np.ndarray) -> int:
+    """Of two nodes of which one is finer only the first is taken; then, with `fill`, the others."""
+    found, node, taken = 0, np.empty(shape.size, dtype=np.int64), np.zeros(places.size, dtype=np.bool_)
+    for turn in range(1 + fill):
+        for i in range(places.size):
+            if taken[i] or found == out.shape[0]:
+                continue
+            rest = places[i]
+            for axis in range(shape.size - 1, -1, -1):
+                node[axis] = rest % shape[axis]
+                rest //= shape[axis]
+            if turn == 1 or not _comparable(node, out[:found]):
+                out[found] = node
+                found, taken[i] = found + 1, True
     return found
 
 
-@kernel(little=True)
-def raise_box(first: np.ndarray, last: np.ndarray, shape: np.ndarray, value: float, out: np.ndarray) -> None:
+@kernel(inner=True, bare=True)
+def _comparable(node: np.ndarray, others: np.ndarray) -> bool:
+    """Whether a node is finer or coarser than one of the others, or one of them."""
+    for other in range(others.shape[0]):
+        finer, coarser = True, True
+        for axis in range(node.size):
+            finer &= node[axis] <= others[other, axis]
+            coarser &= node[axis] >= others[other, axis]
+        if finer or coarser:
+            return True
+    return False
+
+
+@kernel(inner=True)
+def _raise_box(first: np.ndarray, last: np.ndarray, shape: np.ndarray, value: float, out: np.ndarray) -> None:
     """Raise `out` to at least `value` for all nodes between two nodes (on every axis, both included). O(box)."""
     levels = first.copy()
     axes = shape.size
@@ -110,6 +179,63 @@ def raise_box(first: np.ndarray, last: np.ndarray, shape: np.ndarray, value: flo
         if axis < 0:
             return
         levels[axis] += 1
+
+
+def _note(nodes: np.ndarray, shape: np.ndarray, *rest: np.ndarray) -> None:
+    passed, down, up, least, floor, *flat = rest
+    satisfies, fails, seen, covered, surely, base = (one.reshape(shape) for one in flat)
+    for m, node in enumerate(nodes.tolist()):
+        below, above = tuple(slice(0, level + 1) for level in node), tuple(slice(level, None) for level in node)
+        seen[tuple(node)] = True
+        (satisfies if passed[m] else fails)[tuple(node)] = True
+        fails[below] |= down[m]
+        covered[above] |= passed[m]
+        satisfies[above] |= up[m]
+        np.maximum(surely[below], least[m], out=surely[below])
+        np.maximum(base[above], floor[m], out=base[above])
+
+
+@kernel(little=_note)
+def note(
+    nodes: np.ndarray,
+    shape: np.ndarray,
+    passed: np.ndarray,
+    down: np.ndarray,
+    up: np.ndarray,
+    least: np.ndarray,
+    floor: np.ndarray,
+    satisfies: np.ndarray,
+    fails: np.ndarray,
+    seen: np.ndarray,
+    covered: np.ndarray,
+    surely: np.ndarray,
+    base: np.ndarray,
+) -> None:
+    """Note what some nodes say of others; a row of levels each. O(nodes above and below).
+
+    A node has `passed` or failed; `down`: with everything finer it fails; `up`: with everything coarser it satisfies. Finer ones
+    suppress at least as many as `least`, coarser ones lose at least as much as `floor` (−inf: not known).
+    """
+    bottom, top = 0 * shape, shape - 1
+    for m in range(nodes.shape[0]):
+        place = 0
+        for axis in range(shape.size):
+            place = place * shape[axis] + nodes[m, axis]
+        seen[place] = True
+        if passed[m]:
+            satisfies[place] = True
+            if not covered[place]:  # otherwise everything above is
+                _raise_box(nodes[m], top, shape, True, covered)
+        else:
+            fails[place] = True
+        if down[m]:
+            _raise_box(bottom, nodes[m], shape, True, fails)
+        if up[m]:
+            _raise_box(nodes[m], top, shape, True, satisfies)
+        if least[m] > surely[place]:
+            _raise_box(bottom, nodes[m], shape, least[m], surely)
+        if floor[m] > base[place]:
+            _raise_box(nodes[m], top, shape, floor[m], base)
 
 
 @kernel(little=True, work=lambda marked, shape, out: marked.size * shape.size)

@@ -35,7 +35,7 @@ def tuple_sizes(
 ) -> None:
     """Add to `classes` how many classes have each size; gives in `out` how many there are and the sum of their squared sizes.
 
-    Distinct tuples instead of rows; `held` and `places` as for `node_classes.survey`, and `held` is zeroed again. Sizes beyond the
+    Distinct tuples instead of rows; `held` and `places` as for `count_tuples`, and `held` is zeroed again. Sizes beyond the
     end of `classes` count as its last. O(tuples · attributes).
     """
     count_tuples(codes, weights, table, hashed, held, places)

@@ -147,6 +147,11 @@ class RememberingChecker(NodeChecker):
         """Of every node that was looked at, what it and everything coarser loses at least."""
         return _floors(self.problem, self.division)
 
+    @property
+    def many_at_once(self) -> bool:
+        """Each node by itself, for it may be known."""
+        return False
+
     def at_once(self, levels: Levels) -> bool:
         """Whether memory is enough to check a node."""
         if _unlike_others(self.problem):

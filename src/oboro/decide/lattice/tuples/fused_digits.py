@@ -24,6 +24,8 @@ class FusedDigits:
 
     groups: tuple[tuple[int, ...], ...]
     codes: np.ndarray
+    width: int
+    """How many values all digits have together."""
     hierarchies: Sequence[Hierarchy]
     _tables: dict[tuple[int, ...], tuple[np.ndarray, int]] = field(default_factory=dict)
 
@@ -42,7 +44,7 @@ class FusedDigits:
                 digit -= offsets[a]
             out[:, g] = digit + start
             start += sizes[g]
-        return FusedDigits(tuple(map(tuple, groups)), out, hierarchies)
+        return FusedDigits(tuple(map(tuple, groups)), out, sum(sizes), hierarchies)
 
     def table(self, levels: Levels) -> tuple[np.ndarray, int]:
         """For each value of each digit its part of a node's keys, and how many keys can be."""

@@ -1,0 +1,249 @@
+"""Counting the classes of several nodes, each from the classes of a finer node that was counted before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from oboro.kernels import kernel
+
+__all__ = ["DIRECT", "HASHES", "count_nodes", "source_of"]
+
+DIRECT = 1 << 10  # keys that have a slot each, beside eight for each tuple
+HASHES = 1 << 12  # slots to begin with, otherwise
+
+
+@kernel(little=True)
+def source_of(node: np.ndarray, seen: np.ndarray, bounds: np.ndarray) -> int:
+    """Which of the `seen` nodes is nowhere coarser and has fewest classes: `bounds` says where these begin. O(seen)."""
+    found, least = 0, bounds[1] - bounds[0]
+    for s in range(1, seen.shape[0]):
+        if bounds[s + 1] - bounds[s] < least:
+            finer = True
+            for a in range(node.size):
+                if seen[s, a] > node[a]:
+                    finer = False
+                    break
+            if finer:
+                found, least = s, bounds[s + 1] - bounds[s]
+    return found
+
+
+@kernel(inner=True, bare=True)
+def _fill(
+    node: np.ndarray,
+    order: np.ndarray,
+    ends: np.ndarray,
+    first: np.ndarray,
+    labels: np.ndarray,
+    numbers: np.ndarray,
+    offsets: np.ndarray,
+    table: np.ndarray,
+) -> int:
+    """For each value of each digit its part of a node's keys; returns how many keys can be (at most 2^62)."""
+    start, stride = 0, np.uint64(1)
+    for g in range(ends.size - 1):
+        size, count = 1, np.uint64(1)
+        table[start] = 0
+        for j in range(ends[g], ends[g + 1]):
+            a = order[j]
+            held, width, begin = np.uint64(labels[a, node[a]]), offsets[a + 1] - offsets[a], first[a, node[a]]
+            for i in range(size - 1, -1, -1):
+                part = table[start + i] * held
+                for code in range(width):
+                    table[start + i * width + code] = part + np.uint64(numbers[begin + code])
+            size *= width
+            count *= held
+        for i in range(start, start + size):
+            table[i] *= stride
+        start += size
+        stride *= count
+    return stride
+
+
+def _read(nodes: np.ndarray, seen: np.ndarray, bounds: np.ndarray, *rest: Any) -> int:
+    """How many codes are read; of what is written on, most is not touched."""
+    return int(nodes.size * bounds[1])
+
+
+def _count_nodes(nodes: np.ndarray, seen: np.ndarray, bounds: np.ndarray, *rest: Any) -> None:
+    tuples, weights, _, codes, _, _, offsets, first, labels, numbers, steps, k, most = rest[:13]
+    kept_ends, tally, out = rest[-3:]
+    kept_ends[:] = 0
+    for m in range(len(nodes)):
+        source = source_of.little(nodes[m], seen, bounds)  # type: ignore[attr-defined]
+        held, sums = tuples[bounds[source] : bounds[source + 1]], weights[bounds[source] : bounds[source + 1]]
+        key = np.zeros(held.size, dtype=np.uint64)
+        for a in range(nodes.shape[1]):
+            begin = first[a, nodes[m, a]] - offsets[a]
+            key = key * np.uint64(labels[a, nodes[m, a]]) + numbers[begin + codes[held, a]].astype(np.uint64)
+        _, one, which = np.unique(key, return_index=True, return_inverse=True)
+        sizes = np.zeros(one.size, dtype=np.int64)
+        np.add.at(sizes, which, sums)
+        small, large = sizes < k, sizes[sizes >= k]
+        gone = int(sizes[small].sum())
+        out[m] = gone, sizes.size, large.size, sizes @ sizes, large @ large, large.min(initial=1 << 62)
+        if 0 < gone <= most:
+            for a in range(nodes.shape[1]):
+                begin = first[a, nodes[m, a]] - offsets[a]
+                np.add.at(tally[m, a], steps[begin + codes[held[one[small]], a]], sizes[small])
+
+
+@kernel(little=_count_nodes, work=_read)
+def count_nodes(
+    nodes: np.ndarray,
+    seen: np.ndarray,
+    bounds: np.ndarray,
+    tuples: np.ndarray,
+    weights: np.ndarray,
+    digits: np.ndarray,
+    codes: np.ndarray,
+    order: np.ndarray,
+    ends: np.ndarray,
+    offsets: np.ndarray,
+    first: np.ndarray,
+    labels: np.ndarray,
+    numbers: np.ndarray,
+    steps: np.ndarray,
+    k: int,
+    most: int,
+    keep: bool,
+    slots: np.ndarray,
+    table: np.ndarray,
+    keys: np.ndarray,
+    kept: np.ndarray,
+    kept_weights: np.ndarray,
+    kept_ends: np.ndarray,
+    tally: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Everything about some nodes that only ask for k. O(classes of the finer nodes · digits + classes · attributes).
+
+    The classes of node `seen[s]` are `tuples[bounds[s] : bounds[s + 1]]`, any tuple of each, with their `weights`; the first is
+    the finest, where every tuple is a class. Keys are read from `digits`, costs from `codes` (numbered through from `offsets`):
+    on level v of attribute a, code c has the label `numbers[first[a, v] + c]` of `labels[a, v]` and pays `steps[first[a, v] + c]`.
+    `slots` is zeroed, and again afterwards; it has eight for each tuple, `DIRECT`, and `HASHES` more.
+
+    Gives in `out` the suppressed records, the classes, the kept ones, the sum of squared sizes of all and of the kept ones, and
+    the smallest kept size; in `tally[a, step]` the suppressed by what they cost, unless these are more than `most`; and in `kept`
+    and `kept_weights`, if asked to `keep` them, the classes, up to `kept_ends`, where they are few enough to be worth it.
+    """
+    for m in range(nodes.shape[0]):
+        source = source_of(nodes[m], seen, bounds)
+        begin, end = bounds[source], bounds[source + 1]
+        space = _fill(nodes[m], order, ends, first, labels, numbers, offsets, table)
+        base = kept_ends[m]
+        mine, sizes = kept[base:], kept_weights[base:]
+        held, sums = tuples[begin:end], weights[begin:end]
+        if space <= np.uint64(8 * (end - begin) + DIRECT):
+            found = _count_by_key(held, sums, digits, table, slots, keys, mine, sizes)
+        else:
+            found = _count_by_hash(held, sums, digits, table, slots, keys, mine, sizes)
+        suppressed, large, squares, large_squares, smallest = 0, 0, 0, 0, np.int64(1) << np.int64(62)
+        for c in range(found):
+            size = sizes[c]
+            squares += size * size
+            if size < k:
+                suppressed += size
+            else:
+                large += 1
+                large_squares += size * size
+                smallest = min(smallest, size)
+        if 0 < suppressed <= most:
+            for c in range(found):
+                size = sizes[c]
+                if size < k:
+                    for a in range(nodes.shape[1]):
+                        place = first[a, nodes[m, a]] - offsets[a] + np.int64(codes[mine[c], a])
+                        tally[m, a, steps[place]] += size
+        # The next node writes over what is not kept; there must be room for its classes, however many these are.
+        worth = keep and 4 * found <= 3 * (end - begin) and base + found + keys.size <= kept.size
+        kept_ends[m + 1] = base + found if worth else base
+        out[m, 0], out[m, 1], out[m, 2] = suppressed, found, large
+        out[m, 3], out[m, 4], out[m, 5] = squares, large_squares, smallest
+
+
+@kernel(inner=True, bare=True)
+def _key(digits: np.ndarray, i: int, table: np.ndarray) -> int:
+    """The key of a tuple. Three digits are the usual number: written out, half the time of a loop."""
+    if digits.shape[1] == 3:
+        return table[digits[i, 0]] + table[digits[i, 1]] + table[digits[i, 2]]
+    key = np.uint64(0)
+    for g in range(digits.shape[1]):
+        key += table[digits[i, g]]
+    return key
+
+
+@kernel(inner=True, bare=True)
+def _count_by_key(
+    tuples: np.ndarray,
+    weights: np.ndarray,
+    digits: np.ndarray,
+    table: np.ndarray,
+    held: np.ndarray,
+    keys: np.ndarray,
+    mine: np.ndarray,
+    sizes: np.ndarray,
+) -> int:
+    """The classes of some tuples, a tuple and the size of each; returns how many there are. `held` has a counter for each key."""
+    found = 0
+    for j in range(tuples.size):
+        i = tuples[j]
+        key = _key(digits, i, table)
+        if held[key] == 0:
+            keys[found] = key
+            mine[found] = i
+            found += 1
+        held[key] += weights[j]
+    for c in range(found):
+        sizes[c] = held[keys[c]]
+        held[keys[c]] = 0
+    return found
+
+
+@kernel(inner=True, bare=True)
+def _count_by_hash(
+    tuples: np.ndarray,
+    weights: np.ndarray,
+    digits: np.ndarray,
+    table: np.ndarray,
+    held: np.ndarray,
+    keys: np.ndarray,
+    mine: np.ndarray,
+    sizes: np.ndarray,
+) -> int:
+    """The same where keys are too many for a counter each. A slot holds the number of a class, from 1 on.
+
+    There are at least twice as many slots as classes so far, and not many more, so that they stay in the cache.
+    """
+    mask, found = np.uint64(HASHES - 1), 0
+    for j in range(tuples.size):
+        i = tuples[j]
+        key = _key(digits, i, table)
+        spot = _hash(key) & mask
+        number = held[spot]
+        while number != 0 and keys[number - 1] != key:
+            spot = (spot + np.uint64(1)) & mask
+            number = held[spot]
+        if number > 0:
+            sizes[number - 1] += weights[j]
+            continue
+        keys[found], mine[found], sizes[found] = key, i, weights[j]
+        found += 1
+        held[spot] = found
+        if np.uint64(2 * found) > mask:
+            held[: mask + np.uint64(1)] = 0
+            mask = np.uint64(4) * mask + np.uint64(3)
+            for c in range(found):
+                spot = _hash(keys[c]) & mask
+                while held[spot] != 0:
+                    spot = (spot + np.uint64(1)) & mask
+                held[spot] = c + 1
+    held[: mask + np.uint64(1)] = 0
+    return found
+
+
+@kernel(inner=True, bare=True)
+def _hash(key: int) -> int:
+    return ((key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)
