@@ -140,8 +140,8 @@ class NodeChecker:
         return [self.problem.node_of_sizes(*one, hurdle) for one in zip(chosen, *counts, strict=True)]
 
     def survey(self, levels: Levels) -> tuple[np.ndarray, np.ndarray]:
-        """Sums over the classes of a node (see `NodeCounts`), and its suppressed records by attribute and cost. Parts of a table that
-        share no class add up to the whole: all are sums, but the last of the first is a least.
+        """Sums over the classes of a node (see `NodeCounts`), and its suppressed records by attribute and cost. Parts of a table
+        that share no class add up to the whole: all are sums, but the last of the first is a least.
         """
         counts = self.rolled_up.count(np.array([levels]), self.problem.limit)
         return counts.sizes[0], counts.tallies[0]
