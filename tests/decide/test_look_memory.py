@@ -121,6 +121,23 @@ def test_whoever_may_cancel_a_search_ends_it_and_gets_the_best_so_far():
     assert found.bound <= found.best.loss
 
 
+@pytest.mark.parametrize("calls", [1, 3, 9, 20, 60])
+def test_a_look_at_very_many_rows_is_given_up_and_not_remembered(calls, monkeypatch):
+    monkeypatch.setattr(sliced_check, "MANY_ROWS", 1)
+    monkeypatch.setattr("oboro.decide.lattice.slices.row_layout.SLICE_ROWS", 3)
+    problem, memory, asked = larger_case("loss").problem(), LookMemory(), []
+
+    def cancelled():
+        asked.append(1)
+        return len(asked) > calls
+
+    found = search(problem, memory.checker(problem), minimal=False, cancelled=cancelled)
+    assert found.stopped == "interrupt"
+    assert not found.exact
+    assert len(asked) < calls + 40
+    assert_same(problem, memory, minimal=False)
+
+
 def test_a_node_that_is_checked_first_changes_nothing():
     problem = larger_case("loss").problem()
     plain = search(problem, minimal=False)

@@ -131,18 +131,21 @@ def _list(
     first: Iterable[Levels] = (),
 ) -> SearchResult:
     """The lattice is small enough to keep the status of every node."""
-    status = NodeStatus(problem, checker)
-    for levels in (problem.lattice.top, *first):
-        status.check(levels)
-    if not minimal and strategy == "auto":
-        status.remember(getattr(checker, "known", {}), getattr(checker, "floors", {}))  # of one that remembers searches
-    if strategy == "depth_first":
-        _depth_first(status, limits)
-    elif minimal:
-        _settle(status, status.undecided, limits)
-    listed = minimal and not limits.over()
-    _settle(status, status.promising, limits)
-    _make_sure(status, limits)
+    status, listed = NodeStatus(problem, checker), False
+    status.check(problem.lattice.top)
+    with limits.within_looks():
+        for levels in first:
+            status.check(levels)
+        if not minimal and strategy == "auto":
+            known, floors = getattr(checker, "known", {}), getattr(checker, "floors", {})
+            status.remember(known, floors)  # of a checker that remembers searches
+        if strategy == "depth_first":
+            _depth_first(status, limits)
+        elif minimal:
+            _settle(status, status.undecided, limits)
+        listed = minimal and not limits.over()
+        _settle(status, status.promising, limits)
+        _make_sure(status, limits)
     return _sum_up(status, listed)
 
 

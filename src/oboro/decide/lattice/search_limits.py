@@ -5,14 +5,25 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from threading import Event, current_thread, main_thread
 from time import monotonic
 from typing import Any
 
-__all__ = ["SearchLimits", "SearchProgress"]
+__all__ = ["LookStopped", "SearchLimits", "SearchProgress", "stop_asked"]
 
 EVERY = 0.2  # seconds between two reports
+_ASKED: ContextVar[Callable[[], bool]] = ContextVar("asked to stop")
+
+
+class LookStopped(Exception):
+    """A look at very many rows was given up, for somebody asked the search to end."""
+
+
+def stop_asked() -> Callable[[], bool]:
+    """Whether somebody asked the search of this thread to end, as a function that other threads may call."""
+    return _ASKED.get(lambda: False)
 
 
 @dataclass(frozen=True)
@@ -58,6 +69,17 @@ class SearchLimits:
         if self.tell is not None and now - self._told[0] >= EVERY:
             self._told[0] = now
             self.tell(progress())
+
+    @contextmanager
+    def within_looks(self) -> Iterator[None]:
+        """Looks at very many rows end too when somebody asks the search to end, and with them what stands within."""
+        token = _ASKED.set(self.asked_to_stop)
+        try:
+            yield
+        except LookStopped:
+            pass
+        finally:
+            _ASKED.reset(token)
 
     @contextmanager
     def interruptible(self) -> Iterator[Callable[[], None]]:

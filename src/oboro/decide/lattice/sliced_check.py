@@ -26,6 +26,7 @@ from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Node, Problem
+from oboro.decide.lattice.search_limits import LookStopped, stop_asked
 from oboro.decide.lattice.slices.row_layout import THREADS, RowLayout, fitting_base, lay_out, share_out, upwards
 from oboro.decide.lattice.suppression.suppressed_group import STEPS
 from oboro.table.dataset import smallest_unsigned
@@ -121,7 +122,7 @@ class SlicedChecker:
         if any(low > level for low, level in zip(base, levels, strict=True)):
             base = self.problem.lattice.bottom
         made = lay_out(self.problem, base, levels)
-        self.layouts = [*self.layouts[1 - LAYOUTS :], made]
+        self.layouts[:] = [*self.layouts[1 - LAYOUTS :], made]  # in place: checkers of other questions share the list
         return made
 
 
@@ -131,7 +132,7 @@ class _Count:
     def __init__(self, problem: Problem, layout: RowLayout, levels: Levels) -> None:
         self.problem, self.layout, self.levels = problem, layout, levels
         self.small, self.done, self.tallied, self.hopeful = 0, 0, True, False
-        self.lock, self.tallying = Lock(), True
+        self.lock, self.tallying, self.stop = Lock(), True, stop_asked()
         parts = [self._part(a) for a in range(len(levels))]
         stride, tables = 1, []
         for digit in layout.digits:
@@ -165,10 +166,17 @@ class _Count:
             self.marks = np.zeros(self.problem.rows, dtype=bool)
         self.tallying = tallying
         self._pass()
+        self.require_whole()
         if not self.tallied and tallying and not marking and 0 < self.small <= self.problem.limit:
             self.small, self.done, self.tallied, self.hopeful = 0, 0, True, True
             self.histogram[:] = 0
             self._pass()
+            self.require_whole()
+
+    def require_whole(self) -> None:
+        """Give the look up where somebody asked the search to end: slices may be missing."""
+        if self.stop():
+            raise LookStopped
 
     def _pass(self) -> None:
         slices = range(len(self.layout.bounds) - 1)
@@ -179,7 +187,7 @@ class _Count:
     def _take(self, slices: range, thread: int) -> None:
         counters = np.zeros(0, dtype=np.uint8)
         for part in slices:
-            if self.small > self.problem.limit:
+            if self.small > self.problem.limit or self.stop():
                 return
             counters = self._slice(part, counters, thread)
 

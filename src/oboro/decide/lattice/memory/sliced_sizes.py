@@ -35,6 +35,7 @@ def sliced_sizes(checker: SlicedChecker, levels: Levels) -> Look:
         taken = [pool.submit(_take, counted, slices[one::THREADS], histogram[one]) for one in range(THREADS)]
         for done in taken:
             done.result()
+    counted.require_whole()
     return Look.of_histogram(histogram.sum(axis=0), most, problem.rows)
 
 
@@ -42,6 +43,8 @@ def _take(counted: _Count, slices: range, histogram: np.ndarray) -> None:
     """One thread's slices."""
     counters = np.zeros(0, dtype=smallest_unsigned(histogram.size))
     for part in slices:
+        if counted.stop():
+            return
         counters = _slice(counted, part, counters, histogram)
 
 
