@@ -70,7 +70,19 @@ def _azure(place: Place) -> Any:
     key = os.environ.get("AZURE_STORAGE_ACCOUNT_KEY") or os.environ.get("AZURE_STORAGE_KEY")
     if not account:
         raise UsageError(Message("error_places.no_account", place=place.shown))
-    return AzureFileSystem(account_name=account, account_key=key or None)
+    return AzureFileSystem(account_name=account, account_key=key or None, **_azure_endpoint())
+
+
+def _azure_endpoint() -> dict[str, str]:
+    """Another server than Azure's own, such as its emulator: AZURE_STORAGE_BLOB_ENDPOINT=http://127.0.0.1:10000."""
+    scheme, _, authority = os.environ.get("AZURE_STORAGE_BLOB_ENDPOINT", "").rstrip("/").partition("://")
+    if not authority:
+        return {}
+    return {
+        f"{kind}_storage_{part}": said
+        for kind in ("blob", "dfs")
+        for part, said in (("scheme", scheme), ("authority", authority))
+    }
 
 
 def _by_fsspec(place: Place) -> tuple[Any, str]:
