@@ -65,8 +65,10 @@ def verified(settled: EngineTable, promise: Promise, rows: int) -> Verification:
     names = tuple(name for name in settled.types if name in promise.quasi)
     how = _Classes(promise, names, _parts(rows), RowNumbers(drawn_key()))
     buckets = settled.bucketed(names, how.scatter, how.parts)
-    said = [json.loads(one) for one in buckets.told(how.judged, "verify")]
-    buckets.done()
+    try:
+        said = [json.loads(one) for one in buckets.told(how.judged, "verify")]
+    finally:
+        buckets.done()
     assert sum(one[-1] for one in said) == rows, "every row was judged once"
     (model,) = promise.models
     worst = sorted(size for one in said for size in one[5])[:WORST_SHOWN]
@@ -109,6 +111,7 @@ def unique_rows(table: EngineTable, names: Sequence[str], rows: int) -> int:
     """How many rows nobody shares all these columns with; two different rows count as one with a chance of 2⁻⁶⁴."""
     how = _Numbered(tuple(names), _parts(rows), RowNumbers(drawn_key()))
     buckets = table.bucketed(how.names, how.scatter, how.parts)
-    found = sum(int.from_bytes(one, "little") for one in buckets.told(how.alone, "last look"))
-    buckets.done()
-    return found
+    try:
+        return sum(int.from_bytes(one, "little") for one in buckets.told(how.alone, "last look"))
+    finally:
+        buckets.done()

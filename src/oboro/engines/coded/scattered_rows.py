@@ -78,9 +78,13 @@ class Spool:
     def __init__(self, blocks: Iterable[tuple[int, bytes]]) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115  (`done` closes it)
         self._places: dict[int, list[tuple[int, int]]] = {}
-        for part, block in blocks:
-            self._places.setdefault(part, []).append((self._file.tell(), len(block)))
-            self._file.write(block)
+        try:
+            for part, block in blocks:
+                self._places.setdefault(part, []).append((self._file.tell(), len(block)))
+                self._file.write(block)
+        except BaseException:
+            self.done()
+            raise
 
     def parts(self) -> Iterator[tuple[int, list[Any]]]:
         """The blocks of each part."""
