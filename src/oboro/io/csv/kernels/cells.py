@@ -23,7 +23,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite.ir import FunctionType, IntType, VoidType  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
@@ -35,6 +34,7 @@ __all__ = [
     "U",
     "fetch",
     "hash_of",
+    "ir",
     "mix",
     "pack",
     "place_of",
@@ -47,6 +47,7 @@ __all__ = [
 ]
 
 U = np.uint64
+ir: Any = cgutils.ir  # type: ignore[attr-defined]
 LONG = U(0xFF << 56)
 LOW = U(0xFFFFFFFF)
 
@@ -71,7 +72,7 @@ def word_at(typing: Any, words: Any, place: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
         first = builder.bitcast(array.data, cgutils.voidptr_t)
-        at = builder.bitcast(builder.gep(first, [arguments[1]]), IntType(64).as_pointer())
+        at = builder.bitcast(builder.gep(first, [arguments[1]]), ir.IntType(64).as_pointer())
         return builder.load(at, align=1)
 
     return types.uint64(words, types.int64), code
@@ -84,8 +85,8 @@ def fetch(typing: Any, words: Any, place: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
         at = builder.bitcast(builder.gep(array.data, [arguments[1]]), cgutils.voidptr_t)
-        flag = IntType(32)
-        kind = FunctionType(VoidType(), [cgutils.voidptr_t, flag, flag, flag])
+        flag = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, flag, flag, flag])
         function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")  # type: ignore[no-untyped-call]
         builder.call(function, [at, flag(0), flag(3), flag(1)])
         return context.get_dummy_value()

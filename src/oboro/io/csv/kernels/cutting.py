@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite.ir import Constant, IntType, Undefined, VectorType  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from oboro.io.csv.kernels.cells import U, pack, word_at
+from oboro.io.csv.kernels.cells import U, ir, pack, word_at
 from oboro.kernels import kernel
 
 __all__ = ["tokenize"]
@@ -37,12 +36,14 @@ def marks_at(typing: Any, words: Any, place: Any, mark: Any) -> Any:
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
         first = builder.bitcast(array.data, cgutils.voidptr_t)
-        many = VectorType(IntType(8), 64)
+        many = ir.VectorType(ir.IntType(8), 64)
         found = builder.load(builder.bitcast(builder.gep(first, [arguments[1]]), many.as_pointer()), align=1)
-        one = builder.insert_element(Constant(many, Undefined), arguments[2], IntType(32)(0))
-        marks = builder.shuffle_vector(one, Constant(many, Undefined), Constant(VectorType(IntType(32), 64), [0] * 64))
-        low = builder.icmp_unsigned("<", found, Constant(many, [14] * 64))
-        return builder.bitcast(builder.or_(low, builder.icmp_unsigned("==", found, marks)), IntType(64))
+        one = builder.insert_element(ir.Constant(many, ir.Undefined), arguments[2], ir.IntType(32)(0))
+        marks = builder.shuffle_vector(
+            one, ir.Constant(many, ir.Undefined), ir.Constant(ir.VectorType(ir.IntType(32), 64), [0] * 64)
+        )
+        low = builder.icmp_unsigned("<", found, ir.Constant(many, [14] * 64))
+        return builder.bitcast(builder.or_(low, builder.icmp_unsigned("==", found, marks)), ir.IntType(64))
 
     return types.uint64(words, types.int64, types.uint8), code
 
