@@ -522,3 +522,23 @@ def test_a_process_of_our_own_starts_without_blas_and_can_import_it_later() -> N
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[4, 0, 2] False\n"
+
+
+@kernels.kernel(inner=True)
+def _half(one: int) -> int:
+    return one // 2
+
+
+@kernels.kernel(little=True)
+def _halves(given: np.ndarray, out: np.ndarray) -> None:
+    for i in range(given.size):
+        out[i] = _half(given[i])
+
+
+def test_python_runs_what_only_kernels_call_within_a_loop_that_it_runs() -> None:
+    """Compiled it has no door to Python: to call it there would end the process."""
+    out = np.zeros(3, dtype=np.int64)
+    with little():
+        _halves(np.array([2, 4, 7]), out)
+    assert out.tolist() == [1, 2, 3]
+    assert "compiled" not in vars(_halves)

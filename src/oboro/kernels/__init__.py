@@ -51,6 +51,8 @@ class Kernel:
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Run the loop."""
+        if self.how["inner"]:  # only a loop that Python runs, because there is little to do, can call it from here
+            return self.function(*arguments, **named)
         if self.little is not None and self.left > 0 and not _compile_all:
             work = PER_CALL + self.work(*arguments)
             if work <= self.left:

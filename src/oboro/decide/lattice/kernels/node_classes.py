@@ -250,7 +250,7 @@ def breaks(
     return 1 if _tree_distance(held, total, whole, tree) > level else 0
 
 
-@kernel(little=True)
+@kernel(inner=True)
 def _breaks_recursive(held: np.ndarray, count: int, level: float) -> int:
     ordered = np.sort(held)
     rest = 0
@@ -259,7 +259,7 @@ def _breaks_recursive(held: np.ndarray, count: int, level: float) -> int:
     return 0 if rest > 0 and ordered[-1] / rest < level else 1
 
 
-@kernel(little=True)
+@kernel(inner=True)
 def _breaks_entropy(held: np.ndarray, total: int, level: float) -> int:
     entropy, distinct = 0.0, 0
     for value in range(held.size):
@@ -274,7 +274,7 @@ def _breaks_entropy(held: np.ndarray, total: int, level: float) -> int:
     return 1 if entropy < np.log(level) else 0
 
 
-@kernel(little=True)
+@kernel(inner=True)
 def _ordered_distance(held: np.ndarray, total: int, whole: np.ndarray) -> float:
     """Earth mover's distance to the whole table where neighbours are 1 / (values − 1) apart."""
     rows = whole.sum()
@@ -285,7 +285,7 @@ def _ordered_distance(held: np.ndarray, total: int, whole: np.ndarray) -> float:
     return moved / (max(1, held.size - 1) * float(rows) * total)
 
 
-@kernel(little=True)
+@kernel(inner=True)
 def _tree_distance(held: np.ndarray, total: int, whole: np.ndarray, tree: np.ndarray) -> float:
     """Earth mover's distance to the whole table where two values are as far apart as the height on which they meet.
 

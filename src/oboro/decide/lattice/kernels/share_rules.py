@@ -13,7 +13,7 @@ from oboro.kernels import kernel
 __all__ = ["breaks_disclosure", "breaks_likeness"]
 
 
-@kernel(little=True)
+@kernel(inner=True)
 def breaks_disclosure(held: np.ndarray, size: int, rows: int, level: float, whole: np.ndarray, every: bool) -> int:
     """Whether a value is `level` times as frequent in the class as in the whole table, or the other way round. O(values).
 
@@ -30,7 +30,7 @@ def breaks_disclosure(held: np.ndarray, size: int, rows: int, level: float, whol
     return 0
 
 
-@kernel(little=True)
+@kernel(inner=True)
 def breaks_likeness(held: np.ndarray, size: int, rows: int, level: float, whole: np.ndarray, enhanced: bool) -> int:
     """Whether a value's share grows by more than `level` times its share in the whole table; enhanced: or −ln of it. O(values)."""
     for value in range(held.size):
