@@ -64,12 +64,21 @@ def test_an_encoding_that_is_asked_for(tmp_path):
         .decode("utf-8")
         .startswith("年齢,備考\n35–39")
     )
-    for wrong in ("no-such", "rot13", "base64"):
+    for wrong in ("no-such", "rot13", "base64", "punycode", "idna", "unicode_escape"):
         with pytest.raises(UsageError, match="no encoding"):
             released(tmp_path / "in.csv", tmp_path / "c.csv", encoding=wrong)
     with pytest.raises(UsageError, match="CSV only"):
         released(tmp_path / "in.csv", tmp_path / "c.parquet", encoding="cp932")
     assert not (tmp_path / "c.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "wrong", ["rot13", "hex", "zlib", "base64", "undefined", "idna", "punycode", "unicode_escape", "a\0b"]
+)
+def test_what_is_no_encoding_of_lines_is_refused_when_read(tmp_path, wrong):
+    (tmp_path / "in.csv").write_text("age\n30\n")
+    with pytest.raises(FileError, match="no encoding"):
+        oboro.read(tmp_path / "in.csv", encoding=wrong)
 
 
 def test_a_character_that_the_encoding_lacks(tmp_path):

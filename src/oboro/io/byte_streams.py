@@ -25,9 +25,20 @@ from oboro.io.big_endian import BIG_ENDIAN
 from oboro.text import Message, Words
 from oboro.text.os_reasons import os_reason
 
-__all__ = ["STDIN", "ByteStream", "compression_of", "encoding_of", "head_of", "open_stream", "readable"]
+__all__ = [
+    "STDIN",
+    "ByteStream",
+    "compression_of",
+    "encoding_of",
+    "head_of",
+    "open_stream",
+    "readable",
+    "text_encoding",
+]
 
 STDIN = "-"
+# Python counts these among the encodings of text, but a line's end becomes something else in them, or text cannot be put together.
+NOT_FOR_LINES = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
 SAMPLE = 1 << 18  # bytes that the guesses about a file are made from
 LONGEST_HEADER = 1 << 24  # bytes
 PIECE = 1 << 20
@@ -296,11 +307,24 @@ class _Joined(io.RawIOBase):
 
 
 def _known(encoding: str) -> str:
-    try:
-        name = codecs.lookup(encoding).name
-    except LookupError:
-        raise FileError(Message("error_io.no_encoding", encoding=encoding)) from None
+    name = text_encoding(encoding)
+    if name is None:
+        raise FileError(Message("error_io.no_encoding", encoding=encoding))
     return name
+
+
+def text_encoding(name: str) -> str | None:
+    """The encoding of that name, as Python calls it; None if there is none, or if it is not for lines of text.
+
+    >>> text_encoding("Shift-JIS"), text_encoding("rot13"), text_encoding("punycode")
+    ('shift_jis', None, None)
+    """
+    try:
+        found = codecs.lookup(name)
+        holds = "a,1\n".encode(found.name).decode(found.name) == "a,1\n"
+    except (ValueError, LookupError, AttributeError):
+        return None
+    return found.name if holds and found.name not in NOT_FOR_LINES else None
 
 
 def encoding_of(path: str, start: bytes) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from oboro.errors import FileError
+from oboro.errors import ColumnError, FileError
 from oboro.io.byte_streams import ByteStream, open_stream, readable
 from oboro.io.csv.dialect import Dialect
 from oboro.io.file_progress import RowProgress
@@ -242,7 +242,14 @@ def _taken(column: Column, rows: np.ndarray) -> Column:
 def _nested(untouched: UntouchedColumns, names: Sequence[str]) -> dict[str, Column]:
     """Columns of lists and structures, each distinct value once."""
     blocks = list(untouched.blocks(names))
-    return {name: nested_column(pa.chunked_array([block[name].decode() for block in blocks])) for name in names}
+    return {name: _nested_one(name, pa.chunked_array([block[name].decode() for block in blocks])) for name in names}
+
+
+def _nested_one(name: str, array: pa.ChunkedArray) -> Column:
+    try:
+        return nested_column(array)
+    except pa.ArrowNotImplementedError:  # Arrow cannot even compare some types
+        raise ColumnError(Message("error_table.not_single", name=name, type=str(array.type))) from None
 
 
 def with_untouched(data: Dataset, untouched: UntouchedColumns) -> Dataset:

@@ -54,11 +54,19 @@ def _texts(array: pa.Array) -> pa.Array:
         empty = pa.repeat(pa.scalar(b"", pa.large_binary()), len(array))
         joined = pc.binary_join_element_wise(empty, *parts, pa.scalar(b"", pa.large_binary()))
         return pc.if_else(array.is_valid(), joined, pa.scalar(None, pa.large_binary()))
+    if pa.types.is_map(type_):
+        return _listed(_as_list(array))
     if pa.types.is_nested(type_):
         return _listed(array)
     if pa.types.is_binary(type_) or pa.types.is_fixed_size_binary(type_) or pa.types.is_large_binary(type_):
         return array.cast(pa.large_binary())
     return array.cast(pa.large_string()).cast(pa.large_binary())
+
+
+def _as_list(array: pa.MapArray) -> pa.Array:
+    """A map as the list of its pairs: Arrow has no functions for maps."""
+    pairs = pa.list_(pa.struct([pa.field("key", array.type.key_type), pa.field("value", array.type.item_type)]))
+    return array.cast(pairs)
 
 
 def _listed(array: pa.Array) -> pa.Array:

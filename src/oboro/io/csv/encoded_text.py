@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oboro.errors import FileError, UsageError
+from oboro.io.byte_streams import text_encoding
 from oboro.table.dataset import Column, Dataset
 from oboro.text import Message
 
@@ -52,20 +53,10 @@ def encoding_named(name: str) -> str:
     >>> encoding_named("Shift-JIS"), encoding_named("UTF8")
     ('shift_jis', 'utf-8')
     """
-    try:
-        found = codecs.lookup(name)
-    except (LookupError, ValueError):
-        found = None
-    if found is None or not getattr(found, "_is_text_encoding", True) or not _holds_text(found.name):
+    found = text_encoding(name)
+    if found is None:
         raise UsageError(Message("error_io.no_encoding", encoding=name))
-    return found.name
-
-
-def _holds_text(encoding: str) -> bool:
-    try:
-        return "a,1\n".encode(encoding).decode(encoding) == "a,1\n"
-    except (UnicodeError, LookupError, AttributeError):
-        return False
+    return found
 
 
 def is_utf8(encoding: str) -> bool:
