@@ -53,6 +53,7 @@ class CountingMode:
         """Records that from now on are always released whole, with nothing to remember; no later decision depends on them."""
         # Whether what is once released whole always is: nothing is forgotten, and only numbers count.
         self._simple = not (settings.forgets or settings.person is not None or settings.sensitive is not None)
+        self._horizon, self._horizon_seconds = settings.horizon or FOREVER, settings.horizon_seconds
         self._row, self._person, self._secret = (
             np.empty((1, self.bits), np.int32),
             np.empty(1, np.int64),
@@ -67,7 +68,9 @@ class CountingMode:
         self._row[0] = codes
         self._person[0], self._secret[0] = person, secret
         self._mask[0] = 0 if forced is None else forced
-        self._absorb(self._row, self._person, self._secret, now, forced is not None, self._mask)
+        row = self._row, self._person, self._secret, forced is not None, self._mask
+        while not absorb(self.history, self.rules, self.arrivals, *self._kept_since(now), *row):
+            self._make_room()
         mask = int(self._mask[0])
         if self._simple and self._settled(codes, mask):
             self.whole.add(codes)
@@ -113,18 +116,13 @@ class CountingMode:
     def _absorb(
         self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float, forced: bool, masks: np.ndarray
     ) -> None:
-        now = float(now)  # an integer would have the kernel compiled once more
-        keep = self.settings.horizon or FOREVER
-        cutoff = now - self.settings.horizon_seconds if self.settings.horizon_seconds else -np.inf
-        done, total = 0, rows.shape[0]
+        since, done, total = self._kept_since(now), 0, rows.shape[0]
         while done < total:
             done += absorb(
                 self.history,
                 self.rules,
                 self.arrivals,
-                keep,
-                cutoff,
-                now,
+                *since,
                 rows[done:],
                 people[done:],
                 secrets[done:],
@@ -133,6 +131,11 @@ class CountingMode:
             )
             if done < total:
                 self._make_room()
+
+    def _kept_since(self, now: float) -> tuple[int, float, float]:
+        """How many records are remembered, since when, and the moment; an integer would have the kernel compiled once more."""
+        now, seconds = float(now), self._horizon_seconds
+        return self._horizon, now - seconds if seconds else -np.inf, now
 
     def _make_room(self) -> None:
         """Double whatever is full; memory that holds mostly forgotten entries is tidied instead."""
