@@ -35,6 +35,7 @@ PARTS: dict[str, tuple[str, float, float, float]] = {
     "small": ("whole_jobs.small_jobs", 0.1, 1, 180),
     "csv": ("whole_jobs.large_csv", 3, 4, 240),
     "streams": ("methods.streams", 0.1, 1, 120),
+    "service": ("methods.service", 0.5, 1, 240),
     "microaggregation": ("methods.microaggregation", 0, 2, 90),
     "concealment": ("methods.concealment", 0, 2, 120),
     "windows": ("methods.windows", 0, 1, 240),

@@ -15,10 +15,13 @@ from oboro.decide.microaggregation.mdav import mdav
 from oboro.decide.space import Space
 from oboro.papers import concealment_bench, delay_free_bench, lattice_bench
 from oboro.papers.benchmark_rows import data_folder
+from oboro.papers.service import service_bench
+from oboro.papers.service.local_brokers import LocalNats, LocalRedis
+from oboro.papers.service.measuring import warm_measured
 from oboro.papers.window import window_bench
 from oboro.table.dataset import Column
 
-__all__ = ["adult_searches", "concealment", "microaggregation", "searches", "streams", "windows"]
+__all__ = ["adult_searches", "concealment", "microaggregation", "searches", "service", "streams", "windows"]
 
 
 def searches(place: Place) -> Iterator[Line]:
@@ -105,11 +108,50 @@ def streams(place: Place) -> Iterator[Line]:
             "oboro stream, NDJSON with state", None, "/s", 300_000, less=False, skipped="no Adult: set OBORO_DATA"
         )
         return
-    people, start = delay_free_bench._adult(folder) * 4, time.process_time()
+    people = delay_free_bench._adult(folder) * 4
+    next(
+        delay_free_bench._lines(people[:2000])
+    )  # compiles what is not compiled yet: it counted as a part of the stream
+    start = time.process_time()
     found = max((next(delay_free_bench._lines(people)) for _ in range(3)), key=lambda row: row.ours or 0)
     of_processor = 3 * len(people) / (time.process_time() - start)  # with making the lines
     beside = {"per CPU second": round(of_processor)}
     yield Line("oboro stream, NDJSON with state", found.ours, "/s", 300_000, less=False, beside=beside)
+
+
+SERVICE = {
+    # broker, figure, blocks of, records a second: unit, goal, whether less is better
+    ("nats", "cpu_ratio", 256, None): ("×", 1.3, True),
+    ("redis", "cpu_ratio", 256, None): ("×", 2.0, True),
+    ("nats", "records_per_s", 1000, None): ("/s", 20_000, False),
+    ("redis", "records_per_s", 1000, None): ("/s", 50_000, False),
+    ("nats", "p50_ms", 1, 200): ("ms", 2.0, True),
+    ("redis", "p50_ms", 1, 200): ("ms", 2.0, True),
+    ("nats", "p99_ms", 64, 5000): ("ms", 20.0, True),
+    ("redis", "p99_ms", 64, 5000): ("ms", 20.0, True),
+}
+
+
+def service(place: Place) -> Iterator[Line]:
+    """Between two streams of a broker on this machine, beside a pass-through with the same client."""
+    warm_measured()
+    for kind in (LocalNats, LocalRedis):
+        if why := kind.found():
+            yield Line(f"service between {kind.kind} streams", None, "×", 1, skipped=why)
+            continue
+        folder = place.folder / kind.kind
+        folder.mkdir()
+        broker = kind(folder)
+        broker.start()
+        try:
+            for row in service_bench._costs(broker, folder, quick=False):
+                given = row.parameters
+                if asked := SERVICE.get((kind.kind, row.metric, given["batch"], given.get("rate"))):
+                    unit, goal, less = asked
+                    work = f"service, {kind.kind}, blocks of {given['batch']}: {row.metric}"
+                    yield Line(work, row.ours, unit, goal, less=less, beside={"seconds": round(row.seconds or 0, 2)})
+        finally:
+            broker.stop()
 
 
 def _timed(work: str, act: Callable[[], object], goal: float) -> Line:

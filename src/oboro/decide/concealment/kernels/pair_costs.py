@@ -18,6 +18,7 @@ __all__ = ["matrix", "nearest", "priced", "underpriced", "unproved"]
 
 BLOCK = 512  # people whose distances to one person fit the first cache
 HOME = 64  # people who go through all blocks together
+ROUNDED = 4096.0  # more than whole numbers up to 2⁶⁰ can be off as floating-point numbers, a few times
 
 
 @kernel(parallel=True)
@@ -32,7 +33,7 @@ def matrix(places: np.ndarray, caps: np.ndarray, out: np.ndarray) -> None:
 def _block(places: np.ndarray, caps: np.ndarray, one: int, first: int, last: int, out: np.ndarray) -> None:
     """Distances of one person to a block of others, attribute by attribute."""
     for p in range(last - first):
-        out[p] = np.float32(0.0)
+        out[p] = 0.0
     for a in range(caps.size):
         here, cap = places[a, one], caps[a]
         row = places[a, first:last]
@@ -196,34 +197,65 @@ def unproved(
 ) -> None:
     """How much each sender's chosen arcs fail to gain by the prices, and all its other pairs would gain.
 
-    `starts` and `heads` are the chosen arcs by sender. In double precision throughout: zeros are a proof.
+    `starts` and `heads` are the chosen arcs by sender, heads ascending. In double precision throughout: zeros are a proof.
     """
-    people = places.shape[1]
-    for i in prange(people):
-        costs, chosen = np.zeros(people), np.zeros(people, dtype=np.bool_)
-        for a in range(caps.size):
-            here, cap = places[a, i], caps[a]
-            row = places[a]
-            for j in range(people):
-                costs[j] += min(abs(row[j] - here), cap)
-        chosen[heads[starts[i] : starts[i + 1]]] = True
-        total = 0
-        for j in range(people):
-            reduced = np.int64(np.rint(costs[j] * scale)) - sender[i] - receiver[j]
-            if i != j:
-                total += max(reduced, 0) if chosen[j] else max(-reduced, 0)
-        out[i] = total
+    low = np.empty(receiver.size)
+    for j in range(receiver.size):
+        low[j] = receiver[j] + ROUNDED
+    for home in prange(-(-sender.size // HOME)):
+        _unproved(places, caps, scale, np.int64(home), sender, receiver, low, starts, heads, out)
+
+
+@kernel(inner=True)
+def _unproved(
+    places: np.ndarray,
+    caps: np.ndarray,
+    scale: float,
+    home: int,
+    sender: np.ndarray,
+    receiver: np.ndarray,
+    low: np.ndarray,
+    starts: np.ndarray,
+    heads: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """What `unproved` finds for the n-th `HOME` senders, who share each block of others while it is at hand.
+
+    Only where a pair might gain, roundings included, whole numbers decide.
+    """
+    people, costs = sender.size, np.empty(BLOCK)
+    start, stop = home * HOME, min(people, (home + 1) * HOME)
+    for i in range(start, stop):
+        out[i] = 0
+        for arc in range(starts[i], starts[i + 1]):
+            cost = np.int64(np.rint(between(places, caps, i, heads[arc]) * scale))
+            out[i] += max(cost - sender[i] - receiver[heads[arc]], 0)
+    for block in range(-(-people // BLOCK)):
+        first, last = block * BLOCK, min(people, (block + 1) * BLOCK)
+        for i in range(start, stop):
+            _block(places, caps, i, first, last, costs)
+            mine, any_ = float(sender[i]), False
+            for p in range(last - first):
+                any_ |= costs[p] * scale - low[first + p] < mine
+            if not any_:
+                continue
+            for p in range(last - first):
+                j = first + p
+                gain = sender[i] + receiver[j] - np.int64(np.rint(costs[p] * scale))
+                if gain > 0 and i != j and not _holds(heads, starts[i], starts[i + 1], j):
+                    out[i] += gain
 
 
 @kernel(inner=True)
 def _holds(heads: np.ndarray, first: int, last: int, wanted: int) -> bool:
+    end = last  # what follows belongs to the next sender
     while first < last:
         middle = (first + last) // 2
         if heads[middle] < wanted:
             first = middle + 1
         else:
             last = middle
-    return first < heads.size and heads[first] == wanted
+    return first < end and heads[first] == wanted
 
 
 @kernel(inner=True)
