@@ -68,8 +68,11 @@ class CountingMode:
         self._row[0] = codes
         self._person[0], self._secret[0] = person, secret
         self._mask[0] = 0 if forced is None else forced
-        row = self._row, self._person, self._secret, forced is not None, self._mask
-        while not absorb(self.history, self.rules, self.arrivals, *self._kept_since(now), *row):
+        keep, cutoff, now = self._kept_since(now)
+        row, person_, secret_, again, mask_ = self._row, self._person, self._secret, forced is not None, self._mask
+        while not absorb(
+            self.history, self.rules, self.arrivals, keep, cutoff, now, row, person_, secret_, again, mask_
+        ):
             self._make_room()
         mask = int(self._mask[0])
         if self._simple and self._settled(codes, mask):
