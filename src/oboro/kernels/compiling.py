@@ -12,8 +12,8 @@ from types import FunctionType
 from typing import Any
 
 import numba
-from llvmlite.binding import ffi  # type: ignore[import-untyped]
 from numba import types
+from numba.core import codegen
 from numba.core.codegen import JITCodeLibrary, RuntimeLinker
 from numba.core.environment import lookup_environment
 from numba.core.registry import cpu_target
@@ -117,8 +117,9 @@ for _function, _type in builtin_registry.globals:
             _template._overload_func = staticmethod(arrayobj.ol_raise_with_shape_context_generic)
 
 # numba tells whoever listens of each of the hundred thousand calls of LLVM: a twentieth of the time.
-for _told in list(getattr(getattr(ffi.lib, "_lock", None), "_cblist", ())):
-    ffi.unregister_lock_callback(*_told)
+_ffi: Any = codegen.ll.ffi  # type: ignore[attr-defined]
+for _told in list(getattr(getattr(_ffi.lib, "_lock", None), "_cblist", ())):
+    _ffi.unregister_lock_callback(*_told)
 
 
 def _as_variable(type_: Any) -> Any:
