@@ -5,7 +5,6 @@ from oboro import errors as errors
 from oboro import stream as stream
 from oboro.attacks import attack as attack
 from oboro.decide.outliers import Outliers as Outliers
-from oboro.decide.outliers import special_uniques as special_uniques
 from oboro.explorer.session import Session as Session
 from oboro.explorer.session import explore as explore
 from oboro.io.files import read as read
@@ -21,6 +20,7 @@ from oboro.recipe.recipe import Recipe as Recipe
 from oboro.recipe.release import Release as Release
 from oboro.recipe.released.assess import assess as assess
 from oboro.table.dataset import Dataset as Dataset
+from oboro.table.special_uniques import special_uniques as special_uniques
 from oboro.techniques.dp_anonymize import DpAnonymize as DpAnonymize
 from oboro.techniques.drop_columns import DropColumns as DropColumns
 from oboro.techniques.drop_records import DropRecords as DropRecords

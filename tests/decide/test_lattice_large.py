@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.decide.lattice_cases import LOSSES, Case, assert_equals_brute_force, cases, larger_case, solved
 
 from oboro.decide.lattice import levels_by_class, search, search_limits, sliced_check
+from oboro.decide.lattice import problem as problem_module
 from oboro.decide.lattice.huge import block_bounds, box_search, hill_climb, huge_search
 from oboro.decide.lattice.kernels import node_marks
 from oboro.decide.lattice.node_check import NodeChecker
@@ -30,7 +31,7 @@ from oboro.verifier.table_check import verify
 
 @pytest.fixture(params=[64, 0], ids=["counters", "hashed"])
 def tiny_slices(request, monkeypatch):
-    monkeypatch.setattr(sliced_check, "MANY_ROWS", 0)
+    monkeypatch.setattr(problem_module, "MANY_ROWS", 0)
     monkeypatch.setattr(row_layout, "SLICE_ROWS", 5)
     monkeypatch.setattr(sliced_check, "SPARSE", request.param)
 
@@ -58,7 +59,7 @@ def test_slices_see_what_a_lens_sees(tiny_slices, case):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_search_by_slices_equals_brute_force(loss):
     case = larger_case(loss, rows=300, attributes=4)
-    assert SlicedChecker.suits(case.problem())
+    assert case.problem().sliced
     assert_equals_brute_force(case, minimal=True)
     assert_equals_brute_force(case, strategy="depth_first", minimal=True)
 

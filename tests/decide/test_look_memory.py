@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.decide.lattice_cases import LOSSES, cases, larger_case
 from tests.decide.test_lattice_people import shared
 
-from oboro.decide.lattice import sliced_check
+from oboro.decide.lattice import problem as problem_module
 from oboro.decide.lattice.memory.class_sizes import Look
 from oboro.decide.lattice.memory.look_memory import LookMemory
 from oboro.decide.lattice.objective import ClassLoss, loss_of
@@ -57,7 +57,7 @@ def test_the_same_of_people(case, moves):
 @given(cases(), MOVES, st.sampled_from([64, 0]))
 def test_the_same_of_slices(case, moves, sparse):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sliced_check, "MANY_ROWS", 1)
+        patch.setattr(problem_module, "MANY_ROWS", 1)
         patch.setattr("oboro.decide.lattice.slices.row_layout.SLICE_ROWS", 3)
         patch.setattr("oboro.decide.lattice.memory.sliced_sizes.SPARSE", sparse)
         problem, memory = replace(case.problem(), rules=()), LookMemory()

@@ -15,8 +15,7 @@ from oboro import Recipe
 from oboro.errors import PromiseError
 from oboro.table.dataset import Dataset
 from oboro.verifier.models.class_models import DistinctLDiversity, KAnonymity
-from oboro.verifier.promise_check import verify_promises
-from oboro.verifier.table_check import Promise
+from oboro.verifier.promise_check import Promise, verify_promises
 from oboro.verifier.verdict import Verification
 
 QUASI = {name: {"role": "quasi"} for name in "xy"}

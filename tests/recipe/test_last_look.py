@@ -16,7 +16,8 @@ from tests.naive import exposure as naive
 import oboro
 from oboro.errors import PromiseError, RecipeError, SingledOutError
 from oboro.io import held_limit
-from oboro.measure.exposure.last_look import Acceptance, LookedAt, last_look
+from oboro.measure.exposure.last_look import Acceptance, last_look
+from oboro.measure.exposure.looked_at import LookedAt
 from oboro.table.dataset import Column, Dataset
 from oboro.table.unencoded_columns import unread_columns
 

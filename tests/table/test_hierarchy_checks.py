@@ -24,7 +24,8 @@ from tests.table.hierarchy_cases import (
 
 from oboro.errors import FileError, HierarchyError
 from oboro.table.dataset import Column
-from oboro.table.hierarchy import Hierarchy, HierarchySpec, Level, propose
+from oboro.table.hierarchy import Hierarchy, HierarchySpec, Level
+from oboro.table.hierarchy.propose import propose
 from oboro.table.schema import Attribute, Role, Schema
 
 # The checks ---------------------------------------------------------------------------------------------------------

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from oboro.errors import HierarchyError
 from oboro.table.dataset import Column
-from oboro.table.hierarchy import HierarchySpec, propose
+from oboro.table.hierarchy import HierarchySpec
+from oboro.table.hierarchy.propose import propose
 from oboro.table.hierarchy.ready.addresses import PREFECTURES, municipalities
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -26,13 +26,8 @@ from oboro.techniques.base import Work
 from oboro.techniques.checks import SCHEMA, check, tables
 from oboro.techniques.k_anonymize import KAnonymize
 from oboro.techniques.local_recode import LocalRecode
-from oboro.verifier.models.class_models import (
-    DistinctLDiversity,
-    EntropyLDiversity,
-    KAnonymity,
-    RecursiveLDiversity,
-    TCloseness,
-)
+from oboro.verifier.models.class_models import DistinctLDiversity, KAnonymity
+from oboro.verifier.models.spread_models import EntropyLDiversity, RecursiveLDiversity, TCloseness
 
 TREE = {"tree": {"north": ["a", "b", "c"], "south": {"east": ["d", "e"], "west": ["f", "g"]}}}
 METHODS = ["mondrian", "relaxed_mondrian", "top_down"]

@@ -16,7 +16,8 @@ from oboro.table.dataset import Dataset
 from oboro.table.value_counts import clean
 from oboro.text import Message
 from oboro.verifier.classes import Classes
-from oboro.verifier.models.class_models import DistinctLDiversity, TCloseness
+from oboro.verifier.models.class_models import DistinctLDiversity
+from oboro.verifier.models.spread_models import TCloseness
 from oboro.verifier.secret_spread import secret_spread
 
 PEOPLE = {"sex": ["F", "F", "F", "M", "M"], "disease": ["flu", "cold", "cold", "flu", "ulcer"]}

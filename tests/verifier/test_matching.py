@@ -13,7 +13,7 @@ from oboro.table.hierarchy import HierarchySpec
 from oboro.table.labels.possible_values import PossibleValues, possible_values
 from oboro.verifier.matching import Relation, correspondence, relation
 from oboro.verifier.models.concealment_model import KConcealment
-from oboro.verifier.table_check import Promise
+from oboro.verifier.promise_check import Promise
 
 graphs = st.sampled_from([1, 2, 3, 4, 5, 6, 7, 7, 7]).flatmap(
     lambda n: st.sampled_from([*range(1, n + 1), n, n]).flatmap(

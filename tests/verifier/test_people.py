@@ -16,16 +16,10 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.distinct_people import people_holding, people_per_group, tally_people
 from oboro.table.groups import Groups
 from oboro.verifier.classes import Classes
-from oboro.verifier.models.class_models import (
-    AlphaK,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    KAnonymity,
-    RecursiveLDiversity,
-    TCloseness,
-)
+from oboro.verifier.models.class_models import DistinctLDiversity, KAnonymity
 from oboro.verifier.models.population_models import DeltaPresence, KMap
 from oboro.verifier.models.risk_limits import AverageRisk, MaximumRisk
+from oboro.verifier.models.spread_models import AlphaK, EntropyLDiversity, RecursiveLDiversity, TCloseness
 
 ROWS = st.lists(
     st.tuples(st.sampled_from("xyz"), st.sampled_from([None, "Ann", "Bob", "Cid", "Dan"]), st.sampled_from("uvw")),

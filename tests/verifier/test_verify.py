@@ -25,17 +25,12 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.verifier import kernels
 from oboro.verifier.classes import Classes
-from oboro.verifier.models.class_models import (
-    AlphaK,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    KAnonymity,
-    Model,
-    RecursiveLDiversity,
-    TCloseness,
-)
+from oboro.verifier.models.class_models import DistinctLDiversity, KAnonymity, Model
 from oboro.verifier.models.entropy import _decide
-from oboro.verifier.table_check import Promise, Verification, verify
+from oboro.verifier.models.spread_models import AlphaK, EntropyLDiversity, RecursiveLDiversity, TCloseness
+from oboro.verifier.promise_check import Promise
+from oboro.verifier.table_check import verify
+from oboro.verifier.verdict import Verification
 
 # The definitions, in plain loops --------------------------------------------------------------------------------------
 

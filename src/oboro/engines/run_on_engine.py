@@ -35,8 +35,7 @@ from oboro.table.schema import Role
 from oboro.table.unencoded_columns import UnreadColumn, unread_columns, why_unusable
 from oboro.text import Message
 from oboro.text.progress import Progress, silent
-from oboro.verifier.promise_check import verify_promises
-from oboro.verifier.table_check import Promise
+from oboro.verifier.promise_check import Promise, verify_promises
 
 __all__ = ["BOUNDED", "run_on_engine"]
 

@@ -8,7 +8,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from oboro.explorer.answers import SessionAnswer, plain
-from oboro.measure.exposure.unique_by_columns import PAIRED, UniqueBy
+from oboro.measure.exposure.last_look import UniqueBy
+from oboro.measure.exposure.unique_by_columns import PAIRED
 from oboro.table.schema import Role
 from oboro.text import Message
 

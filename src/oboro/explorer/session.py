@@ -43,7 +43,8 @@ from oboro.explorer.solving import Cancel, asks, only_by_running, solution, solv
 from oboro.explorer.taking_away import TakenAway, taken_away
 from oboro.recipe.preparing.starter import init
 from oboro.recipe.run import before_step
-from oboro.table.hierarchy import Hierarchy, HierarchySpec, propose
+from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.table.hierarchy.propose import propose
 from oboro.table.named_columns import names_shown
 from oboro.table.schema import Attribute, Role
 from oboro.text import Message
@@ -60,9 +61,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Session", "explore"]
 
-KS = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50)
-SHARES = (0.0, 0.02, 0.05)
-ASKED = 8  # questions that are kept ready
+KS, SHARES, ASKED = (2, 3, 4, 5, 7, 10, 15, 20, 30, 50), (0.0, 0.02, 0.05), 8  # ASKED: questions that are kept ready
 
 
 @dataclass(frozen=True, eq=False)

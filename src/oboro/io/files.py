@@ -32,7 +32,6 @@ from oboro.io.output import (
     write_blocks,
 )
 from oboro.io.places.place_names import Place, is_plain_file
-from oboro.io.places.wanted_columns import WantedColumns
 from oboro.io.untouched_columns import (
     FileState,
     UntouchedColumns,
@@ -221,6 +220,7 @@ def read(
     if not is_plain_file(path):
         how = {"delimiter": delimiter, "quote": quote, "encoding": encoding, "header": header, "sheet": sheet}
         from oboro.io.opened_tables import opened_table
+        from oboro.io.places.wanted_columns import WantedColumns
 
         wanted = WantedColumns(columns=columns, held=held, fingerprinted=fingerprinted, progress=progress)
         opened = opened_table(path, {**how, "header_row": header_row})

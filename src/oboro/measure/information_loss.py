@@ -6,7 +6,7 @@ named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from oboro.measure.metrics import Measure
 from oboro.table.labels.recoded_column import RecodedColumn
 from oboro.text import Message
 
-__all__ = ["certainty_penalty", "entropy_loss", "intensity", "squared_error"]
+__all__ = ["certainty_penalty", "entropy_loss", "intensity", "mean_known", "mean_over_rows", "squared_error"]
 
 Notes = tuple[Message, ...]
 
@@ -24,32 +24,26 @@ Notes = tuple[Message, ...]
 
 def intensity(recodings: Mapping[str, RecodedColumn]) -> list[Measure]:
     """Generalization intensity: the mean level of the released values over the height of their hierarchy."""
-
-    def score(recoded: RecodedColumn) -> float | None:
-        return _mean(np.where(recoded.known, recoded.place[0] / recoded.height, np.nan), recoded)
-
-    return _per_column("generalization_intensity", score, recodings, ())
+    values = {name: mean_over_rows(one.relative_level, one) for name, one in recodings.items()}
+    return _per_column("generalization_intensity", values, ())
 
 
 def certainty_penalty(recodings: Mapping[str, RecodedColumn], notes: Notes) -> list[Measure]:
     """NCP (Xu et al. 2006): the mean share of the domain behind a released value; 0 where it is one value, else how many
     of all values, or how much of the range of all numbers."""
-    return _per_column("ncp", lambda recoded: _mean(recoded.share, recoded), recodings, notes)
+    return _per_column("ncp", {name: mean_over_rows(one.share, one) for name, one in recodings.items()}, notes)
 
 
-def _mean(scores: np.ndarray, recoded: RecodedColumn) -> float | None:
+def mean_over_rows(scores: np.ndarray, recoded: RecodedColumn) -> float | None:
     """The mean over rows of one number per released value; None where a value has none."""
     counts = recoded.released.counts
     return None if np.isnan(scores).any() or not counts.sum() else float(scores @ counts / counts.sum())
 
 
-def _per_column(
-    name: str, score: Callable[[RecodedColumn], float | None], recodings: Mapping[str, RecodedColumn], notes: Notes
-) -> list[Measure]:
+def _per_column(name: str, values: Mapping[str, float | None], notes: Notes) -> list[Measure]:
     """A measure per column, and their mean first."""
-    values = {column: score(one) for column, one in recodings.items()}
     return [
-        Measure(name, _mean_known(values.values()), "lower", notes=_left_out(values, notes)),
+        Measure(name, mean_known(values.values()), "lower", notes=_left_out(values, notes)),
         *(
             Measure(name, value, "lower", column=column, notes=notes if value is not None else UNEXPLAINED)
             for column, value in values.items()
@@ -60,7 +54,8 @@ def _per_column(
 UNEXPLAINED = (Message("measure.note.unexplained"),)
 
 
-def _mean_known(values: Iterable[float | None]) -> float | None:
+def mean_known(values: Iterable[float | None]) -> float | None:
+    """The mean of what could be measured; None where nothing could."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
 

@@ -8,10 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from oboro.measure.information_loss import certainty_penalty, intensity
-from oboro.measure.metrics import Measure
-from oboro.measure.risk import Risk, risk_of
-from oboro.measure.utility import suppression
+from oboro.measure.information_loss import mean_known, mean_over_rows
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.recoded_column import RecodedColumn
@@ -21,16 +18,19 @@ from oboro.verifier.classes import class_sizes
 __all__ = ["LOSSES", "KeyFigures", "key_figures"]
 
 LOSSES = ("ncp", "generalization_intensity", "suppressed_cells")
-THRESHOLD = 5  # records in smaller classes count as exposed in `Risk`, which is not among these figures
+RiskFigures = tuple[float | None, float | None, int]
 
 
 @dataclass(frozen=True)
 class KeyFigures:
-    """The risk of the original and of the release, and the losses over all quasi-identifiers, in the order of `LOSSES`."""
+    """The risk of the original and of the release, and the losses over all quasi-identifiers that could be measured.
 
-    risk_before: Risk
-    risk: Risk
-    losses: tuple[Measure, ...]
+    A risk is the highest, the mean (both None where there are no records), and how many records stand alone.
+    """
+
+    risk_before: RiskFigures
+    risk: RiskFigures
+    losses: Mapping[str, float]
 
 
 def key_figures(
@@ -38,8 +38,21 @@ def key_figures(
 ) -> KeyFigures:
     """Measure them over `quasi`, columns that both tables have; `hierarchies` are bound to the original columns."""
     rows = same_rows(original, released)
-    recoded = {name: RecodedColumn.of(original[name], released[name], hierarchies.get(name), rows) for name in quasi}
-    found = [*certainty_penalty(recoded, ()), *intensity(recoded), *suppression(released, quasi)]
-    whole = {one.name: one for one in found if one.column is None and one.value is not None}
-    before, after = (risk_of(class_sizes(table, quasi), THRESHOLD) for table in (original, released))
-    return KeyFigures(before, after, tuple(whole[name] for name in LOSSES if name in whole))
+    shares, levels, stars = [], [], 0.0
+    for name in quasi:
+        recoded = RecodedColumn.of(original[name], released[name], hierarchies.get(name), rows)
+        shares.append(mean_over_rows(recoded.share, recoded))
+        levels.append(mean_over_rows(recoded.relative_level, recoded))
+        stars += float(recoded.released.counts[recoded.stars].sum())
+    cells = released.rows * len(quasi)
+    found = zip(LOSSES, (mean_known(shares), mean_known(levels), stars / cells if cells else None), strict=True)
+    losses = {name: value for name, value in found if value is not None}
+    return KeyFigures(_risk(original, quasi), _risk(released, quasi), losses)
+
+
+def _risk(data: Dataset, quasi: Sequence[str]) -> RiskFigures:
+    """As a prosecutor sees it, who knows who is in the table: 1 / the size of a record's class."""
+    sizes = class_sizes(data, quasi)
+    if not sizes.size:
+        return None, None, 0
+    return float(1 / sizes.min()), sizes.size / int(sizes.sum()), int((sizes == 1).sum())

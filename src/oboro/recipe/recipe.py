@@ -26,13 +26,10 @@ from pydantic import (
 from pydantic import ValidationError as PydanticError
 
 from oboro.errors import RecipeError
-from oboro.recipe.loading import content_of, text_of, yaml_text
-from oboro.recipe.release import Release
 from oboro.recipe.released.last_look_before_writing import Accept, OneOrMore
 from oboro.recipe.released.privacy_budget import PrivacyBudget, beyond_budget
 from oboro.recipe.released.released_order import Order, plan_of_order
 from oboro.recipe.released.secret_seed import plan_of_seed
-from oboro.recipe.run import run
 from oboro.system.named_files import beside
 from oboro.system.secret_key import is_variable_name
 from oboro.table.parameters.at_the_door import at_the_door
@@ -44,6 +41,7 @@ from oboro.text.progress import Progress
 from oboro.text.pydantic_words import complaints
 
 if TYPE_CHECKING:
+    from oboro.recipe.release import Release
     from oboro.recipe.stream import RecipeStream
     from oboro.report import Report
 
@@ -74,8 +72,6 @@ def _plain(technique: Technique) -> dict[str, Any]:
 
 
 Step = Annotated[InstanceOf[Technique], BeforeValidator(_step), PlainSerializer(_plain)]
-
-
 Mode = Literal["swap", "count", "paper", "sequential", "fixed", "window"]
 Index = Literal["auto", "exhaustive", "fdh", "fdhq"]
 
@@ -113,29 +109,24 @@ class Recipe(BaseModel):
     unnamed: Literal["error", "drop", "other"] = Field(
         default="error", description="what happens to columns that are not named here"
     )
-
     order: Order | None = Field(
         default=None,
         description="`shuffled`: rows come out in a random order, as they do without this where a step promises something; "
         "`kept`: in the order in which they came, which may tell whose they are",
     )
-
     accept: OneOrMore = Field(
         default_factory=list,
         description="columns that no promise covers and by which people may be unique in the release, and why",
     )
-
     together: bool = Field(
         default=False,
         description="whether every promise must also hold over the columns of all promises together; else nothing is released",
     )
-
     earlier: list[str] = Field(
         default_factory=list,
         description="releases of the same people that are out already, oldest first; where the new one narrows somebody below"
         " k or l together with them, nothing is written",
     )
-
     budget: PrivacyBudget | None = Field(
         default=None,
         description="the most epsilon and delta of differential privacy that all steps together may take, or with a ledger all"
@@ -191,6 +182,8 @@ class Recipe(BaseModel):
         """Read a recipe; hierarchy files named in it are looked for beside it."""
         if not isinstance(path, str | PathLike):
             raise RecipeError(Message("error_recipe.not_a_path", kind=type(path).__name__))
+        from oboro.recipe.loading import text_of
+
         path = Path(path)
         recipe = cls.parse(text_of(path), folder=path.parent, name=str(path))
         recipe._path = path
@@ -199,6 +192,8 @@ class Recipe(BaseModel):
     @classmethod
     def parse(cls, text: str, *, folder: Path = Path("."), name: str = "recipe") -> Self:
         """A recipe from YAML text (JSON is YAML too)."""
+        from oboro.recipe.loading import content_of
+
         content = content_of(text, name)
         try:
             recipe = cls(**content)
@@ -209,6 +204,8 @@ class Recipe(BaseModel):
 
     def to_yaml(self) -> str:
         """The recipe as YAML; `parse` gives the same recipe back."""
+        from oboro.recipe.loading import yaml_text
+
         content = self.model_dump(mode="json", exclude_defaults=True)
         trees = (one.hierarchy for one in self.attributes.values())
         rows = sum(len(tree.rows) for tree in trees if tree is not None and tree.rows is not None)
@@ -326,6 +323,8 @@ class Recipe(BaseModel):
         releases nothing where a promise does not hold on the result. Raises a `SingledOutError`, which is one, where somebody is
         unique by released columns that no promise covers, unless `accept` says that this is meant.
         """
+        from oboro.recipe.run import run
+
         return run(self, source, progress=progress, reading=reading)
 
     @at_the_door

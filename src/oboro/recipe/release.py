@@ -34,10 +34,10 @@ from oboro.table.rows.row_shuffle import RowShuffle
 from oboro.table.schema import Schema
 from oboro.table.traits import Traits
 from oboro.techniques.base import Technique
-from oboro.techniques.demands.in_series import InSeries
 from oboro.text import Message, Words, known, say
 from oboro.text.progress import Progress, silent
-from oboro.verifier.table_check import Promise, Verification
+from oboro.verifier.promise_check import Promise
+from oboro.verifier.verdict import Verification
 
 if TYPE_CHECKING:
     from oboro.attacks.series.series_attack import SeriesRisk
@@ -282,7 +282,7 @@ class Release:
         before = self.written.get("ledger", self.written.get("output"))
         for step, record in zip(content.get("steps", []), self.steps, strict=True):
             step[record.name] = {**(step[record.name] or {}), **record.facts.get("again", {})}
-            if before is not None and "again" in record.facts and isinstance(record.technique, InSeries):
+            if before is not None and "again" in record.facts and hasattr(record.technique, "earlier"):
                 step[record.name]["earlier"] = [*step[record.name].get("earlier", []), before]
         text = yaml.safe_dump(content, allow_unicode=True, sort_keys=False, width=120)
         return text if before is not None else f"# {Message('recipe.again_alone')}\n{text}"

@@ -33,8 +33,7 @@ from oboro.table.unencoded_columns import UnreadColumn
 from oboro.techniques.base import Technique, Work
 from oboro.text import Message
 from oboro.text.progress import READING, Progress, silent
-from oboro.verifier.promise_check import verify_promises
-from oboro.verifier.table_check import Promise
+from oboro.verifier.promise_check import Promise, verify_promises
 
 if TYPE_CHECKING:
     from oboro.attacks.series.series_attack import SeriesRisk

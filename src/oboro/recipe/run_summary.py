@@ -82,7 +82,9 @@ def _figures(release: Release) -> Iterator[tuple[str, Message]]:
     trees = bound_hierarchies(release.original, release.given)
     found = key_figures(release.original, release.worked.data, quasi, trees)
     yield from _risk(release, found, quasi)
-    losses = [_said("measure", title=one.title, value=one.value) for one in found.losses]
+    losses = [
+        _said("measure", title=Message(f"measure.{name}.title"), value=value) for name, value in found.losses.items()
+    ]
     if losses:
         yield "loss", _said("loss_said", measures=losses)
 
@@ -93,19 +95,10 @@ def _risk(release: Release, found: KeyFigures, quasi: list[str]) -> Iterator[tup
     if least:
         yield "risk", _said("candidates", least=min(least))
     elif release.verification.verdicts or not _randomized(release, quasi):
-        before, after = found.risk_before, found.risk
-        yield (
-            "risk",
-            _said(
-                "risk_said",
-                highest_before=before.prosecutor_max,
-                highest=after.prosecutor_max,
-                mean_before=before.prosecutor_mean,
-                mean=after.prosecutor_mean,
-                uniques_before=before.uniques,
-                uniques=after.uniques,
-            ),
-        )
+        highest, mean, uniques = found.risk_before
+        before = {"highest_before": highest, "mean_before": mean, "uniques_before": uniques}
+        highest, mean, uniques = found.risk
+        yield "risk", _said("risk_said", **before, highest=highest, mean=mean, uniques=uniques)
 
 
 def _randomized(release: Release, quasi: list[str]) -> bool:

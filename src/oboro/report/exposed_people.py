@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oboro.measure.exposure.last_look import Acceptance, LookedAt, uncovered
+from oboro.measure.exposure.last_look import Acceptance, UniqueBy, uncovered
+from oboro.measure.exposure.looked_at import LookedAt
 from oboro.measure.exposure.secret_certainty import CertainSecrets, certain_secrets
 from oboro.measure.exposure.separation import exposure
-from oboro.measure.exposure.unique_by_columns import UniqueBy, UniquePeople, unique_people
+from oboro.measure.exposure.unique_by_columns import UniquePeople, unique_people
 from oboro.measure.exposure.value_rarity import RareValues, rare_values
 from oboro.report.facts import trait
 from oboro.text import Message

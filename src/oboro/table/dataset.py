@@ -16,10 +16,10 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from oboro.errors import ColumnError, InputError
 from oboro.kernels import grouping
+from oboro.system import arrow_functions as pc
 from oboro.system.process import on_cores
 from oboro.table.large_arrays import large_zeros
 from oboro.table.named_columns import names_shown

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from oboro.system import arrow_functions as pc
 from oboro.table.dataset import Column, smallest_unsigned
 
 __all__ = ["is_nested", "nested_column", "numbered"]

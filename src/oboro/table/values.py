@@ -11,9 +11,9 @@ from enum import StrEnum
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from oboro.errors import ColumnError
+from oboro.system import arrow_functions as pc
 from oboro.table.japanese.written_values import read_written, why_unread
 from oboro.table.spelling.value_texts import texts_of
 from oboro.text import Message, Raw, Words

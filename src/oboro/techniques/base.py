@@ -21,8 +21,7 @@ from oboro.table.traits import Opinion, PrivacySpent, Traits
 from oboro.text import Message, Words, say
 from oboro.text.progress import silent
 from oboro.text.pydantic_words import complaints
-from oboro.verifier.promise_check import verify_promises
-from oboro.verifier.table_check import Promise
+from oboro.verifier.promise_check import Promise, verify_promises
 
 __all__ = ["Outcome", "Technique", "Work"]
 

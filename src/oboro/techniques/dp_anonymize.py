@@ -22,7 +22,7 @@ from oboro.techniques.base import Outcome, Technique, Work
 from oboro.techniques.columns.private_draws import drawn_records, noisy_best
 from oboro.text import Message, Words
 from oboro.verifier.models.differential_privacy import SampledPrivacy
-from oboro.verifier.table_check import Promise
+from oboro.verifier.promise_check import Promise
 
 __all__ = ["DpAnonymize", "LevelRange"]
 

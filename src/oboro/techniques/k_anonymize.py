@@ -13,7 +13,6 @@ from oboro.decide.class_rules import Rule
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.search import SearchResult, Strategy, checker_for, search
-from oboro.decide.lattice.worth.rank_search import search_by_rank
 from oboro.errors import PromiseError, UsageError
 from oboro.system.process import on_cores
 from oboro.table.dataset import Column, Dataset
@@ -22,10 +21,8 @@ from oboro.table.schema import Schema
 from oboro.table.traits import Opinion, Traits
 from oboro.table.values import STAR
 from oboro.techniques.base import Outcome, Work
-from oboro.techniques.columns.alternative_hierarchies import best_of_hierarchies
 from oboro.techniques.columns.class_values import ClassValues
 from oboro.techniques.demands.allowed_levels import AllowedLevels, AskedOfLevels, LevelLimits
-from oboro.techniques.demands.blind_choice import keeps_or_not, told_of_secrets
 from oboro.techniques.demands.chosen_levels import global_facts, local_facts, mixed, no_levels, progress, warning
 from oboro.techniques.demands.models_asked import Alpha, Closeness, Disclosure, Diversity, Likeness, Presence
 from oboro.techniques.demands.population_table import PopulationCodes
@@ -33,7 +30,7 @@ from oboro.techniques.demands.risk_sizes import most_classes
 from oboro.techniques.demands.suppressed_records import person_left, treated
 from oboro.text import Message, Words
 from oboro.verifier.models.class_models import KAnonymity
-from oboro.verifier.table_check import Promise
+from oboro.verifier.promise_check import Promise
 
 if TYPE_CHECKING:
     from oboro.decide.lattice.sliced_check import SlicedChecker
@@ -161,6 +158,8 @@ class KAnonymize(ClassValues):
         """Search, generalize, suppress; with each choice of hierarchies where there are several."""
         if not self.alternatives:
             return self._once(work)
+        from oboro.techniques.columns.alternative_hierarchies import best_of_hierarchies
+
         return best_of_hierarchies(work, self.alternatives, self.step, self._once)
 
     def _once(self, work: Work) -> Outcome:
@@ -171,6 +170,8 @@ class KAnonymize(ClassValues):
         outcome = replace(run(work, asked.problem, asked.hierarchies, asked.allowed), promises=(asked.promise,))
         if not self.blind:
             return outcome
+        from oboro.techniques.demands.blind_choice import keeps_or_not
+
         return keeps_or_not(outcome, asked.promise, person_left(work.person, work.data, outcome.data), self.k)
 
     def pose(self, work: Work) -> AskedOfLevels:
@@ -229,8 +230,11 @@ class KAnonymize(ClassValues):
         (how, best), columns = self._search_told(), schema.chosen(self.quasi, self.step)
         told = {"how": how, "demands": demands, "limit": limit, "best": best}
         plan = self.aggregates_told(Message("technique.k_anonymize.plan", columns=columns, **told))
-        secrets = bool(self.demands(schema))
-        return told_of_secrets(plan, blind=self.blind, suppresses=self.suppress > 0) if secrets else plan
+        if not self.demands(schema):
+            return plan
+        from oboro.techniques.demands.blind_choice import told_of_secrets
+
+        return told_of_secrets(plan, blind=self.blind, suppresses=self.suppress > 0)
 
     def _search_told(self) -> tuple[Message, Message]:
         """How each column is generalized, and which choice of levels is taken."""
@@ -342,14 +346,20 @@ class KAnonymize(ClassValues):
             minimal = problem.lattice.size <= SMALL_LATTICE if self.minimal is None else self.minimal
             options: dict[str, Any] = {"strategy": self.search, "minimal": minimal, "time_limit": self.time_limit}
             options["prove"] = self.optimum
-            find = search_by_rank if self.aggregate == "rank" else search
-            found = find(problem, checker, **options, tell=lambda so_far: say(progress(self.step, so_far)))
+            found = self._finder()(problem, checker, **options, tell=lambda so_far: say(progress(self.step, so_far)))
             if found.stopped == "interrupt":
                 say(Message("progress.search_interrupted", step=self.step))
             return found
         node = checker.check(allowed.given(self.levels, names, self.step))
         best = node if node.feasible else None
         return SearchResult(best, None, [], problem.lattice.size, 1, 0, problem.lattice.size - 1, node, exact=False)
+
+    def _finder(self) -> Callable[..., SearchResult]:
+        if self.aggregate != "rank":
+            return search
+        from oboro.decide.lattice.worth.rank_search import search_by_rank
+
+        return search_by_rank
 
     def _run_local(
         self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy], allowed: AllowedLevels

@@ -19,7 +19,7 @@ from oboro.techniques.base import Outcome, Technique, Work
 from oboro.techniques.columns.closure_labels import ancestors, ranges, sets
 from oboro.text import Message, Words
 from oboro.verifier.models.concealment_model import KConcealment
-from oboro.verifier.table_check import Promise
+from oboro.verifier.promise_check import Promise
 
 __all__ = ["KConceal"]
 

@@ -31,7 +31,7 @@ from oboro.techniques.demands.blind_choice import keeps_or_not
 from oboro.techniques.demands.models_asked import Closeness, Demand, Diversity
 from oboro.text import Message, Words
 from oboro.verifier.models.class_models import KAnonymity
-from oboro.verifier.table_check import Promise
+from oboro.verifier.promise_check import Promise
 
 __all__ = ["LocalRecode"]
 

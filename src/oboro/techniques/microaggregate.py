@@ -18,7 +18,7 @@ from oboro.techniques.columns.class_aggregates import Aggregate, category_shared
 from oboro.techniques.columns.numeric import OnColumns, differing, places
 from oboro.text import Message, Words
 from oboro.verifier.models.class_models import KAnonymity
-from oboro.verifier.table_check import Promise
+from oboro.verifier.promise_check import Promise
 
 __all__ = ["Microaggregate"]
 

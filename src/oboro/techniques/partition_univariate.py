@@ -22,7 +22,7 @@ from oboro.techniques.columns.interval_labels import spans
 from oboro.techniques.columns.numeric import OnColumns, differing, places, written
 from oboro.text import Message, Words
 from oboro.verifier.models.class_models import KAnonymity
-from oboro.verifier.table_check import Promise
+from oboro.verifier.promise_check import Promise
 
 __all__ = ["PartitionUnivariate"]
 

@@ -16,7 +16,7 @@ from oboro.table.values import STAR
 from oboro.techniques.base import Outcome, Technique, Work
 from oboro.text import Message, Words
 from oboro.verifier.models.class_models import KAnonymity
-from oboro.verifier.table_check import Promise
+from oboro.verifier.promise_check import Promise
 
 __all__ = ["SuppressCells"]
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from oboro.table.value_counts import clean
 from oboro.text import Message
 from oboro.verifier.classes import Classes
-from oboro.verifier.models.class_models import DistinctLDiversity, KAnonymity, Model, TCloseness
+from oboro.verifier.models.class_models import DistinctLDiversity, KAnonymity, Model
+from oboro.verifier.models.spread_models import TCloseness
 from oboro.verifier.secret_spread import secret_spread
 from oboro.verifier.strict_reading import secret_readings
 from oboro.verifier.verdict import Verdict

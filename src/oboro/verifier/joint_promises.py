@@ -15,8 +15,9 @@ from dataclasses import replace
 from oboro.table.dataset import Column, Dataset
 from oboro.text import Message
 from oboro.verifier.classes import Classes
-from oboro.verifier.models.class_models import KAnonymity, Model, RecursiveLDiversity
-from oboro.verifier.table_check import Promise
+from oboro.verifier.models.class_models import KAnonymity, Model
+from oboro.verifier.models.spread_models import RecursiveLDiversity
+from oboro.verifier.promise_check import Promise
 from oboro.verifier.verdict import COUNTS_CANDIDATES, Verdict
 
 __all__ = ["joint_columns", "joint_promise", "joint_verdicts"]

@@ -3,16 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from oboro.errors import PromiseError
 from oboro.table.dataset import Column, Dataset
+from oboro.table.parameters.at_the_door import at_the_door
 from oboro.text import Message
+from oboro.verifier.classes import Classes
+from oboro.verifier.models.class_models import Model, SensitiveModel
 from oboro.verifier.spelling_warnings import spelling_warnings
-from oboro.verifier.table_check import Promise
 from oboro.verifier.verdict import Verdict, Verification
 
-__all__ = ["judge_together", "verify_promises"]
+__all__ = ["Promise", "judge_together", "verify_promises"]
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a step promises of the released table: models over its quasi-identifiers."""
+
+    step: str
+    quasi: tuple[str, ...]
+    models: tuple[Model, ...]
+    exempt: bool = False
+    """Whether the suppressed records (`*` in every column) are asked for nothing; the verification then says so."""
+
+    @at_the_door
+    def verify(self, data: Dataset, person: Column | None = None, *, strict: bool = False) -> Verification:
+        """Judge the released table as it is now; people are counted where it is known whose each row is (`person`).
+
+        `strict`: as the strictest reader of its file could take it, which is for a release that somebody else wrote.
+
+        A quasi-identifier that is no longer released no longer counts: classes over fewer columns are unions of the
+        promised ones. A model of a sensitive column that is no longer released holds vacuously, and its verdict says
+        so.
+        """
+        quasi = [name for name in self.quasi if name in data]
+        classes = Classes.of(data, quasi, person, finest=strict, exempt=self.exempt)
+        found = Verification.of([_judge(model, classes, strict) for model in self.models], quasi)
+        return (
+            replace(found, warnings=(self._exempted(classes),)) if self.exempt and classes.suppressed.any() else found
+        )
+
+    def _exempted(self, classes: Classes) -> Message:
+        """How many records nothing is promised of."""
+        return Message("verdict.exempt", step=self.step, records=int(classes.records[classes.suppressed].sum()))
+
+
+def _judge(model: Model, classes: Classes, strict: bool) -> Verdict:
+    if isinstance(model, SensitiveModel) and model.sensitive not in classes.data:
+        return model.vacuous(Message("verdict.column_not_released", column=model.sensitive))
+    if not strict:
+        return model.judge(classes)
+    from oboro.verifier.strict_reading import judge_strictly
+
+    return judge_strictly(model, classes)
 
 
 def verify_promises(

@@ -22,8 +22,9 @@ from collections.abc import Sequence
 from oboro.table.dataset import Column, Dataset
 from oboro.text import Message
 from oboro.verifier.classes import Classes
-from oboro.verifier.models.class_models import Model, SensitiveModel, TCloseness
+from oboro.verifier.models.class_models import Model, SensitiveModel
 from oboro.verifier.models.shares_compared import BetaLikeness, DeltaDisclosure
+from oboro.verifier.models.spread_models import TCloseness
 from oboro.verifier.verdict import Verdict
 
 __all__ = ["fewest_people", "judge_strictly", "read_strictly", "secret_readings", "told_apart"]

@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from pydantic import ValidationError
 
 from oboro.errors import ColumnError, UsageError
-from oboro.table.dataset import Column, Dataset
+from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.named_columns import Names, named_columns
-from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.spelling.folding import FOLDS, Fold, folded
 from oboro.table.spelling.named_values import Value, absent, near_values, shown
 from oboro.text import Message
 from oboro.text.pydantic_words import complaint
 from oboro.verifier.attained import attained
 from oboro.verifier.classes import Classes
-from oboro.verifier.models.class_models import (
-    AlphaK,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    KAnonymity,
-    Model,
-    RecursiveLDiversity,
-    SensitiveModel,
-    TCloseness,
-)
+from oboro.verifier.models.class_models import DistinctLDiversity, KAnonymity, Model
 from oboro.verifier.models.shares_compared import BetaLikeness, DeltaDisclosure
+from oboro.verifier.models.spread_models import AlphaK, EntropyLDiversity, RecursiveLDiversity, TCloseness
 from oboro.verifier.spelling_warnings import spelling_warnings
 from oboro.verifier.strict_reading import fewest_people, judge_strictly, told_apart
-from oboro.verifier.verdict import Verdict, Verification
+from oboro.verifier.verdict import Verification
 
-__all__ = ["Promise", "Verdict", "Verification", "verify"]
+__all__ = ["verify"]
 
 KINDS = ("distinct", "entropy", "recursive")
 PARTNERS = (
@@ -44,44 +34,6 @@ PARTNERS = (
     *(("disclosed", "delta"), ("likeness", "beta")),
 )
 USUAL = {"kind": "distinct", "distance": "equal", "disclosed": "all", "likeness": "enhanced"}
-
-
-@dataclass(frozen=True)
-class Promise:
-    """What a step promises of the released table: models over its quasi-identifiers."""
-
-    step: str
-    quasi: tuple[str, ...]
-    models: tuple[Model, ...]
-    exempt: bool = False
-    """Whether the suppressed records (`*` in every column) are asked for nothing; the verification then says so."""
-
-    @at_the_door
-    def verify(self, data: Dataset, person: Column | None = None, *, strict: bool = False) -> Verification:
-        """Judge the released table as it is now; people are counted where it is known whose each row is (`person`).
-
-        `strict`: as the strictest reader of its file could take it, which is for a release that somebody else wrote.
-
-        A quasi-identifier that is no longer released no longer counts: classes over fewer columns are unions of the
-        promised ones. A model of a sensitive column that is no longer released holds vacuously, and its verdict says
-        so.
-        """
-        quasi = [name for name in self.quasi if name in data]
-        classes = Classes.of(data, quasi, person, finest=strict, exempt=self.exempt)
-        found = Verification.of([_judge(model, classes, strict) for model in self.models], quasi)
-        return replace(found, warnings=tuple(self._exempted(classes)))
-
-    def _exempted(self, classes: Classes) -> Iterator[Message]:
-        """How many records nothing is promised of."""
-        gone = classes.suppressed if self.exempt else np.zeros(len(classes.groups), dtype=bool)
-        if gone.any():
-            yield Message("verdict.exempt", step=self.step, records=int(classes.records[gone].sum()))
-
-
-def _judge(model: Model, classes: Classes, strict: bool) -> Verdict:
-    if isinstance(model, SensitiveModel) and model.sensitive not in classes.data:
-        return model.vacuous(Message("verdict.column_not_released", column=model.sensitive))
-    return judge_strictly(model, classes) if strict else model.judge(classes)
 
 
 def verify(

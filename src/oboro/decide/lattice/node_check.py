@@ -18,14 +18,13 @@ from oboro.decide.lattice import whole_people
 from oboro.decide.lattice.judged_classes import NodeClasses
 from oboro.decide.lattice.kernels import node_classes as kernels
 from oboro.decide.lattice.nodes import Levels
-from oboro.decide.lattice.objective import CellLoss
+from oboro.decide.lattice.objective import CellLoss, ClassLoss
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.suppression.rule_verdicts import ALL, UNASKED, ask_rule
 from oboro.decide.lattice.suppression.suppressed_group import STEPS, complete, joining
 from oboro.decide.lattice.tuples.distinct_tuples import DistinctTuples, number_alike
 from oboro.decide.lattice.tuples.fused_digits import FusedDigits
 from oboro.decide.lattice.tuples.rolled_up import RolledUp
-from oboro.decide.lattice.worth.class_payments import ClassPayments
 from oboro.kernels import grouping
 
 __all__ = ["NodeChecker"]
@@ -369,15 +368,16 @@ class NodeChecker:
         loss = self.problem.loss
         if isinstance(loss, CellLoss):
             return loss.value(classes.levels, self.tallied(classes) if classes.suppressed else None)
-        if isinstance(loss, ClassPayments):
+        if not isinstance(loss, ClassLoss):
             return loss.of_node(self, classes)
         kept = whole_people.kept_sizes(self, classes)
         return loss.value(kept.size, int(np.dot(kept, kept)), self.problem.rows - int(kept.sum()))
 
     def _floor(self, classes: NodeClasses) -> float:
-        if isinstance(self.problem.loss, CellLoss):
+        loss = self.problem.loss
+        if isinstance(loss, CellLoss):
             return -inf
-        if isinstance(self.problem.loss, ClassPayments):
-            return self.problem.loss.least(self, classes)
+        if not isinstance(loss, ClassLoss):
+            return loss.least(self, classes)
         filled = classes.sizes[classes.sizes > 0]
-        return self.problem.loss.floor(filled.size, int(np.dot(filled, filled)))
+        return loss.floor(filled.size, int(np.dot(filled, filled)))

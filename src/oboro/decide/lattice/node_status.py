@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import inf
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +16,9 @@ from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.search_limits import SearchProgress
-from oboro.decide.lattice.sliced_check import SlicedChecker
+
+if TYPE_CHECKING:
+    from oboro.decide.lattice.sliced_check import SlicedChecker
 
 __all__ = ["FailureCurve", "NodeStatus"]
 

@@ -29,23 +29,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, fsum, log, log2
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.decide.lattice.worth.class_payments import ClassPayments, PaymentName
 from oboro.system.process import on_cores
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, Level
 from oboro.table.values import texts_of
 
-__all__ = ["CellLoss", "ClassLoss", "Loss", "LossName", "loss_of"]
+if TYPE_CHECKING:
+    from oboro.decide.lattice.worth.class_payments import ClassPayments
+
+__all__ = ["CellLoss", "ClassLoss", "Loss", "LossName", "PaymentName", "loss_of"]
 
 CellName = Literal[
     "loss", "precision", "discernibility", "average_class_size", "entropy", "arx", "arx_entropy", "arx_bits", "height"
 ]
+PaymentName = Literal["ambiguity", "kl", "classification", "payout"]
 LossName = CellName | PaymentName
 Aggregate = Literal["mean", "geometric", "sum", "max", "rank"]
 AS_ARX = ("arx", "arx_entropy", "arx_bits", "height")  # these weigh attributes as ARX does
@@ -238,7 +241,7 @@ class ClassLoss:
         return self.value(classes, squares, 0)
 
 
-Loss = CellLoss | ClassLoss | ClassPayments
+Loss: TypeAlias = "CellLoss | ClassLoss | ClassPayments"
 
 
 def loss_of(

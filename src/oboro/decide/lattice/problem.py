@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import fsum, inf
+from math import fsum, inf, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +12,6 @@ import numpy as np
 from oboro.decide.class_rules import Rule
 from oboro.decide.lattice.nodes import Lattice, Levels
 from oboro.decide.lattice.objective import CellLoss, ClassLoss, Loss
-from oboro.decide.lattice.worth.class_payments import ClassPayments
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.values import texts_of
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
     from oboro.decide.lattice.worth.class_payments import ClassEarnings
 
 __all__ = ["Node", "Problem"]
+
+MANY_ROWS = 400_000  # below, checking distinct tuples is at least as fast as reading rows in slices
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ class Problem:
     @cached_property
     def sizes_alone(self) -> bool:
         """Whether sizes also tell what is lost."""
-        return self.only_k and not isinstance(self.loss, ClassPayments)
+        return self.only_k and isinstance(self.loss, CellLoss | ClassLoss)
 
     @cached_property
     def secrets(self) -> list[np.ndarray]:
@@ -147,6 +148,13 @@ class Problem:
         """Whether nothing but a class's size decides."""
         plain = self.population is None and self.person is None and self.earnings is None
         return plain and not self.rules and not self.class_sizes
+
+    @cached_property
+    def sliced(self) -> bool:
+        """Whether nodes are checked by reading all rows, in slices: there are very many, and nothing but k is asked for."""
+        if self.rows < MANY_ROWS or not self.only_k or self.most_classes is not None or self.kept_risk is not None:
+            return False
+        return prod(len(hierarchy.levels[0].labels) for hierarchy in self.hierarchies) < 1 << 62
 
     @cached_property
     def label_counts(self) -> tuple[tuple[np.ndarray, ...], ...]:
@@ -190,7 +198,7 @@ class Problem:
         suppressed in addition. Of a node that cannot lose less than `hurdle`, the loss is only bounded.
         """
         loss = self.loss
-        assert not isinstance(loss, ClassPayments), "these look into classes"
+        assert isinstance(loss, CellLoss | ClassLoss), "others look into classes"
         suppressed, classes, kept, squares, kept_squares, smallest = sums.tolist()
         floor = -inf if isinstance(loss, CellLoss) else loss.floor(classes, squares)
         if suppressed > self.limit:

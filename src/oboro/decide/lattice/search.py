@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -25,7 +25,9 @@ from oboro.decide.lattice.node_status import NodeStatus
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.search_limits import SearchLimits, SearchProgress
-from oboro.decide.lattice.sliced_check import SlicedChecker
+
+if TYPE_CHECKING:
+    from oboro.decide.lattice.sliced_check import SlicedChecker
 
 __all__ = ["SearchResult", "Strategy", "checker_for", "search"]
 
@@ -74,7 +76,11 @@ class SearchResult:
 
 def checker_for(problem: Problem) -> NodeChecker | SlicedChecker:
     """What checks nodes fastest: slices of rows where these are very many and only k is asked, else distinct tuples."""
-    return SlicedChecker(problem) if SlicedChecker.suits(problem) else NodeChecker.of(problem)
+    if not problem.sliced:
+        return NodeChecker.of(problem)
+    from oboro.decide.lattice.sliced_check import SlicedChecker
+
+    return SlicedChecker(problem)
 
 
 def search(
@@ -224,7 +230,7 @@ def _settle(status: NodeStatus, waiting: Callable[[], np.ndarray], limits: Searc
             if len(status.nodes) >= again:
                 status.focus(open_)
                 again = len(status.nodes) + REFOCUS
-            alone = len(status.nodes) < ALONE or isinstance(status.checker, SlicedChecker)
+            alone = len(status.nodes) < ALONE or not isinstance(status.checker, NodeChecker)
             several = status.checker.at_a_time
             chosen = status.choose(open_, several or (1 if alone else TOGETHER), fill=several is not None)
             status.record(*_check(status, chosen, pool, limits))
@@ -274,6 +280,6 @@ def _check(status: NodeStatus, chosen: list[Levels], pool: ThreadPoolExecutor, l
         parts: list[Sequence[Levels]] = [chosen[::2], chosen[1::2]] if heavy and len(chosen) > 1 else [chosen]
     else:
         parts = [[levels] for levels in chosen]
-    alone = len(parts) == 1 or isinstance(checker, SlicedChecker) or checker.problem.rows <= FEW
+    alone = len(parts) == 1 or not isinstance(checker, NodeChecker) or checker.problem.rows <= FEW
     alone = alone or all(map(checker.at_once, chosen))
     return (node for found in (map(check, parts) if alone else pool.map(check, parts)) for node in found)

@@ -33,7 +33,6 @@ from oboro.table.dataset import smallest_unsigned
 
 __all__ = ["SlicedChecker"]
 
-MANY_ROWS = 400_000  # below, checking distinct tuples is at least as fast
 LAYOUTS = 3  # that are kept; each takes a few bytes a row
 SPARSE = 64  # with more possible keys per row than this, clearing counters would cost more than hashing
 
@@ -46,12 +45,6 @@ class SlicedChecker:
 
     problem: Problem
     layouts: list[RowLayout] = field(default_factory=list)
-
-    @staticmethod
-    def suits(problem: Problem) -> bool:
-        """Whether the table is large enough, and asks for nothing but k."""
-        simple = problem.only_k and problem.most_classes is None and problem.kept_risk is None
-        return problem.rows >= MANY_ROWS and simple and _key_space(problem) < 1 << 62
 
     def rebased(self, levels: Levels) -> SlicedChecker:
         """Nothing to gain: rows are only read, never regrouped."""
@@ -252,10 +245,6 @@ class _Count:
             ordered[layout.ranks[layout.base[a]]] = steps
             return ordered
         return steps
-
-
-def _key_space(problem: Problem) -> int:
-    return prod(len(hierarchy.levels[0].labels) for hierarchy in problem.hierarchies)
 
 
 def _fetched(problem: Problem, layout: RowLayout, marks: np.ndarray) -> np.ndarray:

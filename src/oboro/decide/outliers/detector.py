@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BeforeValidator, Field, model_validator
 
-from oboro.decide.outliers import combinations, single_values
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames import Frame
 from oboro.table.named_columns import named_columns, names_shown
 from oboro.table.parameters import Parameters
-from oboro.table.special_uniques import special_uniques
 from oboro.text import Message
+
+if TYPE_CHECKING:
+    from oboro.decide.outliers.single_values import Fences
 
 __all__ = ["Method", "OutlierScores", "Outliers"]
 
@@ -203,9 +204,11 @@ class Outliers(Parameters):
             return [name for name in data if not data[name].kind.numeric]
         return list(data)
 
-    def _fences(self, column: Column, name: str) -> single_values.Fences:
+    def _fences(self, column: Column, name: str) -> Fences:
         if self.method not in ("robust_z", "iqr"):
             raise UsageError(Message("error_decide.outliers_bounds", method=self.method, name=name))
+        from oboro.decide.outliers import single_values
+
         return single_values.fences(column, name, by=self.method, threshold=self._parameter("threshold"))
 
     def _columns(self, data: Dataset, names: list[str]) -> OutlierScores:
@@ -223,12 +226,16 @@ class Outliers(Parameters):
     def _values(self, column: Column, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Which dictionary entries stand out, and the score of each."""
         if self.method == "rare":
+            from oboro.decide.outliers import single_values
+
             count, share = self._rarity()
             return single_values.rarity(column, count=count, share=share), len(column) / np.maximum(column.counts, 1)
         fences, numbers = self._fences(column, name), column.numbers(name)
         return fences.outside(numbers), fences.distances(numbers)
 
     def _combinations(self, data: Dataset, names: list[str], rng: np.random.Generator) -> OutlierScores:
+        from oboro.decide.outliers import combinations
+
         if self.method == "isolation":
             scores = combinations.isolation(data, names, trees=int(self._parameter("trees")), rng=rng)
         else:
@@ -238,6 +245,8 @@ class Outliers(Parameters):
 
 
 def _special(data: Dataset, names: list[str], max_size: int) -> OutlierScores:
+    from oboro.table.special_uniques import special_uniques
+
     uniques = special_uniques(data, names, max_size)
     sizes = uniques.sizes.astype(np.float64)
     scores = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0)

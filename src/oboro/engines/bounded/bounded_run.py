@@ -49,7 +49,7 @@ from oboro.techniques.base import Outcome, Work
 from oboro.techniques.k_anonymize import KAnonymize
 from oboro.text import Message
 from oboro.text.progress import Progress
-from oboro.verifier.table_check import Promise
+from oboro.verifier.promise_check import Promise
 
 __all__ = ["BoundedRun"]
 

@@ -17,7 +17,7 @@ from oboro.engines.engine import EngineTable
 from oboro.engines.relational import COUNT, rows_of_tally
 from oboro.errors import PromiseError
 from oboro.text import Message
-from oboro.verifier.table_check import Promise
+from oboro.verifier.promise_check import Promise
 from oboro.verifier.verdict import WORST_SHOWN, Verdict, Verification
 
 __all__ = ["unique_rows", "verified"]

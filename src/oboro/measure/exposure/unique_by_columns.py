@@ -8,21 +8,14 @@ from itertools import combinations
 
 import numpy as np
 
+from oboro.measure.exposure.last_look import UniqueBy
 from oboro.measure.exposure.separation import Counted, require_columns
 from oboro.table.dataset import Dataset
 from oboro.table.value_counts import clean
 
-__all__ = ["PAIRED", "UniqueBy", "UniquePeople", "unique_people"]
+__all__ = ["PAIRED", "UniquePeople", "unique_people"]
 
 PAIRED = 12  # columns of which every pair is counted: 66 pairs
-
-
-@dataclass(frozen=True)
-class UniqueBy:
-    """How many people are unique by some columns together."""
-
-    columns: tuple[str, ...]
-    people: int
 
 
 @dataclass(frozen=True)

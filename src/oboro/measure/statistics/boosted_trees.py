@@ -69,52 +69,49 @@ def _trained(bins: np.ndarray, truth: np.ndarray, asked: np.ndarray, categorical
     score, guess = np.full(len(truth), start), np.full(len(asked), start)
     for _ in range(TREES):
         likely = 1 / (1 + np.exp(-score))
-        tree = _grown(bins, likely - truth, likely * (1 - likely), categorical)
-        score += tree.values[tree.leaves(bins)]
+        tree, leaves = _grown(bins, likely - truth, likely * (1 - likely), categorical)
+        score += tree.values[leaves]
         guess += tree.values[tree.leaves(asked)]
     return np.asarray(1 / (1 + np.exp(-guess)))
 
 
-def _grown(bins: np.ndarray, slope: np.ndarray, bend: np.ndarray, categorical: np.ndarray) -> _Tree:
-    """One tree: of each node the column and the bins that bring the loss down most (slope and bend: its derivatives)."""
-    tree, node = _Tree([], [], np.empty(0)), np.zeros(len(bins), dtype=np.intp)
+def _grown(bins: np.ndarray, slope: np.ndarray, bend: np.ndarray, categorical: np.ndarray) -> tuple[_Tree, np.ndarray]:
+    """One tree: of each node the column and the bins that bring the loss down most (slope and bend: its derivatives).
+
+    Also the leaf of each record that it was grown from.
+    """
+    tree, node, every = _Tree([], [], np.empty(0)), np.zeros(len(bins), dtype=np.intp), np.arange(len(bins))
+    columns = bins.shape[1]
+    cells = np.arange(columns) * BINS + bins
+    weights = np.repeat(slope, columns), np.repeat(bend, columns), None  # of records: how many
     for level in range(DEPTH):
-        sums = _sums(bins, node, 1 << level, slope, bend)
-        column, left = _splits(*sums, categorical)
+        place, shape = (node[:, None] * (columns * BINS) + cells).ravel(), (3, 1 << level, columns, BINS)
+        sums = np.stack([np.bincount(place, weights=of, minlength=columns * BINS << level) for of in weights])
+        column, left = _splits(sums.reshape(shape), categorical)
         tree.columns.append(column)
         tree.left.append(left)
-        node = 2 * node + ~left[node, bins[np.arange(len(bins)), column[node]]]
+        node = 2 * node + ~left[node, bins[every, column[node]]]
     slopes, bends = (np.bincount(node, weights=of, minlength=1 << DEPTH) for of in (slope, bend))
-    return tree._replace(values=-RATE * slopes / (bends + TINY))
+    return tree._replace(values=-RATE * slopes / (bends + TINY)), node
 
 
-def _sums(
-    bins: np.ndarray, node: np.ndarray, nodes: int, slope: np.ndarray, bend: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each node, column and bin: slopes, bends and records."""
-    columns = bins.shape[1]
-    place = ((node[:, None] * columns + np.arange(columns)) * BINS + bins).ravel()
-    size = nodes * columns * BINS
-    found = (np.bincount(place, weights=np.repeat(of, columns), minlength=size) for of in (slope, bend))
-    slopes, bends = (one.reshape(nodes, columns, BINS) for one in found)
-    return slopes, bends, np.bincount(place, minlength=size).reshape(nodes, columns, BINS)
+def _splits(sums: np.ndarray, categorical: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The best split of each node: its column and which bins go left (all, where no split is worth it).
 
-
-def _splits(
-    slopes: np.ndarray, bends: np.ndarray, records: np.ndarray, categorical: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The best split of each node: its column and which bins go left (all, where no split is worth it)."""
-    order = np.broadcast_to(np.arange(BINS), slopes.shape).copy()
+    `sums` are the slopes, bends and records of each node, column and bin.
+    """
+    order = np.broadcast_to(np.arange(BINS), sums.shape[1:]).copy()
     if categorical.any():
-        wrong = np.where(records > 0, slopes / (bends + TINY), np.inf)[:, categorical]
+        slopes, bends, records = some = sums[:, :, categorical]
+        wrong = np.where(records > 0, slopes / (bends + TINY), np.inf)
         order[:, categorical] = mine = np.argsort(wrong, axis=2, kind="stable")
-        for of in (slopes, bends, records):
-            of[:, categorical] = np.take_along_axis(of[:, categorical], mine, 2)
-    left = [of.cumsum(axis=2) for of in (slopes, bends, records)]
-    right = [of[:, :, -1:] - of for of in left]
+        sums[:, :, categorical] = np.take_along_axis(some, mine[None], 3)
+    left = sums.cumsum(axis=3)
+    whole = left[..., -1:]
+    right = whole - left
     gain = left[0] ** 2 / (left[1] + TINY) + right[0] ** 2 / (right[1] + TINY)
-    gain -= left[0][:, :, -1:] ** 2 / (left[1][:, :, -1:] + TINY)  # what the node loses without a split
-    gain = np.where((left[2] >= LEAST) & (right[2] >= LEAST), gain, 0.0)
+    gain -= whole[0] ** 2 / (whole[1] + TINY)  # what the node loses without a split
+    gain = np.where(np.minimum(left[2], right[2]) >= LEAST, gain, 0.0)
     best = gain.reshape(len(gain), -1).argmax(axis=1)
     column, cut = np.divmod(best, BINS)
     every = np.arange(len(best))

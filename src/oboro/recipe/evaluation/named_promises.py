@@ -20,8 +20,8 @@ from oboro.techniques.k_anonymize import KAnonymize
 from oboro.techniques.local_recode import LocalRecode
 from oboro.text import Message
 from oboro.verifier.models.class_models import KAnonymity, Model
-from oboro.verifier.promise_check import judge_together
-from oboro.verifier.table_check import Promise, verify
+from oboro.verifier.promise_check import Promise, judge_together
+from oboro.verifier.table_check import verify
 from oboro.verifier.verdict import Verdict, Verification
 
 if TYPE_CHECKING:

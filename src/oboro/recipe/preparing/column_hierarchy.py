@@ -12,7 +12,8 @@ import yaml
 from oboro.system.atomic_file import atomic, check_free
 from oboro.table.dataset import Column
 from oboro.table.frames import Frame
-from oboro.table.hierarchy import Hierarchy, HierarchySpec, LevelPreview, propose
+from oboro.table.hierarchy import Hierarchy, HierarchySpec, LevelPreview
+from oboro.table.hierarchy.propose import propose
 from oboro.table.parameters.at_the_door import at_the_door
 
 __all__ = ["ColumnHierarchy", "column_hierarchy", "propose_hierarchy"]

@@ -20,7 +20,7 @@ from oboro.verifier.verdict import Verdict, Verification
 
 if TYPE_CHECKING:
     from oboro.recipe.release import StepRecord
-    from oboro.verifier.table_check import Promise
+    from oboro.verifier.promise_check import Promise
 
 __all__ = ["with_linkage"]
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
 
 from oboro.errors import RecipeError, SingledOutError
-from oboro.io.files import Source
-from oboro.measure.exposure.last_look import Acceptance, LastLook, LookedAt, last_look
-from oboro.measure.exposure.unique_by_columns import UniqueBy
+from oboro.measure.exposure.last_look import Acceptance, LastLook, last_look
+from oboro.measure.exposure.people_in_classes import people_in
 from oboro.table.dataset import Column, Dataset
 from oboro.table.named_columns import names_shown
 from oboro.table.parameters import Parameters
@@ -20,8 +19,10 @@ from oboro.text import Message
 from oboro.text.pydantic_words import UNSAID
 
 if TYPE_CHECKING:
+    from oboro.io.files import Source
+    from oboro.measure.exposure.looked_at import LookedAt
     from oboro.recipe.release import StepRecord
-    from oboro.verifier.table_check import Promise
+    from oboro.verifier.promise_check import Promise
 
 __all__ = [
     "Accept",
@@ -122,11 +123,15 @@ def look_before_writing(
     person: Column | None = None,
 ) -> LastLook:
     """Look at the release; raise a `SingledOutError` where unprotected columns single out somebody whom no `accept` covers."""
-    release = _looked_at(data, source, person)
     wanted = [Acceptance(tuple(one.unique_on), one.because) for one in accept]
-    promised = tuple(tuple(name for name in one.quasi if name in data) for one in promises)
-    facts = {"pseudonyms": tuple(pseudonyms(data, steps)), "promised": tuple(filter(None, promised))}
-    found = last_look(release, unprotected(data, schema, promises, steps), wanted, **facts)
+    promised = tuple(tuple(filter(data.__contains__, one.quasi)) for one in promises)
+    facts: dict[str, Any] = {"pseudonyms": tuple(pseudonyms(data, steps)), "promised": tuple(filter(None, promised))}
+    names = unprotected(data, schema, promises, steps)
+    if not names:
+        everybody = data.rows if person is None else people_in(person)
+        unneeded = tuple(one.columns for one in wanted)
+        return LastLook((), everybody, person is not None, unique=0, refused=0, unneeded=unneeded, **facts)
+    found = last_look(_looked_at(data, source, person), names, wanted, **facts)
     if found.refused:
         raise SingledOutError(_refusal(found))
     return found
@@ -153,6 +158,8 @@ def warnings_of_look(found: LastLook) -> list[Message]:
 
 
 def _looked_at(data: Dataset, source: Source | None, person: Column | None) -> LookedAt:
+    from oboro.measure.exposure.looked_at import LookedAt
+
     if source is None or source.untouched is None:
         return LookedAt(data, data.select, person=person)
     known = source.untouched.fingerprints
@@ -167,12 +174,12 @@ def _refusal(found: LastLook) -> Message:
     worst = [
         Message("error_exposure.singled_out_by", columns=one.columns, people=one.people) for one in found.worst[:SHOWN]
     ]
-    suffices = next((one for one in found.worst if one.people == found.unique), UniqueBy(found.columns, found.unique))
+    suffices = next((one.columns for one in found.worst if one.people == found.unique), found.columns)
     return Message(
         f"error_exposure.singled_out.{kind}",
         unique=found.refused,
         people=found.people,
         columns=found.columns,
         worst=worst,
-        accept=", ".join(suffices.columns),
+        accept=", ".join(suffices),
     )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from oboro.io.files import Source
     from oboro.recipe.recipe import Recipe
     from oboro.recipe.roles.repeated_people import RepeatedPeople
-    from oboro.verifier.table_check import Promise
+    from oboro.verifier.promise_check import Promise
 
 __all__ = ["people_before_writing"]
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import fsum
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from oboro.table.parameters import Parameters
 from oboro.table.traits import PrivacySpent
-from oboro.techniques.base import Technique
 from oboro.text import Message
+
+if TYPE_CHECKING:
+    from oboro.techniques.base import Technique
 
 __all__ = ["PrivacyBudget", "beyond_budget", "budget_told", "composed"]
 

@@ -20,7 +20,7 @@ from oboro.verifier.models.class_models import DistinctLDiversity, KAnonymity
 if TYPE_CHECKING:
     from oboro.attacks.series.series_attack import SeriesRisk
     from oboro.recipe.recipe import Recipe
-    from oboro.verifier.table_check import Promise
+    from oboro.verifier.promise_check import Promise
 
 __all__ = ["series_before_writing", "series_of_steps"]
 

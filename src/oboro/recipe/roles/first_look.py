@@ -8,7 +8,7 @@ from oboro.measure.identifiers import Finding
 from oboro.recipe.roles.column_forms import identifier_found, is_code, is_serial, prose, tells_sex
 from oboro.recipe.roles.column_words import role_by_name
 from oboro.table.dataset import Column
-from oboro.table.hierarchy import propose
+from oboro.table.hierarchy.propose import propose
 from oboro.table.schema import Role
 from oboro.table.values import Kind
 from oboro.text import Message

@@ -14,7 +14,7 @@ from oboro.recipe.roles.kept_as_they_are import kept_as_they_are
 from oboro.recipe.roles.repeated_people import RepeatedPeople, repeated_people
 from oboro.system.process import on_cores
 from oboro.table.dataset import Dataset
-from oboro.table.hierarchy import propose
+from oboro.table.hierarchy.propose import propose
 from oboro.table.schema import Role
 from oboro.table.values import Kind
 from oboro.text import Message

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from oboro.measure.exposure.last_look import UniqueBy
 from oboro.measure.exposure.secret_certainty import CertainSecrets
-from oboro.measure.exposure.unique_by_columns import UniqueBy
 from oboro.measure.exposure.value_rarity import RareValues
 from oboro.report.page.blocks import Block, Cell, Grid, Notes, Section, Text
 from oboro.text import Message, count, percent

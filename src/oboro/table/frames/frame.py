@@ -32,7 +32,6 @@ import pyarrow as pa
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames.came_as import as_it_came, as_they_appear
-from oboro.table.frames.pandas_spelling import Spelling
 from oboro.table.unencoded_columns import NestedColumn, why_unusable
 from oboro.table.values import is_missing
 from oboro.text import Message
@@ -156,6 +155,8 @@ def _read_pandas(frame: Any) -> Frame:
 
 def _pandas_array(name: str, series: Any) -> tuple[pa.Array, Any]:
     """A column for Arrow, and its type, or how to get back to it."""
+    from oboro.table.frames.pandas_spelling import Spelling
+
     try:
         plain, spelling = Spelling.of(series)
     except ValueError:
@@ -182,6 +183,8 @@ def _lost_numbers(frame: Any) -> Message | None:
 
 def _to_pandas(before: Dataset, after: Dataset, dtypes: Mapping[str, Any], labels: Mapping[str, Hashable]) -> Any:
     import pandas as pd
+
+    from oboro.table.frames.pandas_spelling import Spelling
 
     kept = _kept(before, after)
     arrays: dict[str, Any] = {}

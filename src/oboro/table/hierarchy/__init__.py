@@ -6,7 +6,6 @@ never copied.
 """
 
 from oboro.table.hierarchy.levels import Hierarchy, Level, LevelPreview
-from oboro.table.hierarchy.propose import propose
 from oboro.table.hierarchy.spec import HierarchySpec
 
-__all__ = ["Hierarchy", "HierarchySpec", "Level", "LevelPreview", "propose"]
+__all__ = ["Hierarchy", "HierarchySpec", "Level", "LevelPreview"]

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from oboro.errors import HierarchyError
+from oboro.system import arrow_functions as pc
 from oboro.table.hierarchy.intervals import span_share
 from oboro.table.hierarchy.levels import Level, odd_one
 from oboro.table.values import Kind, because_unread, kind_of, typed

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from oboro.errors import HierarchyError
+from oboro.system import arrow_functions as pc
 from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.spelling.named_values import matched
 from oboro.table.values import STAR, Kind, kind_of, texts_of

@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pacsv
-import yaml
 
 from oboro.errors import FileError, HierarchyError
+from oboro.system import arrow_functions as pc
 from oboro.system.named_files import bytes_of
 from oboro.table.hierarchy.levels import Hierarchy, Level, conflict, describe_conflict, leaf_share
 from oboro.table.parameters.yaml_nodes import MOST_NODES, written_out
@@ -179,6 +178,8 @@ def _line(text: str, delimiter: str, row: int) -> int:
 
 
 def _load_yaml(name: str, path: Path, source: Words) -> Any:
+    import yaml
+
     try:
         # Nodes instead of values: `no` stays Norway, 007 stays 007, and a label that stands twice is seen.
         node = yaml.compose(_decoded(name, _read_bytes(name, path, source), source), Loader=yaml.SafeLoader)
@@ -194,15 +195,16 @@ def _load_yaml(name: str, path: Path, source: Words) -> Any:
         raise HierarchyError(Message("error_table.not_yaml", name=name, place=[source, *place], why=why)) from None
 
 
-def _plain(name: str, source: Words, node: yaml.Node) -> Any:
-    if isinstance(node, yaml.SequenceNode):
+def _plain(name: str, source: Words, node: Any) -> Any:
+    """What a node of YAML holds."""
+    if node.id == "sequence":
         return [_plain(name, source, item) for item in node.value]
-    if not isinstance(node, yaml.MappingNode):
+    if node.id == "scalar":
         return None if node.tag == "tag:yaml.org,2002:null" else node.value
     tree: dict[str, Any] = {}
     for key, below in node.value:
         line = key.start_mark.line + 1
-        if not isinstance(key, yaml.ScalarNode):
+        if key.id != "scalar":
             raise HierarchyError(Message("error_table.label_list", name=name, source=source, line=line))
         if key.value in tree:
             raise HierarchyError(

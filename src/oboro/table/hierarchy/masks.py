@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from oboro.system import arrow_functions as pc
 from oboro.table.hierarchy.levels import Level, leaf_share, text_array
 
 __all__ = ["mask_levels"]

@@ -12,7 +12,6 @@ from pydantic import Field
 from oboro.errors import HierarchyError
 from oboro.table.dataset import Column
 from oboro.table.hierarchy.levels import Level, leaf_share
-from oboro.table.labels.notation import set_label
 from oboro.table.parameters import Parameters
 from oboro.table.spelling.named_values import Value, matched
 from oboro.table.values import STAR, kind_of, numbers_of, texts_of
@@ -52,6 +51,8 @@ def neighbour_levels(name: str, values: pa.Array, spec: NeighbourGroups) -> list
         width *= size
         group = np.arange(len(known)) // width
         own = None if spec.labels is None else _given_labels(name, spec.labels, number, int(group[-1]) + 1)
+        from oboro.table.labels.notation import set_label
+
         labels = own or [set_label([str(text) for text in texts[i : i + width]]) for i in range(0, len(known), width)]
         share = leaf_share(group, len(labels))
         levels.append(Level(pa.array(labels, pa.string()), group[place], share).compact())

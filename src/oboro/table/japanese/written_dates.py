@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from oboro.system import arrow_functions as pc
 from oboro.table.japanese.eras import ERAS
 from oboro.text import Message, Raw
 

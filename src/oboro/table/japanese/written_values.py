@@ -10,8 +10,8 @@ import unicodedata
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from oboro.system import arrow_functions as pc
 from oboro.table.japanese.written_dates import (
     DAY,
     MONTH,

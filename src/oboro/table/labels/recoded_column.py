@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from oboro.system import arrow_functions as pc
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, Level
 from oboro.table.hierarchy.levels import text_array
@@ -123,6 +123,12 @@ class RecodedColumn:
     def known(self) -> np.ndarray:
         """Which entries are explained by the hierarchy (or are values of the original column)."""
         return self.place[0] >= 0
+
+    @property
+    def relative_level(self) -> np.ndarray:
+        """The level of each entry over the height of the hierarchy: 0 the value itself, 1 `*`, NaN not known."""
+        level, _ = self.place
+        return np.where(level >= 0, level / self.height, np.nan)
 
     @cached_property
     def share(self) -> np.ndarray:

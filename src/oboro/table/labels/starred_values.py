@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from oboro.system import arrow_functions as pc
 from oboro.table.dataset import Column
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.values import STAR, Kind, kind_of, numbers_of

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-
-import yaml
+from typing import Any
 
 __all__ = ["MOST_NODES", "written_out"]
 
 MOST_NODES = 5_000_000  # values in a text, with every alias written out: hierarchies have hundreds of thousands of rows
 
 
-def written_out(node: yaml.Node, known: dict[int, float] | None = None) -> float:
-    """How many values a node is if every alias is written out; one that holds itself has no end."""
+def written_out(node: Any, known: dict[int, float] | None = None) -> float:
+    """How many values a node of YAML is if every alias is written out; one that holds itself has no end."""
     known = {} if known is None else known
     if id(node) not in known:
         known[id(node)] = math.inf  # until it is known: whoever meets it again on the way down is inside of it
-        inner = node.value if isinstance(node, yaml.CollectionNode) else []
+        inner = [] if node.id == "scalar" else node.value
         nodes = [one for part in inner for one in (part if isinstance(part, tuple) else (part,))]
         known[id(node)] = 1 + sum(written_out(one, known) for one in nodes)
     return known[id(node)]

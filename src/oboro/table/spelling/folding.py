@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from oboro.system import arrow_functions as pc
 from oboro.table.dataset import Column
 from oboro.table.value_counts import clean
 

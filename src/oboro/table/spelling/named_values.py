@@ -14,10 +14,10 @@ from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pydantic import BeforeValidator, StrictBool
 
 from oboro.errors import ColumnError, UsageError
+from oboro.system import arrow_functions as pc
 from oboro.table.dataset import Column
 from oboro.table.values import DATE_TEXT, DATETIME_TEXT, NUMBER_TEXT, STAR, Kind, kind_of, numbers_of, texts_of
 from oboro.text import Message, Raw

@@ -10,7 +10,8 @@ import re
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from oboro.system import arrow_functions as pc
 
 __all__ = ["durations", "texts_of"]
 

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from pydantic import Field
 
-from oboro.decide.lattice.levels_by_class import Recoding
 from oboro.decide.lattice.nodes import Levels
-from oboro.decide.lattice.objective import CellLoss, Loss
+from oboro.decide.lattice.objective import CellLoss, ClassLoss, Loss
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.search import SearchResult
-from oboro.decide.lattice.worth.class_payments import ClassEarnings, ClassPayments
 from oboro.errors import ColumnError, PromiseError, UsageError
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.parameters import Parameters
 from oboro.table.spelling.named_values import Value, matched
 from oboro.text import Message, Raw
-from oboro.verifier.table_check import Promise
+from oboro.verifier.promise_check import Promise
+
+if TYPE_CHECKING:
+    from oboro.decide.lattice.levels_by_class import Recoding
+    from oboro.decide.lattice.worth.class_payments import ClassEarnings
 
 __all__ = ["AllowedLevels", "AskedOfLevels", "LevelLimits"]
 
@@ -39,7 +41,7 @@ class LevelLimits(Parameters):
     """Values that must stay as they are wherever a record is not suppressed."""
 
 
-Leaves = tuple[tuple[np.ndarray, ...], ...]
+T = TypeVar("T")
 Limits = Mapping[str, Annotated[LevelLimits, Field()]]
 
 
@@ -64,19 +66,19 @@ class AllowedLevels:
 
     def restrict_loss(self, loss: Loss) -> Loss:
         """The loss of the same levels."""
-        if isinstance(loss, ClassPayments):
-            return replace(loss, leaves=self._picked(loss.leaves))
-        if not isinstance(loss, CellLoss):
+        if isinstance(loss, ClassLoss):
             return loss
-        pairs = zip(loss.costs, self.levels, strict=True)
-        return replace(loss, costs=tuple(tuple(costs[i] for i in levels) for costs, levels in pairs))
+        if isinstance(loss, CellLoss):
+            return replace(loss, costs=self._picked(loss.costs))
+        return replace(loss, leaves=self._picked(loss.leaves))
 
     def restrict_earnings(self, earnings: ClassEarnings | None) -> ClassEarnings | None:
         """What classes of the same levels earn."""
         return None if earnings is None else replace(earnings, leaves=self._picked(earnings.leaves))
 
-    def _picked(self, leaves: Leaves) -> Leaves:
-        return tuple(tuple(part[i] for i in levels) for part, levels in zip(leaves, self.levels, strict=True))
+    def _picked(self, parts: Sequence[Sequence[T]]) -> tuple[tuple[T, ...], ...]:
+        """Of what each column has for each level, that of these levels."""
+        return tuple(tuple(part[i] for i in levels) for part, levels in zip(parts, self.levels, strict=True))
 
     def absolute(self, levels: Levels) -> Levels:
         """The levels of the hierarchies that a search means."""

@@ -11,7 +11,7 @@ from oboro.errors import PromiseError
 from oboro.table.dataset import Column
 from oboro.techniques.base import Outcome
 from oboro.text import Message
-from oboro.verifier.table_check import Promise
+from oboro.verifier.promise_check import Promise
 
 __all__ = ["keeps_or_not", "told_of_secrets"]
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from oboro.decide.lattice.levels_by_class import Recoding
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.search import SearchResult
 from oboro.decide.lattice.search_limits import SearchProgress
@@ -16,6 +15,9 @@ from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.values import STAR, texts_of
 from oboro.text import Message
+
+if TYPE_CHECKING:
+    from oboro.decide.lattice.levels_by_class import Recoding
 
 __all__ = ["global_facts", "local_facts", "mixed", "no_levels", "progress", "ranked", "runner_up", "warning"]
 

@@ -20,15 +20,7 @@ from oboro.table.hierarchy import Hierarchy
 from oboro.table.parameters import Parameters
 from oboro.table.spelling.named_values import Value, absent, near_values, shown
 from oboro.text import Message
-from oboro.verifier.models.class_models import (
-    AlphaK,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    Model,
-    RecursiveLDiversity,
-    TCloseness,
-)
-from oboro.verifier.models.shares_compared import BetaLikeness, DeltaDisclosure
+from oboro.verifier.models.class_models import DistinctLDiversity, Model
 
 __all__ = ["Alpha", "Closeness", "Demand", "Disclosure", "Diversity", "Likeness", "Presence"]
 
@@ -76,10 +68,12 @@ class Diversity(Demand):
 
     def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
         """Distinct, entropy or recursive l-diversity."""
-        if self.kind == "entropy":
-            return EntropyLDiversity(sensitive=sensitive, l=self.l)
-        if self.c is None:
+        if self.kind == "distinct":
             return DistinctLDiversity(sensitive=sensitive, l=int(self.l))
+        from oboro.verifier.models.spread_models import EntropyLDiversity, RecursiveLDiversity
+
+        if self.c is None:
+            return EntropyLDiversity(sensitive=sensitive, l=self.l)
         return RecursiveLDiversity(sensitive=sensitive, c=self.c, l=int(self.l))
 
     def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:
@@ -110,6 +104,8 @@ class Closeness(Demand):
 
     def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
         """t-closeness."""
+        from oboro.verifier.models.spread_models import TCloseness
+
         return TCloseness(sensitive=sensitive, t=self.t, distance=self.distance, hierarchy=tree)
 
     def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:
@@ -131,6 +127,8 @@ class Disclosure(Demand):
 
     def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
         """δ-disclosure privacy."""
+        from oboro.verifier.models.shares_compared import DeltaDisclosure
+
         return DeltaDisclosure(sensitive=sensitive, delta=self.delta, values=self.values)
 
     def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:
@@ -152,6 +150,8 @@ class Likeness(Demand):
 
     def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
         """β-likeness."""
+        from oboro.verifier.models.shares_compared import BetaLikeness
+
         return BetaLikeness(sensitive=sensitive, beta=self.beta, kind=self.kind)
 
     def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:
@@ -190,6 +190,8 @@ class Alpha(Demand):
 
     def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
         """(α, k)-anonymity."""
+        from oboro.verifier.models.spread_models import AlphaK
+
         return AlphaK(sensitive=sensitive, alpha=self.alpha, value=self.value)
 
     def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from oboro.table.parameters import Parameters
 from oboro.text import Message
-from oboro.verifier.models.sample_risk import CellEstimator, UniquenessEstimator, unique_share
 
 __all__ = ["AtRisk", "EstimatedMap", "OfPopulation", "UniqueInPopulation"]
 
@@ -47,11 +47,13 @@ class UniqueInPopulation(OfPopulation):
 
     share: float = Field(ge=0, le=1)
     """The greatest share of the population that may be unique."""
-    estimator: UniquenessEstimator = "dankar"
+    estimator: Literal["dankar", "zayatz", "pitman", "snb"] = "dankar"
     """How it is estimated: zayatz, pitman, snb (slide negative binomial), or dankar, the rule that chooses one."""
 
     def too_many(self, sample: int) -> Callable[[np.ndarray], bool]:
         """Whether classes of some sizes have too many who are unique."""
+        from oboro.verifier.models.sample_risk import unique_share
+
         part = self.part(sample)
         return lambda sizes: unique_share(sizes, part, self.estimator) > self.share
 
@@ -63,5 +65,5 @@ class EstimatedMap(OfPopulation):
     """Every class must match at least this many people."""
     significance: float = Field(default=0.05, gt=0, lt=1)
     """How likely a class that matches only k people may be taken for larger."""
-    estimator: CellEstimator = "poisson"
+    estimator: Literal["poisson", "zero_truncated"] = "poisson"
     """How many of k people a sample has: poisson, or zero_truncated (at least one of them)."""

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Literal, Self
 from pydantic import Field, model_validator
 
 from oboro.decide.lattice.objective import Aggregate, Loss, LossName, loss_of
-from oboro.decide.lattice.worth.class_payments import ClassEarnings, ClassPayments
-from oboro.decide.lattice.worth.market import Market
 from oboro.errors import UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy
@@ -22,6 +20,8 @@ from oboro.verifier.models.class_models import Model
 
 if TYPE_CHECKING:
     from oboro.decide.lattice.population_limits import Population
+    from oboro.decide.lattice.worth.class_payments import ClassEarnings
+    from oboro.decide.lattice.worth.market import Market
     from oboro.techniques.demands.population_table import PopulationCodes
 
 __all__ = ["Profitability", "WorthAsked"]
@@ -45,6 +45,8 @@ class Profitability(Parameters):
 
     def market(self) -> Market:
         """The same for whoever decides."""
+        from oboro.decide.lattice.worth.market import Market
+
         return Market(self.benefit, self.loss, self.gain, self.cost, self.attacker == "journalist")
 
     @property
@@ -114,6 +116,8 @@ class WorthAsked(ClassDemands):
                 raise UsageError(Message("error_technique.target_quasi", target=self.target))
             target = None if self.target is None else data[self.target]
             market = None if self.profitability is None else self.profitability.market()
+            from oboro.decide.lattice.worth.class_payments import ClassPayments
+
             return ClassPayments.of(self.loss, held, steps, target, market)  # type: ignore[arg-type]
         weights = [schema.attributes[name].weight if name in schema.attributes else 1.0 for name in hierarchies]
         return loss_of(self.loss, held, steps, weights, getattr(self, "k", 1), self.aggregate, self.gen_factor)
@@ -134,6 +138,8 @@ class WorthAsked(ClassDemands):
         """What every class must earn something of."""
         if self.profitability is None or self.profitability.attacks == "none":
             return None
+        from oboro.decide.lattice.worth.class_payments import ClassEarnings
+
         return ClassEarnings.of(self.profitability.market(), list(hierarchies.values()))
 
     def worth_limits(self, hierarchies: Mapping[str, Hierarchy], population: PopulationCodes | None) -> list[Model]:

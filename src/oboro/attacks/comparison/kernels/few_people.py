@@ -65,10 +65,10 @@ def few_nearest(
     for j in range(kinds.size):
         distances += costs[:, words[:, j]]
         rest += 0.0 if j == lead else costs[:, bases[j] : bases[j + 1]].min(axis=1)
-    looked = 0
+    looked, members = 0, sizes[order]
     for t in range(len(places)):
         bounds = costs[t, bases[lead] : bases[lead + 1]][: starts.size - 1]
-        held = sizes[order] - (order == own[t])
+        held = members - (order == own[t])
         spans = _visited(distances[t], bounds, float(rest[t]), starts, held)
         out[t] = _drawn(distances[t], held, order, spans, int(keys[t]))
         looked += int(bases[-1]) + kinds.size * sum(last - first for first, last in spans)

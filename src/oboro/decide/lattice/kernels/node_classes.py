@@ -116,7 +116,12 @@ def tally(
                 out[a, steps[codes[i, a]]] += weights[i]
 
 
-@kernel(little=True)
+def _order_by_class(labels: np.ndarray, starts: np.ndarray, out: np.ndarray) -> None:
+    out[:] = labels.argsort(kind="stable")
+    starts += np.bincount(labels, minlength=starts.size)
+
+
+@kernel(little=_order_by_class)
 def order_by_class(labels: np.ndarray, starts: np.ndarray, out: np.ndarray) -> None:
     """The tuples, class by class (a counting sort); `starts` says where each class begins and is moved to where it
     ends.

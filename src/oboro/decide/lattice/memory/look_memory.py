@@ -61,7 +61,7 @@ class LookMemory:
         division = replace(division, space=self._space(division))
         from oboro.decide.lattice.memory.remembering import RememberingChecker, RememberingSlices
 
-        if SlicedChecker.suits(problem):
+        if problem.sliced:
             slices = self._checker(division.slices, lambda: SlicedChecker(problem))
             assert isinstance(slices, SlicedChecker)
             return RememberingSlices(problem, slices.layouts, memory=self, division=division)

@@ -15,7 +15,7 @@ import numpy as np
 from oboro.decide.class_rules import Rule
 from oboro.decide.lattice import whole_people
 from oboro.decide.lattice.kernels import rule_kinds
-from oboro.decide.lattice.objective import CellLoss
+from oboro.decide.lattice.objective import CellLoss, ClassLoss
 from oboro.decide.lattice.suppression.cheapest_join import CheapestJoin, Join
 from oboro.decide.lattice.suppression.group_demands import (
     FewClasses,
@@ -25,13 +25,12 @@ from oboro.decide.lattice.suppression.group_demands import (
     PopulationDemand,
     RuleDemand,
 )
-from oboro.decide.lattice.suppression.size_limits import SizesDemand
-from oboro.decide.lattice.worth.class_payments import ClassPayments
 
 if TYPE_CHECKING:
     from oboro.decide.lattice.judged_classes import NodeClasses
     from oboro.decide.lattice.node_check import NodeChecker
     from oboro.decide.lattice.nodes import Levels
+    from oboro.decide.lattice.worth.class_payments import ClassPayments
 
 __all__ = ["STEPS", "Completed", "complete", "joining"]
 
@@ -165,6 +164,8 @@ class _Group:
         """Limits on the sizes of all classes."""
         if not self.problem.class_sizes:
             return []
+        from oboro.decide.lattice.suppression.size_limits import SizesDemand
+
         stay = self.classes.sizes[~self.classes.gone & (self.classes.sizes > 0)]
         distinct, counts = np.unique(stay, return_counts=True)
         each = np.zeros((self.sizes.size, distinct.size + 1), dtype=np.int64)
@@ -255,10 +256,10 @@ class _Group:
 
     def _classes(self) -> tuple[Callable[[Sequence[int]], float], np.ndarray]:
         """The loss with some classes joined, and what each adds at least, where classes are counted."""
-        if isinstance(self.problem.loss, ClassPayments):
-            return self._payments(self.problem.loss)
         loss, sizes = self.problem.loss, self.classes.sizes[~self.classes.gone]
         assert not isinstance(loss, CellLoss)
+        if not isinstance(loss, ClassLoss):
+            return self._payments(loss)
         squares = int(np.dot(sizes, sizes))
 
         def value(joined: Sequence[int]) -> float:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from math import fsum, log2
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow.compute as pc
@@ -31,10 +31,9 @@ from oboro.table.hierarchy.levels import text_array
 if TYPE_CHECKING:
     from oboro.decide.lattice.judged_classes import NodeClasses
     from oboro.decide.lattice.node_check import NodeChecker
+    from oboro.decide.lattice.objective import PaymentName
 
-__all__ = ["ClassEarnings", "ClassPayments", "PaymentName", "label_leaves", "lost_detail"]
-
-PaymentName = Literal["ambiguity", "kl", "classification", "payout"]
+__all__ = ["ClassEarnings", "ClassPayments", "label_leaves", "lost_detail"]
 
 
 @dataclass(frozen=True, eq=False)

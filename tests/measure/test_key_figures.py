@@ -1,0 +1,43 @@
+"""The figures that a run prints without a report are those that the report measures."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oboro.measure.key_figures import LOSSES, key_figures
+from oboro.measure.risk import risk
+from oboro.measure.utility import utility
+from oboro.table.dataset import Column, Dataset
+from oboro.table.hierarchy import HierarchySpec
+
+
+@st.composite
+def releases(draw: st.DrawFn) -> tuple[Dataset, Dataset, dict[str, HierarchySpec]]:
+    rows = draw(st.integers(0, 12))
+    ages = draw(st.lists(st.sampled_from([23, 27, 31, 58]), min_size=rows, max_size=rows))
+    sexes = draw(st.lists(st.sampled_from(["F", "M", None]), min_size=rows, max_size=rows))
+    before = Dataset(
+        {"age": Column.encode(pa.array(ages, pa.int64())), "sex": Column.encode(pa.array(sexes, pa.string()))}, rows
+    )
+    trees = {"age": HierarchySpec(intervals=[10, 20]), "sex": HierarchySpec()}
+    bound = {name: spec.build(name, before[name]) for name, spec in trees.items()}
+    level = draw(st.integers(0, bound["age"].height))
+    age = bound["age"].generalize(before["age"], level)
+    odd = draw(st.booleans())
+    shown = Column.encode(pa.array(["?"] * rows)) if odd and rows else before["sex"]
+    return before, Dataset({"age": age, "sex": shown}, rows), bound
+
+
+@given(releases())
+def test_key_figures_are_those_of_the_report(case):
+    before, after, trees = case
+    quasi = ["age", "sex"]
+    found = key_figures(before, after, quasi, trees)
+    measured = utility(before, after, quasi=quasi, hierarchies=trees)
+    whole = {one.name: one.value for one in measured if one.column is None and one.value is not None}
+    assert found.losses == {name: whole[name] for name in LOSSES if name in whole}
+    for data, figures in ((before, found.risk_before), (after, found.risk)):
+        one = risk(data, quasi=quasi)
+        assert figures == (one.prosecutor_max, one.prosecutor_mean, one.uniques)
