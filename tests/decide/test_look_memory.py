@@ -123,7 +123,7 @@ def test_whoever_may_cancel_a_search_ends_it_and_gets_the_best_so_far():
 
 @pytest.mark.parametrize("calls", [1, 3, 9, 20, 60])
 def test_a_look_at_very_many_rows_is_given_up_and_not_remembered(calls, monkeypatch):
-    monkeypatch.setattr(sliced_check, "MANY_ROWS", 1)
+    monkeypatch.setattr(problem_module, "MANY_ROWS", 1)
     monkeypatch.setattr("oboro.decide.lattice.slices.row_layout.SLICE_ROWS", 3)
     problem, memory, asked = larger_case("loss").problem(), LookMemory(), []
 
