@@ -40,7 +40,22 @@ def rows(*, quick: bool, progress: Callable[[str], None]) -> list[BenchRow]:
         for method in METHODS:
             progress(f"{columns} columns: ARX's {method}")
             found += _told(f"arx {method}", columns, count, _twin(problem, method, seconds))
+        progress(f"{columns} columns: tables on which nothing was tuned")
+        found += _fresh(columns, count // 2, seconds / 2.5)
     return found
+
+
+def _fresh(columns: int, count: int, seconds: float) -> list[BenchRow]:
+    """What everybody loses in the end on tables of another make."""
+    problem = _factors(columns, count)
+    row = partial(BenchRow, "many columns: fresh tables", parameters={"columns": columns, "n": count, "k": K})
+    losses, bounds = _ours(problem, seconds)
+    told = [row(method="oboro", metric="loss", ours=losses[-1][1], seconds=seconds)]
+    told.append(row(method="oboro", metric="bound", ours=bounds[-1][1], seconds=seconds))
+    for method in METHODS:
+        found = _twin(problem, method, seconds)
+        told.append(row(method=f"arx {method}", metric="loss", ours=found[-1][1] if found else None, seconds=seconds))
+    return told
 
 
 def pictures(found: Sequence[BenchRow], folder: Path) -> list[Path]:
@@ -112,3 +127,19 @@ def _problem(columns: int, count: int) -> Problem:
     table, trees = tuple(held), tuple(ladders)
     loss = loss_of("loss", table, trees, [1.0] * columns, K)
     return Problem(table, trees, K, int(count * SUPPRESS), (), loss)
+
+
+def _factors(columns: int, count: int) -> Problem:
+    """Made-up people of four hidden traits that every column follows more or less, cut into two to thirty unequal parts."""
+    rng = np.random.default_rng(1000 * columns + 1)
+    hidden, held, ladders = rng.normal(size=(count, 4)), [], []
+    for a in range(columns):
+        width = int(rng.choice([2, 3, 5, 8, 15, 30]))
+        follows = hidden @ rng.normal(size=4) * rng.choice([0.3, 1.0, 2.0]) + rng.normal(size=count)
+        values = np.searchsorted(np.quantile(follows, np.sort(rng.random(width - 1))), follows)
+        steps = [step for step in (5, 10) if step < width]
+        ladder = [[f"{v:02d}", *(f"{step}×{v // step}" for step in steps), "*"] for v in range(width)]
+        held.append(Column.of([f"{v:02d}" for v in values]))
+        ladders.append(HierarchySpec(rows=ladder).build(f"a{a}", held[-1]))
+    table, trees = tuple(held), tuple(ladders)
+    return Problem(table, trees, K, int(count * SUPPRESS), (), loss_of("loss", table, trees, [1.0] * columns, K))
