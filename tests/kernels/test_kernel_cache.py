@@ -246,3 +246,32 @@ def test_a_planted_folder_is_not_used(install: Path, tmp_path_factory: pytest.Te
     assert refused.returncode != 0
     assert "NUMBA_CACHE_DIR" in refused.stderr
     assert not mark.exists()
+
+
+def test_a_kernel_is_compiled_again_when_one_inside_it_has_changed(tmp_path: Path, fresh: pytest.MonkeyPatch) -> None:
+    """numba looks at the outer file alone: after an upgrade that mends the inner one, the old machine code would go on."""
+    package = tmp_path / "oboro"
+    shutil.copytree(Path(oboro.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    made = package / "kernels" / "made"
+    made.mkdir()
+    (made / "__init__.py").touch()
+    head = "from oboro.kernels import always_compiled, kernel\n"
+    (made / "steps.py").write_text("STEP = 1\n")
+    inner = (
+        head
+        + "from oboro.kernels.made.steps import STEP\n@kernel(inner=True)\ndef more(x: int) -> int:\n    return x + STEP\n"
+    )
+    (made / "inner.py").write_text(inner)
+    outer = (
+        head + "from oboro.kernels.made.inner import more\n@kernel()\ndef outer(x: int) -> int:\n    return more(x)\n"
+    )
+    (made / "outer.py").write_text(outer)
+    job = head + "from oboro.kernels.made.outer import outer\nwith always_compiled():\n    print(outer(1))"
+
+    def answer() -> str:
+        given = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        return subprocess.run([sys.executable, "-c", job], env=given, capture_output=True, text=True, check=True).stdout
+
+    assert answer() == "2\n"
+    (made / "steps.py").write_text("STEP = 5\n")
+    assert answer() == "6\n"

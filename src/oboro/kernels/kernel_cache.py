@@ -17,6 +17,7 @@ from numba.core.caching import (
 )
 
 from oboro.kernels.cache_folders import PACKAGE, cache_place, package_owner
+from oboro.kernels.included_files import included_stamp
 from oboro.system.trusted_folder import is_trusted_file, is_trusted_folder
 
 __all__ = ["LayeredCache"]
@@ -90,7 +91,7 @@ class LayeredCache(FunctionCache):
 
     def __init__(self, function: Any) -> None:
         places = [_Beside] if cache_place().folder is None else [_Beside, _Folder]
-        self._layers = [_checked(place(function)) for place in places]
+        self._layers = [_checked(place(function), function.__code__.co_filename) for place in places]
         self._cache_path = self._layers[-1].cache_path
         self.enable()
 
@@ -118,9 +119,9 @@ class LayeredCache(FunctionCache):
         self._layers[-1].flush()
 
 
-def _checked(layer: FunctionCache) -> FunctionCache:
-    there = layer._cache_file
-    layer._cache_file = _Checked(layer.cache_path, layer._impl.filename_base, there._source_stamp)
+def _checked(layer: FunctionCache, file: str) -> FunctionCache:
+    stamp = (layer._cache_file._source_stamp, included_stamp(file))
+    layer._cache_file = _Checked(layer.cache_path, layer._impl.filename_base, stamp)
     return layer
 
 
