@@ -57,11 +57,23 @@ def test_a_decimal_that_64_bits_would_change_stays_text(tmp_path: Path) -> None:
         ('{"a": NaN}\n', "line 1"),
         ('{"a": 31}\n{"a": "31"}\n', "line 2: the column 'a' holds the same value as a number and as text"),
         ("\n", "no JSON object"),
+        ('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}\n", "line 1: is nested too deeply"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(text: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(FileError, match=said):
         read(written(tmp_path, text))
+
+
+@pytest.mark.parametrize("text", ['[{"a": 1}, {"a": 2}]\n', '[\n  {"a": 1}\n]\n', '{"a": 1}\n{"a": 2}\n'])
+@pytest.mark.parametrize("name", ["people.json", "people.csv"])
+def test_json_that_is_no_table_of_lines_is_told_what_it_should_be(text: str, name: str, tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"is JSON, not CSV\. A table in JSON has one object a line"):
+        read(written(tmp_path, text, name))
+
+
+def test_a_name_in_brackets_is_no_json(tmp_path: Path) -> None:
+    assert list(read(written(tmp_path, "[id],{sex}\n1,F\n", "people.csv")).data) == ["[id]", "{sex}"]
 
 
 def test_text_that_is_no_utf8_is_refused_with_its_line(tmp_path: Path) -> None:

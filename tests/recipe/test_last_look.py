@@ -252,7 +252,7 @@ def _unique(rows: list[dict[str, Any]], columns: str, person: str | None) -> set
     ("accept", "said"),
     [
         ({"unique_on": ["diag"]}, ["accept.because: Field required"]),
-        ("diag", ["accept: Input should be a valid dictionary or instance of Accept (got 'diag')"]),
+        ("diag", ["accept: Input should be keys with values; the keys are unique_on, series, rows_of, because"]),
         ([{"unique_on": ["diag"]}], ["accept.0.because: Field required"]),
     ],
 )

@@ -206,3 +206,31 @@ def test_local_recoding_can_be_reported_too() -> None:
     )
     assert 'id="solution"' in other
     assert 'id="solution"' not in one, "no node of the lattice is the one that was chosen"
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        (
+            {"noise": {"attribute": "age", "scale": 1, "bounds": [0, 100]}},
+            "noise.bounds: Input should be keys with values; the keys are min, max",
+        ),
+        (
+            {"noise": {"attribute": "age", "scale": 1, "bounds": {"age": {"mn": 5}}}},
+            "noise.bounds.age: there is no 'mn'; did you mean 'min'?",
+        ),
+        (
+            {"k_anonymize": {"k": 3, "alpha": {"sick": {"alpha": 3}}}},
+            "k_anonymize.alpha.sick.alpha: Input should be less than or equal to 1.0 (got 3)",
+        ),
+        ({"k_anonymize": {"k": 3, "alpha": 2}}, "k_anonymize.alpha: Input should be less than or equal to 1.0 (got 2)"),
+        (
+            {"microaggregate": {"k": 3, "attribute": "age", "aggregate": "men"}},
+            "microaggregate.aggregate: Input should be 'mean', 'median' or 'mode' (got 'men')",
+        ),
+    ],
+)
+def test_a_value_of_several_kinds_is_told_once_and_in_the_recipe_s_words(step: dict[str, Any], said: str) -> None:
+    with pytest.raises(RecipeError) as error:
+        oboro.Recipe(attributes={"age": {"role": "quasi"}}, steps=[step])
+    assert str(error.value).splitlines()[1:] == [f"  steps.0: {said}"]

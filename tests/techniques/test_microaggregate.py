@@ -163,6 +163,12 @@ def test_aggregates_agree_with_plain_loops(cells, name):
         assert math.isnan(shared) == (2 * present <= own.size)
 
 
+@given(st.permutations([0.1, 0.2, 0.3, 0.7, 1e16, -1e16]))
+def test_numbers_that_cancel_leave_the_mean_of_the_others(numbers):
+    groups = Groups.of([Column.of(["a"] * len(numbers))], len(numbers))
+    assert group_values.mean(np.array(numbers), groups) == [math.fsum(numbers) / len(numbers)]
+
+
 cells = {
     "age": st.one_of(st.integers(0, 20), st.none()),
     "income": st.one_of(st.floats(-1e3, 1e3).map(lambda value: round(value, 2)), st.none()),

@@ -129,7 +129,8 @@ def _refuse(path: str, line: int, problem: Exception) -> NoReturn:
     if isinstance(problem, json.JSONDecodeError):
         said = Message("error_json_lines.broken", path=path, line=line, place=problem.colno, why=problem.msg)
         raise FileError(said) from None
-    raise FileError(Message("error_json_lines.no_json", path=path, line=line)) from None
+    id = "error_json_lines.too_deep" if isinstance(problem, RecursionError) else "error_json_lines.no_json"
+    raise FileError(Message(id, path=path, line=line)) from None
 
 
 # Values to columns ----------------------------------------------------------------------------------------------------

@@ -64,7 +64,9 @@ def _step(value: Any) -> Technique:
     try:
         return TECHNIQUES[name].model_validate(parameters or {})
     except PydanticError as error:
-        raise ValueError(Message("text.remarks", said=complaints(error, TECHNIQUES[name], str(name)))) from None
+        raise ValueError(
+            Message("text.remarks", said=complaints(error, TECHNIQUES[name], str(name), parameters or {}))
+        ) from None
 
 
 def _plain(technique: Technique) -> dict[str, Any]:
@@ -165,7 +167,7 @@ class Recipe(BaseModel):
         try:
             super().__init__(**data)
         except PydanticError as error:
-            found = [Message("error_recipe.line", complaint=one) for one in complaints(error, type(self))]
+            found = [Message("error_recipe.line", complaint=one) for one in complaints(error, type(self), given=data)]
             raise RecipeError(Message("error_recipe.wrong", lines=found)) from None
 
     @classmethod

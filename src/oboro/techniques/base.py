@@ -220,7 +220,7 @@ def _attribute(name: str, given: Any) -> Attribute:
     try:
         return Attribute.model_validate(given)
     except ValidationError as error:
-        said = complaints(error, Attribute, f"attributes.{name}")
+        said = complaints(error, Attribute, f"attributes.{name}", given)
         raise UsageError(Message("text.remarks", said=said)) from None
 
 

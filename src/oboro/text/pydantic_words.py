@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from oboro.text.message import Message, Words, known
 
 __all__ = ["UNSAID", "complaint", "complaints", "placed_complaint", "said_of"]
 
 SECRET = ("key_env", "key_file", "seed_env", "seed_file")  # where a key may stand by mistake: it is not repeated
+
+SHAPES = ("dict_type", "model_type")  # what is no mapping at all
 
 UNSAID = "\0"  # begins the names of choices that pydantic makes, which nobody wrote
 
@@ -54,14 +56,64 @@ def placed_complaint(where: str, found: Mapping[str, Any]) -> Message:
     return Message("error_value.at", where=where, what=what)
 
 
-def complaints(error: Any, model: Any = None, prefix: str = "") -> list[Message]:
-    """All that pydantic found wrong, as lines; a name that the `model` does not have gets those that it has, or the nearest."""
-    return [
-        placed_complaint(_place((prefix, *found["loc"])), found)
-        if found["type"] != "extra_forbidden" or model is None
-        else _no_such_key(_place((prefix, *found["loc"][:-1])), str(found["loc"][-1]), _keys(model, found["loc"][:-1]))
-        for found in error.errors(include_url=False)
-    ]
+def complaints(error: Any, model: Any = None, prefix: str = "", given: Any = None) -> list[Message]:
+    """All that pydantic found wrong with what was `given`, as lines; a name that the `model` does not have gets those that it has,
+    or the nearest. Where a value may be of several kinds, only what fits its kind best is said."""
+    placed = [Placed(found, *_written(found, given)) for found in error.errors(include_url=False)]
+    return [_said(one, model, prefix) for one in _of_the_best_kind(placed)]
+
+
+class Placed(NamedTuple):
+    """One complaint, the parts of its place that somebody wrote, and how many of them lead to a choice of kinds."""
+
+    found: Mapping[str, Any]
+    place: tuple[Any, ...]
+    fork: int | None
+
+
+def _written(found: Mapping[str, Any], given: Any) -> tuple[tuple[Any, ...], int | None]:
+    """Without the names that pydantic gives to the kinds which it tried (`dict[str,float]`): they are no keys of what was given."""
+    unheld = len(found["loc"]) - 1 if found["type"] in ("missing", "extra_forbidden") else -1
+    place: list[Any] = []
+    fork: int | None = None
+    for number, part in enumerate(found["loc"]):
+        if _holds(given, part):
+            given = given[part]
+        elif given is not None and number != unheld:
+            fork = len(place) if fork is None else fork
+            continue
+        place.append(part)
+    return tuple(place), fork
+
+
+def _holds(given: Any, part: Any) -> bool:
+    if isinstance(given, Mapping):
+        return part in given
+    return isinstance(given, list | tuple) and isinstance(part, int) and 0 <= part < len(given)
+
+
+def _of_the_best_kind(placed: Sequence[Placed]) -> list[Placed]:
+    """Of the kinds that were tried for one value, those whose complaint stands deepest, and one that is not about braces."""
+    kept: dict[tuple[Any, ...], list[Placed]] = {}
+    for number, one in enumerate(placed):
+        kept.setdefault(one.place[: one.fork] if one.fork is not None else (UNSAID, number), []).append(one)
+    return [one for kinds in kept.values() for one in _deepest(kinds)]
+
+
+def _deepest(kinds: Sequence[Placed]) -> Sequence[Placed]:
+    depth = max(len(one.place) for one in kinds)
+    deep = [one for one in kinds if len(one.place) == depth]
+    return [one for one in deep if one.found["type"] not in SHAPES] or deep[:1]
+
+
+def _said(one: Placed, model: Any, prefix: str) -> Message:
+    found, where = one.found, _place((prefix, *one.place))
+    if model is None or found["type"] not in ("extra_forbidden", "model_type"):
+        return placed_complaint(where, found)
+    keys = _keys(model, found["loc"][:-1] if found["type"] == "extra_forbidden" else found["loc"])
+    if found["type"] == "extra_forbidden":
+        return _no_such_key(_place((prefix, *one.place[:-1])), str(one.place[-1]), keys)
+    return Message("error_value.at", where=where, what=Message("error_value.keys", known=keys))
 
 
 def _place(parts: Sequence[Any]) -> str:

@@ -134,12 +134,20 @@ def _has_header(records: Sequence[Sequence[str]]) -> bool:
 
 def first_record(path: str, sample: str, dialect: Dialect) -> list[str]:
     """The fields of the first record, which say how many columns there are."""
+    if _begins_as_json(sample):
+        raise FileError(Message("error_io.json", path=path))
     records = dialect.records(sample)
     if records:
         return records[0]
     if sample.strip("\r\n"):
         raise FileError(Message("error_io.first_record", path=path))
     raise FileError(Message("error_io.empty_file", path=path))
+
+
+def _begins_as_json(sample: str) -> bool:
+    """Whether a text begins with a list of objects or with an object: `[{`, `{"`, with spaces between."""
+    text = sample.lstrip()
+    return text[:1] in ("[", "{") and text[1:].lstrip()[:1] == ("{" if text[0] == "[" else '"')
 
 
 def names_of(path: str, first: Sequence[str], dialect: Dialect) -> list[str]:

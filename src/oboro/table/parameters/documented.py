@@ -40,7 +40,7 @@ class Parameters(Documented):
             from oboro.text import Message
             from oboro.text.pydantic_words import complaints
 
-            said = complaints(error, type(self))
+            said = complaints(error, type(self), given=given)
             raise UsageError(Message("error_value.wrong", model=type(self).__name__, said=said)) from None
 
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # within another model, its own errors say where

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from oboro.table.groups import Groups
 
 __all__ = ["mean", "median", "mode", "without_minority"]
+
+WHOLE = 2.0**53  # whole numbers that differ by less have an exact difference
+CANCELLED = 8  # how much larger than its sum the numbers of a group may be before they are added exactly
 
 
 def mean(numbers: np.ndarray, groups: Groups) -> np.ndarray:
@@ -18,12 +23,27 @@ def mean(numbers: np.ndarray, groups: Groups) -> np.ndarray:
     counts = _present(numbers, groups)
     order, starts, ends = _sorted(numbers, groups, counts)
     ordered = numbers[order]
-    origin = np.nanmin(numbers) if counts.any() else 0.0
-    if not float(origin).is_integer():
-        origin = 0.0  # only whole numbers can be moved without rounding; microseconds since 1970 need it
-    sums = np.add.reduceat(np.nan_to_num(ordered - origin), starts)
+    origin = _origin(ordered)
+    sums = _sums(np.nan_to_num(ordered - origin), starts)
     means = np.divide(sums, counts, out=np.full(len(groups), np.nan), where=counts > 0) + origin
     return np.where(counts > 0, np.clip(means, ordered[starts], ordered[ends]), np.nan)
+
+
+def _origin(numbers: np.ndarray) -> float:
+    """The least of whole numbers, which can be moved without rounding (microseconds since 1970 need it); else 0."""
+    known = numbers[~np.isnan(numbers)]
+    if not known.size or known.max() - known.min() > WHOLE or (known != np.floor(known)).any():
+        return 0.0
+    return float(known.min())
+
+
+def _sums(numbers: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """The sum of each part; exactly rounded where both signs nearly cancel, so that rounding would be what is left."""
+    sums = np.add.reduceat(numbers, starts)
+    lost = np.flatnonzero(np.add.reduceat(np.abs(numbers), starts) > CANCELLED * np.abs(sums))
+    ends = np.append(starts[1:], numbers.size)
+    sums[lost] = [math.fsum(numbers[starts[part] : ends[part]].tolist()) for part in lost]
+    return sums
 
 
 def median(numbers: np.ndarray, groups: Groups) -> np.ndarray:
