@@ -2,7 +2,7 @@
 
 Adult (ARX's excerpt, eight quasi-identifiers, salary class as the secret), k = 5, l = 2, at most 10 % suppressed. Prints how often
 the attack is right, how often the same guess is right about everybody who is suppressed, and the loss; then the same with
-`blind: true`, whose k must be larger, and with decoys (classes that keep every demand and are suppressed by chance), which lost.
+`blind: true`, whose k must be larger, with t-closeness (t = 0.3), and with decoys (classes that keep every demand and are suppressed by chance), which lost.
 Run: OBORO_DATA=… python benchmarks/minimality.py [halves]
 Each figure is of the whole table; the ranges are means ± 95 % over random halves of it.
 """
@@ -52,11 +52,11 @@ def made(table: pa.Table, **step: object) -> Release | None:
         return None
 
 
-def attacked(release: Release, k: int) -> np.ndarray:
+def attacked(release: Release, k: int, homogeneous: bool) -> np.ndarray:
     """The rate of the attack, that of its control, the people guessed, the suppressed ones and the loss."""
     trees = bound_hierarchies(release.original, release.given)
     tables = release.original, release.frame.data, QUASI, SECRET, trees
-    found = infer_by_minimality(*tables, k=k, homogeneous=True)
+    found = infer_by_minimality(*tables, k=k, homogeneous=homogeneous)
     rates = [np.nan, np.nan] if found is None else [found.found.share or np.nan, found.control.share or np.nan]
     gone = suppressed_records(release.frame.data, QUASI)
     loss = release.steps[0].facts["loss"]["value"]
@@ -108,13 +108,14 @@ def main() -> None:
     rng = np.random.default_rng(1)
     table, halves = adult(), int(sys.argv[1]) if len(sys.argv) > 1 else 20
     drawn = [table.take(rng.permutation(table.num_rows)[: table.num_rows // 2]) for _ in range(halves)]
-    diverse = {"l_diversity": {SECRET: 2}}
 
     def run(part: pa.Table, k: int, **more: object) -> np.ndarray | None:
-        release = made(part, k=k, **diverse, **more)
-        return None if release is None else attacked(release, k)
+        release = made(part, k=k, **({"l_diversity": {SECRET: 2}} | more))
+        return None if release is None else attacked(release, k, homogeneous="t_closeness" not in more)
 
     say("k = 5, l = 2", run(table, 5), [run(part, 5) for part in drawn])
+    close = {"l_diversity": {}, "t_closeness": {SECRET: 0.3}}
+    say("k = 5, t = 0.3", run(table, 5, **close), [run(part, 5, **close) for part in drawn])
     for k, recoding in ((50, "global"), (110, "global"), (130, "global"), (600, "local"), (800, "local")):
         options = {"blind": True, "recoding": recoding}
         say(f"k = {k}, l = 2, blind, {recoding}", run(table, k, **options), [run(part, k, **options) for part in drawn])

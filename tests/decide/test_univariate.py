@@ -314,3 +314,13 @@ def test_the_cell_that_differs_is_not_optimal_in_the_paper(ages: tuple[np.ndarra
 @pytest.mark.parametrize(("precision", "intervals"), [(1.0, 10), (0.01, 9)])
 def test_precision_on_ages(ages: tuple[np.ndarray, np.ndarray], precision: float, intervals: int) -> None:
     assert len(univariate(*ages, k=2500, method="hist_bic", precision=precision)) == intervals
+
+
+def test_hansen_leaves_most_ages_alone(ages: tuple[np.ndarray, np.ndarray]) -> None:
+    """What the page of guarantees warns of: where many share a value, it is an interval of its own and released as it is."""
+    alone = {}
+    for method in ("hansen", "hist_bic"):
+        found = univariate(*ages, k=750, method=method)
+        single = found.ends - found.starts == 1
+        alone[method] = (int(single.sum()), len(found), round(found.sizes[single].sum() / 48_842, 2))
+    assert alone == {"hansen": (32, 42, 0.77), "hist_bic": (0, 14, 0.0)}

@@ -198,3 +198,15 @@ def test_the_public_is_not_told_what_follows_from_parameters() -> None:
     report = Recipe(attributes=QUASI, steps=steps, seed=1).run(CROSSED).report
     assert report.apart
     assert report.to_public().joint == ()
+
+
+def test_beside_concealment_records_that_look_alike_are_counted_and_that_is_said() -> None:
+    """Candidates are at least as many as records that look alike, so the count is a lower bound."""
+    table = {"x": [1, 2, 3, 4, 5, 6], "y": ["c", "d", "c", "d", "c", "d"]}
+    steps = [{"k_conceal": {"k": 3, "quasi": ["x"]}}, {"k_anonymize": {"k": 3, "quasi": ["y"]}}]
+    release = Recipe(attributes=QUASI, steps=steps).run(table)
+    (joint,) = release.verification.joint
+    alike = Counter(zip(release.data["x"], release.data["y"], strict=True))
+    assert joint.achieved == min(alike.values()) < 3
+    assert joint.note is not None
+    assert joint.note.id == "verdict.alike_at_least"

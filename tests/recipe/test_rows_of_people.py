@@ -144,3 +144,14 @@ def test_from_a_file_too_and_in_japanese(tmp_path: Path) -> None:
     assert done.code == 1
     assert "複数の行を持つ人の番号です" in done.err
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_an_identifier_that_stays_in_a_large_file_is_not_read_and_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oboro.io.untouched_columns.SMALL", 0)
+    table = visits()
+    lines = [",".join(table), *(",".join(map(str, row)) for row in zip(*table.values(), strict=True))]
+    (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n")
+    release = recipe(step={"drop_columns": {"attributes": ["patient"]}}).run(tmp_path / "visits.csv")
+    assert [one.id for one in release.cautions if one.id.startswith("exposure.rows")] == ["exposure.rows.unread"]

@@ -302,3 +302,14 @@ def test_columns_that_change_every_month_are_not_followed() -> None:
     assert run(april, earlier=[before.data]).steps[0].facts["held_back"]["records"] > 0
     named = run(april, earlier=[before.data], changing=["paid", "job", "ill"])
     assert named.steps[0].facts["held_back"]["records"] > 0
+
+
+def test_where_most_rows_are_not_found_again_the_run_says_so() -> None:
+    first, second, _ = months()
+    before = recipe().run(first)
+    other = second.assign(job="another", ill=np.resize(["X", "Y", "Z"], len(second)))
+    warned = {one.id for one in recipe(earlier=[before.data]).run(other).steps[0].warnings}
+    assert "technique.series.lost_sight" in warned
+    assert "technique.series.lost_sight" not in {
+        one.id for one in recipe(earlier=[before.data]).run(second).steps[0].warnings
+    }

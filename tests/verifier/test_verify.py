@@ -186,6 +186,17 @@ def test_equal_and_ordered_closeness(table: Table, t: float) -> None:
         assert verdict.achieved == float(max(exact))
 
 
+@given(tables())
+def test_ordered_closeness_of_tables_too_large_for_whole_numbers(table: Table) -> None:
+    order = sorted(set(table["s"]), key=sort_key)
+    whole = shares(Counter(table["s"]), order)
+    exact = max(naive_ordered(shares(counts, order), whole) for counts in histograms_of(table, QUASI, "s"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("oboro.verifier.models.closeness.FITS", 0)
+        found = check(TCloseness(sensitive="s", t=1, distance="ordered"), table).achieved
+    assert found == pytest.approx(float(exact), abs=1e-12)
+
+
 DISEASES = {  # Li et al. 2007, figure 1
     "flu": ["flu", "respiratory infection", "respiratory", "*"],
     "pneumonia": ["pneumonia", "respiratory infection", "respiratory", "*"],
