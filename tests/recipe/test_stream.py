@@ -149,3 +149,27 @@ def test_a_refused_record_leaves_no_trace(mode: Any, rows: list[dict[str, Any]])
         with pytest.raises(ColumnError):
             anonymizer.push_many([rows[0], bad])
     assert anonymizer.stats()["records"] == 0
+
+
+BY_PERSON = """
+person: customer
+attributes: {customer: {role: identifier}, sex: {role: quasi}}
+steps: [{k_anonymize: {k: 3}}]
+"""
+ONE_WOMAN = [{"customer": "Ann", "sex": "F"} for _ in range(9)]
+
+
+@pytest.mark.parametrize("service", [[], ["--once"]], ids=["stream", "service"])
+def test_the_person_of_the_recipe_is_the_stream_s_on_the_command_line_too(service: list[str], tmp_path: Path) -> None:
+    """Records of one woman do not hide her, whoever runs the recipe."""
+    assert {one["sex"] for one in Recipe.parse(BY_PERSON).stream().push_many(ONE_WOMAN)} == {"*"}
+    (tmp_path / "recipe.yaml").write_text(BY_PERSON)
+    (tmp_path / "in.ndjson").write_text("".join(json.dumps(one) + "\n" for one in ONE_WOMAN))
+    done = call(
+        "stream", "--recipe", "recipe.yaml", "--from", "in.ndjson", "--to", "out.ndjson", *service, cwd=tmp_path
+    )
+    assert done.code == 0, done.err
+    assert {json.loads(line)["sex"] for line in (tmp_path / "out.ndjson").read_text().splitlines()} == {"*"}
+    (tmp_path / "bad.ndjson").write_text('{"sex": "*"}\n' * 2 + '{"sex": "F"}\n' * 7)
+    checked = call("verify", "--stream", "in.ndjson", "bad.ndjson", "--recipe", "recipe.yaml", cwd=tmp_path)
+    assert checked.code == 1, "the verifier counts people too"

@@ -309,7 +309,8 @@ class Recipe(BaseModel):
         """That promises over different columns say nothing of these together, where there are such promises."""
         over = {frozenset(one) for step in self.steps for one in step.promised_over(schema)}
         over = {one for one in over if not one <= set(schema.sensitive)}  # no attacker knows the secrets
-        columns = [name for name in schema.attributes if any(name in part for part in over)]
+        promised = frozenset[str]().union(*over)
+        columns = [name for name in dict.fromkeys((*schema.attributes, *sorted(promised))) if name in promised]
         if len(over) < 2 or frozenset(columns) in over:
             return []
         return [Message("recipe.together" if self.together else "recipe.apart", columns=columns)]
@@ -362,7 +363,7 @@ class Recipe(BaseModel):
 
         options = StreamOptions(
             mode=mode,
-            person=self.person if person is None else person,
+            person=person,
             horizon=horizon,
             horizon_seconds=horizon_seconds,
             reach=reach,

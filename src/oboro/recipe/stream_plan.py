@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from oboro.errors import ColumnError, InputError, RecipeError
 from oboro.stream import DelayFree, Window
@@ -58,13 +58,17 @@ class StreamOptions:
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
 
+    def of(self, recipe: Recipe) -> Self:
+        """The same with the recipe's person, where no other is named."""
+        return self if self.person is not None else replace(self, person=recipe.person)
+
 
 def anonymizer(recipe: Recipe, options: StreamOptions) -> DelayFree | Window:
     """The attributes, the one `k_anonymize` (k and l-diversity) and the columns to drop, as an anonymizer.
 
     It releases what the recipe pseudonymizes as it comes: `pseudonyms` says by what it is replaced before.
     """
-    asked = goal(recipe)
+    asked, options = goal(recipe), options.of(recipe)
     kinds = diversity(asked)
     if folding := [name for name, one in recipe.attributes.items() if one.fold]:
         raise RecipeError(Message("error_recipe.stream_fold", columns=folding))

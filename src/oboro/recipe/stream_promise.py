@@ -49,11 +49,15 @@ def verified(
     names = [*quasi, *([secret] if secret else [])]
     came_out = _records(released, names)
     if moments[-1].get("mode") == "window":
+        if recipe.person is not None:  # whose a released record is cannot be seen in it
+            return None
         return verify_window(came_out, attributes=quasi, k=asked.k, sensitive=secret, l=least)
     if released.rows != original.rows:
         return None
     specs = {name: spec for name in quasi if (spec := recipe.attributes[name].hierarchy) is not None}
-    went_in = _records(original, names)
+    if recipe.person is not None and recipe.person not in original:
+        return None
+    went_in = _records(original, [*names, *([recipe.person] if recipe.person else [])])
     try:
         return verify_stream(
             went_in,
@@ -62,6 +66,7 @@ def verified(
             k=asked.k,
             hierarchies=specs,
             folder=recipe.folder,
+            person=recipe.person,
             sensitive=secret,
             l=least,
         )
@@ -81,7 +86,7 @@ def verify_records(
 ) -> Verification:
     """Whether a stream without delay kept its promise, from what went in and what came out, in order.
 
-    What is not said is the recipe's: its quasi-identifiers, `k`, `l_diversity` and hierarchies.
+    What is not said is the recipe's: its person, quasi-identifiers, `k`, `l_diversity` and hierarchies.
     """
     asked = goal(recipe) if recipe is not None else None
     kinds = list(diversity(asked).items()) if asked is not None and sensitive is None else []
@@ -94,7 +99,9 @@ def verify_records(
     known = recipe.attributes if recipe is not None else {}
     specs = {name: spec for name in chosen if name in known and (spec := known[name].hierarchy) is not None}
     shown = [*chosen, *([secret] if secret else [])]
-    for name in [one for one in shown if one not in released or one not in original]:
+    person = recipe.person if person is None and recipe is not None else person
+    lacking = [one for one in shown if one not in released or one not in original]
+    for name in [*lacking, *([person] if person and person not in original else [])]:
         raise ColumnError(Message("error_recipe.stream_lacks", name=name))
     return verify_stream(
         _records(original, [*shown, *([person] if person else [])]),

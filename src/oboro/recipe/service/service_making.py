@@ -60,7 +60,7 @@ def make_service(
     every: int | None = None,
 ) -> Service:
     """A service that can be run. Addresses and settings are checked; nothing is connected yet."""
-    stop, options = stop or StopRequest(), settings.decide
+    stop, options = stop or StopRequest(), settings.decide.of(recipe)
     plan, settings = settings.plan(lang, pseudonyms(recipe)), settings.placed()
     if (part := settings.part) is not None:
         check_key(part, options.person, [*recipe.attributes, *([options.person] if options.person else [])])
