@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from oboro.text import Message
+
 ROOT = Path(__file__).parent.parent
 PAGES = sorted((ROOT / "docs" / "guarantees").glob("*.md"))
 TABLE = (ROOT / "docs" / "guarantees" / "README.md").read_text(encoding="utf-8")
@@ -81,6 +83,9 @@ def test_owners_in_a_window() -> None:
     said = f"Over all {len(exchanged)} settings with exchanged places, `fdh` and `fdhq` included, {beyond} lie"
     assert said in page("window")
     for order in ("exchanged", "kept"):
+        one = told[5, "grow", order]
+        said = f"{100 * one['right']:.1f} % right at k = 5, blind {100 * one['blind']:.1f} %"
+        assert said in str(Message(f"recipe.stream.{order}"))
         assert " / ".join(f"{100 * told[k, 'grow', order]['right']:.1f} %" for k in (3, 5, 10)) in TABLE
 
 
@@ -140,8 +145,6 @@ def test_what_concealment_costs_and_tells() -> None:
     told, again = (
         [one["ours"] for one in known if one["metric"] == attack] for attack in ("medoid attack", "re-run attack")
     )
-    from oboro.text import Message
-
     said = str(Message("technique.k_conceal.leak"))
     assert "{:.0f}, {:.0f} and {:.0f} percent at k = 3, 5 and 7".format(*(100 * one for one in told)) in said
     assert f"{100 * min(again):.0f} percent or more" in said

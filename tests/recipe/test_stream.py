@@ -173,3 +173,30 @@ def test_the_person_of_the_recipe_is_the_stream_s_on_the_command_line_too(servic
     (tmp_path / "bad.ndjson").write_text('{"sex": "*"}\n' * 2 + '{"sex": "F"}\n' * 7)
     checked = call("verify", "--stream", "in.ndjson", "bad.ndjson", "--recipe", "recipe.yaml", cwd=tmp_path)
     assert checked.code == 1, "the verifier counts people too"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            [],
+            [
+                "fits it and at least 2 earlier records",
+                "at least 2 different values of 'illness'",
+                "runs the method again",
+            ],
+        ),
+        (["--mode", "count"], ["knows whose some of the releases are"]),
+        (["--mode", "window"], ["groups of at least 3", "no better than by chance", "joins a group later"]),
+        (["--mode", "window", "--order", "kept"], ["guesses whose it is (58.4 % right at k = 5, blind 19.9 %)"]),
+        (["--once", "--from", "in.ndjson", "--to", "out.ndjson"], ["fits it and at least 2 earlier records"]),
+    ],
+)
+def test_explain_says_what_a_stream_promises_and_what_it_does_not(
+    options: list[str], said: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "recipe.yaml").write_text(RECIPE)
+    done = call("stream", "--recipe", "recipe.yaml", "--explain", *options, cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert all(one in done.out for one in [*said, "promised nothing: 'customer' and 'shop'"]), done.out
+    assert [one.name for one in tmp_path.iterdir()] == ["recipe.yaml"]

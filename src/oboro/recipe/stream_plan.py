@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -19,7 +19,7 @@ from oboro.text import Message
 if TYPE_CHECKING:
     from oboro.recipe.recipe import Recipe
 
-__all__ = ["StreamOptions", "anonymizer", "diversity", "goal", "pseudonyms"]
+__all__ = ["StreamOptions", "anonymizer", "diversity", "goal", "plan_of_stream", "pseudonyms"]
 
 UNDERSTOOD = {"k", "l_diversity", "suppress", "loss", "search", "recoding", "minimal", "time_limit", "optimum"}
 
@@ -136,6 +136,32 @@ def diversity(asked: KAnonymize) -> dict[str, int]:
             raise RecipeError(Message("error_recipe.stream_l", name=name))
         found[name] = int(least)
     return {name: least for name, least in found.items() if least > 1}
+
+
+# In words ----------------------------------------------------------------------------------------------------------------------
+
+
+def plan_of_stream(recipe: Recipe, options: StreamOptions) -> Message:
+    """What `--explain` says of a stream: what is promised, and what an attacker may still tell."""
+    asked, options, made = goal(recipe), options.of(recipe), anonymizer(recipe, options)
+    made.close()
+    said = [*_promised(asked, options, recipe.schema_given.quasi), *_not_promised(options)]
+    kept = [name for name in made.fields if name not in (*recipe.schema_given.quasi, *diversity(asked))]
+    said += [Message("recipe.stream.as_they_are", columns=kept)] if kept else []
+    return Message("recipe.plan", said=said)
+
+
+def _promised(asked: KAnonymize, options: StreamOptions, quasi: Sequence[str]) -> list[Message]:
+    form = "window" if options.mode == "window" else "at_once"
+    said = [Message(f"recipe.stream.{form}", columns=list(quasi), k=asked.k, others=asked.k - 1, mode=options.mode)]
+    said += [Message("recipe.stream.secrets", column=name, l=least) for name, least in diversity(asked).items()]
+    return said + ([] if options.person is None else [Message("recipe.stream.person", column=options.person)])
+
+
+def _not_promised(options: StreamOptions) -> list[Message]:
+    if options.mode == "window":
+        return [Message(f"recipe.stream.{options.order or 'exchanged'}")]
+    return [Message("recipe.stream.method")] + ([] if options.mode == "swap" else [Message("recipe.stream.owners")])
 
 
 # Pseudonyms -----------------------------------------------------------------------------------------------------------

@@ -69,6 +69,7 @@ def stream(
     service: ServiceOptions = NO_SERVICE,
     check: Annotated[bool, typer.Option("--check")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run")] = False,
+    explain: Annotated[bool, typer.Option("--explain")] = False,
 ) -> None:
     """Anonymize a stream record by record: each line in, its anonymized version out.
 
@@ -79,7 +80,7 @@ def stream(
     from oboro.errors import UsageError
     from oboro.recipe.recipe import Recipe
     from oboro.recipe.stream import run_stream
-    from oboro.recipe.stream_plan import StreamOptions
+    from oboro.recipe.stream_plan import StreamOptions, plan_of_stream
 
     if config or check or dry_run or service != NO_SERVICE or is_service(source, target):
         given: dict[str, Any] = {
@@ -89,7 +90,8 @@ def stream(
             **{"group": group, "order": order, "format": form, "output_format": output_form},
             **{"longest_line": longest_line, "fsync": fsync or None},
         }
-        run_as_service(config, {**given, **asdict(service)}, check=check, dry=dry_run, as_json=as_json)
+        settings = {**given, **asdict(service)}
+        run_as_service(config, settings, check=check, dry=dry_run, explain=explain, as_json=as_json)
         return
     if recipe is None:
         raise UsageError(Message("error_app.no_recipe"))
@@ -106,6 +108,9 @@ def stream(
         group=group,  # type: ignore[arg-type]
         order=order,  # type: ignore[arg-type]
     )
+    if explain:
+        print(plan_of_stream(Recipe.load(recipe), options).say(spoken()))
+        return
     metrics = run_stream(
         Recipe.load(recipe),
         options,

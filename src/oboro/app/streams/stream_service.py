@@ -20,12 +20,19 @@ def is_service(*places: str | None) -> bool:
     return any(place is not None and broker_of(place) is not None for place in places)
 
 
-def run_as_service(config: Path | None, given: dict[str, Any], *, check: bool, dry: bool, as_json: bool) -> None:
-    """Check, try or run a service."""
+def run_as_service(
+    config: Path | None, given: dict[str, Any], *, check: bool, dry: bool, explain: bool, as_json: bool
+) -> None:
+    """Explain, check, try or run a service."""
+    from oboro.recipe.recipe import Recipe
     from oboro.recipe.service.service_making import check_service, run_service
     from oboro.recipe.service.service_settings import ServiceSettings
+    from oboro.recipe.stream_plan import plan_of_stream
 
     settings = ServiceSettings.load(config, {name: one for name, one in given.items() if one is not None})
+    if explain:
+        print(plan_of_stream(Recipe.load(settings.recipe), settings.decide).say(spoken()))
+        return
     if check:
         for said in check_service(settings):
             print(said.say(spoken()))
