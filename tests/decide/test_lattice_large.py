@@ -379,3 +379,18 @@ def test_a_search_tells_how_far_it_is(monkeypatch):
     assert [one.evaluated for one in told] == sorted(one.evaluated for one in told)
     assert (told[-1].evaluated, told[-1].size, told[-1].loss) == (found.evaluated, found.size, found.best.loss)
     assert told[-1].settled == found.evaluated + found.tagged
+
+
+@pytest.mark.usefixtures("tiny_slices")
+@pytest.mark.parametrize("threads", [1, 3])
+def test_threads_do_not_change_what_is_found(threads, monkeypatch):
+    case = larger_case("loss", rows=300, attributes=4)
+    expected = search.search(plain(case).problem())
+    monkeypatch.setattr(row_layout, "THREADS", threads)
+    monkeypatch.setattr(sliced_check, "THREADS", threads)
+    found = search.search(plain(case).problem())
+    assert (found.best.levels, found.best.loss, found.best.suppressed) == (
+        expected.best.levels,
+        expected.best.loss,
+        expected.best.suppressed,
+    )

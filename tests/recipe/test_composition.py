@@ -210,3 +210,24 @@ def test_beside_concealment_records_that_look_alike_are_counted_and_that_is_said
     assert joint.achieved == min(alike.values()) < 3
     assert joint.note is not None
     assert joint.note.id == "verdict.alike_at_least"
+
+
+def test_a_column_that_is_drawn_twice_counts_once_with_the_draw_that_hides_more() -> None:
+    """Whoever sees the second draw of a first draw learns no more than from either alone; the exact posterior says so."""
+    steps = [{"pk_anonymize": {"rho": rho, "attributes": ["x"]}} for rho in (0.7, 0.4)]
+    table = {"x": list("abbb"), "y": list("cccc")}
+    (joint,) = Recipe(attributes=QUASI, steps=steps, seed=1, unnamed="other").run(table).verification.joint
+    assert joint.achieved == pytest.approx(1 + 3 * (0.6 / 1.4) ** 2)
+    first, second = (_chance(["a", "b"], Fraction(rho)) for rho in (0.7, 0.4))
+    both = {(u, w): sum(first[u, v] * second[v, w] for v in "ab") for u in "ab" for w in "ab"}
+    people = [("a",), *[("b",)] * 3]
+    assert (
+        max(_posterior(people, list(seen), [both]) for seen in product([("a",), ("b",)], repeat=4))
+        <= 1 / joint.achieved
+    )
+
+
+def test_the_plan_speaks_of_columns_that_the_recipe_does_not_name() -> None:
+    steps = [{"k_anonymize": {"k": 3, "quasi": ["x"]}}, {"microaggregate": {"attribute": "pay", "k": 3}}]
+    plan = Recipe(attributes={"x": {"role": "quasi"}}, steps=steps, unnamed="other").explain()
+    assert "what holds over x, pay together is counted and said" in plan

@@ -313,3 +313,14 @@ def test_where_most_rows_are_not_found_again_the_run_says_so() -> None:
     assert "technique.series.lost_sight" not in {
         one.id for one in recipe(earlier=[before.data]).run(second).steps[0].warnings
     }
+
+
+def test_who_is_held_back_is_drawn_among_rows_that_look_alike() -> None:
+    first, second, _ = months()
+    before = recipe().run(first)
+    out = []
+    for seed in (2**70, 2**71, 2**72):
+        now = recipe(earlier=[before.data]).model_copy(update={"seed": seed}).run(second)
+        out.append(frozenset(range(len(second))) - frozenset(now.frame.data.origin_rows.tolist()))
+    assert len(set(map(len, out))) == 1
+    assert len(set(out)) > 1

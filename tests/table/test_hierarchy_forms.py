@@ -372,3 +372,15 @@ def test_names_of_intervals_are_as_many_as_these():
     for labels in ([["a"], ["b"]], [["a", "b"]], [["a", "a", "b"]]):
         with pytest.raises(ValueError, match="labels"):
             HierarchySpec(intervals={"edges": [[1, 2]], "labels": labels})
+
+
+def test_labels_of_any_number_do_not_tell_that_somebody_has_a_fraction() -> None:
+    whole, mixed = [20, 25, 31], [20, 25, 30.5]
+    labels = {}
+    for numbers in ("any", None):
+        for values in (whole, mixed):
+            spec = HierarchySpec(intervals=[10], numbers=numbers)
+            found = spec.build("age", Column.of(values))
+            labels[numbers, values is mixed] = found.to_rows()[0][1]
+    assert labels["any", False] == labels["any", True] == "[20, 30)"
+    assert (labels[None, False], labels[None, True]) == ("20–29", "[20, 30)")  # what `any` is for

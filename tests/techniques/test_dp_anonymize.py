@@ -259,7 +259,13 @@ def run(attributes: dict[str, object], *steps: dict[str, object], **more: object
         ({"name": {"role": "other"}}, [], {}, "'name' would be released as they are"),
         ({"name": {"role": "other"}}, [{"k_anonymize": {"k": 2}}], {}, "k_anonymize' before it look"),
         ({"name": {"role": "other"}}, [{"top_code": {"attribute": "age", "percentile": 90}}], {}, "top_code' before it"),
+        ({"name": {"role": "other"}}, [{"microaggregate": {"attribute": "age", "k": 2}}], {}, "microaggregate' before it"),
+        ({"name": {"role": "other"}}, [{"sample": {"fraction": 0.5}}], {}, "sample' before it"),
         ({}, [{"drop_columns": {"attributes": ["name"]}}], {"person": "name"}, "protects one record"),
+        ({"age": {"role": "quasi", "hierarchy": {"neighbours": {"groups": [2]}}}, "name": {"role": "other"}},
+         [{"drop_columns": {"attributes": ["name"]}}], {}, "made from the values in the table"),
+        ({"age": {"role": "quasi", "hierarchy": {"priority": {"levels": 2}}}, "name": {"role": "other"}},
+         [{"drop_columns": {"attributes": ["name"]}}], {}, "made from the values in the table"),
         ({"age": {"role": "quasi", "hierarchy": {"mask": "right"}}, "name": {"role": "other"}},
          [{"drop_columns": {"attributes": ["name"]}}], {}, "made from the values in the table"),
     ],
@@ -355,3 +361,13 @@ def test_labels_that_depend_on_a_value_of_the_table_are_refused(
     values = ["2020-01-01"] * 500 if "dates" in hierarchy else [20] * 500
     with pytest.raises(oboro.errors.UsageError, match="one record could change all labels"):
         oboro.Recipe(attributes=attributes, steps=[*steps, private]).run({"age": values})
+
+
+def test_more_levels_than_can_be_scored_are_refused() -> None:
+    """Every choice is scored: leaving one out for its score would tell something."""
+    widths = {"intervals": [2, 4, 8, 16, 32, 64, 128]}
+    attributes = {f"a{i}": {"role": "quasi", "hierarchy": widths} for i in range(6)}  # 9 levels each: 531,441 choices
+    step = {"dp_anonymize": {"epsilon": 2, "delta": 1e-3, "search_epsilon": 1}}
+    table = {name: list(range(200)) for name in attributes}
+    with pytest.raises(UsageError, match="65,?536"):
+        oboro.Recipe(attributes=attributes, steps=[step]).run(table)

@@ -147,3 +147,11 @@ def test_rows_of_one_person_are_refused() -> None:
     recipe = oboro.Recipe(attributes=attributes, steps=steps, person="who")
     with pytest.raises(UsageError, match="its budget is that of one row"):
         recipe.run({"who": [1, 1, 2, 3], "pay": [1, 2, 3, 4], "sex": ["F", "F", "F", "M"]})
+
+
+def test_no_last_bit_of_a_float_tells_the_value() -> None:
+    """Whatever the value was, what is released is a multiple of the width / 2^40, so that all values share their doubles."""
+    step = oboro.Noise(attribute="pay", distribution="laplace", epsilon=1, bounds={"min": 0, "max": 8})
+    for value in (1 / 3, 2.5, 7.1):
+        released = np.array(step.apply({"pay": [value] * 200})["pay"], dtype=float)
+        assert (released * 2**37 % 1 == 0).all()
