@@ -327,7 +327,10 @@ class KAnonymize(ClassValues):
         say: Callable[[Words], None],
     ) -> SearchResult:
         """The best levels, as the checker counts them; raises where there are none."""
-        found = self._search(problem, checker, names, allowed, say)
+        if self.levels is None:
+            found = self._search(problem, checker, say)
+        else:
+            found = _at(problem, checker, allowed.given(self.levels, names, self.step))
         if found.best is None and found.stopped == "time":
             raise PromiseError(Message("error_technique.time_limit", step=self.step))
         if found.best is None:
@@ -335,24 +338,15 @@ class KAnonymize(ClassValues):
         return found
 
     def _search(
-        self,
-        problem: Problem,
-        checker: NodeChecker | SlicedChecker,
-        names: list[str],
-        allowed: AllowedLevels,
-        say: Callable[[Words], None],
+        self, problem: Problem, checker: NodeChecker | SlicedChecker, say: Callable[[Words], None]
     ) -> SearchResult:
-        if self.levels is None:
-            minimal = problem.lattice.size <= SMALL_LATTICE if self.minimal is None else self.minimal
-            options: dict[str, Any] = {"strategy": self.search, "minimal": minimal, "time_limit": self.time_limit}
-            options["prove"] = self.optimum
-            found = self._finder()(problem, checker, **options, tell=lambda so_far: say(progress(self.step, so_far)))
-            if found.stopped == "interrupt":
-                say(Message("progress.search_interrupted", step=self.step))
-            return found
-        node = checker.check(allowed.given(self.levels, names, self.step))
-        best = node if node.feasible else None
-        return SearchResult(best, None, [], problem.lattice.size, 1, 0, problem.lattice.size - 1, node, exact=False)
+        minimal = problem.lattice.size <= SMALL_LATTICE if self.minimal is None else self.minimal
+        options: dict[str, Any] = {"strategy": self.search, "minimal": minimal, "time_limit": self.time_limit}
+        options["prove"] = self.optimum
+        found = self._finder()(problem, checker, **options, tell=lambda so_far: say(progress(self.step, so_far)))
+        if found.stopped == "interrupt":
+            say(Message("progress.search_interrupted", step=self.step))
+        return found
 
     def _finder(self) -> Callable[..., SearchResult]:
         if self.aggregate != "rank":
@@ -385,3 +379,10 @@ class KAnonymize(ClassValues):
     def why_not(self, problem: Problem, suppressed: int, satisfying: bool, names: list[str]) -> Message:
         """No node can be released: say how far away the coarsest one is, and the ways out."""
         return no_levels(problem, suppressed, satisfying, names, step=self.step, given=self.levels is not None)
+
+
+def _at(problem: Problem, checker: NodeChecker | SlicedChecker, levels: Sequence[int]) -> SearchResult:
+    """One look at levels that somebody gave."""
+    node = checker.check(levels)
+    best = node if node.feasible else None
+    return SearchResult(best, None, [], problem.lattice.size, 1, 0, problem.lattice.size - 1, node, exact=False)
