@@ -101,7 +101,8 @@ def known_to_kernels(name: str) -> bool:
 
 
 DECORATOR = [
-    SOURCE / "kernels" / name for name in ("__init__.py", "cache_folders.py", "compiling.py", "kernel_cache.py")
+    SOURCE / "kernels" / name
+    for name in ("__init__.py", "cache_folders.py", "compiling.py", "included_files.py", "kernel_cache.py")
 ]
 KERNEL_MODULES = [file for file in FILES if is_kernel_module(name_of(file)) and file not in DECORATOR]
 

@@ -15,9 +15,11 @@ from oboro.table.hierarchy import Hierarchy
 from oboro.table.rows.row_origins import released_person
 from oboro.text import Message
 from oboro.text.progress import Progress, silent
-from oboro.verifier.verdict import Verification
+from oboro.verifier.verdict import Verdict, Verification
 
 __all__ = ["Provenance", "Scope", "Tables"]
+
+PRIVATE = "model.differential_privacy"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +62,12 @@ class Provenance:
     warnings: Sequence[Message] = ()
     series: SeriesRisk | None = None  # what it tells together with the releases before it
     linkage: Sequence[Measure] = ()  # what attacks on a release without classes found
+
+    @property
+    def private(self) -> Verdict | None:
+        """That the release is differentially private, where it is."""
+        verdicts = () if self.verification is None else self.verification.verdicts
+        return next((one for one in verdicts if one.model.id == PRIVATE and one.holds), None)
 
 
 @dataclass(frozen=True, eq=False)

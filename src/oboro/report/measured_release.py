@@ -37,7 +37,6 @@ __all__ = ["SMALLEST_CELL", "Measured", "Subject", "measure_release"]
 
 SMALLEST_CELL = 5
 DISTINCT = "model.distinct_l_diversity"
-PRIVATE = "model.differential_privacy"
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,8 +190,7 @@ def _beside_no_chance(
     found: list[Attack], subject: Subject, provenance: Provenance, known: Mapping[str, Any]
 ) -> list[Attack]:
     """Where the release is differentially private: the same attacks on the same classes without chance, and who is there."""
-    verdicts = [] if provenance.verification is None else provenance.verification.verdicts
-    private = next((one for one in verdicts if one.model.id == PRIVATE and one.holds), None)
+    private = provenance.private
     if private is None or not subject.after.rows:
         return found
     from oboro.attacks.membership import WithoutChance, beside  # few releases need it

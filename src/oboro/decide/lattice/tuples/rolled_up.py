@@ -3,9 +3,9 @@
 A class of a node is a union of classes of any finer node, so those are enough to count it, and they are fewer than the tuples.
 What is kept are the classes of nodes that generalize the third of the attributes with most information as the nodes that are
 asked for do, and the others not at all. Adult, nine columns, k = 5, 10 %: the 188 nodes to the optimum read 8,400 entries each
-instead of 19,500, the 2,743 to all minimal ones 7,750 (counted by replaying recorded searches). What lost: keeping the classes of every node that was asked for (15,000,
-and little more beside these), half or two thirds of the attributes, or several such steps (8,200 to 11,000 and 6,100 to 7,700, with
-two to five times as much kept).
+instead of 19,500, the 2,743 to all minimal ones 7,750 (counted by replaying recorded searches). What lost: keeping the classes of
+every node that was asked for (15,000, and little more beside these), half or two thirds of the attributes, or several such steps
+(8,200 to 11,000 and 6,100 to 7,700, with two to five times as much kept).
 """
 
 from __future__ import annotations
