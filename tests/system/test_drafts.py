@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from tests.command_line import call
 
+from oboro.errors import FileError
 from oboro.system import drafts
-from oboro.system.atomic_file import atomic
+from oboro.system.atomic_file import atomic, check_free
 from oboro.system.drafts import Draft, sweep
 from oboro.system.private_file import LOCKS_LET_READ
 
@@ -45,6 +46,15 @@ def test_the_next_who_writes_there_sweeps_and_says_so(tmp_path: Path, capsys: py
         drafts._tell = before
     assert [one.name for one in tmp_path.iterdir()] == ["out.csv"]
     assert said == [f"{tmp_path}: removed 1 unfinished file that a killed process had left there"]
+
+
+def test_who_is_refused_because_the_output_is_there_sweeps_too(tmp_path: Path) -> None:
+    """A run that was killed between its table and its truth leaves the draft of that, and a table that nobody replaces."""
+    left_behind(tmp_path)
+    (tmp_path / "out.csv").touch()
+    with pytest.raises(FileError, match="is there already"):
+        check_free(tmp_path / "out.csv", force=False)
+    assert [one.name for one in tmp_path.iterdir()] == ["out.csv"]
 
 
 def test_a_draft_in_use_is_not_swept(tmp_path: Path) -> None:
