@@ -132,9 +132,7 @@ def check_free(path: str | Path, force: bool) -> None:
     with _writable(path):
         taken = not force and str(path) != STDOUT and Path(path).is_file()
     if taken:
-        sweep(
-            Path(os.path.realpath(path)).parent
-        )  # a run that was killed before its last file had its name: this one writes nothing
+        sweep(Path(os.path.realpath(path)).parent)  # what a run left that was killed before its last file had its name
         raise FileError(Message("error_system.exists", path=str(path)))
 
 
