@@ -132,6 +132,21 @@ def test_who_stands_out_in_a_series() -> None:
             assert way == "again" or held in page("series"), held
 
 
+def test_how_far_random_series_narrow_somebody() -> None:
+    for one in results("series_worlds")["rows"]:
+        interval = f"{100 * one['low']:.1f}–{100 * one['high']:.1f} %"
+        told = (
+            f"in {one['below']} series ({interval})"
+            if one["below"]
+            else f"none ({interval.removeprefix('0.0').replace('–', '0–')})"
+        )
+        assert f"| {one['series']} | {one['released']} | {told} |" in page("series")
+    two, three, pairs, without = results("series_worlds")["rows"]
+    assert f"in {two['released']} series of two releases and in {three['released']} of three with `person`" in TABLE
+    assert f"somebody in {without['below']} of {without['released']}" in TABLE
+    assert f"somebody in {pairs['below']} of {pairs['released']}" in TABLE
+
+
 def test_what_concealment_costs_and_tells() -> None:
     rows = results("concealment")["rows"]
     costs = [

@@ -72,6 +72,8 @@ def anonymizer(recipe: Recipe, options: StreamOptions) -> DelayFree | Window:
     kinds = diversity(asked)
     if folding := [name for name, one in recipe.attributes.items() if one.fold]:
         raise RecipeError(Message("error_recipe.stream_fold", columns=folding))
+    if recipe.earlier:
+        raise RecipeError(Message("error_recipe.stream_earlier"))
     person, dropped = options.person, _dropped(recipe)
     _require_released(recipe, person, dropped)
     quasi = [name for name in recipe.schema_given.quasi if name not in dropped and name != person]
