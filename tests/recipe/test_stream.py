@@ -136,6 +136,8 @@ def test_what_a_stream_cannot_keep_is_said(rows: list[dict[str, Any]]) -> None:
     shuffled = Recipe.parse(RECIPE + "  - shuffle: {}\n")
     with pytest.raises(RecipeError, match="shuffle: a stream cannot do this: records come out in the order"):
         shuffled.stream()
+    with pytest.raises(UsageError, match="at most 1 item after validation, not 2"):
+        Recipe.parse(RECIPE.replace("{illness: 2}", "{illness: 2, shop: 2}")).stream()
     with pytest.raises(RecipeError, match="not compared with earlier releases"):
         Recipe.parse(f"earlier: [march.csv]\n{RECIPE}").stream()
     with pytest.raises(UsageError, match="window"):

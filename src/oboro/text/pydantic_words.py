@@ -30,6 +30,8 @@ def complaint(found: Mapping[str, Any]) -> Words:
     '2 以上でなければなりません'
     """
     context = found.get("ctx", {})
+    if "actual_length" in context and context["actual_length"] is None:  # of a mapping that is too long
+        context = {**context, "actual_length": len(found["input"])}
     if found["type"] == "value_error":
         words = context["error"].args[0] if context["error"].args else ""
         return words if isinstance(words, Message) else str(words)
