@@ -156,6 +156,7 @@ def test_what_concealment_costs_and_tells() -> None:
         if (one["table"], one["method"], one["parameters"]) == ("9", "exact", {"n": 1000, "k": k})
     ]
     assert " / ".join(costs) in page("k-concealment")
+    assert {one["ours"] for one in rows if one["metric"] == "gap" and one["parameters"]["n"] == 48_842} == {0.0}
     known = [one for one in rows if one["parameters"].get("truth") == "identity"]
     told, again = (
         [one["ours"] for one in known if one["metric"] == attack] for attack in ("medoid attack", "re-run attack")

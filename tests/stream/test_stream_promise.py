@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from typing import Any
 
@@ -259,3 +260,13 @@ def test_somebody_who_knows_owners_learns_less_from_swap():
         assert (candidates(pairing) >= 3).all()
         left[mode] = int((candidates(pairing, 30)[30:] < 3).sum())
     assert left["swap"] < left["count"]
+
+
+@pytest.mark.parametrize("mode", ["swap", "count"])
+def test_order_and_method_together_tell_more_and_no_promise_speaks_of_them(mode: str) -> None:
+    """The limit that the page states: of all orders of a, a and b one alone releases *, a, *, so whose each is is certain."""
+    told: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    for order in itertools.permutations("aab"):
+        stream = DelayFree(["x"], 2, mode=mode)
+        told.setdefault(tuple(stream.push({"x": one})["x"] for one in order), set()).add(order)
+    assert told["*", "a", "*"] == {("a", "a", "b")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from hashlib import shake_256
 from math import ceil, comb, exp, floor
 from pathlib import Path
 
@@ -371,3 +372,21 @@ def test_more_levels_than_can_be_scored_are_refused() -> None:
     table = {name: list(range(200)) for name in attributes}
     with pytest.raises(UsageError, match="65,?536"):
         oboro.Recipe(attributes=attributes, steps=[step]).run(table)
+
+
+def test_all_that_is_drawn_comes_from_256_fresh_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight bytes of SHAKE-256 a record, against a plain loop; the same bits give the same release."""
+    key = bytes(range(32))
+    stream = shake_256(key).digest(8 * 50)
+    expected = [int.from_bytes(stream[8 * i : 8 * i + 8], "little") < 2**63 for i in range(50)]
+    assert drawn_records(50, 0.5, key).tolist() == expected
+    asked: list[int] = []
+
+    def fixed(size: int) -> bytes:
+        asked.append(size)
+        return key
+
+    monkeypatch.setattr("oboro.techniques.columns.private_draws.token_bytes", fixed)
+    first, second = (release(PEOPLE) for _ in range(2))
+    assert asked == [32, 32]
+    assert first == second
