@@ -381,7 +381,7 @@ class KAnonymize(ClassValues):
         return no_levels(problem, suppressed, satisfying, names, step=self.step, given=self.levels is not None)
 
 
-def _at(problem: Problem, checker: NodeChecker | SlicedChecker, levels: Sequence[int]) -> SearchResult:
+def _at(problem: Problem, checker: NodeChecker | SlicedChecker, levels: tuple[int, ...]) -> SearchResult:
     """One look at levels that somebody gave."""
     node = checker.check(levels)
     best = node if node.feasible else None
