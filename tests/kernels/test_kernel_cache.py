@@ -249,7 +249,10 @@ def test_a_planted_folder_is_not_used(install: Path, tmp_path_factory: pytest.Te
 
 
 def test_a_kernel_is_compiled_again_when_one_inside_it_has_changed(tmp_path: Path, fresh: pytest.MonkeyPatch) -> None:
-    """numba looks at the outer file alone: after an upgrade that mends the inner one, the old machine code would go on."""
+    """numba looks at the outer file alone: after an upgrade that mends the inner one, the old machine code would go on.
+
+    Found compiled, it needs nothing of what numba loads to compile.
+    """
     package = tmp_path / "oboro"
     shutil.copytree(Path(oboro.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
     made = package / "kernels" / "made"
@@ -266,12 +269,17 @@ def test_a_kernel_is_compiled_again_when_one_inside_it_has_changed(tmp_path: Pat
         head + "from oboro.kernels.made.inner import more\n@kernel()\ndef outer(x: int) -> int:\n    return more(x)\n"
     )
     (made / "outer.py").write_text(outer)
-    job = head + "from oboro.kernels.made.outer import outer\nwith always_compiled():\n    print(outer(1))"
+    job = (
+        head
+        + "import sys\nfrom oboro.kernels.made.outer import outer\nwith always_compiled():\n    print(outer(1), end=' ')\n"
+    )
+    job += "print('numba.np.arraymath' in sys.modules)"
 
     def answer() -> str:
         given = {**os.environ, "PYTHONPATH": str(tmp_path)}
         return subprocess.run([sys.executable, "-c", job], env=given, capture_output=True, text=True, check=True).stdout
 
-    assert answer() == "2\n"
+    assert answer() == "2 True\n"
+    assert answer() == "2 False\n"
     (made / "steps.py").write_text("STEP = 5\n")
-    assert answer() == "6\n"
+    assert answer() == "6 True\n"

@@ -6,20 +6,19 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from functools import cache
 from importlib.abc import MetaPathFinder
 from types import FunctionType
 from typing import Any
 
 import numba
 from numba import types
-from numba.core import codegen
+from numba.core import codegen, entrypoints, environment
 from numba.core.codegen import JITCodeLibrary, RuntimeLinker
-from numba.core.environment import lookup_environment
 from numba.core.registry import cpu_target
 from numba.core.targetconfig import TargetConfig
 from numba.core.typing.templates import builtin_registry
-from numba.np import arrayobj
 
 from oboro.kernels import Kernel, prange
 from oboro.kernels.kernel_cache import LayeredCache
@@ -58,7 +57,7 @@ class _Library(JITCodeLibrary):
             return
         super()._finalize_final_module()
         for one in self._final_module.global_variables:  # those of its parts, too
-            if one.name.startswith(CONSTANTS) and (held := lookup_environment(one.name)) is not None:
+            if one.name.startswith(CONSTANTS) and (held := environment.lookup_environment(one.name)) is not None:
                 CODEGEN.set_env(one.name, held)
 
     def serialize_using_object_code(self) -> Any:
@@ -73,6 +72,23 @@ def _set_env(name: str, held: Any) -> None:
 
 CODEGEN: Any = cpu_target.target_context.codegen()
 CODEGEN._library_class, CODEGEN.set_env = _Library, _set_env
+
+
+def _rebuild_env(module: str, constants: Any, name: str) -> Any:
+    """The objects that a function holds, as it is found compiled. numba would import the module of each of its own functions in it.
+
+    Names of that module are only looked up by code that is not compiled.
+    """
+    held: Any = environment.lookup_environment(name)
+    if held is None:
+        known = sys.modules.get(module)
+        held = environment.Environment(vars(known) if known else {"__name__": module})
+        held.consts[:], held.env_name = constants, name
+        environment.Environment._memo[name] = held
+    return held
+
+
+environment._rebuild_env = _rebuild_env
 
 
 def _chosen(options: Any) -> dict[str, Any]:
@@ -104,17 +120,23 @@ def _without_blas() -> Iterator[None]:
         sys.meta_path.remove(NoBlas)
 
 
-if is_alone():
-    with _without_blas():
+@cache
+def _ready() -> None:
+    """Before the first function is compiled, let numba know all that it can compile. What is found compiled needs none of it."""
+    with _without_blas() if is_alone() else nullcontext():
         cpu_target.target_context.refresh()
+    from numba.np import arrayobj
+
+    # Where a slice of an array may not fit what is assigned to it, numba puts both shapes into words: functions for text are
+    # then compiled, and become part of every such kernel. That it does not fit is enough to know.
+    for function, type_ in builtin_registry.globals:
+        if function is arrayobj.raise_with_shape_context:
+            for template in type_.templates:
+                template._overload_func = staticmethod(arrayobj.ol_raise_with_shape_context_generic)
 
 
-# Where a slice of an array may not fit what is assigned to it, numba puts both shapes into words: functions for text are then
-# compiled, and become part of every such kernel. That it does not fit is enough to know.
-for _function, _type in builtin_registry.globals:
-    if _function is arrayobj.raise_with_shape_context:
-        for _template in _type.templates:
-            _template._overload_func = staticmethod(arrayobj.ol_raise_with_shape_context_generic)
+if is_alone():
+    entrypoints._already_initialized = True  # extensions of numba: to look for some takes a thirtieth of a second
 
 # numba tells whoever listens of each of the hundred thousand calls of LLVM: a twentieth of the time.
 _ffi: Any = codegen.ll.ffi  # type: ignore[attr-defined]
@@ -139,6 +161,14 @@ def _for_variables(fold: Callable[..., Any]) -> Callable[..., Any]:
     return folded
 
 
+def _when_ready(compile_: Callable[..., Any]) -> Callable[..., Any]:
+    def compiled_when_ready(*given: Any) -> Any:
+        _ready()
+        return compile_(*given)
+
+    return compiled_when_ready
+
+
 def compiled(kernel: Kernel, *, parallel: bool, inner: bool, bare: bool) -> Any:
     """The function of a kernel as numba compiles it, where it is called with types for the first time."""
     function: Any = kernel.function
@@ -149,6 +179,7 @@ def compiled(kernel: Kernel, *, parallel: bool, inner: bool, bare: bool) -> Any:
     named.__qualname__, named.__module__ = function.__qualname__, function.__module__
     dispatcher = numba.njit(nogil=True, parallel=parallel, error_model="numpy", **more)(named)
     dispatcher._compiler.fold_argument_types = _for_variables(dispatcher._compiler.fold_argument_types)
+    dispatcher._compiler.compile = _when_ready(dispatcher._compiler.compile)
     dispatcher._cache = LayeredCache(function)  # what `cache=True` does, with places of our own
     for name in function.__code__.co_names:
         if isinstance(value := known.get(name), Kernel):

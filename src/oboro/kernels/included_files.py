@@ -19,6 +19,7 @@ __all__ = ["included_files", "included_stamp"]
 IMPORT = re.compile(
     r"^(?:from|import) oboro((?:\.\w+)*\.kernels(?:\.\w+)*)", re.MULTILINE
 )  # kernels import only kernels
+WORD = re.compile(r"\w+")
 
 
 @cache
@@ -45,9 +46,8 @@ def _imported(text: str) -> Iterator[Path]:
     for name in IMPORT.findall(text):
         place = PACKAGE.joinpath(*name.strip(".").split("."))
         if place.is_dir():  # `from ….kernels import node_classes`
-            yield from (
-                one for one in place.glob("*.py") if one.stem == "__init__" or re.search(rf"\b{one.stem}\b", text)
-            )
+            words = {"__init__", *WORD.findall(text)}
+            yield from (one for one in place.glob("*.py") if one.stem in words)
         else:
             yield place.with_suffix(".py")
 

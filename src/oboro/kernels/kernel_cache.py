@@ -15,6 +15,7 @@ from numba.core.caching import (
     InTreeCacheLocator,
     UserProvidedCacheLocator,
 )
+from numba.core.runtime import rtsys
 
 from oboro.kernels.cache_folders import PACKAGE, cache_place, package_owner
 from oboro.kernels.included_files import included_stamp
@@ -100,7 +101,7 @@ class LayeredCache(FunctionCache):
         for layer in self._layers:
             if self._enabled and _trusted(layer.cache_path):
                 try:
-                    found = layer.load_overload(sig, target_context)
+                    found = _loaded(layer, sig, target_context)
                 except Exception:  # cut off or damaged: it is compiled again, and then written again
                     continue
                 if found is not None:
@@ -117,6 +118,14 @@ class LayeredCache(FunctionCache):
     def flush(self) -> None:
         """Forget what is in our place."""
         self._layers[-1].flush()
+
+
+def _loaded(layer: FunctionCache, sig: Any, target_context: Any) -> Any:
+    """What a place has, without numba's `load_overload`, which first learns to compile everything: a quarter of a second."""
+    rtsys.initialize(target_context)  # what is compiled counts references
+    with layer._guard_against_spurious_io_errors():
+        return layer._load_overload(sig, target_context)
+    return None  # Windows: another process is writing it
 
 
 def _checked(layer: FunctionCache, file: str) -> FunctionCache:
