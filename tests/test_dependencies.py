@@ -166,22 +166,9 @@ def test_the_core_does_without_the_extras(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_version_is_the_same_wherever_it_stands() -> None:
-    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == PROJECT["version"]
-
-
 def test_workflows_call_what_the_makefile_has() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     weekly = yaml.safe_load((ROOT / ".github/workflows/thorough.yml").read_text())
     assert set(weekly["jobs"]["thorough"]["strategy"]["matrix"]["target"]) <= targets
     places = re.findall(r"tests/\w+", (ROOT / ".github/workflows/tests.yml").read_text())
     assert [place for place in places if not (ROOT / place).is_dir()] == []
-
-
-def test_issues_must_say_that_no_data_is_real() -> None:
-    for form in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"):
-        if form.name != "config.yml":
-            boxes = [one for one in yaml.safe_load(form.read_text())["body"] if one["type"] == "checkboxes"]
-            assert any(
-                "real person" in option["label"] and option["required"] for option in boxes[0]["attributes"]["options"]
-            )

@@ -1,8 +1,9 @@
 """What a value is: its kind, its text, its number.
 
 Everything here works on the *dictionary* of a column (its distinct values), never on its rows, so it costs what the number of
-distinct values costs. Text that looks like a number or a date counts as one where a technique needs numbers, also as Japanese
-offices write it (`39歳`, `昭和34年6月7日`); what is not changed is written back as it came (`007` stays `007`).
+distinct values costs. Text that looks like a number or a date counts as one where a technique needs numbers, also as most of
+Europe (`1.234,56`) and Japanese offices write it (`39歳`, `昭和34年6月7日`); what is not changed is written back as it came (`007`
+stays `007`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pyarrow as pa
 from oboro.errors import ColumnError
 from oboro.system import arrow_functions as pc
 from oboro.table.japanese.written_values import read_written, why_unread
+from oboro.table.spelling.decimal_commas import has_decimal_commas, read_decimal_commas
 from oboro.table.spelling.value_texts import texts_of
 from oboro.text import Message, Raw, Words
 
@@ -82,6 +84,8 @@ def _kind_of_text(texts: pa.Array) -> Kind:
         return Kind.DATE
     if _all_match(texts, DATETIME_TEXT) and _parses(texts, Kind.DATETIME):
         return Kind.DATETIME
+    if has_decimal_commas(texts):
+        return Kind.NUMBER
     written = read_written(texts)
     return Kind.TEXT if written is None else kind_of(written)
 
@@ -101,13 +105,15 @@ def _parses(texts: pa.Array, kind: Kind) -> bool:
 
 
 def _parse(texts: pa.Array, kind: Kind) -> pa.Array:
-    """Text of a known kind: as programs write it, or else as Japanese offices do."""
+    """Text of a known kind: as programs write it, or else with decimal commas or as Japanese offices do."""
     try:
         return _parse_plain(texts, kind)
     except (pa.ArrowInvalid, ValueError):
-        if (written := read_written(texts)) is None:
+        if (written := read_written(texts)) is not None:
+            return written
+        if kind is not Kind.NUMBER:
             raise
-        return written
+        return read_decimal_commas(texts)
 
 
 def _parse_plain(texts: pa.Array, kind: Kind) -> pa.Array:
@@ -178,7 +184,7 @@ def _is_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:
-        return read_written(pa.array([text])) is not None
+        return kind_of(pa.array([text])).numeric
     return True
 
 

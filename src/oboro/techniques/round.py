@@ -16,6 +16,7 @@ from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.japanese.written_values import unit_written
 from oboro.table.schema import Schema
+from oboro.table.spelling.decimal_commas import has_decimal_commas, with_decimal_commas
 from oboro.table.values import Kind, from_numbers, numbers_of, typed
 from oboro.techniques.base import Outcome, Work
 from oboro.techniques.columns.numeric import OnColumns, is_text, narrowed, places
@@ -253,7 +254,7 @@ def _as_found(candidates: pa.Array, column: Column, exact: np.ndarray) -> pa.Arr
 
 def _parsed(texts: pa.Array, kind: Kind) -> pa.Array:
     """A part of a column's texts, read as what the whole column is."""
-    numbers = numbers_of(texts)
+    numbers = numbers_of(texts, kind=kind)
     return from_numbers(numbers, kind) if kind is not Kind.INTEGER else typed(texts)
 
 
@@ -267,6 +268,8 @@ def _rendered(values: pa.Array, column: Column) -> pa.Array:
     texts = pc.cast(values, pa.string())
     if column.kind is Kind.DATE:
         return pc.replace_substring(texts, "-", "/") if "/" in example else texts
+    if has_decimal_commas(column.values):
+        return with_decimal_commas(values)
     unit = unit_written(column.values)  # 40 beside 39歳 is 40歳
     return pc.binary_join_element_wise(texts, unit, "") if unit else texts
 

@@ -16,6 +16,7 @@ from oboro.errors import ColumnError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.japanese.written_values import unit_written
 from oboro.table.schema import Schema
+from oboro.table.spelling.decimal_commas import has_decimal_commas, with_decimal_commas
 from oboro.table.spelling.named_values import Value, kind_of_value, place, shown
 from oboro.table.values import Kind, from_numbers, texts_of
 from oboro.techniques.base import Outcome, Technique, Work
@@ -123,6 +124,8 @@ class _Code(Technique):
         value = from_numbers(np.array([bound]), column.kind)
         if pa.types.is_string(type_) or pa.types.is_large_string(type_):
             as_given = isinstance(self.at, str) and kind_of_value(self.at) is column.kind
+            if has_decimal_commas(column.values) and not as_given:
+                return with_decimal_commas(value).cast(type_)
             unit = unit_written(column.values)  # 90 beside 39歳 is 90歳
             return pa.array([self.at if as_given else f"{texts_of(value)[0]}{unit}"], type_)
         try:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from oboro.errors import ColumnError
 from oboro.table.japanese.written_dates import looks_like_dates, written_dates
 from oboro.table.japanese.written_values import plain_text, read_written
+from oboro.table.spelling.decimal_commas import has_decimal_commas, read_decimal_commas
 from oboro.table.values import Kind, numbers_of
 
 __all__ = ["end_moment", "end_number"]
@@ -20,12 +21,14 @@ NUMBER = re.compile(r"^[-+]?\d+(\.\d+)?(e[-+]?\d+)?$", re.IGNORECASE)
 def end_number(end: str) -> float:
     """The end of a range as a number; NaN where it is none. A year by its era is its year.
 
-    >>> end_number("20"), end_number("350万円"), end_number("平成元年"), end_number("平成元年5月")
-    (20.0, 3500000.0, 1989.0, nan)
+    >>> end_number("20"), end_number("12,50"), end_number("350万円"), end_number("平成元年"), end_number("平成元年5月")
+    (20.0, 12.5, 3500000.0, 1989.0, nan)
     """
     if NUMBER.match(end):
         return float(end)
-    read = read_written(pa.array([end]))
+    if has_decimal_commas(text := pa.array([end])):
+        return float(read_decimal_commas(text)[0].as_py())
+    read = read_written(text)
     return np.nan if read is None or pa.types.is_date(read.type) else float(read[0].as_py())
 
 

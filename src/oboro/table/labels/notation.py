@@ -1,7 +1,7 @@
 """How labels are written, by this and by other tools: reading the range, the set or the mask that a label names.
 
 - ranges: `20–29`, `20-29`, `20~29`, `20 to 29`, `[20, 30)`, `[20, 30[` (ARX), `(20, 30]` (pandas, R), `20歳以上30歳未満`, `20代`,
-  `昭和34年6月7日〜昭和35年1月1日`, `350万円〜400万円`
+  `昭和34年6月7日〜昭和35年1月1日`, `350万円〜400万円`, `12,50–99,90`
 - one side only: `<20`, `<=20`, `>60`, `≥60`, `≧60`, `60+`, `60以上`, `60 or more`
 - sets: `{F, M}`, `['F', 'M']`, `[1, 2, 3]`, `F~M`, `F|M`
 - masks: `130**`, `2*`; and codes or dates cut short: `130` of `13053`, `2024-05` of `2024-05-17`
@@ -33,6 +33,7 @@ __all__ = [
 
 INFINITE = r"[-+−]?(?:inf(?:inity)?|∞)"
 MOMENT = r"\d{4}[-/]\d{1,2}[-/]\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?)?"
+COMMA = r"\d+,(?:\d{1,2}|\d{4,})(?!\d)|0,\d+|\d{1,3}(?:\.\d{3})+,\d+"  # a decimal comma that can mean nothing else
 NUMBER = r"[-+−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 ERA = r"(?:明治|大正|昭和|平成|令和|[明大昭平令MTSHR])"
 WRITTEN = (
@@ -41,12 +42,13 @@ WRITTEN = (
 DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 SCALED = rf"(?:{DIGITS}(?:兆|十億|億|百万|万|千))+(?:{DIGITS})?"
 AMOUNT = rf"[-+−▲△]?(?:{SCALED}円?|{DIGITS}円)|¥[-+−▲△]?(?:{SCALED}|{DIGITS})"
-END = rf"(?:{MOMENT}|{WRITTEN}|{AMOUNT}|{NUMBER}|{INFINITE})"
+POINTED = rf"(?:{MOMENT}|{WRITTEN}|{AMOUNT}|{NUMBER}|{INFINITE})"  # in brackets a comma stands between values: [1,2,3] is a set
+END = rf"(?:[-+−]?(?:{COMMA})|{POINTED})"
 TO = r"(?:-|–|—|~|〜|～|\.\.+|to|から)"
 MORE = r"(?:\+|以上|or (?:more|older|over)|and (?:over|older|above|up))"
 UNITS = re.compile(r"(?<=\d)\s*(?:歳|才|years?|yrs?)")
 FORMS = (
-    rf"(?P<left>[\[\](])\s*(?P<first>{END})\s*[,;]\s*(?P<last>{END})\s*(?P<right>[\])\[])",
+    rf"(?P<left>[\[\](])\s*(?P<first>{POINTED})\s*[,;]\s*(?P<last>{POINTED})\s*(?P<right>[\])\[])",
     rf"(?P<first>{END})\s*{TO}\s*(?P<last>{END})",
     rf"(?P<first>{END})以上(?P<last>{END})(?P<right>未満|以下)",
     rf"(?P<right><=|=<|≤|≦|<)\s*(?P<last>{END})",

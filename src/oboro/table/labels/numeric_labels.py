@@ -10,7 +10,7 @@ import pyarrow as pa
 from oboro.table.dataset import Column
 from oboro.table.labels.label_ends import end_number
 from oboro.table.labels.notation import label_range
-from oboro.table.values import STAR, Kind, kind_of
+from oboro.table.values import STAR, Kind, kind_of, numbers_of
 
 __all__ = ["NumericLabels"]
 
@@ -62,7 +62,8 @@ class NumericLabels:
 def _span(text: str) -> tuple[float, float] | None:
     """Where a label starts and ends; None if it is neither a number nor a range of numbers."""
     if kind_of(pa.array([text])) in (Kind.INTEGER, Kind.NUMBER):
-        return float(text), float(text)
+        number = float(numbers_of(pa.array([text]))[0])  # `39歳` and `12,50` are numbers too
+        return number, number
     found = label_range(text)
     if found is None:
         return None

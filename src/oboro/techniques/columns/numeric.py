@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from oboro.errors import ColumnError
 from oboro.table.dataset import Column
+from oboro.table.spelling.decimal_commas import has_decimal_commas, with_decimal_commas
 from oboro.table.values import Kind, from_numbers
 from oboro.techniques.base import Technique
 from oboro.text import Message
@@ -66,7 +67,8 @@ def places(column: Column, name: str) -> np.ndarray:
 def written(numbers: np.ndarray, column: Column, name: str) -> pa.Array:
     """Places on the line as values of the column's kind: whole numbers and dates rounded half to even, NaN as missing.
 
-    Text becomes numbers or dates; a numeric type is kept where it can hold the values.
+    Text becomes numbers or dates; with decimal commas it stays text and keeps them. A numeric type is kept where it can hold
+    the values.
     """
     kind = column.kind
     if kind is Kind.INTEGER:
@@ -79,7 +81,9 @@ def written(numbers: np.ndarray, column: Column, name: str) -> pa.Array:
     if kind is Kind.DATETIME and pa.types.is_timestamp(column.values.type) and column.values.type.tz:
         # From the count, not from the zoneless time: a cast of that would be free to take it for local time.
         array = pc.cast(pc.cast(array, pa.int64()), pa.timestamp("us", column.values.type.tz))
-    return array if is_text(column) else narrowed(array, column.values.type)
+    if is_text(column):
+        return with_decimal_commas(array) if has_decimal_commas(column.values) else array
+    return narrowed(array, column.values.type)
 
 
 def narrowed(array: pa.Array, type_: pa.DataType) -> pa.Array:
