@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 from oboro.errors import InputError
 
-__all__ = ["Anonymizer", "BlockResult", "Closing", "Record"]
+__all__ = ["Anonymizer", "BlockResult", "Closing", "JsonBlock", "Record"]
 
 Record = Mapping[str, Any]
 
@@ -42,6 +42,13 @@ class BlockResult:
     """What cannot be found again by repeating the block (empty where repeating is enough); handed over in a replay."""
     refused: dict[int, InputError] = field(default_factory=dict)
     """The places in the block of records that were not taken, and why, without any value."""
+
+
+class JsonBlock(NamedTuple):
+    """What came of a block that was taken as JSON, every record of it: bodies and decisions."""
+
+    bodies: list[bytes]
+    decisions: list[int]
 
 
 class Anonymizer(Protocol):
@@ -80,6 +87,16 @@ class Anonymizer(Protocol):
 
     def take(self, records: Sequence[Record], now: float, decisions: Sequence[int] | None = None) -> BlockResult:
         """Take a block, possibly empty; `decisions` are those of the first time, if it is repeated."""
+        ...
+
+    def take_json(
+        self, bodies: Sequence[bytes], now: float, decisions: Sequence[int] | None = None
+    ) -> JsonBlock | None:
+        """`take` from JSON objects to the same bytes as by way of records; None, and nothing taken, where that is not possible."""
+        ...
+
+    def warm(self) -> None:
+        """Compile what taking records needs, so that the first one does not wait for it."""
         ...
 
     def flush(self, now: float | None = None) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from oboro.papers.service.local_brokers import LocalBroker, ended, forked
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.service.service_making import make_service
 from oboro.recipe.service.service_settings import ServiceSettings
+from oboro.recipe.stream_plan import StreamOptions, anonymizer
 from oboro.stream.service.service import Service
 
 __all__ = ["Cost", "bodies", "measured", "warm_measured"]
@@ -51,9 +52,7 @@ def bodies(count: int) -> list[bytes]:
 
 def warm_measured() -> None:
     """Compile what is measured, before it is."""
-    anonymizer = Recipe(**RECIPE).stream()
-    for body in bodies(200):
-        anonymizer.push(json.loads(body))
+    anonymizer(Recipe(**RECIPE), StreamOptions()).warm()
 
 
 def measured(
@@ -69,7 +68,7 @@ def measured(
         if not decide:
             _only_pass(service)
         _timed(service, found)
-        service.run()
+        service.run(own_process=True)
 
     code = ended(forked(work))
     if code:

@@ -121,7 +121,7 @@ def run_service(settings: ServiceSettings, *, dry: bool = False, lang: str = "en
         service = make_service(recipe, settings, dry=dry, lang=lang, watch=watch, stop=stop)
         if (part := settings.part) is not None:
             watch.say(expected_price(part, recipe.schema_given.quasi))
-        return service.run()
+        return service.run(own_process=True)
 
 
 def _record(form: BodyForm, body: bytes) -> dict[str, Any] | None:

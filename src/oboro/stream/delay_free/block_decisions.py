@@ -9,36 +9,52 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from oboro.stream.anonymizer import Record
 from oboro.stream.delay_free.counting_modes import CountingMode
+from oboro.stream.delay_free.json_rows import Row
 from oboro.stream.delay_free.record_coder import Form, KnownRecord, RecordCoder
 
-__all__ = ["DecidedBlock", "decided_block"]
+__all__ = ["DecidedBlock", "Values", "decided_block", "released_json", "released_records"]
+
+Values = tuple[Any, ...]
 
 
 class DecidedBlock(NamedTuple):
-    """What came of a block: releases, masks, and the number of cells suppressed, generalized, and records suppressed."""
+    """What came of a block: each record as it is known, and how it is released."""
 
-    released: list[dict[str, Any]]
-    masks: list[int]
-    suppressed: int
-    generalized: int
-    fully: int
+    known: list[KnownRecord]
+    forms: list[Form]
+
+    @property
+    def masks(self) -> list[int]:
+        """What was decided."""
+        return [form.mask for form in self.forms]
 
 
 def decided_block(
-    coder: RecordCoder, side: CountingMode, records: Sequence[Record], now: float, again: Sequence[int] | None
+    coder: RecordCoder,
+    side: CountingMode,
+    keys: Sequence[Values],
+    numbers: list[tuple[int, int]] | None,
+    now: float,
+    again: Sequence[int] | None,
 ) -> DecidedBlock:
-    """All of a block; raises `InputError` where one of them is refused, and then none is taken."""
-    admitted, width = coder.admit_all(records), len(coder.attributes)
-    known = coder.meet_all(admitted if len(admitted[0]) == width else [values[:width] for values in admitted])
-    numbers = None if coder.nobody else [coder.numbers(values) for values in admitted]
-    cells, gone, coarser, masks = zip(*_forms(coder, side, known, numbers, now, again), strict=True)
-    released = list(map(dict.copy, cells))
-    for place, name in enumerate(coder.rest, width):
+    """All of a block, by the values of its attributes; raises `InputError` where one of them is refused, and then none is taken."""
+    known = coder.meet_all(keys)
+    return DecidedBlock(known, _forms(coder, side, known, numbers, now, again))
+
+
+def released_records(coder: RecordCoder, block: DecidedBlock, admitted: Sequence[Values]) -> list[dict[str, Any]]:
+    """The released records: cells of attributes, and the other fields as they came."""
+    released = [(form.cells or coder.cells(one, form)).copy() for one, form in zip(*block, strict=True)]
+    for place, name in enumerate(coder.rest, len(coder.attributes)):
         for one, values in zip(released, admitted, strict=True):
             one[name] = values[place]
-    return DecidedBlock(released, list(masks), sum(gone), sum(coarser), gone.count(width))
+    return released
+
+
+def released_json(coder: RecordCoder, block: DecidedBlock, rows: Sequence[Row]) -> list[bytes]:
+    """The same in JSON."""
+    return coder.json.write([form.head or coder.head(one, form) for one, form in zip(*block, strict=True)], rows)
 
 
 def _forms(
@@ -59,7 +75,7 @@ def _forms(
         [again[i] for i in asked] if again is not None else None,
     )
     for i, mask in zip(asked, decided, strict=True):
-        forms[i] = coder.kept_form(known[i], mask)
+        forms[i] = coder.form(known[i], mask)
     for i in new:
         forms[i] = forms[i] or known[i].settled
     return forms
@@ -68,5 +84,5 @@ def _forms(
 def _settle(coder: RecordCoder, side: CountingMode, known: KnownRecord) -> bool:
     """Whether a record is always released whole from now on; then that is kept at hand."""
     if known.settled is None and known.codes in side.whole:
-        known.settled = coder.kept_form(known, known.full)
+        known.settled = coder.form(known, known.full)
     return known.settled is not None

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -93,12 +94,13 @@ class CountingMode:
         self, codes: list[tuple[int, ...]], numbers: list[tuple[int, int]] | None, now: float, forced: list[int] | None
     ) -> list[int]:
         """`decide_one` for one row after the other, by one call; `numbers`: of people and secrets, where there are any."""
-        rows, count = np.array(codes, dtype=np.int32), len(codes)
+        count = len(codes)
         if not count:
             return []
-        persons, secrets = np.array(numbers if numbers is not None else [(-1, -1)] * count, dtype=np.int64).T.copy()
+        rows = np.fromiter(chain.from_iterable(codes), np.int32, count * self.bits).reshape(count, self.bits)
+        who = np.full((2, count), -1, dtype=np.int64) if numbers is None else np.array(numbers, dtype=np.int64).T.copy()
         masks = np.zeros(count, dtype=np.int64) if forced is None else np.array(forced, dtype=np.int64)
-        self._absorb(rows, persons, secrets, now, forced is not None, masks)
+        self._absorb(rows, who[0], who[1], now, forced is not None, masks)
         decided: list[int] = masks.tolist()
         if self._simple:
             self.whole.update(row for row, mask in zip(codes, decided, strict=True) if self._settled(row, mask))

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from oboro.errors import FileError, InputError
-from oboro.stream.anonymizer import BlockResult, Closing, Record
-from oboro.stream.delay_free.block_decisions import decided_block
+from oboro.stream.anonymizer import BlockResult, Closing, JsonBlock, Record
+from oboro.stream.delay_free.block_decisions import DecidedBlock, Values, decided_block, released_json, released_records
 from oboro.stream.delay_free.counting_modes import CountingMode
 from oboro.stream.delay_free.delay_free_settings import COUNTING, DelayFreeSettings
 from oboro.stream.delay_free.generating_modes import FixedMode, PaperMode, SequentialMode
@@ -29,6 +29,8 @@ __all__ = ["DelayFree"]
 
 SCALE = 1 << 20  # worth of one attribute with weight 1; whole numbers, so that sums do not depend on their order
 FORMAT = 2  # 1 forgot what has no weight any more, and went on a little differently
+MADE_UP = 300  # records: more than there is room for at first
+WARM: set[tuple[str, bool]] = set()  # modes that this process has compiled
 TIDY = 1024  # values more than those in use, before unused ones are looked for
 
 
@@ -90,12 +92,7 @@ class DelayFree(Closing):
         # In a replay a function may be ready sooner than it was: what was decided then is done.
         if known.codes not in self._side.whole or forced not in (None, known.full):
             return self._decide(values, known, now, forced)
-        form = coder.kept_form(known, known.full)
-        self._count(1, form.suppressed, 0, form.suppressed == len(key))
-        released = form.cells.copy()
-        if coder.rest:
-            released.update(zip(coder.rest, values[len(key) :], strict=False))
-        return released, known.full
+        return self._released(known, known.full, values), known.full
 
     def _decide(
         self, values: tuple[Any, ...], known: KnownRecord, now: float | None, forced: int | None
@@ -104,13 +101,18 @@ class DelayFree(Closing):
         person, secret = (-1, -1) if coder.nobody else coder.numbers(values)
         moment = self._clock.now() if now is None else now
         mask = self._side.decide_one(known.codes, person, secret, moment, forced)
-        released, suppressed, generalized, _ = coder.form(known, mask)
-        width = len(coder.attributes)
-        self._count(1, suppressed, generalized, suppressed == width)
-        if coder.rest:
-            released.update(zip(coder.rest, values[width:], strict=False))
+        released = self._released(known, mask, values)
         self._forget_values()
         return released, mask
+
+    def _released(self, known: KnownRecord, mask: int, values: Values) -> dict[str, Any]:
+        coder = self._coder
+        form, width = coder.form(known, mask), len(coder.attributes)
+        self._count(1, form.suppressed, form.generalized, form.suppressed == width)
+        released = (form.cells or coder.cells(known, form)).copy()
+        if coder.rest:
+            released.update(zip(coder.rest, values[width:], strict=False))
+        return released
 
     def _count(self, records: int, suppressed: int, generalized: int, fully: int) -> None:
         self.records += records
@@ -162,7 +164,8 @@ class DelayFree(Closing):
         for pair in zip(which.tolist(), masks.tolist(), strict=True):
             cells = made.get(pair)
             if cells is None:
-                cells = made[pair] = coder.form(known[pair[0]], pair[1]).cells
+                one = known[pair[0]]
+                cells = made[pair] = coder.cells(one, coder.form(one, pair[1]))
             released.append(cells.copy())
         if coder.rest:
             for one, values in zip(released, admitted, strict=True):
@@ -187,10 +190,9 @@ class DelayFree(Closing):
 
     def take(self, records: Sequence[Record], now: float, decisions: Sequence[int] | None = None) -> BlockResult:
         """A block of records one after the other; one that is refused does not keep the others from being taken."""
-        repeated = decisions is None or len(decisions) == len(records)
-        if records and repeated and isinstance(self._side, CountingMode) and not self.settings.forgets:
+        if records and self._by_blocks and (decisions is None or len(decisions) == len(records)):
             with suppress(InputError):  # one of them is refused, and none is taken yet
-                return self._take_all(self._side, records, now, decisions)
+                return self._take_all(records, now, decisions)
         self._coder.look_up(records)
         taken, again = BlockResult(), decisions or ()
         for i, record in enumerate(records):
@@ -204,12 +206,56 @@ class DelayFree(Closing):
             taken.decisions.append(mask)
         return taken
 
-    def _take_all(
-        self, side: CountingMode, records: Sequence[Record], now: float, decisions: Sequence[int] | None
-    ) -> BlockResult:
-        block = decided_block(self._coder, side, records, now, decisions)
-        self._count(len(records), block.suppressed, block.generalized, block.fully)
-        return BlockResult(block.released, block.masks)
+    @property
+    def _by_blocks(self) -> bool:
+        return isinstance(self._side, CountingMode) and not self.settings.forgets
+
+    def _take_all(self, records: Sequence[Record], now: float, decisions: Sequence[int] | None) -> BlockResult:
+        coder = self._coder
+        admitted, width = coder.admit_all(records), len(coder.attributes)
+        keys = admitted if len(admitted[0]) == width else [values[:width] for values in admitted]
+        block = self._decided(keys, admitted, now, decisions)
+        return BlockResult(released_records(coder, block, admitted), block.masks)
+
+    def take_json(
+        self, bodies: Sequence[bytes], now: float, decisions: Sequence[int] | None = None
+    ) -> JsonBlock | None:
+        """`take` from JSON to JSON in one; None, and nothing taken, where a record must be looked at by itself."""
+        coder = self._coder
+        if not bodies or not self._by_blocks or self.settings.unnamed != "error":
+            return None
+        rows = coder.json.read(bodies) if decisions is None or len(decisions) == len(bodies) else None
+        if rows is None:
+            return None
+        with suppress(InputError):
+            block = self._decided(
+                coder.json.keys(rows), () if coder.nobody else coder.json.values(rows), now, decisions
+            )
+            return JsonBlock(released_json(coder, block, rows), block.masks)
+        return None
+
+    def _decided(
+        self, keys: Sequence[Values], admitted: Sequence[Values], now: float, decisions: Sequence[int] | None
+    ) -> DecidedBlock:
+        coder, side = self._coder, self._side
+        assert isinstance(side, CountingMode)
+        numbers = None if coder.nobody else [coder.numbers(values) for values in admitted]
+        block = decided_block(coder, side, keys, numbers, now, decisions)
+        gone = [form.suppressed for form in block.forms]
+        coarser = sum([form.generalized for form in block.forms])
+        self._count(len(keys), sum(gone), coarser, gone.count(len(coder.attributes)))
+        return block
+
+    def warm(self) -> None:
+        """Compile what taking records needs, by made-up records in a stream of their own."""
+        kind = (self.settings.mode, self.settings.forgets)
+        if kind in WARM:
+            return
+        given = self.settings.model_dump(exclude_unset=True, exclude={"hierarchies", "weights", "initial"})
+        first: dict[str, Any] = {"initial": max(self.settings.k, MADE_UP // 2)} if self.settings.mode == "fixed" else {}
+        with DelayFree(**given, **first) as other:
+            other.take([dict.fromkeys(self.settings.fields, number) for number in range(MADE_UP)], 0.0)
+        WARM.add(kind)
 
     def flush(self, now: float | None = None) -> list[dict[str, Any]]:
         """Nothing waits."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,11 +20,12 @@ import pyarrow as pa
 from oboro.errors import ColumnError, InputError, UsageError
 from oboro.stream.anonymizer import Record
 from oboro.stream.delay_free.delay_free_settings import DelayFreeSettings
+from oboro.stream.delay_free.json_rows import JsonRows
 from oboro.stream.delay_free.kernels.release_history import MISSING
 from oboro.stream.delay_free.value_levels import ValueLevels
 from oboro.stream.record_fields import wrong_fields
 from oboro.table.dataset import Column, Dataset
-from oboro.table.values import STAR, is_missing
+from oboro.table.values import is_missing
 from oboro.text import Message
 
 __all__ = ["Form", "KnownRecord", "RecordCoder"]
@@ -34,13 +36,16 @@ FORMS = 16  # of one record
 REMEMBERED = 1 << 16  # different records whose codes are kept at hand
 
 
-class Form(NamedTuple):
+class Form:
     """What is released of a record under a mask, and how many of its cells are suppressed and how many generalized."""
 
-    cells: dict[str, Any]
-    suppressed: int
-    generalized: int
-    mask: int
+    __slots__ = ("cells", "generalized", "head", "levels", "mask", "suppressed")
+
+    def __init__(self, mask: int, levels: tuple[int, ...], suppressed: int) -> None:
+        self.mask, self.levels, self.suppressed = mask, levels, suppressed
+        self.generalized = len(levels) - levels.count(0) - suppressed
+        self.cells: dict[str, Any] | None = None  # made when a record is asked for
+        self.head: bytes | None = None  # made when JSON is asked for
 
 
 class KnownRecord:
@@ -78,10 +83,15 @@ class RecordCoder:
         self._flat, self._all = bits == len(self.attributes), (1 << bits) - 1
         self._hold()
 
+    @cached_property
+    def json(self) -> JsonRows:
+        """For records that come and leave as JSON."""
+        return JsonRows(self.settings.fields, self.attributes, self.rest)
+
     def _hold(self) -> None:
         """What is needed of each attribute for each record, at hand."""
         self._codes = [attribute.leaves for attribute in self.attributes]
-        self._each = [(one.name, one.paths, one.height, (1 << one.height) - 1) for one in self.attributes]
+        self._each = [(one.height, (1 << one.height) - 1) for one in self.attributes]
 
     # One record ---------------------------------------------------------------------------------------------------
 
@@ -132,29 +142,35 @@ class RecordCoder:
         return person, secret
 
     def form(self, known: KnownRecord, mask: int) -> Form:
-        """What is released of a record under a mask."""
-        released, suppressed, generalized, left = {}, 0, 0, mask
-        for (name, paths, height, all_levels), leaf in zip(self._each, known.leaves, strict=True):
-            own = left & all_levels
-            left >>= height
-            if not own or leaf < 0:
-                released[name] = STAR
-                suppressed += 1
-            elif own == all_levels:
-                released[name] = paths[leaf][0]
-            else:
-                released[name] = paths[leaf][height - own.bit_count()]
-                generalized += 1
-        return Form(released, suppressed, generalized, mask)
-
-    def kept_form(self, known: KnownRecord, mask: int) -> Form:
-        """`form`, kept for the next time."""
+        """How a record is released under a mask; kept for the next time."""
         found = known.forms.get(mask)
         if found is None:
-            found = self.form(known, mask)
+            found = self._form(known.leaves, mask)
             if len(known.forms) < FORMS:
                 known.forms[mask] = found
         return found
+
+    def _form(self, leaves: list[int], mask: int) -> Form:
+        levels, suppressed, left = [], 0, mask
+        for (height, all_levels), leaf in zip(self._each, leaves, strict=True):
+            level = height - (left & all_levels).bit_count() if leaf >= 0 else height
+            levels.append(level)
+            suppressed += level == height
+            left >>= height
+        return Form(mask, tuple(levels), suppressed)
+
+    def cells(self, known: KnownRecord, form: Form) -> dict[str, Any]:
+        """The released attributes of a record, to be copied."""
+        if form.cells is None:
+            attributes = zip(self.attributes, known.leaves, form.levels, strict=True)
+            form.cells = {one.name: one.released(leaf, level) for one, leaf, level in attributes}
+        return form.cells
+
+    def head(self, known: KnownRecord, form: Form) -> bytes:
+        """The same in JSON."""
+        if form.head is None:
+            form.head = self.json.head(zip(known.leaves, form.levels, strict=True))
+        return form.head
 
     # Many records -------------------------------------------------------------------------------------------------
 
@@ -175,13 +191,15 @@ class RecordCoder:
             found = list(map(self.known.get, keys))
         except TypeError:  # a list or an object: its attribute says so
             return [self.meet(key) for key in keys]
-        if all(found):
+        if None not in found:
             return found  # type: ignore[return-value]
-        new = [key for key, one in zip(keys, found, strict=True) if one is None]
-        for i, attribute in enumerate(self.attributes if new else ()):
+        new = [at for at, one in enumerate(found) if one is None]
+        for i, attribute in enumerate(self.attributes):
             if attribute.height > 1:
-                self._learn(attribute, [key[i] for key in new])
-        return [one or self.known.get(key) or self.meet(key) for key, one in zip(keys, found, strict=True)]
+                self._learn(attribute, [keys[at][i] for at in new])
+        for at in new:
+            found[at] = self.known.get(keys[at]) or self.meet(keys[at])
+        return found  # type: ignore[return-value]
 
     def admit_all(self, batch: Sequence[Record]) -> list[tuple[Any, ...]]:
         """`admit` for each, without a call of ours for each."""

@@ -31,6 +31,8 @@ __all__ = [
     "decode_json_block",
     "encode_json",
     "encode_json_block",
+    "joined_objects",
+    "none_twice",
 ]
 
 Format = Literal["ndjson", "csv"]
@@ -75,7 +77,7 @@ def decode_json(line: bytes) -> Any:
         value = _fast_decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _explained(line)
-    return value if isinstance(value, dict) and _once(line, len(value)) else _explained(line)
+    return value if isinstance(value, dict) and none_twice(line, len(value)) else _explained(line)
 
 
 def decode_json_block(lines: Sequence[bytes]) -> list[dict[str, Any]] | None:
@@ -85,15 +87,23 @@ def decode_json_block(lines: Sequence[bytes]) -> list[dict[str, Any]] | None:
     line ends within one. Every line ends in a brace, and no object holds another or a list, so every such comma stands between two
     objects; and there are as many objects as lines.
     """
-    text, count = b",\n".join(lines), len(lines)
-    if _number(text, b"{") != count or b"[" in text or not text.endswith(b"}") or not _between_braces(text, count):
+    text = joined_objects(lines)
+    if text is None:
         return None
     try:
         found: list[Any] = _fast_decode(b"[" + text + b"]")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    plain = len(found) == count and {*map(type, found)} == {dict} and _once(text, sum(map(len, found)))
+    plain = len(found) == len(lines) and {*map(type, found)} == {dict} and none_twice(text, sum(map(len, found)))
     return found if plain else None
+
+
+def joined_objects(lines: Sequence[bytes]) -> bytes | None:
+    """Lines as the inside of one list, if each that is JSON is a flat object; None if that is not sure."""
+    text, count = b",\n".join(lines), len(lines)
+    if _number(text, b"{") != count or b"[" in text or not text.endswith(b"}") or not _between_braces(text, count):
+        return None
+    return text
 
 
 def _between_braces(text: bytes, lines: int) -> bool:
@@ -118,7 +128,7 @@ def encode_json_block(records: Sequence[Mapping[str, Any]]) -> list[bytes]:
         return [encode_json(record)[:-1] for record in records]
 
 
-def _once(line: bytes, fields: int) -> bool:
+def none_twice(line: bytes, fields: int) -> bool:
     """Whether no field can stand twice: each takes a colon, after a quote and nothing else if there is no space there."""
     if _number(line, b":") == fields:
         return True

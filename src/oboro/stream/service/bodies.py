@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -24,6 +24,8 @@ CELL = ["null", "boolean", "long", "double", "string"]
 
 class JsonBody:
     """One JSON object."""
+
+    json: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self.decode = NdjsonCodec().decode
@@ -43,6 +45,8 @@ class JsonBody:
 
 class MessagePackBody:
     """One map."""
+
+    json: ClassVar[bool] = False
 
     def decode(self, body: bytes) -> dict[str, Any] | None:
         """The record."""
@@ -69,6 +73,8 @@ class MessagePackBody:
 
 class AvroBody:
     """One record without its schema, as brokers carry it. Released cells may be labels, so each is a union of all simple types."""
+
+    json: ClassVar[bool] = False
 
     def __init__(self, schema: Path | None, fields: Sequence[str]) -> None:
         import fastavro

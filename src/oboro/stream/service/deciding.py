@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
 
 from oboro.errors import InputError
 from oboro.stream.anonymizer import Anonymizer
@@ -23,6 +24,9 @@ __all__ = ["BodyForm", "Decided", "Decider"]
 
 class BodyForm(Protocol):
     """How a record is written in a body."""
+
+    json: ClassVar[bool]
+    """Whether a body is a JSON object."""
 
     def decode(self, body: bytes) -> dict[str, Any] | None:
         """The record of a body, None if it holds none; raises `InputError` without any value in it."""
@@ -77,6 +81,9 @@ class Decider:
         last: bool = False,
     ) -> Decided:
         """Take a block, possibly empty (then `moment` says when). `decisions`: those of the first time."""
+        direct = self._directly(items, decisions) if self._direct and items and not last else None
+        if direct is not None:
+            return direct
         done = Decided([], [], [])
         letters: dict[int, InputError] = {}
         records, places = self._records(items, letters, done)
@@ -91,6 +98,21 @@ class Decider:
         done.records = len(records)
         done.letters = [self._letter(items[i], letters[i]) for i in sorted(letters)] + self._withheld()
         return done
+
+    @cached_property
+    def _direct(self) -> bool:
+        """Whether bodies may go through as JSON, if they are plain."""
+        looked_at = self.ids is not None or self.change or self.part is not None or self.anonymizer.timed
+        return self.incoming.json and self.outgoing.json and not looked_at and not self.anonymizer.holds
+
+    def _directly(self, items: Sequence[Incoming], decisions: Sequence[list[int]] | None) -> Decided | None:
+        """All of a block without records in between; None, and nothing taken, where one is not plain."""
+        again = decisions[0] if decisions else None
+        taken = self.anonymizer.take_json([body for body, _, _ in items], items[-1][2], again)
+        if taken is None:
+            return None
+        self.now = max(self.now, items[-1][2])
+        return Decided(taken.bodies, [], [taken.decisions], len(items))
 
     def _records(
         self, items: Sequence[Incoming], letters: dict[int, InputError], done: Decided

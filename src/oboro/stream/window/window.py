@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from oboro.errors import ColumnError, FileError, InputError
-from oboro.stream.anonymizer import BlockResult, Closing, Record
+from oboro.stream.anonymizer import BlockResult, Closing, JsonBlock, Record
 from oboro.stream.record_fields import wrong_fields
 from oboro.stream.snapshot import moment, read_snapshot, require, restoring, write_snapshot
 from oboro.stream.window.kernels.window_steps import HEAD, TAIL, WAITING, Outgoing
@@ -109,6 +109,19 @@ class Window(Closing):
                 taken.refused[i] = error
         taken.released = self._advance(rows, now)
         return taken
+
+    def take_json(
+        self, bodies: Sequence[bytes], now: float, decisions: Sequence[int] | None = None
+    ) -> JsonBlock | None:
+        """Records wait here: by way of `take` only."""
+        return None
+
+    def warm(self) -> None:
+        """Compile what taking records needs, by made-up records in a stream of their own."""
+        given = self.settings.model_dump(exclude_unset=True, exclude={"window"})
+        other = Window(**given, window=min(self.settings.window, 4 * self.settings.k))
+        other.take([dict.fromkeys(self.settings.fields, number) for number in range(8 * self.settings.k)], 0.0)
+        other.flush(0.0)
 
     def flush(self, now: float | None = None) -> list[dict[str, Any]]:
         """Release everybody who waits: no more records will come for now. Never a group of fewer than k."""

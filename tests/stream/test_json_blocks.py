@@ -1,0 +1,98 @@
+"""Blocks that go through as JSON give the same bytes and decisions as records one by one; what is not plain is left to those."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oboro.stream import DelayFree
+from oboro.stream.runner.codecs import decode_json, encode_json
+from oboro.stream.window.window import Window
+
+SETTINGS: dict[str, Any] = {"attributes": ["age", "sex"], "k": 2, "hierarchies": {"age": {"intervals": [10]}}}
+VALUES = st.one_of(st.sampled_from(["F", "M", "", '"', "é\u2028", "\ud800", "*", "a\nb"]), st.none(), st.booleans())
+RECORD = st.fixed_dictionaries(
+    {"age": st.integers(0, 30), "sex": VALUES, "note": st.one_of(VALUES, st.floats(allow_nan=False), st.integers())}
+)
+
+
+def one_by_one(anonymizer: DelayFree, bodies: list[bytes]) -> tuple[list[bytes], list[int]]:
+    steps = [anonymizer.step(decode_json(body), 0.0) for body in bodies]
+    return [encode_json(released)[:-1] for released, _ in steps], [mask for _, mask in steps]
+
+
+def written(record: dict[str, Any], spaced: bool, ascii_only: bool) -> bytes:
+    text = json.dumps(record, separators=None if spaced else (",", ":"), ensure_ascii=ascii_only)
+    return text.encode("utf-8", "surrogatepass" if ascii_only else "replace")
+
+
+@given(
+    records=st.lists(RECORD, min_size=1, max_size=8), block=st.integers(1, 5), spaced=st.booleans(), plain=st.booleans()
+)
+def test_the_same_bytes_and_decisions(records: list[dict[str, Any]], block: int, spaced: bool, plain: bool) -> None:
+    bodies = [written(record, spaced, plain) for record in records * 2]
+    direct, naive = DelayFree(**SETTINGS, keep=["note"]), DelayFree(**SETTINGS, keep=["note"])
+    for start in range(0, len(bodies), block):
+        part = bodies[start : start + block]
+        found = direct.take_json(part, 0.0)
+        if found is None:  # the records are looked at one by one, in the same memory
+            taken = direct.take([decode_json(body) for body in part], 0.0)
+            found = [encode_json(one)[:-1] for one in taken.released], taken.decisions
+        assert tuple(found) == one_by_one(naive, part)
+    assert direct.stats() == naive.stats()
+
+
+def test_people_and_secrets_count_and_are_repeated() -> None:
+    more = {"keep": ["note"], "person": "name", "l_diversity": {"ill": 2}}
+    direct, naive = DelayFree(**SETTINGS, **more), DelayFree(**SETTINGS, **more)
+    bodies = [
+        json.dumps({"age": n % 3, "sex": "F", "note": n, "name": n % 4, "ill": n % 2}).encode() for n in range(40)
+    ]
+    found = direct.take_json(bodies, 0.0)
+    assert found is not None
+    assert tuple(found) == one_by_one(naive, bodies)
+    again = DelayFree(**SETTINGS, **more).take_json(bodies, 0.0, found.decisions)
+    assert again == found
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"age": 3, "sex": "F"}',
+        b'{"age": 3, "sex": "F", "note": 1, "name": "Ann"}',
+        b'{"age": 3, "sex": "F", "note": 1, "note": 2}',
+        b'{"age": 3, "sex": "F", "note": {"a": 1}}',
+        b'{"age": 3, "sex": "F", "note": [1]}',
+        b'{"age": "old", "sex": "F", "note": 1}',
+        b'{"age": 3, "sex": "F", "note": 1}, {"age": 3, "sex": "F", "note": 1}',
+        b'{"age": 3, "sex": "F", "note": NaN}',
+        b"\xff",
+        b"",
+    ],
+)
+def test_what_is_not_plain_is_left_to_others_and_nothing_is_taken(body: bytes) -> None:
+    anonymizer, good = DelayFree(**SETTINGS, keep=["note"]), b'{"age": 3, "sex": "F", "note": 1}'
+    assert anonymizer.take_json([good, body, good], 0.0) is None
+    assert anonymizer.records == 0
+
+
+def test_those_who_forget_or_wait_take_records_only() -> None:
+    body = b'{"age": 3, "sex": "F"}'
+    assert DelayFree(**SETTINGS, horizon=5).take_json([body], 0.0) is None
+    assert DelayFree(**SETTINGS, unnamed="drop").take_json([body], 0.0) is None
+    assert DelayFree(**SETTINGS, mode="paper", background=False).take_json([body], 0.0) is None
+    assert Window(attributes=["age"], k=2, window=4).take_json([b'{"age": 3}'], 0.0) is None
+
+
+@pytest.mark.parametrize("mode", ["swap", "count", "paper", "sequential", "fixed"])
+def test_warming_leaves_no_trace(mode: str) -> None:
+    with DelayFree(attributes=["age"], k=2, mode=mode) as one, DelayFree(attributes=["age"], k=2, mode=mode) as other:
+        one.warm()
+        assert [one.push({"age": 3}) for _ in range(4)] == [other.push({"age": 3}) for _ in range(4)]
+    window = Window(attributes=["age"], k=2, window=4, person="name", categories=["age"])
+    window.warm()
+    assert (window.records, window.flush()) == (0, [])
