@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tests.decide.lattice_cases import LOSSES, cases, larger_case
+from tests.decide.lattice_cases import LOSSES, Case, cases, larger_case
 from tests.decide.test_lattice_people import shared
 
 from oboro.decide.lattice import problem as problem_module
@@ -54,11 +54,14 @@ def test_the_same_of_people(case, moves):
 
 
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))
-@given(cases(), MOVES, st.sampled_from([64, 0]))
-def test_the_same_of_slices(case, moves, sparse):
+@given(cases(), MOVES, st.sampled_from([64, 0]), st.sampled_from([(3, 1 << 15, 4096), (3, 0, 1), (1 << 20, 0, 1)]))
+def test_the_same_of_slices(case, moves, sparse, layout):
+    """Several slices or one, counted by a key or by a hash; columns fused into one digit or each in its own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(problem_module, "MANY_ROWS", 1)
-        patch.setattr("oboro.decide.lattice.slices.row_layout.SLICE_ROWS", 3)
+        for name, value in zip(("SLICE_ROWS", "FEW_KEYS", "FUSED"), layout, strict=True):
+            patch.setattr(f"oboro.decide.lattice.slices.row_layout.{name}", value)
+        patch.setattr("oboro.decide.lattice.memory.sliced_sizes.TOGETHER", 2)
         patch.setattr("oboro.decide.lattice.memory.sliced_sizes.SPARSE", sparse)
         problem, memory = replace(case.problem(), rules=()), LookMemory()
         for k, share in moves:
@@ -148,6 +151,16 @@ def test_a_node_that_is_checked_first_changes_nothing():
 
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(cases(), MOVES, st.sampled_from(["discernibility", "average_class_size", "ambiguity", "kl"]))
+@example(
+    Case(  # a missing value is a value of its own: where `*` covers it too, it covers one value more
+        columns=[["v0"] * 7, ["v0"] * 7, ["v0"] * 6 + ["v1"], [*["v0"] * 6, None]],
+        rows=[[["v0", "*"]], [["v0", "*"]], [["v0", "*"], ["v1", "*"]], [["v0", "*"]]],
+        secret=["a"] * 7, k=1, limit=0, demands=[], loss="loss", weights=[0.5] * 4,
+        others=None, crowd=(1, 0.0, 1.0), most=None, risk=None,
+    ),
+    [(1, 0.0), (2, 0.0)],
+    "kl",
+)  # fmt: skip
 def test_bounds_of_losses_over_classes_hold_for_the_next_question(case, moves, loss):
     problem, memory = case.problem(), LookMemory()
     for k, share in moves:

@@ -17,6 +17,7 @@ from tests.command_line import call
 import oboro
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.errors import ColumnError, OboroError, PromiseError, UsageError
+from oboro.explorer.question import Question
 from oboro.recipe.recipe import Recipe
 from oboro.techniques.drop_columns import DropColumns
 from oboro.techniques.k_anonymize import KAnonymize
@@ -340,6 +341,29 @@ def test_a_search_can_be_cancelled_from_another_thread():
     worker.start()
     worker.join()
     assert answers[0].exact
+
+
+def test_what_is_made_once_does_not_keep_a_cancelled_question_waiting(monkeypatch):
+    """The first layout of a large table takes seconds. Who cancels is answered; the layout is finished, once, for the next one."""
+    made, old = [], Question.prepare
+
+    def slow(question):
+        made.append(not question.table.looks.looks)
+        time.sleep(0.3 if made[-1] else 0)
+        old(question)
+
+    monkeypatch.setattr(Question, "prepare", slow)
+    session, stop = oboro.explore(people(200), recipe()), threading.Event()
+    threading.Timer(0.05, stop.set).start()
+    started = time.perf_counter()
+    found = session.solve({"k": 5, "suppress": 0.1}, cancel=stop)
+    assert time.perf_counter() - started < 0.25
+    assert (found.stopped, found.best, found.exact) == ("interrupt", None, False)
+    again = session.solve({"k": 5, "suppress": 0.1}, cancel=threading.Event())
+    assert again.levels == oboro.explore(people(200), recipe()).solve({"k": 5, "suppress": 0.1}).levels
+    assert made.count(True) == 2  # one for each session
+    with pytest.raises(OboroError):
+        session.solve({"k": 5, "quasi": ["nobody"]}, cancel=threading.Event())
 
 
 def test_answers_are_plain_data():

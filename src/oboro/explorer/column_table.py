@@ -112,7 +112,7 @@ def _facts(session: Session, name: str, quasi: list[str], pairs: list[UniqueBy])
         distinct=guess.exposure.distinct,
         missing=guess.missing,
         levels=session.hierarchy(name).height if role is Role.QUASI else 0,
-        unique_alone=table.unique([name], person) if known else guess.exposure.unique,
+        unique_alone=table.counted(person).everybody if name == person else table.unique([name], person),
         unique_with=table.unique([*others, name], person) if known else None,
         unique_without=table.unique(others, person) if known else None,
         worst_pairs=tuple(pair for pair in pairs if name in pair.columns)[:WORST],

@@ -32,6 +32,8 @@ class ExploredTable:
     looks: LookMemory = field(default_factory=LookMemory)
     built: dict[str, Any] = field(default_factory=dict)
     """Hierarchies by column, as `Schema` keeps them."""
+    preparing: threading.Lock = field(default_factory=threading.Lock)
+    """Held by the one question that is being made ready."""
     versions: Any = field(default_factory=lambda: count(1))
     _kept: dict[str, dict[Hashable, Any]] = field(default_factory=dict)
     _columns: dict[tuple[Any, ...], Column] = field(default_factory=dict)

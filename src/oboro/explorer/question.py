@@ -61,6 +61,11 @@ class Question:
         """Checks nodes, and remembers them."""
         return self.table.looks.checker(self.problem)
 
+    def prepare(self) -> None:
+        """Make what a search needs and other questions share: digests, distinct tuples or laid out rows."""
+        if self.technique.levels is None:
+            self.node(self.problem.lattice.top)
+
     def levels(self, given: Mapping[str, int] | Sequence[int]) -> Levels:
         """Levels by column, or in the order of the columns, as a node; a `UsageError` where they are no node."""
         named = dict(given) if isinstance(given, Mapping) else dict(zip(self.names, given, strict=False))

@@ -39,8 +39,9 @@ from oboro.explorer.promises.frontier import Frontier, level_points
 from oboro.explorer.promises.nearest_promise import NearPromise, nearest_promises
 from oboro.explorer.promises.other_curves import CURVES, other_points
 from oboro.explorer.question import Question
-from oboro.explorer.solving import Cancel, asks, only_by_running, solution, solve_by_running
+from oboro.explorer.solving import Cancel, asks, only_by_running, ready, solved
 from oboro.explorer.taking_away import TakenAway, taken_away
+from oboro.explorer.waiting import finished
 from oboro.recipe.preparing.starter import init
 from oboro.recipe.run import before_step
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
@@ -169,14 +170,10 @@ class Session:
         """The best choice of levels for some demands, with its proof, or the best so far with a bound.
 
         `demands` are the parameters of `k_anonymize`; those of the session where there are none. `cancel`, an event or a function,
-        ends the search within a tenth of a second. `tell` hears how far it is. `first` are levels to begin with.
+        ends the search within a tenth of a second, the first one too. `tell` hears how far it is. `first` are levels to begin
+        with.
         """
-        technique = technique_of(self.demands, demands)
-        if only_by_running(technique):
-            technique.require_people(self.person)
-            return solve_by_running(technique, self.work, self.version)
-        question = self.question(technique)
-        return solution(question, self.version, asks(cancel), tell, [question.levels(one) for one in first])
+        return solved(self, technique_of(self.demands, demands), asks(cancel), tell, first)
 
     def frontier(
         self,
@@ -201,8 +198,8 @@ class Session:
 
         for curve in dict.fromkeys(curves):
             if curve == "k_anonymize":
-                alone = not only_by_running(asked) and self.question(asked).problem.only_k
-                yield from level_points(one, ks, shares, over, hardest_first=alone)
+                alone = only_by_running(asked) or finished(lambda: ready(self, asked).problem.only_k, over)
+                yield from level_points(one, ks, shares, over, hardest_first=bool(alone))
             else:
                 yield from other_points(asked, self.work, curve, ks, self.version, over)
 

@@ -9,24 +9,54 @@ from typing import TYPE_CHECKING, Any
 from oboro.decide.lattice.search import SearchResult, search
 from oboro.errors import PromiseError
 from oboro.explorer.answers import NodeFigures, Solution
+from oboro.explorer.waiting import finished
 from oboro.text import Message
 
 if TYPE_CHECKING:
     from oboro.decide.lattice.nodes import Levels
     from oboro.decide.lattice.search_limits import SearchProgress
     from oboro.explorer.question import Question
+    from oboro.explorer.session import Session
     from oboro.techniques.base import Work
     from oboro.techniques.k_anonymize import KAnonymize
 
-__all__ = ["Cancel", "asks", "only_by_running", "solution", "solve_by_running"]
+__all__ = ["Cancel", "asks", "only_by_running", "ready", "solved"]
 
 Cancel = threading.Event | Callable[[], bool]
 
 
-def solution(
+def solved(
+    session: Session,
+    technique: KAnonymize,
+    over: Callable[[], bool] | None,
+    tell: Callable[[SearchProgress], None] | None,
+    first: Sequence[Sequence[int]],
+) -> Solution:
+    """The best choice of levels of a session's table for some demands."""
+    version, rows = session.version, session.table.data.rows
+    if only_by_running(technique):
+        technique.require_people(session.person)
+        return finished(lambda: _by_running(technique, session.work, version), over) or _given_up(
+            technique, version, rows
+        )
+    question = finished(lambda: ready(session, technique), over)
+    if question is None:
+        return _given_up(technique, version, rows)
+    return _searched(question, version, over, tell, [question.levels(one) for one in first])
+
+
+def ready(session: Session, technique: KAnonymize) -> Question:
+    """A question with everything that is made once: hierarchies, the layout of the rows. One at a time makes it."""
+    with session.table.preparing:
+        question = session.question(technique)
+        question.prepare()
+    return question
+
+
+def _searched(
     question: Question,
     version: int,
-    cancelled: Callable[[], bool],
+    cancelled: Callable[[], bool] | None,
     tell: Callable[[SearchProgress], None] | None,
     first: Sequence[Levels],
 ) -> Solution:
@@ -72,7 +102,7 @@ def only_by_running(asked: KAnonymize) -> bool:
     )
 
 
-def solve_by_running(technique: KAnonymize, work: Work, version: int) -> Solution:
+def _by_running(technique: KAnonymize, work: Work, version: int) -> Solution:
     """Where levels are chosen by class, blindly or in a series: what the step itself finds."""
     best, why, facts = None, None, {}
     try:
@@ -97,8 +127,25 @@ def solve_by_running(technique: KAnonymize, work: Work, version: int) -> Solutio
     )
 
 
-def asks(cancel: Cancel | None) -> Callable[[], bool]:
-    """Whether somebody wishes to end the search, as a function."""
+def _given_up(technique: KAnonymize, version: int, rows: int) -> Solution:
+    """The answer where the wish to end came before the search began."""
+    return Solution(
+        version,
+        demands=technique.model_dump(mode="json", exclude_defaults=True),
+        best=None,
+        exact=False,
+        bound=None,
+        stopped="interrupt",
+        limit=0,
+        rows=rows,
+        size=0,
+        evaluated=0,
+        remembered=0,
+    )
+
+
+def asks(cancel: Cancel | None) -> Callable[[], bool] | None:
+    """Whether somebody wishes to end the search, as a function; None where nobody will."""
     if cancel is None:
-        return lambda: False
+        return None
     return cancel.is_set if isinstance(cancel, threading.Event) else cancel

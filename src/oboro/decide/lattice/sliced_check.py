@@ -134,7 +134,7 @@ class _Count:
                 table = (table[:, np.newaxis] + parts[a] * stride).ravel()
                 stride *= self._labels(a)
             tables.append(table)
-        self.stride = stride // self._labels(layout.sliced)
+        self.keys, self.stride = stride, stride // self._labels(layout.sliced)
         wide = stride >= 1 << 32
         self.table = np.concatenate(tables).astype(np.uint64 if wide else np.uint32)
         self.histogram = np.zeros((THREADS, self.table.size), dtype=np.int64)

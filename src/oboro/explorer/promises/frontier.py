@@ -33,7 +33,7 @@ def level_points(
     solve: Callable[..., Solution],
     ks: Sequence[int],
     suppress: Sequence[float],
-    over: Callable[[], bool],
+    over: Callable[[], bool] | None,
     *,
     hardest_first: bool,
 ) -> Iterator[FrontierPoint]:
@@ -45,7 +45,7 @@ def level_points(
     kept: dict[tuple[int, float], tuple[float, Any]] = {}
     for k in sorted(set(ks), reverse=hardest_first):
         for share in sorted(set(suppress)):
-            if over():
+            if over is not None and over():
                 return
             harder = [one for (more, less), one in kept.items() if more >= k and less <= share]
             found = solve(k, share, [levels for _, levels in sorted(harder)[:1]])

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from oboro.errors import OboroError
 from oboro.explorer.answers import Curve, FrontierPoint
+from oboro.explorer.waiting import finished
 from oboro.measure.information_loss import certainty_penalty
 from oboro.table.labels.recoded_column import RecodedColumn
 from oboro.text import Message
@@ -24,13 +26,14 @@ MOST_CONCEALED = 3000  # records: a concealment takes time that grows with their
 
 
 def other_points(
-    asked: KAnonymize, work: Work, curve: Curve, ks: list[int], version: int, over: Callable[[], bool]
+    asked: KAnonymize, work: Work, curve: Curve, ks: list[int], version: int, over: Callable[[], bool] | None
 ) -> Iterator[FrontierPoint]:
     """One point for each k; where the method cannot be asked for that, the point says why."""
     for k in ks:
-        if over():
+        point = finished(partial(_point, asked, work, curve, k, version), over)
+        if point is None:
             return
-        yield _point(asked, work, curve, k, version)
+        yield point
 
 
 def _point(asked: KAnonymize, work: Work, curve: Curve, k: int, version: int) -> FrontierPoint:

@@ -248,6 +248,8 @@ class RememberingSlices(SlicedChecker):
             if small and least > hurdle:
                 return Node(levels, small, small, 0, True, least, settled=False)
         ask = partial(SlicedChecker.check, self, levels, hurdle, *more)
+        if small == 0 and isinstance(loss, CellLoss):  # nobody is suppressed: levels alone say what is lost
+            ask = partial(Node, levels, 0, 0, 0, True, loss.value(levels, None))
         return _reused(self.memory, self.division, levels, ask, certain=hurdle == inf)
 
 

@@ -1,4 +1,9 @@
-"""One look at all rows, slice by slice: how many classes have which size."""
+"""One look at all rows, slice by slice: how many classes have which size.
+
+Where all rows are one slice, each thread counts a share of the rows for itself, and what they counted is added. (With one slice
+counted by one thread, people 1M took 10 ms a look by the clock and by the processor; so did every look of a session, which
+begins at the top, whose layout has one slice.)
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ import numpy as np
 
 from oboro.decide.lattice.kernels import size_counts as kernels
 from oboro.decide.lattice.sliced_check import SPARSE, SlicedChecker, _Count
-from oboro.decide.lattice.slices.row_layout import THREADS
+from oboro.decide.lattice.slices.row_layout import THREADS, share_out
 from oboro.table.dataset import smallest_unsigned
 
 if TYPE_CHECKING:
@@ -20,6 +25,7 @@ __all__ = ["sliced_sizes"]
 
 FEW = 254  # sizes up to here are counted with a byte each
 DENSE = 2  # with more counters per row than this, only those of the rows are read
+TOGETHER = 1 << 20  # rows of one slice that are counted before it is asked whether to go on
 
 
 def sliced_sizes(checker: SlicedChecker, levels: Levels) -> Look:
@@ -31,12 +37,33 @@ def sliced_sizes(checker: SlicedChecker, levels: Levels) -> Look:
     counted = _Count(problem, checker._layout(levels), levels)
     histogram = np.zeros((THREADS, most + 1), dtype=np.int64)
     slices = range(len(counted.layout.bounds) - 1)
-    with ThreadPoolExecutor(THREADS) as pool:
-        taken = [pool.submit(_take, counted, slices[one::THREADS], histogram[one]) for one in range(THREADS)]
-        for done in taken:
-            done.result()
+    if len(slices) == 1 and counted.keys <= problem.rows:
+        _share(counted, histogram[0])
+    else:
+        with ThreadPoolExecutor(THREADS) as pool:
+            taken = [pool.submit(_take, counted, slices[one::THREADS], histogram[one]) for one in range(THREADS)]
+            for done in taken:
+                done.result()
     counted.require_whole()
     return Look.of_histogram(histogram.sum(axis=0), most, problem.rows)
+
+
+def _share(counted: _Count, histogram: np.ndarray) -> None:
+    """One slice: each thread counts some of its rows; counters of the threads are added, none above the last size."""
+    most = histogram.size - 1
+    counters = np.zeros((THREADS, counted.keys), dtype=smallest_unsigned(histogram.size))
+
+    def count(share: range, thread: int) -> None:
+        for first in range(share.start, share.stop, TOGETHER):
+            if counted.stop():
+                return
+            codes = counted.layout.codes[first : min(first + TOGETHER, share.stop)]
+            kernels.count_sizes(codes, counted.table, 0, most, counters[thread])
+
+    share_out(len(counted.layout.codes), count)
+    for more in counters[1:]:
+        counters[0] += np.minimum(more, most - counters[0])
+    kernels.read_sizes(counters[0], histogram)
 
 
 def _take(counted: _Count, slices: range, histogram: np.ndarray) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from oboro.decide.lattice.kernels import slice_counts as kernels
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.problem import Problem
+from oboro.decide.lattice.search_limits import LookStopped, stop_asked
 from oboro.table.dataset import smallest_unsigned
 
 __all__ = ["THREADS", "RowLayout", "fitting_base", "lay_out", "share_out", "upwards"]
@@ -86,7 +87,7 @@ def fitting_base(problem: Problem) -> Levels:
 
 
 def lay_out(problem: Problem, base: Levels, levels: Levels) -> RowLayout:
-    """Choose digits and slices that serve a node, and write every row to its place."""
+    """Choose digits and slices that serve a node, and write every row to its place; given up where a search is asked to end."""
     sliced, highest = _sliced(problem, base, levels)
     slice_of, bounds = _slices(problem, sliced, highest)
     ranks, firsts = _contiguous(problem, sliced, slice_of, len(bounds) - 1)
@@ -96,8 +97,10 @@ def lay_out(problem: Problem, base: Levels, levels: Levels) -> RowLayout:
     total = sum(prod(widths[a] for a in digit) for digit in digits)
     codes = np.empty((problem.rows, len(digits)), dtype=smallest_unsigned(total))
     layout = RowLayout(base, highest, digits, widths, codes, slice_of, starts, bounds, ranks, firsts)
-    tables = _tables(problem, layout)
-    share_out(problem.rows, lambda rows, thread: _write(problem, layout, tables, rows, starts[thread].copy()))
+    tables, stop = _tables(problem, layout), stop_asked()
+    share_out(problem.rows, lambda rows, thread: _write(problem, layout, tables, rows, starts[thread].copy(), stop))
+    if stop():
+        raise LookStopped
     return layout
 
 
@@ -134,11 +137,18 @@ def _tables(problem: Problem, layout: RowLayout) -> list[tuple[int, int, np.ndar
 
 
 def _write(
-    problem: Problem, layout: RowLayout, tables: list[tuple[int, int, np.ndarray]], rows: range, starts: np.ndarray
+    problem: Problem,
+    layout: RowLayout,
+    tables: list[tuple[int, int, np.ndarray]],
+    rows: range,
+    starts: np.ndarray,
+    stop: Callable[[], bool],
 ) -> None:
     """Lay out one thread's rows, some thousand at a time: their digits are put together in the cache, then spread."""
     digits = np.empty((BLOCK, len(layout.digits)), dtype=layout.codes.dtype)
     for first in range(rows.start, rows.stop, BLOCK):
+        if stop():
+            return
         last = min(first + BLOCK, rows.stop)
         block = digits[: last - first]
         block[:] = 0

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from oboro.decide.lattice.judged_classes import NodeClasses
     from oboro.decide.lattice.node_check import NodeChecker
     from oboro.decide.lattice.objective import PaymentName
+    from oboro.table.hierarchy.levels import Level
 
 __all__ = ["ClassEarnings", "ClassPayments", "label_leaves", "lost_detail"]
 
@@ -176,9 +177,17 @@ def label_leaves(hierarchy: Hierarchy, i: int) -> np.ndarray:
     leaves = np.bincount(known.table, minlength=len(known.labels))
     if hierarchy.whole is None:
         return np.maximum(leaves, 1)
+    found = _listed(level, known)
+    finest = hierarchy.levels[0]
+    unlisted = _listed(finest, hierarchy.whole.levels[0])[finest.table] < 0
+    more = np.bincount(level.table[unlisted], minlength=len(level.labels))  # such as a missing one: each is one value
+    return np.maximum(np.where(found >= 0, leaves[found], 0) + more, 1)
+
+
+def _listed(level: Level, known: Level) -> np.ndarray:
+    """For each label of a level its place among those that are known; -1 where it is none of them."""
     place = pc.index_in(text_array(level.labels), value_set=text_array(known.labels)).fill_null(-1)
-    found = place.to_numpy(zero_copy_only=False)
-    return np.where(found >= 0, np.maximum(leaves[found], 1), 1)  # what is in no list is one value: a missing one
+    return np.asarray(place.to_numpy(zero_copy_only=False))
 
 
 def lost_detail(covered: np.ndarray, domains: Sequence[int]) -> np.ndarray:
@@ -190,7 +199,10 @@ def lost_detail(covered: np.ndarray, domains: Sequence[int]) -> np.ndarray:
 
 
 def _domain(hierarchy: Hierarchy) -> int:
-    return max(1, int((hierarchy.whole or hierarchy).levels[0].table.size))
+    """How many values there are: those of the list, and those of the table that are in no list."""
+    known = (hierarchy.whole or hierarchy).levels[0]
+    more = 0 if hierarchy.whole is None else int((_listed(hierarchy.levels[0], known) < 0).sum())
+    return max(1, int(known.table.size) + more)
 
 
 def _chance(classes: NodeClasses, market: Market) -> np.ndarray:
