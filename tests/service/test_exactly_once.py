@@ -11,7 +11,7 @@ import pytest
 from tests.service.brokers_here import BODIES, ROWS, running, serve, service
 
 from oboro.errors import ConflictError, FileError
-from oboro.papers.service.killing import Trial, kill_often
+from oboro.papers.service.killing import kill_often
 from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis
 
 KILLS = 16
@@ -36,14 +36,24 @@ def notes(broker: LocalBroker, name: str) -> list[int]:
 def test_killed_again_and_again(broker: LocalBroker, tmp_path: Path) -> None:
     found = kill_often(broker, tmp_path, KILLS, seed=11, records=200)
     assert (found.lost, found.doubled, found.two_forms, found.promise_broken, found.failed) == (0, 0, 0, 0, [])
-    assert found.kills + found.broker_kills >= KILLS
+    assert found.done >= KILLS
+    assert found.refusals
 
 
 def test_without_a_folder_what_was_published_is_decided_again_and_compared(broker: LocalBroker, tmp_path: Path) -> None:
-    def without(trial: Trial) -> None:
-        trial.state, trial.target = None, f"BARE{trial.target}"
+    found = kill_often(broker, tmp_path, 6, seed=5, records=200, kinds=("bare",))
+    assert found.wrong == 0, found
 
-    found = kill_often(broker, tmp_path, 6, seed=5, records=200, change=without)
+
+def test_by_way_of_a_network_that_is_cut(broker: LocalBroker, tmp_path: Path) -> None:
+    found = kill_often(broker, tmp_path, 3, seed=7, records=200, brokers=False, kinds=("cut",))
+    assert found.wrong == 0, found
+    assert found.cuts
+
+
+def test_two_processes_on_one_output(broker: LocalBroker, tmp_path: Path) -> None:
+    """With a lease or without one; killed, stopped and woken."""
+    found = kill_often(broker, tmp_path, 2, seed=9, records=200, brokers=False, kinds=("rivals",))
     assert found.wrong == 0, found
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from tests.service.brokers_here import BODIES, ROWS, running, serve, service
-from tests.service.cutting_proxy import CuttingProxy
 
 from oboro.errors import BrokerError, OboroError
+from oboro.papers.service.cutting_proxy import CuttingProxy
 from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis
 
 pytestmark = pytest.mark.xdist_group("service")
@@ -40,7 +40,7 @@ def test_connections_that_are_cut_lose_and_double_nothing(
     monkeypatch.setattr("oboro.stream.service.service.PAUSES", (0.0, 0.01))
     broker = brokers[kind]
     broker.send(f"CUT{state}", BODIES)
-    proxy = CuttingProxy(broker.port, cuts=8, most=6_000, seed=3 + state)
+    proxy = CuttingProxy(broker.port, cuts=8, most=6_000, seed=3 + state).start()
     try:
         source, target = proxy.place(broker.place(f"CUT{state}")), proxy.place(broker.place(f"WHOLE{state}"))
         counts = serve(source, target, **({"state": tmp_path / "state"} if state else {}))

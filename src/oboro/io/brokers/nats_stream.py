@@ -17,7 +17,6 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any, ClassVar, TypeVar
 
-import nats
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
@@ -68,20 +67,25 @@ class NatsLink:
             if not lost.done():
                 lost.set_result(None)
 
-        client = await nats.connect(
-            f"{scheme}://{one.host}:{one.port}",
-            allow_reconnect=False,
-            connect_timeout=2,
-            error_cb=_quiet,
-            name="oboro",
-            user=one.secret("USER"),
-            password=one.secret("PASSWORD"),
-            token=one.secret("TOKEN"),
-            tls=one.ssl_context(),
-            pending_size=1 << 28,
-            skip_subject_validation=True,
-            closed_cb=closed,
-        )
+        client = Client()
+        try:
+            await client.connect(
+                servers=f"{scheme}://{one.host}:{one.port}",
+                allow_reconnect=False,
+                connect_timeout=2,
+                error_cb=_quiet,
+                name="oboro",
+                user=one.secret("USER"),
+                password=one.secret("PASSWORD"),
+                token=one.secret("TOKEN"),
+                tls=one.ssl_context(),
+                pending_size=1 << 28,
+                skip_subject_validation=True,
+                closed_cb=closed,
+            )
+        except BaseException:
+            await _let_go(client)
+            raise
         return client, lost
 
     def wait(self, asked: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
@@ -136,8 +140,18 @@ class NatsLink:
             return
         if client is not None:
             with suppress(NatsError, OSError, TimeoutError):
-                loop.wait(client.close(), 1.0)
+                loop.wait(_let_go(client), 1.0)
         loop.close()
+
+
+async def _let_go(client: Client) -> None:
+    """Close a connection. The client itself leaves its socket open where the server went away at the wrong moment."""
+    try:
+        await client.close()
+    finally:
+        if client._transport is not None:
+            client._transport.close()
+            await asyncio.sleep(0)
 
 
 async def _unless(lost: asyncio.Future[None], asked: Coroutine[Any, Any, T]) -> T:
@@ -336,8 +350,17 @@ class NatsSink(LinkedEnd):
         return (number, found[1].get(MARK, ""), found[2]) if found else (number, "", b"")
 
     def bodies(self, first: int, count: int) -> list[bytes | None]:
-        """One request for each: only what was published and not remembered is asked for."""
-        return [found[2] if (found := self.link.moment(n)) else None for n in range(first, first + count)]
+        """One request for each, all at once: only what was published and not remembered is asked for."""
+        return self.link.wait(self._found(range(first, first + count)), ANSWER)
+
+    async def _found(self, numbers: range) -> list[bytes | None]:
+        return await asyncio.gather(*map(self._body, numbers))
+
+    async def _body(self, number: int) -> bytes | None:
+        try:
+            return (await self.link.js.get_msg(self.link.address.name, seq=number)).data or b""
+        except NotFoundError:
+            return None
 
     def units(self, body: bytes) -> int:
         """Records are counted."""

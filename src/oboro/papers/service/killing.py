@@ -1,254 +1,149 @@
-"""Kill a service again and again: by chance, at every step of publishing, and its broker; then count what is wrong.
+"""Kill services again and again: by chance, at every step of publishing, their broker, beside another; then count what is wrong.
 
-Each life is a process that is forked from this warm one, so it takes milliseconds. It is given the same input, output and state as
-the one before it, until one is left in peace and comes to the end.
+Every life of a stream is given the same input, output and state as the one before it, until one is left in peace and comes to the
+end. On brokers where every record comes out exactly once, streams are of four kinds: with a folder for the state, without one, by
+way of a network that is cut, and with two processes on one output. What does not belong to an output (an older state, none, another
+stream's) must be refused at the end.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
 import time
-from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from oboro.papers.service.local_brokers import LocalBroker, ended, forked
+from oboro.papers.service.cutting_proxy import CuttingProxy
+from oboro.papers.service.dying_steps import STEPS
+from oboro.papers.service.local_brokers import LocalBroker, ended, forked, free_port
+from oboro.papers.service.refused_states import StateBackup
+from oboro.papers.service.rivals import rivalry
+from oboro.papers.service.trial import RECIPE, Death, KillTally, Trial, people
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.service.service_making import make_service
-from oboro.recipe.service.service_settings import ServiceSettings
-from oboro.stream.service.service import Service
-from oboro.verifier.stream_check import verify_stream
+from oboro.recipe.stream_plan import StreamOptions, anonymizer
 
-__all__ = ["RECIPE", "KillTally", "Trial", "kill_often", "people"]
+__all__ = ["KINDS_OF_STREAMS", "KillTally", "Trial", "kill_often"]
 
-K = 3
-HIERARCHIES = {"age": {"intervals": [10, 40]}}
-RECIPE: dict[str, Any] = {
-    "attributes": {
-        "name": {"role": "identifier"},
-        "age": {"role": "quasi", "hierarchy": HIERARCHIES["age"]},
-        "sex": {"role": "quasi"},
-        "note": {"role": "other"},
-    },
-    "steps": [{"drop_columns": {"attributes": ["name"]}}, {"k_anonymize": {"k": K}}],
-}
-STEPS = ("before", "noted", "half", "published", "snapshot")
-LIVES = 8  # of one stream
-EVERY = 6000  # bytes of journal after which a snapshot is made, so that some are killed there
-PATIENCE = 60.0
+LIVES = 12  # of one stream
+BROKERS = 0.05  # of lives end with a kill of the broker
+WHOLE = 0.02  # of lives are processes that were started anew
+KINDS_OF_STREAMS = ("folder", "folder", "folder", "bare", "bare", "cut", "rivals")
+TOO_MUCH = 50  # things wrong, after which there is no need to go on
 
 
-def people(count: int) -> list[dict[str, Any]]:
-    """Made-up records; `note` tells them apart."""
-    rng = random.Random(7)
-    return [
-        {"name": f"p{n}", "age": min(99, int(rng.expovariate(0.03))), "sex": rng.choice("FM"), "note": n}
-        for n in range(count)
-    ]
+class _Killer:
+    """One broker, and how its streams are treated."""
 
+    def __init__(self, broker: LocalBroker, folder: Path, seed: int, records: int, brokers: bool) -> None:
+        self.broker, self.folder = broker, folder
+        self.rng, self.tally = random.Random(seed), KillTally()
+        self.rows = people(records)
+        self.bodies = [json.dumps(row).encode() for row in self.rows]
+        self.brokers = brokers and broker.survives
+        self.backup = StateBackup(folder)
+        self.span = 1.0  # seconds that a life takes in peace, about
+        self._made, self._seed, self._number = "", seed, 0
 
-@dataclass
-class KillTally:
-    """What was done and found."""
+    def stream(self, kind: str, kills: int, change: Callable[[Trial], None]) -> None:
+        """One stream, killed at most so often, and judged."""
+        trial = self._trial(kind)
+        change(trial)
+        listening = trial.tap()
+        try:
+            if not self.broker.once:
+                if self.broker.forgets:
+                    ended(forked(trial.subscribe))
+                self.broker.send(self._made, self.bodies)
+            self._treat(kind, trial, kills)
+            time.sleep(0.02)  # what is on the wire arrives
+        finally:
+            ended(listening, signal.SIGKILL)
+        trial.judge(self.tally)
 
-    kills: int = 0
-    broker_kills: int = 0
-    lost: int = 0
-    doubled: int = 0
-    two_forms: int = 0
-    promise_broken: int = 0
-    failed: list[str] = field(default_factory=list)
-    steps: Counter[str] = field(default_factory=Counter)
+    def _trial(self, kind: str) -> Trial:
+        number, self._number = self._number, self._number + 1
+        if not self._made or not self.broker.once:
+            self._made = f"IN{self._seed}N{number}"
+            if self.broker.once:
+                self.broker.send(self._made, self.bodies)
+        trial = Trial(self.broker, self.folder, number, self._made, self.rows)
+        trial.quick = self.broker.once
+        trial.batch = self.rng.choice((8, 16)) if self.broker.once else 16
+        if kind == "bare" or (kind == "cut" and self.rng.random() < 0.5):
+            trial.state = None
+        return trial
 
-    @property
-    def wrong(self) -> int:
-        """Zero if all is well."""
-        return self.lost + self.doubled + self.two_forms + self.promise_broken + len(self.failed)
-
-
-@dataclass(frozen=True)
-class Death:
-    """When a life ends: after some seconds, or at a step that it takes for the n-th time; a broker may be killed instead."""
-
-    seconds: float | None = None
-    step: str = ""
-    after: int = 0
-    broker: bool = False
-
-
-class Trial:
-    """One stream from its first record to its last, through several lives."""
-
-    def __init__(self, broker: LocalBroker, folder: Path, number: int, source: str, rows: list[dict[str, Any]]) -> None:
-        self.broker, self.folder, self.rows = broker, folder, rows
-        self.source, self.target = (
-            broker.place(source) + broker.source_options(),
-            source.replace("IN", "OUT") + f"T{number}",
-        )
-        self.state: Path | None = folder / f"state{number}"
-        self.tapped = folder / f"tap{number}"
-        self.batch = 16
-        self.more: dict[str, Any] = {}
-
-    def service(self) -> Service:
-        """The same service in every life."""
-        given = {"recipe": ".", "from": self.source, "to": self.broker.place(self.target), "state": self.state}
-        more = {"once": True, "batch": self.batch, **({} if self.broker.once else {"id": "note"}), **self.more}
-        return make_service(Recipe(**RECIPE), ServiceSettings.load(None, {**given, **more}), every=EVERY)
-
-    def live(self, death: Death) -> int:
-        """One life; its exit code."""
-        pid = forked(lambda: self._be(death))
-        if death.broker:
-            time.sleep(death.seconds or 0.0)
-            self.broker.stop(signal.SIGKILL)
-            self.broker.start()
-        elif death.seconds is not None:
-            time.sleep(death.seconds)
-            if os.waitpid(pid, os.WNOHANG)[0]:
-                return 0
-            return ended(pid, signal.SIGKILL)
-        until = time.monotonic() + PATIENCE
-        while time.monotonic() < until:
-            done, status = os.waitpid(pid, os.WNOHANG)
-            if done:
-                return os.waitstatus_to_exitcode(status)
-            time.sleep(0.005)
-        ended(pid, signal.SIGKILL)
-        return 71  # it hung
-
-    def _be(self, death: Death) -> None:
-        service = self.service()
-        if death.step:
-            arm(service, death)
-        service.run()
-
-    def subscribe(self) -> None:
-        """Be known to a broker that keeps nothing for strangers."""
-        source = self.service().source
-        source.open(None)
-        source.close()
-
-    def tap(self) -> int:
-        """Listen to the wire in a process of its own, which is there when this returns; its number."""
-
-        def listen() -> None:
-            with self.tapped.open("wb", buffering=0) as file:
-                for body in self.broker.tap(self.target):
-                    file.write(body + b"\n")
-
-        pid = forked(listen)
-        until = time.monotonic() + PATIENCE
-        while time.monotonic() < until and not (self.tapped.exists() and self.tapped.stat().st_size):
-            time.sleep(0.005)
-        return pid
-
-    def judge(self, tally: KillTally) -> None:
-        """Every record once, in order, in one form, and the promise kept."""
-        held = self.broker.held(self.target)
-        first: dict[str, bytes] = {}
-        for key, body in held:
-            if first.setdefault(key, body) != body:
-                tally.two_forms += 1
-        records = [json.loads(body) for body in first.values()]
-        seen = Counter(one["note"] for one in records)
-        tally.lost += sum(row["note"] not in seen for row in self.rows)
-        tally.doubled += sum(count - 1 for count in seen.values())
-        tally.two_forms += self._forms([body for _, body in held])
-        if [one["note"] for one in records] != sorted(seen):
-            tally.failed.append("not in order")
-        tally.promise_broken += self._broken(records)
-
-    def _forms(self, bodies: list[bytes]) -> int:
-        """Records that were on the wire or in the output in more than one form."""
-        forms: defaultdict[int, set[bytes]] = defaultdict(set)
-        tapped = self.tapped.read_bytes().splitlines() if self.tapped.exists() else []
-        for body in (*bodies, *tapped):
-            if body:
-                forms[json.loads(body)["note"]].add(body)
-        return sum(len(each) > 1 for each in forms.values())
-
-    def _broken(self, records: list[dict[str, Any]]) -> int:
-        shown = {one["note"]: one for one in records}
-        kept = [(row, shown[row["note"]]) for row in self.rows if row["note"] in shown]
-        verdict = verify_stream(
-            [row for row, _ in kept],
-            [one for _, one in kept],
-            attributes=["age", "sex"],
-            k=K,
-            hierarchies=HIERARCHIES,
-        )
-        return 0 if verdict.holds else 1
-
-
-def arm(service: Service, death: Death) -> None:
-    """Let a service kill itself when it takes a step for the n-th time."""
-    from oboro.stream.runner.state_folder import StateFolder
-
-    left = death.after
-
-    def die() -> None:
-        nonlocal left
-        left -= 1
-        if left < 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    def after(act: Callable[..., Any]) -> Callable[..., Any]:
-        def acted(*given: Any) -> Any:
-            result = act(*given)
-            die()
-            return result
-
-        return acted
-
-    publish = service.sink.publish
-
-    def half(at: int, bodies: Any, mark: str) -> None:
-        if left == 0 and len(bodies) > 1:
-            publish(at, bodies[: len(bodies) // 2], mark)
-            die()
+    def _treat(self, kind: str, trial: Trial, kills: int) -> None:
+        if kind == "rivals":
+            rivalry(trial, self.rng, self.tally, kills, self.span)
+        elif kind == "cut":
+            self._cut(trial, kills)
         else:
-            publish(at, bodies, mark)
-            die()
+            held = self._lives(trial, kills)
+            if kind == "folder" and self.broker.once:
+                self.backup.try_all(trial, self.rng, self.tally, held)
 
-    if death.step == "noted":
-        StateFolder.log = after(StateFolder.log)  # type: ignore[method-assign]
-    elif death.step == "snapshot":
-        service._make = _dying_save(service._make, die)
-    elif death.step == "half":
-        service.sink.publish = half  # type: ignore[method-assign, assignment]
-    elif death.step == "published":
-        service.sink.publish = after(publish)  # type: ignore[method-assign]
-    else:
-        service.source.read = after(service.source.read)  # type: ignore[method-assign]
+    def _cut(self, trial: Trial, kills: int) -> None:
+        """By way of a proxy, in a process of its own, that cuts connections."""
+        port, seed, noted = free_port(), self.rng.randrange(1 << 30), self.folder / f"{trial.target}.cuts"
 
+        def serve() -> None:
+            with noted.open("ab", buffering=0) as file:
+                CuttingProxy(self.broker.port, 10, 8_000, seed, port, lambda: file.write(b".")).serve()
 
-def _dying_save(make: Callable[[], Any], die: Callable[[], None]) -> Callable[[], Any]:
-    def made() -> Any:
-        anonymizer = make()
-        kind = type(anonymizer)
-        save = kind.save
+        proxy = forked(serve)
+        direct = f":{self.broker.port}/"
+        trial.source = trial.source.replace(direct, f":{port}/")
+        trial.through = f":{port}/"
+        try:
+            self._lives(trial, min(kills, LIVES // 2))
+        finally:
+            ended(proxy, signal.SIGKILL)
+        self.tally.cuts += noted.stat().st_size
 
-        def dying(self: Any, *given: Any, **named: Any) -> None:
-            save(self, *given, **named)
-            die()
+    def _lives(self, trial: Trial, lives: int) -> int:
+        """One life after the other; how much the output held when its state was copied."""
+        tally, held, copied = self.tally, 0, self.rng.randrange(1, LIVES)
+        for life in range(lives):
+            death, began = self._death(trial), time.perf_counter()
+            code = trial.live(death)
+            if code == 0 and not (death.broker or death.whole):
+                self._took(time.perf_counter() - began)
+            if death.broker:
+                tally.broker_kills += 1
+            elif code == -signal.SIGKILL:
+                tally.kills += 1
+                tally.steps[death.step or ("started anew" if death.whole else "by chance")] += 1
+            if code not in (0, -signal.SIGKILL):
+                tally.failed.append(f"exit code {code} after {death}")
+            if code == 0:
+                return held  # it came to its end before
+            if life == copied and trial.state is not None and self.broker.once:
+                self.backup.take(trial)
+                held = len(self.broker.held(trial.target))
+        began = time.perf_counter()
+        code = trial.live(Death())
+        self._took(time.perf_counter() - began)
+        if code:
+            tally.failed.append(f"exit code {code} in peace")
+        return held
 
-        kind.save = dying
-        return anonymizer
+    def _took(self, seconds: float) -> None:
+        """A life came to its end in so many seconds: the next kill by chance shall come before."""
+        self.span = min(seconds, self.span) if self.tally.streams == 0 else 0.8 * self.span + 0.2 * seconds
 
-    return made
-
-
-def warm() -> None:
-    """Import and compile what every life needs, once."""
-    anonymizer = Recipe(**RECIPE).stream()
-    for one in people(50):
-        anonymizer.push(one)
+    def _death(self, trial: Trial) -> Death:
+        rng = self.rng
+        if self.brokers and rng.random() < BROKERS:
+            return Death(seconds=rng.uniform(0.0, self.span), broker=True)
+        if trial.quick and rng.random() < WHOLE:
+            return Death(seconds=rng.uniform(0.5, 2.5), whole=True)
+        if rng.random() < 0.4:
+            return Death(seconds=rng.uniform(0.0, 0.8 * self.span))
+        steps = STEPS if trial.state is not None else ("before", "half", "published")
+        return Death(step=rng.choice(steps), after=rng.randrange(4))
 
 
 def kill_often(
@@ -259,64 +154,14 @@ def kill_often(
     *,
     records: int = 400,
     brokers: bool = True,
+    kinds: tuple[str, ...] = ("folder",),
     change: Callable[[Trial], None] = lambda trial: None,
 ) -> KillTally:
-    """Kill so often, and judge every stream. The broker itself is killed in every tenth life, if `brokers`."""
-    warm()
-    rng, tally, number = random.Random(seed), KillTally(), 0
-    rows = people(records)
-    bodies = [json.dumps(row).encode() for row in rows]
-    made = ""
-    while tally.kills + tally.broker_kills < kills:
-        if not made or not broker.once:
-            made = f"IN{seed}N{number}"
-            if broker.once:
-                broker.send(made, bodies)
-        trial = Trial(broker, folder, number, made, rows)
-        change(trial)
-        number += 1
-        listening = trial.tap()
-        try:
-            if not broker.once:
-                if broker.forgets:
-                    ended(forked(trial.subscribe))
-                broker.send(made, bodies)
-            _lives(trial, rng, tally, brokers, min(LIVES, kills - tally.kills - tally.broker_kills))
-            time.sleep(0.05)  # what is on the wire arrives
-        finally:
-            ended(listening, signal.SIGKILL)
-        trial.judge(tally)
-        if tally.wrong > 50:
-            break
+    """Kill so often, and judge every stream; `kinds` of streams by chance. The broker is killed too, if `brokers`."""
+    anonymizer(Recipe(**RECIPE), StreamOptions()).warm()
+    killer = _Killer(broker, folder, seed, records, brokers)
+    killer.stream("left in peace", 0, change)  # how long a life takes: kills by chance must meet all of it
+    tally = killer.tally
+    while tally.done < kills and tally.wrong <= TOO_MUCH:
+        killer.stream(killer.rng.choice(kinds if broker.once else ("folder",)), min(LIVES, kills - tally.done), change)
     return tally
-
-
-def _lives(trial: Trial, rng: random.Random, tally: KillTally, brokers: bool, lives: int) -> None:
-    done = 0
-    while done < lives:
-        death = _death(rng, brokers and trial.broker.survives, trial.state is not None)
-        code = trial.live(death)
-        if code == 0 and not death.broker:
-            return  # it came to its end before
-        if death.broker:
-            tally.broker_kills += 1
-        elif code == -signal.SIGKILL:
-            tally.kills += 1
-            tally.steps[death.step or "by chance"] += 1
-        if code not in (0, -signal.SIGKILL):
-            tally.failed.append(f"exit code {code} after {death}")
-        done += 1
-        if code == 0:
-            return
-    code = trial.live(Death())
-    if code:
-        tally.failed.append(f"exit code {code} in peace")
-
-
-def _death(rng: random.Random, brokers: bool, journal: bool) -> Death:
-    if brokers and rng.random() < 0.08:
-        return Death(seconds=rng.uniform(0.0, 0.1), broker=True)
-    if rng.random() < 0.5:
-        return Death(seconds=rng.uniform(0.02, 0.2))
-    steps = STEPS if journal else ("before", "half", "published")
-    return Death(step=rng.choice(steps), after=rng.randrange(4))

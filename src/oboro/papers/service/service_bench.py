@@ -7,23 +7,28 @@ broker does with open transactions nor its speed.
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from oboro.papers.benchmark_rows import BenchRow
-from oboro.papers.service.killing import kill_often
-from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis, ended, forked
-from oboro.papers.service.local_rabbitmq import LocalRabbitmq
+from oboro.papers.service.kill_run import KINDS, killed, killed_side_by_side
+from oboro.papers.service.local_brokers import LocalBroker, ended, forked
 from oboro.papers.service.measuring import Cost, bodies, measured, warm_measured
-from oboro.papers.service.threaded_brokers import LocalKafka, LocalMqtt
 
 __all__ = ["FULL", "rows"]
 
 FULL = ("10,000 kills",)
-KINDS: tuple[type[LocalBroker], ...] = (LocalNats, LocalRedis, LocalKafka, LocalMqtt, LocalRabbitmq)
-QUICK, USUAL, ALL = 24, 200, 2500  # kills of each broker
+QUICK, USUAL, ALL = (
+    24,
+    200,
+    5000,
+)  # kills of each broker; all of them only where every record must come out exactly once
+SEED = 20
+COUNTED = (
+    *("kills", "broker_kills", "lost", "doubled", "two_forms", "promise_broken"),
+    *("streams", "cuts", "woken", "refusals"),
+)
 BATCHES = (16, 256, 1000)
 RATE = 5000.0  # records a second, where latency is measured
 Progress = Callable[..., None]
@@ -31,42 +36,42 @@ Progress = Callable[..., None]
 
 def rows(quick: bool = False, progress: Progress = lambda *_: None, full: bool = False) -> list[BenchRow]:
     """Every broker that is here."""
-    found: list[BenchRow] = []
-    warm_measured()
+    kinds = []
     for kind in KINDS:
         if why := kind.found():
             print(f"oboro: {kind.kind} is left out: {why}", file=sys.stderr)
-            continue
+        else:
+            kinds.append(kind)
+    found = [*_killed(kinds, QUICK if quick else USUAL, full, progress)]
+    warm_measured()
+    for kind in kinds:
+        progress(f"{kind.kind}: cost")
         with TemporaryDirectory() as made:
             broker = kind(Path(made))
             broker.start()
             try:
-                progress(f"{kind.kind}: kills")
-                found += _killed(broker, Path(made), QUICK if quick else ALL if full else USUAL)
-                progress(f"{kind.kind}: cost")
                 found += _costs(broker, Path(made), quick)
             finally:
                 broker.stop()
     return found
 
 
-def _killed(broker: LocalBroker, folder: Path, kills: int) -> Iterator[BenchRow]:
-    began = time.perf_counter()
-    tally = kill_often(broker, folder, kills, seed=20, records=300)
-    took = time.perf_counter() - began
-    for text in tally.failed:
-        print(f"oboro: {broker.kind}: {text}", file=sys.stderr)
-    figures = {
-        "kills": tally.kills + tally.broker_kills,
-        "broker_kills": tally.broker_kills,
-        "lost": tally.lost,
-        "doubled": tally.doubled,
-        "two_forms": tally.two_forms,
-        "promise_broken": tally.promise_broken,
-        "failed": len(tally.failed),
-    }
-    for metric, value in figures.items():
-        yield BenchRow("kills", broker.kind, {"records": 300, "k": 3, "seed": 20}, metric, value, None, took)
+def _killed(kinds: list[type[LocalBroker]], kills: int, full: bool, progress: Progress) -> Iterator[BenchRow]:
+    strict = [kind for kind in kinds if full and kind.once and kind.survives]
+    if strict:
+        progress(f"{', '.join(kind.kind for kind in strict)}: {ALL} kills each")
+    tallies = list(killed_side_by_side(strict, ALL, SEED))
+    for kind in kinds:
+        if kind not in strict:
+            progress(f"{kind.kind}: {kills} kills")
+            tallies.append(killed(kind, kills, SEED))
+    for one in tallies:
+        for text in one["failed"]:
+            print(f"oboro: {one['broker']}: {text}", file=sys.stderr)
+        given = {"records": one["records"], "k": 3, "seed": SEED}
+        figures = {"kills": one["kills"] + one["broker_kills"], **{name: one[name] for name in COUNTED[1:]}}
+        for metric, value in {**figures, "failed": len(one["failed"])}.items():
+            yield BenchRow("kills", one["broker"], given, metric, value, None, one["seconds"])
 
 
 def _costs(broker: LocalBroker, folder: Path, quick: bool) -> Iterator[BenchRow]:

@@ -81,6 +81,7 @@ class Service:
                 self.watch.ready = self._settled = True
                 if own_process:
                     gc.freeze()  # what is there stays: looking through it for garbage held a block up for 60 ms
+                    self._opened.callback(gc.unfreeze)
                 self._loop()
             except _Stopped:
                 pass
