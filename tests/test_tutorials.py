@@ -6,11 +6,13 @@ A `text` block shows what the commands before it said, or lines of it.
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -80,9 +82,31 @@ def _in_process(words: list[str], folder: Path) -> Done:
     return Done(ran.returncode, ran.stdout, ran.stderr)
 
 
+def walked(page: Path, folder: Path) -> Walk:
+    """A page from top to bottom."""
+    walk = Walk(page, folder)
+    for language, block in BLOCK.findall(page.read_text(encoding="utf-8")):
+        walk.do(language, block)
+    return walk
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.name}")
 def test_the_page_can_be_walked(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    walk = Walk(page, tmp_path)
-    for language, block in BLOCK.findall(page.read_text(encoding="utf-8")):
-        walk.do(language, block)
+    walk = walked(page, tmp_path)
+    if page.parent.name == "tutorials" and page.stem != "index":
+        shown = _drawing()
+        assert f"({shown.PLACE.relative_to(DOCS).as_posix()}/{page.stem}.svg)" in page.read_text().replace("(../", "(")
+        for name, drawn in shown.pictures(page.stem, walk.names).items():
+            kept = (shown.PLACE / name).read_text(encoding="utf-8")
+            assert drawn == kept, f"{name} shows something else: run `python docs/tutorial_pictures.py`"
+
+
+def _drawing() -> ModuleType:
+    """The module that draws what the tutorials show."""
+    spec = importlib.util.spec_from_file_location("tutorial_pictures", DOCS / "tutorial_pictures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["column_html", "frontier_svg"]
 
-WIDTH, HEIGHT, LEFT, TOP, RIGHT, BELOW = 560, 300, 52, 14, 150, 40
+WIDTH, HEIGHT, LEFT, TOP, RIGHT, BELOW = 640, 300, 52, 14, 225, 40  # on the right, names of lines in words
 DASHES = ("", "6 3", "2 3", "8 3 2 3")  # lines differ in their dashes too, for those who see few colours
 COLOURS = ("#4269d0", "#c55a11", "#2e8b57", "#a463f2", "#9c6b4e", "#6b7280", "#c2185b")
 HEADS = ("column", "role", "alone", "with", "without", "pairs", "why")
