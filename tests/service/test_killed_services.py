@@ -4,44 +4,79 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from shutil import which
 
 import pytest
 from tests.service.brokers_here import BODIES, running, serve
+from tests.service.certificates import TlsFront, make_certificates
 
-from oboro.errors import ConflictError, FileError, UsageError
+from oboro.errors import ConflictError, FileError, OboroError, UsageError
 from oboro.papers.service.killing import kill_often
 from oboro.papers.service.local_brokers import LocalBroker, ended, forked
 from oboro.papers.service.local_rabbitmq import LocalRabbitmq
 from oboro.papers.service.threaded_brokers import LocalKafka, LocalMqtt
 
 
-@pytest.mark.parametrize("kind", [LocalKafka, LocalMqtt, LocalRabbitmq], ids=lambda one: one.kind)
-def test_killed_again_and_again(kind: type[LocalBroker], tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def broker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalBroker]:
+    with running(request.param, tmp_path_factory.mktemp(request.param.kind)) as found:
+        yield found
+
+
+def only(*kinds: type[LocalBroker]) -> pytest.MarkDecorator:
+    """One server of each kind, for the whole module."""
+    return pytest.mark.parametrize("broker", kinds, indirect=True, ids=lambda one: one.kind)
+
+
+@only(LocalKafka, LocalMqtt, LocalRabbitmq)
+def test_killed_again_and_again(broker: LocalBroker, tmp_path: Path) -> None:
     """On a mock cluster, or with a broker that gives at least once: one form, one id, nothing lost."""
-    with running(kind, tmp_path) as broker:
-        found = kill_often(broker, tmp_path, 8, seed=3, records=150)
+    found = kill_often(broker, broker.folder, 8, seed=3, records=150)
     assert found.wrong == 0, found
     assert found.kills >= 8
 
 
-def test_kafka_refuses_what_does_not_belong_together(tmp_path: Path) -> None:
-    with running(LocalKafka, tmp_path) as broker:
+@only(LocalKafka)
+def test_kafka_refuses_what_does_not_belong_together(broker: LocalKafka, tmp_path: Path) -> None:
+    def work() -> None:
+        source, target, state = broker.place("PEOPLE"), broker.place("OUT"), tmp_path / "state"
+        serve(source, target, state=state)
+        with pytest.raises(FileError, match="no state that knows them"):
+            serve(source, target, state=tmp_path / "lost")
+        broker._send("LATER", BODIES)
+        with pytest.raises(FileError, match="another time|set back"):
+            serve(broker.place("LATER"), target, state=state)
+        with pytest.raises(UsageError, match="4 partitions"):
+            serve(source.partition("?")[0], broker.place("ANOTHER"), state=tmp_path / "other")
 
-        def work() -> None:
-            source, target, state = broker.place("PEOPLE"), broker.place("OUT"), tmp_path / "state"
-            serve(source, target, state=state)
-            with pytest.raises(FileError, match="no state that knows them"):
-                serve(source, target, state=tmp_path / "lost")
-            broker._send("LATER", BODIES)
-            with pytest.raises(FileError, match="another time|set back"):
-                serve(broker.place("LATER"), target, state=state)
-            with pytest.raises(UsageError, match="4 partitions"):
-                serve(source.partition("?")[0], broker.place("ANOTHER"), state=tmp_path / "other")
+    broker.send("PEOPLE", BODIES)
+    assert ended(forked(work)) == 0
+    assert [json.loads(body)["note"] for _, body in broker.held("OUT")] == list(range(len(BODIES)))
 
-        broker.send("PEOPLE", BODIES)
-        assert ended(forked(work)) == 0
-        assert [json.loads(body)["note"] for _, body in broker.held("OUT")] == list(range(len(BODIES)))
+
+@pytest.mark.skipif(which("openssl") is None, reason="no openssl to make certificates with")
+@only(LocalRabbitmq)
+def test_rabbitmq_over_tls(broker: LocalBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_certificates(tmp_path)
+    front = TlsFront(tmp_path, broker.port)
+    files = {"CA": "ca.pem", "CERT": "client.pem", "KEY": "client.key"}
+    for name, value in {**{name: str(tmp_path / file) for name, file in files.items()}, "USER": "guest"}.items():
+        monkeypatch.setenv(f"OBORO_BROKER_{name}", value)
+
+    def given(password: str) -> int:
+        monkeypatch.setenv("OBORO_BROKER_PASSWORD", password)
+        (tmp_path / "in").write_bytes(b"\n".join(BODIES) + b"\n")
+        place = front.place(broker.place("TLS"))
+        return int(serve(str(tmp_path / "in"), place, state=tmp_path / password, patience=0.1)["released"])
+
+    try:
+        assert given("guest") == len(BODIES)
+        with pytest.raises(OboroError, match="refuses"):
+            given("wrong")
+    finally:
+        front.close()
 
 
 @pytest.mark.parametrize("kind", ["mqtt", "rabbitmq"])

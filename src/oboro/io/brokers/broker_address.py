@@ -70,8 +70,8 @@ class BrokerAddress:
         return f"{self.kind}://{self.host}:{self.port}"
 
     def secret(self, what: str) -> str | None:
-        """A user, password, token, or the file of a certificate, from the environment."""
-        return os.environ.get(f"OBORO_{self.side}_{what}") or os.environ.get(f"OBORO_BROKER_{what}")
+        """A user, password, token, or the file of a certificate, from the environment; what is empty is not given."""
+        return os.environ.get(f"OBORO_{self.side}_{what}") or os.environ.get(f"OBORO_BROKER_{what}") or None
 
     def ssl_context(self) -> ssl.SSLContext | None:
         """How to speak TLS, with a certificate of our own if one is given; None for an address without TLS."""

@@ -6,7 +6,6 @@ service is away; records are acknowledged after they came out, and may be handed
 
 from __future__ import annotations
 
-import ssl
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -52,14 +51,19 @@ class MqttLink:
         )
         if user := one.secret("USER"):
             client.username_pw_set(user, one.secret("PASSWORD") or one.secret("TOKEN"))
-        if one.tls:
-            client.tls_set(one.secret("CA"), one.secret("CERT"), one.secret("KEY"), cert_reqs=ssl.CERT_REQUIRED)
+        if (tls := one.ssl_context()) is not None:
+            client.tls_set_context(tls)
         client.max_inflight_messages_set(AHEAD)
         client.max_queued_messages_set(0)
         client.manual_ack_set(keep)
         client.on_message = on_message
-        client.on_disconnect = self._gone
         answered: SimpleQueue[Any] = SimpleQueue()
+
+        def gone(*_: Any) -> None:
+            self.lost = True
+            answered.put(None)
+
+        client.on_disconnect = gone
         client.on_connect = lambda *given: answered.put(given[3])
         properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
         if keep:
@@ -74,6 +78,9 @@ class MqttLink:
         except (OSError, Empty) as error:
             self.close()
             raise self.away(str(error) or "no answer") from None
+        if code is None:  # the connection was closed, as by a broker that wants a certificate
+            self.close()
+            raise self.away("closed")
         if code.is_failure:
             self.close()
             raise self.said_no(code)
@@ -84,9 +91,6 @@ class MqttLink:
         if code.value in FOR_GOOD:
             return UsageError(Message("error_broker.refused", place=self.address.place, why=str(code)))
         return self.away(str(code))
-
-    def _gone(self, *_: Any) -> None:
-        self.lost = True
 
     def away(self, why: str) -> BrokerError:
         """The broker does not answer."""

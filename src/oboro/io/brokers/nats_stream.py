@@ -150,7 +150,7 @@ async def _let_go(client: Client) -> None:
         await client.close()
     finally:
         if client._transport is not None:
-            client._transport.close()
+            client._transport.close()  # type: ignore[no-untyped-call]
             await asyncio.sleep(0)
 
 

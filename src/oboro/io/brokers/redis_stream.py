@@ -50,6 +50,7 @@ class RedisLink:
         """Anew."""
         self.close()
         one = self.address
+        one.ssl_context()  # a certificate that cannot be read is not a server that is away
         tls: dict[str, Any] = {"ssl": True, "ssl_ca_certs": one.secret("CA")} if one.tls else {}
         if one.tls and one.secret("CERT"):
             tls |= {"ssl_certfile": one.secret("CERT"), "ssl_keyfile": one.secret("KEY")}

@@ -163,5 +163,10 @@ def kill_often(
     killer.stream("left in peace", 0, change)  # how long a life takes: kills by chance must meet all of it
     tally = killer.tally
     while tally.done < kills and tally.wrong <= TOO_MUCH:
-        killer.stream(killer.rng.choice(kinds if broker.once else ("folder",)), min(LIVES, kills - tally.done), change)
+        killer.stream(killer.rng.choice(_possible(kinds, broker)), min(LIVES, kills - tally.done), change)
     return tally
+
+
+def _possible(kinds: tuple[str, ...], broker: LocalBroker) -> list[str]:
+    """Kinds of streams that a broker knows."""
+    return [kind for kind in kinds if kind == "folder" or (broker.once and (broker.moves or kind != "cut"))]

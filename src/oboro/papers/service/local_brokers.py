@@ -67,6 +67,8 @@ class LocalBroker:
     forgets = False  # whether it keeps nothing for those whom it does not know
     patience = PATIENCE
     environment: dict[str, str] | None = None
+    leases = False  # whether it can say who leads
+    moves = False  # whether a client may be sent to it by way of another port
     once = True  # whether every record is in the output exactly once; else at least once, with an id
 
     def __init__(self, folder: Path) -> None:
@@ -135,6 +137,7 @@ class LocalNats(LocalBroker):
     """NATS with JetStream."""
 
     kind = "nats"
+    leases = moves = True
 
     def command(self) -> list[str]:
         """The server of the wheel."""
@@ -222,6 +225,7 @@ class LocalRedis(LocalBroker):
     """Valkey, which keeps what it says it has."""
 
     kind = "redis"
+    leases = moves = True
 
     @classmethod
     def found(cls) -> str | None:

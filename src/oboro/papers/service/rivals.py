@@ -22,7 +22,7 @@ EVENTS, PATIENCE = 60, 60.0
 def rivalry(trial: Trial, rng: random.Random, tally: KillTally, kills: int, span: float) -> None:
     """Let two go on until one of them comes to the end; at most so many are killed. `span`: seconds that one life takes."""
     trial.state = None
-    trial.more = {"lease": 0.3} if rng.random() < 0.5 else {}
+    trial.more = {"lease": 0.3} if trial.broker.leases and rng.random() < 0.5 else {}
     lives = [trial.begin(Death(), quiet=True) for _ in range(2)]
     until = time.monotonic() + PATIENCE
     for event in range(EVENTS * 10):

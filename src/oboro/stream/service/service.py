@@ -34,7 +34,7 @@ __all__ = ["Service"]
 T = TypeVar("T")
 WAIT = 0.25  # seconds: a wish to end is heard this soon
 SILENT = 3  # times that nothing came, after which an input that cannot say is at its end
-PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0)  # before a broker that is away is asked again
+PAUSES: tuple[float, ...] = (0.05, 0.1, 0.2, 0.5, 1.0)  # before a broker that is away is asked again
 
 
 class _Stopped(Exception):
