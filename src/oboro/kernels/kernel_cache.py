@@ -15,7 +15,7 @@ from numba.core.caching import (
     InTreeCacheLocator,
     UserProvidedCacheLocator,
 )
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 
 from oboro.kernels.cache_folders import PACKAGE, cache_place, package_owner
 from oboro.kernels.included_files import included_stamp
