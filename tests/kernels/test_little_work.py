@@ -84,6 +84,12 @@ def _occurrences(rng: Rng) -> tuple[Any, ...]:
     return labels.astype(types[0]), rng.integers(0, 3, groups).astype(types[1])
 
 
+def _one_image(rng: Rng) -> tuple[Any, ...]:
+    labels, groups = _labels(rng)
+    codes = labels.astype(np.uint32)
+    return codes, rng.integers(0, 4, groups).astype(np.uint32)[codes], np.full(groups, -1)
+
+
 def _gather(rng: Rng) -> tuple[Any, ...]:
     labels, starts = _members(rng)
     return labels, rng.integers(0, 5, labels.size).astype(np.uint8), starts[:-1].copy(), np.zeros(labels.size, np.uint8)
@@ -309,6 +315,7 @@ CASES: dict[Any, Callable[[Rng], tuple[Any, ...]]] = {
     grouping.number_by_appearance: _number,
     grouping.look_up: _look_up,
     grouping.occurrences: _occurrences,
+    grouping.one_image: _one_image,
     tallying.gather: _gather,
     tallying.tally: _tally,
     tallying.keep_distinct: _keep_distinct,
@@ -542,3 +549,10 @@ def test_python_runs_what_only_kernels_call_within_a_loop_that_it_runs() -> None
         _halves(np.array([2, 4, 7]), out)
     assert out.tolist() == [1, 2, 3]
     assert "compiled" not in vars(_halves)
+
+
+def test_an_image_that_is_not_the_same_for_all_rows_is_seen() -> None:
+    codes, same, other = (np.array(one, np.uint32) for one in ([0, 2, 0, 2], [5, 1, 5, 1], [5, 1, 5, 0]))
+    for act in (grouping.one_image.py_func, grouping.one_image.little, grouping.one_image.compiled):  # type: ignore[attr-defined]
+        assert act(codes, same, np.full(3, -1))
+        assert not act(codes, other, np.full(3, -1))

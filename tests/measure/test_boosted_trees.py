@@ -1,4 +1,4 @@
-"""The trees that few records train are as good as scikit-learn's, and never see the record that they judge."""
+"""Our trees, compiled or not, are as good as scikit-learn's, and never see the record that they judge."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
+from oboro import kernels
+from oboro.measure.statistics import boosted_trees
 from oboro.measure.statistics.boosted_trees import out_of_fold
+from oboro.measure.statistics.kernels import grow, leaves
 
 CATEGORICAL = np.array([False, False, True])
 
@@ -30,6 +33,12 @@ def peer(matrix: np.ndarray, truth: np.ndarray) -> np.ndarray:
     return cross_val_predict(model, matrix, truth, cv=folds, method="predict_proba")[:, 1]
 
 
+@pytest.fixture(params=["by NumPy", "compiled"])
+def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "_compile_all", request.param == "compiled")
+
+
+@pytest.mark.usefixtures("either_way")
 @pytest.mark.parametrize("apart", [0.0, 0.5, 2.0])
 def test_what_they_tell_apart_is_what_scikit_learn_tells_apart(apart: float) -> None:
     ours, theirs = [], []
@@ -44,12 +53,29 @@ def test_what_they_tell_apart_is_what_scikit_learn_tells_apart(apart: float) -> 
     assert np.mean(ours) == pytest.approx(np.mean(theirs), abs=0.05)
 
 
+@pytest.mark.usefixtures("either_way")
 def test_a_record_is_judged_by_trees_that_never_saw_it() -> None:
     """Kinds drawn by chance: whoever trained on the record would be right far more often than in half of the cases."""
     draw = np.random.default_rng(1)
     matrix, truth = draw.normal(size=(300, 3)), draw.permutation(np.arange(300) % 2)
     guess = out_of_fold(matrix, truth, np.zeros(3, dtype=bool), draw)
     assert ((guess > 0.5) == truth).mean() < 0.62
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_compiled_tree_is_the_one_that_numpy_grows(seed: int) -> None:
+    """Few records and few bins: nodes without any record, and splits that are not worth it."""
+    draw = np.random.default_rng(seed)
+    rows, width, levels = int(draw.integers(30, 400)), 6, boosted_trees.DEPTH
+    bins = draw.integers(0, width, (rows, 3)).astype(np.uint8)
+    slope, bend, categorical = draw.normal(size=rows), draw.uniform(0.1, 0.25, rows), draw.random(3) < 0.5
+    naive, leaf = boosted_trees._grown(bins.astype(np.intp), slope, bend, categorical, width)
+    columns, left = np.empty((1 << levels) - 1, np.int64), np.empty(((1 << levels) - 1, width), bool)
+    found, again = np.empty(rows, np.int64), np.empty(rows, np.int64)
+    grow(bins, slope, bend, categorical, boosted_trees.LEAST, columns, left, found)
+    leaves(bins, columns, left, again)
+    assert found.tolist() == leaf.tolist() == again.tolist()
+    assert (left == np.concatenate(naive.left)).all()
 
 
 def test_columns_that_say_nothing_are_no_error() -> None:

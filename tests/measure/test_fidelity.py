@@ -11,7 +11,6 @@ from scipy.spatial.distance import jensenshannon
 from oboro.errors import ColumnError, InputError, UsageError
 from oboro.measure.metrics import Measure
 from oboro.measure.statistics import density_ratio as ratio
-from oboro.measure.statistics import learning
 from oboro.measure.statistics.correlations import correlation_difference, correlations
 from oboro.measure.statistics.density_ratio import density_ratio, divergence, kullback_leibler
 from oboro.measure.statistics.divergence import divergences, histogram_divergence, jensen_shannon
@@ -363,18 +362,3 @@ def two_tables(rows: int) -> tuple[Dataset, Dataset]:
     age = rng.integers(20, 70, rows)
     original = Dataset.of({"age": age.tolist(), "rich": np.where(age > 45, "yes", "no").tolist()})
     return original, original.with_columns({"age": Column.of((age // 10 * 10).tolist())})
-
-
-@pytest.mark.parametrize("shift", [0.0, 0.5, 3.0])
-def test_trees_of_our_own_see_what_those_of_the_library_see(shift: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(5)
-    matrix, truth = rng.normal(size=(1200, 4)), np.repeat([0, 1], 600)
-    matrix[600:, 0] += shift
-    matrix[:, 1] = np.floor(abs(matrix[:, 1] * 5 + shift * truth))
-    matrix[rng.random(matrix.shape) < 0.05] = np.nan
-    categorical = np.array([False, True, False, False])
-    ours = learning._cross_validated(matrix, truth, categorical, rng)
-    monkeypatch.setattr(learning, "FEW_RECORDS", 0)
-    theirs = learning._cross_validated(matrix, truth, categorical, rng)
-    told = [((one - 0.5) * (truth - 0.5)).mean() for one in (ours, theirs)]  # without what is told apart by chance
-    assert told[0] == pytest.approx(told[1], abs=0.015)

@@ -6,7 +6,7 @@ import numpy as np
 
 from oboro.kernels import kernel
 
-__all__ = ["by_code", "combine", "look_up", "number_by_appearance", "number_whole", "occurrences"]
+__all__ = ["by_code", "combine", "look_up", "number_by_appearance", "number_whole", "occurrences", "one_image"]
 
 
 def _combine(labels: np.ndarray, codes: np.ndarray, width: int, out: np.ndarray) -> None:
@@ -86,6 +86,23 @@ def occurrences(labels: np.ndarray, out: np.ndarray) -> None:
     """Add to `out` how often each label occurs. O(n)."""
     for i in range(labels.size):
         out[labels[i]] += 1
+
+
+def _one_image(codes: np.ndarray, images: np.ndarray, out: np.ndarray) -> bool:
+    out[codes] = images
+    return bool((out[codes] == images).all())
+
+
+@kernel(little=_one_image)
+def one_image(codes: np.ndarray, images: np.ndarray, out: np.ndarray) -> bool:
+    """Whether all rows of a code have the same image, which is then in `out` (−1 before, and for codes of no row). O(n)."""
+    for i in range(codes.size):
+        known = out[codes[i]]
+        if known < 0:
+            out[codes[i]] = images[i]
+        elif known != images[i]:
+            return False
+    return True
 
 
 @kernel(little=True)

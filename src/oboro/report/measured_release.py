@@ -17,7 +17,7 @@ from oboro.attacks.window_owner import guess_first_owners
 from oboro.measure.identifiers import Finding, scan
 from oboro.measure.metrics import Measure
 from oboro.measure.statistics.associations import Pairs
-from oboro.measure.statistics.learning import load, needs_library
+from oboro.measure.statistics.learning import load
 from oboro.report.attack_limits import limited
 from oboro.report.exposed_people import ExposedPeople, exposed_people
 from oboro.report.facts import ColumnFacts, trait
@@ -136,7 +136,7 @@ class Measured:
 def measure_release(subject: Subject, provenance: Provenance, scope: Scope, smallest: int) -> Measured:
     """All of it; compiled loops leave the interpreter free for each other."""
     before, after, shown = subject.before, subject.after, subject.counted
-    learns = scope.statistics and needs_library(before.rows + after.rows, scope.target)
+    learns = scope.statistics and scope.target is not None
     if learns or not is_alone():
         bring("scipy.linalg")  # numba loads it with its first kernel; threads must not load parts of scipy at once
     with ThreadPoolExecutor(3) as pool:

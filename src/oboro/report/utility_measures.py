@@ -32,7 +32,7 @@ def utility_measures(subject: Subject, scope: Scope, sizes: np.ndarray | None) -
     known: dict[str, Any] = {"hierarchies": subject.tables.hierarchies, "paired": subject.tables.paired}
     with ThreadPoolExecutor(1) as pool:
         estimating = None
-        if scope.statistics and names:  # half of it is loading scikit-learn
+        if scope.statistics and names:
             estimate = partial(fidelity, columns=names, target=scope.target, **known)
             estimating = pool.submit(estimate, original, released)
         pair = pairs(original, released, names)

@@ -1,7 +1,7 @@
 """What a model can learn: to tell the two tables apart, and to predict a column of the original from the release.
 
 Both use gradient-boosted trees, which take numbers, categories and gaps as they are and see spikes that a linear model does not:
-scikit-learn's, imported when first needed, or our own where few records are told apart.
+our own to tell the tables apart, scikit-learn's, imported when first needed, to predict a column.
 """
 
 from __future__ import annotations
@@ -24,17 +24,11 @@ from oboro.table.named_columns import names_shown
 from oboro.table.rows.row_origins import source_rows
 from oboro.text import Message
 
-__all__ = ["learned", "load", "needs_library", "propensity_error"]
+__all__ = ["learned", "load", "propensity_error"]
 
 MOST_ROWS = 50_000  # of each table; more change the third digit and take their time
 FEW_VALUES = 20  # a number with so few different values is predicted as a category
 HELD_OUT = 0.3
-FEW_RECORDS = 4_000  # of both tables: so many are told apart in less time than scikit-learn takes to load
-
-
-def needs_library(records: int, target: str | None = None) -> bool:
-    """Whether scikit-learn is needed to tell so many records of both tables apart, or to predict a column."""
-    return target is not None or records > FEW_RECORDS
 
 
 def load() -> None:
@@ -57,7 +51,7 @@ def propensity_error(
     parts = [_some(matrix, rng) for matrix in (both.original, both.released)]
     matrix = np.concatenate(parts)
     truth = np.repeat([0, 1], [len(part) for part in parts])
-    found = _cross_validated(matrix, truth, both.categorical, rng)
+    found = out_of_fold(matrix, truth, both.categorical, rng)
     apart = found - truth.mean()
     # A model of few records tells them apart by chance too. That part of its predictions goes not with the truth.
     by_chance = abs(float((apart**2 - apart * (truth - truth.mean())).mean()))
@@ -156,18 +150,6 @@ def _held_out(rows: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarr
 
 def _some(matrix: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(matrix[rng.permutation(len(matrix))[:MOST_ROWS]])
-
-
-def _cross_validated(
-    matrix: np.ndarray, truth: np.ndarray, categorical: np.ndarray, rng: np.random.Generator
-) -> np.ndarray:
-    if not needs_library(len(matrix)):
-        return out_of_fold(matrix, truth, categorical, rng)
-    selection = bring("sklearn.model_selection")
-    folds = selection.StratifiedKFold(3, shuffle=True, random_state=int(rng.integers(2**31)))
-    model = _model("Classifier", categorical, int(rng.integers(2**31)))
-    with few_threads(len(matrix)):
-        return np.asarray(selection.cross_val_predict(model, matrix, truth, cv=folds, method="predict_proba")[:, 1])
 
 
 def _model(kind: str, categorical: np.ndarray, seed: int) -> Any:

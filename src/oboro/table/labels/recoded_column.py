@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from oboro.kernels import grouping
 from oboro.system import arrow_functions as pc
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, Level
@@ -48,14 +49,24 @@ class RecodedColumn:
         """The original codes behind each released code, and how often; None where rows are not paired. O(rows)."""
         if self.rows is None:
             return None
-        came_from = self.original.codes[self.rows]
-        became = np.zeros(len(self.original.values), self.released.codes.dtype)
-        became[came_from] = self.released.codes
-        if not np.array_equal(became[came_from], self.released.codes):
-            return tally(self.released.codes, self.released.counts, came_from, len(self.original.values))
-        all_ = isinstance(self.rows, slice)
-        counts = self.original.counts if all_ else np.bincount(came_from, minlength=became.size)
+        came_from, width = self._came_from(self.rows), len(self.original.values)
+        became = np.full(width, -1, dtype=np.int64)
+        if not grouping.one_image(came_from, self.released.codes.astype(np.uint32, copy=False), became):
+            return tally(self.released.codes, self.released.counts, came_from, width)
+        if isinstance(self.rows, slice):
+            return _recoded(became, self.original.counts, len(self.released.values))
+        counts = np.zeros(width, dtype=np.int64)
+        grouping.occurrences(came_from, counts)
         return _recoded(became, counts, len(self.released.values))
+
+    def _came_from(self, rows: Rows) -> np.ndarray:
+        """The original code of each released row."""
+        codes = self.original.codes
+        if isinstance(rows, slice):
+            return np.asarray(codes[rows].astype(np.uint32, copy=False))
+        out = np.empty(rows.size, dtype=np.uint32)
+        grouping.look_up(np.ascontiguousarray(codes), rows, out)
+        return out
 
     @property
     def levels(self) -> tuple[Level, ...]:

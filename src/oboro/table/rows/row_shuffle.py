@@ -114,7 +114,9 @@ class RowShuffle:
 
     def shuffled(self, data: Dataset) -> Dataset:
         """The table in the new order; it knows where its rows came from. Columns that stayed in a file stay there."""
-        return replace(self.columns_shuffled(data), origin=self(data.origin_rows))
+        moved = self.columns_shuffled(data)
+        origin = self.order.astype(np.int64) if data.origin is None else self(data.origin)
+        return replace(moved, origin=origin)
 
     def columns_shuffled(self, data: Dataset) -> Dataset:
         """The same for whoever only writes it: it does not know where its rows came from."""
