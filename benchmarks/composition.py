@@ -2,18 +2,21 @@
 
 Everybody's original values are known. The attacker takes the most likely way in which all records can be the people's.
 Prints the rate over many tables with its 95 % interval, and the k that each recipe says.
-Run: python benchmarks/composition.py [tables]
+Run: python benchmarks/composition.py [tables]; writes `benchmarks/results/composition.json`.
 """
 
 from __future__ import annotations
 
+import json
 import sys
+from pathlib import Path
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from oboro import Recipe
 
+RESULT = Path(__file__).parent / "results" / "composition.json"
 PEOPLE, VALUES, K = 200, 7, 5
 NAMES = ("a", "b", "c", "d")
 ATTRIBUTES = {name: {"role": "quasi"} for name in NAMES}
@@ -42,7 +45,7 @@ def linked(steps: list[dict], rng: np.random.Generator) -> tuple[float, float, f
 
 def main() -> None:
     """Both recipes on the same number of tables."""
-    tables = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    tables, rows = int(sys.argv[1]) if len(sys.argv) > 1 else 200, []
     for title, steps in (("four steps, each k = 5", APART), ("one step, k = 5", ONE)):
         rng = np.random.default_rng(1)
         found = np.array([linked(steps, rng) for _ in range(tables)])
@@ -50,6 +53,9 @@ def main() -> None:
         half, of_surest, _ = 1.96 * found.std(axis=0, ddof=1) / np.sqrt(tables)
         print(f"{title:24} joint k {k:.3f} (a link allowed {1 / k:.1%}): right in {right:.1%} ± {half:.1%}, ", end="")
         print(f"of the surest tenth in {surest:.1%} ± {of_surest:.1%}")
+        rows.append({"steps": len(steps), "joint_k": k, "right": [right, half], "surest": [surest, of_surest]})
+    command = f"python benchmarks/composition.py {tables}"
+    RESULT.write_text(json.dumps({"command": command, "people": PEOPLE, "k": K, "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -4,14 +4,16 @@ Adult (ARX's excerpt, eight quasi-identifiers, salary class as the secret), k = 
 the attack is right, how often the same guess is right about everybody who is suppressed, and the loss; then the same with
 `blind: true`, whose k must be larger, with t-closeness (t = 0.3), and with decoys (classes that keep every demand and are suppressed by chance), which lost.
 Run: OBORO_DATA=… python benchmarks/minimality.py [halves]
-Each figure is of the whole table; the ranges are means ± 95 % over random halves of it.
+Each figure is of the whole table; the ranges are means ± 95 % over random halves of it. Writes `benchmarks/results/minimality.json`.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +21,7 @@ import pyarrow.csv as pacsv
 
 from oboro import Recipe
 from oboro.attacks.minimality import infer_by_minimality
+from oboro.attacks.rates import Rate
 from oboro.errors import PromiseError
 from oboro.measure.utility import suppressed_records
 from oboro.recipe.evidence import bound_hierarchies
@@ -33,6 +36,7 @@ ATTRIBUTES = {
     SECRET: {"role": "sensitive"},
 }
 DECOYS = 0.1
+RESULT = Path(__file__).parent / "results" / "minimality.json"
 
 
 def adult() -> pa.Table:
@@ -52,18 +56,23 @@ def made(table: pa.Table, **step: object) -> Release | None:
         return None
 
 
-def attacked(release: Release, k: int, homogeneous: bool) -> np.ndarray:
-    """The rate of the attack, that of its control, the people guessed, the suppressed ones and the loss."""
+def attacked(release: Release, k: int, homogeneous: bool) -> dict[str, Any]:
+    """The rate of the attack and that of its control, how many were suppressed, and the loss."""
     trees = bound_hierarchies(release.original, release.given)
     tables = release.original, release.frame.data, QUASI, SECRET, trees
     found = infer_by_minimality(*tables, k=k, homogeneous=homogeneous)
-    rates = [np.nan, np.nan] if found is None else [found.found.share or np.nan, found.control.share or np.nan]
+    rates = (
+        {} if found is None or not found.found.tried else {"right": _rate(found.found), "control": _rate(found.control)}
+    )
     gone = suppressed_records(release.frame.data, QUASI)
-    loss = release.steps[0].facts["loss"]["value"]
-    return np.array([*rates, 0 if found is None else found.found.tried, gone, loss])
+    return {**rates, "suppressed": gone, "loss": release.steps[0].facts["loss"]["value"]}
 
 
-def with_decoys(table: pa.Table, k: int) -> np.ndarray:
+def _rate(rate: Rate) -> dict[str, Any]:
+    return {"share": rate.share, "interval": rate.interval, "tried": rate.tried}
+
+
+def with_decoys(table: pa.Table, k: int) -> dict[str, Any]:
     """The same figures of levels chosen by k alone, homogeneous classes suppressed, and others by chance (expected values)."""
     release = made(table, k=k)
     assert release is not None
@@ -78,26 +87,31 @@ def with_decoys(table: pa.Table, k: int) -> np.ndarray:
     others = DECOYS * (data.rows - gone - bad)
     kept = (loss * data.rows - gone) / (data.rows - gone)  # a record that stays loses so much
     right = (bad + usual * others) / (bad + others)
-    total = gone + bad + others
-    return np.array([right, usual, bad + others, total, loss + (bad + others) * (1 - kept) / data.rows])
+    rates = {"right": {"share": right, "tried": bad + others}, "control": {"share": usual}}
+    return {**rates, "suppressed": gone + bad + others, "loss": loss + (bad + others) * (1 - kept) / data.rows}
 
 
-def say(title: str, whole: np.ndarray | None, parts: list[np.ndarray | None]) -> None:
-    """One line: the whole table, then the halves."""
-    if whole is None:
-        print(f"{title:32} refused")
-        return
-    held = np.array([one for one in parts if one is not None])
-    right, control, tried, gone, loss = whole
-    print(f"{title:32} {_rates(right, control, tried)}; suppressed {gone:.0f}; loss {loss:.4f}")
+def over_halves(parts: list[dict[str, Any] | None]) -> dict[str, Any]:
+    """Means over the halves that were released, and the half widths of their 95 % intervals."""
+    held = [one for one in parts if one is not None]
+    found = {"halves": len(parts), "released": len(held)}
     if len(held) > 1:
-        mean, half = held.mean(axis=0), 1.96 * held.std(axis=0, ddof=1) / np.sqrt(len(held))
-        rates = f"right {mean[0]:.1%} ± {half[0]:.1%}, control {mean[1]:.1%} ± {half[1]:.1%}; " if tried else ""
-        print(f"{'':32} {len(held)} of {len(parts)} halves: {rates}loss {mean[4]:.4f} ± {half[4]:.4f}")
+        figures = {"loss": [one["loss"] for one in held]}
+        if all("right" in one for one in held):
+            figures |= {name: [one[name]["share"] for one in held] for name in ("right", "control")}
+        found |= {name: _mean(figure) for name, figure in figures.items()}
+    return found
 
 
-def _rates(right: float, control: float, tried: float) -> str:
-    return f"right {right:.1%} of {tried:.0f} (control {control:.1%})" if tried else "nobody to guess"
+def _mean(figures: list[float]) -> list[float]:
+    return [float(np.mean(figures)), float(1.96 * np.std(figures, ddof=1) / np.sqrt(len(figures)))]
+
+
+def say(title: str, whole: dict[str, Any] | None, parts: list[dict[str, Any] | None]) -> dict[str, Any]:
+    """What was measured of one setting: the whole table, and its halves."""
+    row = {"setting": title, "whole": whole, **({"halves": over_halves(parts)} if parts else {})}
+    print(json.dumps(row), flush=True)
+    return row
 
 
 def main() -> None:
@@ -109,18 +123,19 @@ def main() -> None:
     table, halves = adult(), int(sys.argv[1]) if len(sys.argv) > 1 else 20
     drawn = [table.take(rng.permutation(table.num_rows)[: table.num_rows // 2]) for _ in range(halves)]
 
-    def run(part: pa.Table, k: int, **more: object) -> np.ndarray | None:
+    def run(part: pa.Table, k: int, **more: object) -> dict[str, Any] | None:
         release = made(part, k=k, **({"l_diversity": {SECRET: 2}} | more))
         return None if release is None else attacked(release, k, homogeneous="t_closeness" not in more)
 
-    say("k = 5, l = 2", run(table, 5), [run(part, 5) for part in drawn])
+    rows = [say("k = 5, l = 2", run(table, 5), [run(part, 5) for part in drawn])]
     close = {"l_diversity": {}, "t_closeness": {SECRET: 0.3}}
-    say("k = 5, t = 0.3", run(table, 5, **close), [run(part, 5, **close) for part in drawn])
+    rows += [say("k = 5, t = 0.3", run(table, 5, **close), [run(part, 5, **close) for part in drawn])]
     for k, recoding in ((50, "global"), (110, "global"), (130, "global"), (600, "local"), (800, "local")):
-        options = {"blind": True, "recoding": recoding}
-        say(f"k = {k}, l = 2, blind, {recoding}", run(table, k, **options), [run(part, k, **options) for part in drawn])
-    for k in (20, 50):
-        say(f"k = {k}, decoys {DECOYS:.0%}", with_decoys(table, k), [])
+        options, title = {"blind": True, "recoding": recoding}, f"k = {k}, l = 2, blind, {recoding}"
+        rows += [say(title, run(table, k, **options), [run(part, k, **options) for part in drawn])]
+    rows += [say(f"k = {k}, decoys {DECOYS:.0%}", with_decoys(table, k), []) for k in (20, 50)]
+    command = f"python benchmarks/minimality.py {halves}"
+    RESULT.write_text(json.dumps({"command": command, "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
 """What a known order tells about people, with rows kept and shuffled, and what shuffling costs.
 
-    python benchmarks/row_order.py [--seeds 50] [--rows 2000000] [--folder DIR]
+    python benchmarks/row_order.py [--seeds 50] [--rows 2000000] [--seconds 60] [--folder DIR]
 
 The attack: 400 people sorted by age and sex, released 5-anonymous and 2-diverse, as many tables as there are seeds. An attacker who
 knows everybody's age and sex takes a row that fits, where the row must stand; people are narrowed who are left with fewer than 5 rows.
-The price: `oboro anonymize` in this process with `order: kept` and without it, in turns, from file to file. Writes
-`benchmarks/results/row_order.json`.
+The price: `oboro anonymize` in this process with `order: kept` and without it, from file to file, in turns that begin with the one
+and with the other, for so many seconds a job. Given is the ratio of the medians with its 95 % interval (turns drawn again 2,000
+times), on the clock and of the processor. Writes `benchmarks/results/row_order.json` (with `--seeds 0` the attack's figures stay) and
+the table of prices in docs/decisions.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ import oboro
 from oboro.attacks.rates import Rate
 
 RESULT = Path(__file__).parent / "results" / "row_order.json"
-TURNS = 5
+PAGE = Path(__file__).parent.parent / "docs" / "decisions" / "0012-rows-come-out-in-a-random-order.md"
+HEAD = "| `order: kept` = 1 | time | processor time |\n|---|---|---|\n"
+FEWEST = 7  # turns, however long a job takes
 
 
 def people(rows: int, seed: int) -> dict[str, list[Any]]:
@@ -113,21 +117,50 @@ def timed(source: Path, target: Path, order: str | None) -> tuple[float, float]:
     return time.perf_counter() - start, time.process_time() - processor
 
 
-def price(folder: Path, rows: int) -> dict[str, Any]:
-    """For each job the least time of some turns, kept and shuffled, and their ratio."""
+def in_turns(source: Path, target: Path, seconds: float) -> tuple[np.ndarray, np.ndarray]:
+    """Times of a job kept and shuffled, a row for each turn; the first turn, which finds kernels and files cold, is left out."""
+    turns: dict[str | None, list[tuple[float, float]]] = {"kept": [], None: []}
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(turns[None]) <= FEWEST:
+        for order in ("kept", None) if len(turns[None]) % 2 else (None, "kept"):
+            turns[order].append(timed(source, target, order))
+    return np.array(turns["kept"][1:]), np.array(turns[None][1:])
+
+
+def ratio(kept: np.ndarray, shuffled: np.ndarray) -> list[float]:
+    """The ratio of the medians, and its 95 % interval by drawing turns again."""
+    rng = np.random.default_rng(1)
+    drawn = rng.integers(0, kept.size, (2_000, kept.size))
+    again = np.median(shuffled[drawn], axis=1) / np.median(kept[drawn], axis=1)
+    return [
+        round(float(one), 3) for one in (np.median(shuffled) / np.median(kept), *np.quantile(again, [0.025, 0.975]))
+    ]
+
+
+def price(folder: Path, rows: int, seconds: float) -> dict[str, Any]:
+    """For each job the medians, kept and shuffled, and their ratios."""
     found = {}
     for name, (source, target) in jobs(folder, rows).items():
-        both = [(timed(source, target, "kept"), timed(source, target, None)) for _ in range(TURNS + 1)][1:]
-        kept, shuffled = ([min(one) for one in zip(*some, strict=True)] for some in zip(*both, strict=True))
-        ratio, processor = (round(one / other, 3) for one, other in zip(shuffled, kept, strict=True))
+        kept, shuffled = in_turns(source, target, seconds)
         found[name] = {
-            "kept": round(kept[0], 2),
-            "shuffled": round(shuffled[0], 2),
-            "ratio": ratio,
-            "processor": processor,
+            "turns": len(kept),
+            "kept": [round(float(one), 3) for one in np.median(kept, axis=0)],
+            "shuffled": [round(float(one), 3) for one in np.median(shuffled, axis=0)],
+            "ratio": ratio(kept[:, 0], shuffled[:, 0]),
+            "processor": ratio(kept[:, 1], shuffled[:, 1]),
         }
         print(name, found[name], flush=True)
     return found
+
+
+def tell(price: dict[str, Any]) -> None:
+    """Write the table of prices into its page."""
+    rows = ""
+    for name, one in price.items():
+        cells = [f"{middle:.2f} ({low:.2f} – {high:.2f})" for middle, low, high in (one["ratio"], one["processor"])]
+        rows += f"| {name} ({one['kept'][0]:.2f} s) | {cells[0]} | {cells[1]} |\n"
+    before, after = PAGE.read_text(encoding="utf-8").split(HEAD)
+    PAGE.write_text(before + HEAD + rows + after[after.index("\n\n") + 1 :], encoding="utf-8")
 
 
 def main() -> None:
@@ -135,15 +168,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=50)
     parser.add_argument("--rows", type=int, default=2_000_000)
+    parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--folder", type=Path)
     given = parser.parse_args()
     facts: dict[str, Any] = {"attack": {}, "rows": given.rows}
+    if not given.seeds and RESULT.exists():
+        facts["attack"] = json.loads(RESULT.read_text())["attack"]
     for order in ("kept", None) if given.seeds else ():
         facts["attack"][order or "shuffled"] = attacked(order, given.seeds)
     print(json.dumps(facts["attack"], indent=1), flush=True)
     with tempfile.TemporaryDirectory(dir=given.folder) as folder:
-        facts["price"] = price(Path(folder), given.rows)
+        facts["price"] = price(Path(folder), given.rows, given.seconds)
     RESULT.write_text(json.dumps(facts, indent=1) + "\n")
+    tell(facts["price"])
 
 
 if __name__ == "__main__":

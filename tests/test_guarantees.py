@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.mutations import MUTATIONS, POINTS
 
 from oboro.text import Message
 
@@ -33,7 +34,7 @@ def test_every_file_that_a_page_names_is_there(page: Path) -> None:
 
 
 def test_every_row_says_what_is_not_promised() -> None:
-    rows = [line for line in TABLE.splitlines() if line.startswith("|") and "---" not in line]
+    rows = [line for line in TABLE.split("## Remedies")[0].splitlines() if line.startswith("|") and "---" not in line]
     assert len(rows) > 15
     for row in rows:
         cells = [cell.strip() for cell in row.strip("|").split("|")]
@@ -105,6 +106,80 @@ def test_what_a_distinguisher_shows() -> None:
     assert f"levels: {levels} of 0.5; Laplace noise: {laplace} of 1; Gaussian: {gaussian} of 1." in told
     assert f"(19 people who are known, or 20): {alone}" in told
     assert all(f"ε ≥ {one}" in TABLE for one in (third, alone, laplace))
+
+
+def test_what_differential_privacy_changes_for_attackers() -> None:
+    for row in results("dp_attacks")["rows"]:
+        attacks = {one["attack"]: one for one in row["attacks"]}
+        member, linkage = attacks["membership"], attacks["record_linkage"]
+        assert member["private"] - member["error"] <= member["at_most"]
+        cells = [
+            f"{row['epsilon']:g}",
+            f"{row['released']:,.0f} of {row['people']:,}",
+            f"{100 * member['private']:.1f} % ± {100 * member['error']:.1f} %",
+            f"{100 * member['at_most']:.1f} %",
+            f"{100 * member['without_chance']:.1f} %",
+            f"{100 * linkage['private']:.2f} % ± {100 * linkage['error']:.2f} %",
+            f"{100 * linkage['without_chance']:.2f} %",
+        ]
+        assert f"| {' | '.join(cells)} |" in page("differential-privacy")
+
+
+def _percent(rate: dict[str, Any]) -> str:
+    low, high = (100 * end for end in rate["interval"])
+    return f"{100 * rate['share']:.1f} % of {rate['tried']:,} people ({low:.1f} – {high:.1f})"
+
+
+def test_what_minimality_tells() -> None:
+    rows = {one["setting"]: one for one in results("minimality")["rows"]}
+    whole, halves = rows["k = 5, l = 2"]["whole"], rows["k = 5, l = 2"]["halves"]
+    told = page("l-diversity").replace("**", "")
+    assert f"| {_percent(whole['right'])} | {_percent(whole['control'])} | {whole['loss']:.3f} |" in told
+    right, control = (f"{100 * mean:.1f} % ± {100 * half:.1f} %" for mean, half in (halves["right"], halves["control"]))
+    assert f"| … on {halves['halves']} random halves | {right} | {control} | {halves['loss'][0]:.3f} |" in told
+    blind, local, more = (
+        rows[f"k = {k}, l = 2, blind, {how}"] for k, how in ((110, "global"), (600, "local"), (800, "local"))
+    )
+    assert "right" not in blind["whole"] | local["whole"] | more["whole"]
+    assert f"k = 110, at most 10 % suppressed | nobody to guess | – | {blind['whole']['loss']:.3f} |" in told
+    assert f"| nobody to guess | – | {local['whole']['loss']:.3f} / {more['whole']['loss']:.3f} |" in told
+    refused = blind["halves"]["halves"] - blind["halves"]["released"]
+    assert f"in {refused} of {blind['halves']['halves']} halves" in told
+    decoy = rows["k = 50, decoys 10%"]["whole"]
+    assert f"the loss is {decoy['loss']:.3f} at k = 50" in told
+    assert f"is right in {100 * decoy['right']['share']:.0f} %" in told
+    close = rows["k = 5, t = 0.3"]["whole"]
+    ends = [
+        f"{100 * end:.1f}" for rate in (close["right"], close["control"]) for end in (rate["share"], *rate["interval"])
+    ]
+    assert f"{ends[0]} % ({ends[1]} – {ends[2]}) of the {close['right']['tried']:,} people" in page("t-closeness")
+    assert f"{ends[3]} % ({ends[4]} – {ends[5]};" in page("t-closeness")
+    for one in (whole, close):
+        assert f"{100 * one['right']['share']:.1f} %" in TABLE
+        assert f"against {100 * one['control']['share']:.1f} %" in TABLE
+
+
+def test_what_several_randomizations_tell() -> None:
+    apart, one = results("composition")["rows"]
+    for row, said in ((apart, f"{apart['joint_k']:.3f}"), (one, f"{one['joint_k']:.0f}")):
+        shares = [f"{100 * mean:.1f} % ± {100 * half:.1f} %" for mean, half in (row["right"], row["surest"])]
+        assert f"| {said} | {shares[0]} | {shares[1]} |" in page("pk-anonymity")
+        assert shares[0] in TABLE
+    assert f"{100 * apart['surest'][0]:.1f} % of the surest tenth" in TABLE
+
+
+def test_what_the_random_order_costs() -> None:
+    told = (ROOT / "docs" / "decisions" / "0012-rows-come-out-in-a-random-order.md").read_text(encoding="utf-8")
+    for name, one in results("row_order")["price"].items():
+        cells = [f"{middle:.2f} ({low:.2f} – {high:.2f})" for middle, low, high in (one["ratio"], one["processor"])]
+        assert f"| {name} ({one['kept'][0]:.2f} s) | {cells[0]} | {cells[1]} |" in told
+
+
+def test_every_remedy_can_be_turned_off_for_its_test() -> None:
+    """Whether the tests then fail takes minutes: `python -m tests.mutations`."""
+    assert not [(one.without, one.misfits()) for one in MUTATIONS if one.misfits()]
+    assert {one.point for one in MUTATIONS} == set(POINTS)
+    assert all((ROOT / one.tests).is_file() and one.tests in TABLE for one in MUTATIONS)
 
 
 def test_how_large_private_classes_are() -> None:

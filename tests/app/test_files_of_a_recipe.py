@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.command_line import call
 from typer.testing import CliRunner
 
 from oboro.app.commands.all_commands import app
-from oboro.errors import InputError, UsageError
+from oboro.errors import FileError, InputError, UsageError
 from oboro.recipe.recipe import Recipe
+from oboro.recipe.release import Release
+from oboro.text import Message
 
 RECIPE = """
 attributes:
@@ -115,3 +119,41 @@ def test_an_evaluation_needs_records(tmp_path: Path, original: str, released: st
     (tmp_path / "some").write_text("age,sex\n" + "31,F\n" * 4)
     done = CliRunner().invoke(app, ["evaluate", str(tmp_path / original), str(tmp_path / released), "--quasi", "age"])
     assert isinstance(done.exception, InputError)
+
+
+@pytest.mark.parametrize("before", [None, b"of the release before\n"])
+def test_lists_of_whose_the_rows_are_stand_before_the_release_and_go_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: bytes | None
+) -> None:
+    """Killed between the two, a release without its list could never be followed; a list without its release does no harm."""
+    (tmp_path / "t.csv").write_text("who,age\n" + "".join(f"p{n},{20 + n % 2}\n" for n in range(8)))
+    (tmp_path / "r.yaml").write_text(
+        "person: who\nattributes: {who: {role: identifier}, age: {role: quasi}}\n"
+        "steps: [{k_anonymize: {k: 2}}, {drop_columns: {attributes: [who]}}]\n"
+    )
+    lists = [tmp_path / name for name in ("truth.csv", "ledger.csv")]
+    for one in lists if before is not None else ():
+        one.write_bytes(before or b"")
+    seen = []
+
+    def full(release: Release, *given: Any, **more: Any) -> None:
+        seen.extend(one.read_bytes() for one in lists)
+        raise FileError(Message("error_system.unwritable.enospc"))
+
+    monkeypatch.setattr(Release, "write", full)
+    words = [
+        "anonymize",
+        "t.csv",
+        "-r",
+        "r.yaml",
+        "-o",
+        "out.csv",
+        "--truth",
+        "truth.csv",
+        "--ledger",
+        "ledger.csv",
+        "--force",
+    ]
+    assert call(*words, cwd=tmp_path).code == 2
+    assert [one.startswith(head) for one, head in zip(seen, (b'"original_row"', b'"age"'), strict=True)] == [True, True]
+    assert [one.read_bytes() if one.exists() else None for one in lists] == [before, before]

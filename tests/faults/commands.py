@@ -66,6 +66,7 @@ class Command:
     lay_out: Callable[[Path], None]
     outputs: tuple[str, ...]
     private: frozenset[str] = frozenset()  # outputs that nobody else may read
+    lists: tuple[str, ...] = ()  # of whose rows they are: never less than the table itself
     raw: frozenset[str] = frozenset()  # files that hold raw values, as their owner was told
     large: bool = False  # as for tables larger than memory
     piped: bool = False  # the output goes to a pipe
@@ -117,6 +118,7 @@ BATCHES = [
         *LISTS,
         more=("--truth", LISTS[0], "--ledger", LISTS[1]),
         private=frozenset(LISTS),
+        lists=LISTS,
         raw=frozenset(LISTS[1:]),
     ),
     _anonymize("CSV to standard output", "in.csv", "out.csv", place="-", piped=True),

@@ -105,6 +105,9 @@ def _judge_outputs(command: Command, folder: Path, life: Life, expected: dict[st
             yield "half written", f"{name}: {len(found)} of {len(expected[name])} bytes"
     if life.code == 0 and there != expected:
         yield "said wrongly", "exit code 0 over an output that is not there"
+    lacking = [name for name in command.lists if name not in there]
+    if lacking and there.get(Path(command.outputs[0]).name, OLD) != OLD:
+        yield "lost", f"{lacking} of a table that is there"
     drafts = sorted(drafts_in(folder) - life.drafts_before)
     if drafts and life.code >= 0:
         yield "half written", f"{drafts} stays though the process ended by itself"

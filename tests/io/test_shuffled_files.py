@@ -32,14 +32,18 @@ ACCEPT = {"unique_on": ["id", "note"], "because": "made up"}
 
 
 @contextmanager
-def large(held: int = 1 << 29, bucket: int = 4, codes: int = 0) -> Iterator[None]:
-    """Every table counts as large, and buckets hold about so many rows; columns that no step needs may take `codes` bytes."""
+def large(held: int = 1 << 29, bucket: int = 4, codes: int = 0, whole: int = 0) -> Iterator[None]:
+    """Every table counts as large, and buckets hold about so many rows; columns that no step needs may take `codes` bytes.
+
+    The order of tables of up to `whole` rows is drawn as a whole.
+    """
     with (
         patch.object(files, "is_small", lambda data: False),
         patch.object(untouched_columns, "SMALL", 0),
         patch.object(row_shuffle, "SMALL", 0),
         patch.object(process, "SMALL", 0),
         patch.object(row_shuffle, "BUCKET", bucket),
+        patch.object(row_shuffle, "WHOLE", whole),
         patch.object(dealt_runs, "HELD", held),
         patch.object(held_limit, "HELD_TOO", codes),
         patch.object(parse, "SELDOM", 0),
@@ -77,13 +81,14 @@ def table(path: Path, rows: int, notes: list[str] | None = None) -> Path:
     st.sampled_from(["csv", "tsv", "csv.zst", "parquet", "arrow"]),
     st.sampled_from([0, 300, 1 << 29]),
     st.sampled_from([0, 5000, 1 << 28]),
+    st.sampled_from([0, 1000]),
     st.lists(st.text(st.sampled_from('ab,"\n\r é日'), max_size=9), min_size=1, max_size=5),
 )
 def test_the_same_bytes_as_if_all_were_shuffled_in_memory(
-    tmp_path: Path, rows: int, steps: list[Any], ending: str, held: int, codes: int, notes: list[str]
+    tmp_path: Path, rows: int, steps: list[Any], ending: str, held: int, codes: int, whole: int, notes: list[str]
 ) -> None:
     source, plan = table(tmp_path / "in.csv", rows, notes), recipe(steps, order="shuffled")
-    with large(held, codes=codes):
+    with large(held, codes=codes, whole=whole):
         plan.run(read(source)).write(tmp_path / f"held.{ending}", force=True)
         release = plan.run(source)
         release.write(tmp_path / f"passed.{ending}", force=True)
@@ -212,10 +217,33 @@ def test_places_are_drawn_as_written_down(draws: list[int], size: int) -> None:
         assert within.tolist() == expected
 
 
-def test_draws_that_run_out_are_drawn_again() -> None:
+@given(st.lists(st.one_of(st.integers(0, 2**32 - 1), st.integers(0, 3)), max_size=12), st.integers(1, 6), st.data())
+def test_an_order_is_drawn_as_written_down(draws: list[int], size: int, data: st.DataObject) -> None:
+    """The same draws in two parts: what the first left is gone on with."""
+    cut, order = data.draw(st.integers(0, len(draws))), np.zeros(size, dtype=np.uint32)
+    placed = 0
+    for part in (draws[:cut], draws[cut:]):
+        placed = placed if placed == size else shuffling.draw_order(np.array(part, dtype=np.uint32), placed, order)
+    expected = naive_places([*draws, 0], placed)
+    assert order[:placed].tolist() == expected
+    assert placed == size or naive_places([*draws, 0], placed + 1) is None
+
+
+@given(st.integers(1, 60), st.integers(1, 9))
+def test_an_order_in_buckets_is_the_same(rows: int, bucket: int) -> None:
+    whole = RowShuffle.fixed(np.random.default_rng(rows).permutation(rows))
+    with large(bucket=bucket):
+        dealt = whole.in_buckets()
+    assert dealt.order.tolist() == whole.order.tolist()
+    assert np.diff(dealt.starts).max() <= bucket
+    assert dealt.starts[-1] == rows
+
+
+@pytest.mark.parametrize("whole", [0, 1000])
+def test_draws_that_run_out_are_drawn_again(whole: int) -> None:
     """Nearly no spare draws: orders stay equally likely."""
     rng, seen = np.random.default_rng(8), Counter[tuple[int, ...]]()
-    with large(bucket=1), patch.object(row_shuffle, "SPARE", 1):
+    with large(bucket=1, whole=whole), patch.object(row_shuffle, "SPARE", 1):
         for _ in range(2_400):
             seen[tuple(RowShuffle.drawn(3, rng).order.tolist())] += 1
     assert len(seen) == 6

@@ -45,6 +45,16 @@ def test_the_verifier_counts_no_missing_person(nobody: Any) -> None:
     assert verify_window(stream, attributes=["x"], k=2, people=["a", "b", nobody, nobody]).holds
 
 
+def test_every_not_a_number_is_the_same_nobody() -> None:
+    """Each of them is another object, and none equals itself: as keys they would be four people, and four secrets."""
+    nobody = [float("nan") for _ in range(4)]
+    stream = [{"x": 1.5, "who": one, "s": one} for one in nobody]
+    assert not verify_window(stream, attributes=["x"], k=2, people=nobody).holds
+    assert not verify_stream(stream, stream, attributes=["x"], k=2, person="who").holds
+    assert not verify_window(stream, attributes=["x"], k=2, sensitive="s", l=2).holds
+    assert not verify_stream(stream, stream, attributes=["x"], k=1, sensitive="s", l=2).holds
+
+
 def test_whoever_is_missing_may_be_one_of_the_others() -> None:
     """Two known people and the record of a third, unknown one: with k = 3 that one may be either of the two."""
     stream = [{"sex": "F", "who": who} for who in ("a", "b", None, "c")]

@@ -7,6 +7,7 @@ import itertools
 import operator
 from collections import defaultdict
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,27 @@ def test_the_order_of_the_members_does_not_show_in_the_digits(k: int) -> None:
         means |= {tuple(one.values()) for one in stream.flush()}
     assert len(means) == 1
     assert means.pop() == pytest.approx(values.mean(axis=0).tolist(), rel=1e-12)
+
+
+@pytest.mark.parametrize("values", [[1e16, 1.0, -1e16], [0.1, 0.2, -0.3], [-0.0, 0.0, -0.0], [9e149] * 3, [5e-324] * 3])
+def test_numbers_that_cancel_keep_their_digits(values: list[float]) -> None:
+    means = set()
+    for order in itertools.permutations(values):
+        stream = Window(["x"], 3, 5, scaling="none")
+        stream.push_many([{"x": value} for value in order])
+        means |= {one["x"] for one in stream.flush()}
+    exact = float(sum(map(Fraction, values)) / 3)
+    assert len(means) == 1
+    assert means.pop() == pytest.approx(exact, rel=1e-15)
+
+
+def test_zeros_of_both_signs_do_not_show_who_was_first() -> None:
+    seen = set()
+    for order in itertools.permutations([-0.0, 0.0, -0.0]):
+        stream = Window(["x"], 3, 5, scaling="none")
+        stream.push_many([{"x": value} for value in order])
+        seen |= {str(one["x"]) for one in stream.flush()}
+    assert len(seen) == 1
 
 
 @pytest.mark.parametrize(("k", "least"), [(3, 0.45), (5, 0.4)])

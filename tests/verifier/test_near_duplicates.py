@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.command_line import call
 
 import oboro
-from oboro.errors import PromiseError, RecipeError, UsageError
+from oboro.errors import ColumnError, PromiseError, RecipeError, UsageError
 from oboro.table.dataset import Column
 from oboro.table.spelling.folding import FOLDS, folded, near_duplicates
 
@@ -96,6 +96,22 @@ def test_every_demand_counts_folded_values() -> None:
         assert len(set(_recipe(["space", "case"], **demand).run(PEOPLE).data["age"])) == (1 if "alpha" in demand else 2)
     with pytest.raises(PromiseError):
         _recipe(["space", "case"], l_diversity={"disease": 3}).run(PEOPLE)
+
+
+@pytest.mark.parametrize("value", ["flu", "FLU", " Flu", "ｆlu"])
+def test_a_value_that_a_demand_names_is_folded_too(value: str) -> None:
+    """Two of the young have it, in two spellings: the class must be joined, whichever spelling the recipe has."""
+    folds = ["space", "case", "unicode"]
+    alpha = {"disease": {"alpha": 0.75, "value": value, "absent": "allowed"}}
+    release = _recipe(folds, alpha=alpha).run(PEOPLE)
+    assert len(set(release.data["age"])) == 1
+    assert "no record has" not in str(release.verification)
+    young = {"age": [20] * 3, "disease": ["flu", "Flu ", "cold"]}
+    asked: dict[str, Any] = {"quasi": "age", "k": 2, "sensitive": "disease", "alpha": 0.5, "value": value}
+    assert not oboro.verify(young, **asked, fold=folds).holds
+    if value != "flu":
+        with pytest.raises(ColumnError, match="no record has"):
+            oboro.verify(young, **asked)
 
 
 def test_people_are_folded_too() -> None:

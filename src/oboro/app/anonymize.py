@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,6 +28,7 @@ from oboro.app.options import (
     warn_if_cold,
 )
 from oboro.app.options.gathered_options import FOUND_OUT, Reading, gathered
+from oboro.system.atomic_file import atomic
 from oboro.system.extras import bring, require_extra
 from oboro.system.process import is_alone, without_pandas
 from oboro.text import Message
@@ -92,11 +93,8 @@ def anonymize(
     warn_if_cold()
     with stages() as stage, _report_loaded(pages.any, data, stage) as progress:
         release = plan.run(data, progress=progress, reading=reading.options())
-        _write(release, output, pages, stage, {"force": force, "encoding": output_encoding, "excel_safe": excel_safe})
-        if truth is not None:
-            release.write_truth(truth, force=True)
-        if ledger is not None:
-            release.write_ledger(ledger, force=True)
+        how = {"force": force, "encoding": output_encoding, "excel_safe": excel_safe}
+        _write(release, output, pages, stage, how, {truth: release.write_truth, ledger: release.write_ledger})
     say_notes(release.source)
     for step in release.steps:
         for warning in step.warnings:
@@ -172,12 +170,45 @@ def _load_report() -> None:
     load()
 
 
-def _write(release: Release, output: str, pages: Pages, stage: Any, how: Mapping[str, Any]) -> None:
+Lists = Mapping[Path | None, Callable[..., None]]  # where lists of whose the rows are go, and how they are written
+
+
+def _write(release: Release, output: str, pages: Pages, stage: Any, how: Mapping[str, Any], lists: Lists) -> None:
     if pages.any:
         stage(Message("progress.measuring_release"))
         release.report  # noqa: B018  (measured before anything is written, so that a failure leaves nothing)
     stage(WRITING)
-    release.write(output, progress=partial(stage, WRITING), **how)
+    with _written_before(lists):
+        release.write(output, progress=partial(stage, WRITING), **how)
     if pages.any:
         stage(Message("progress.making_report"))
         pages.write(pages.completed(release.with_files(output)))
+
+
+@contextmanager
+def _written_before(lists: Lists) -> Iterator[None]:
+    """Whose the released rows are, written before they are: after a kill, a release without its list could never be followed.
+
+    Where the release then cannot be written, the lists go too, and one that was replaced comes back.
+    """
+    with ExitStack() as stack:
+        for path, write in lists.items():
+            if path is not None:
+                stack.enter_context(_withdrawn_on_failure(Path(os.path.realpath(path))))
+                write(path, force=True)
+        yield
+
+
+@contextmanager
+def _withdrawn_on_failure(path: Path) -> Iterator[None]:
+    """Whatever the block writes there, unless it fails: then what stood there before."""
+    before = path.read_bytes() if path.is_file() else None
+    try:
+        yield
+    except BaseException:
+        if before is not None:
+            with atomic(path, private=True) as file:
+                file.write(before)
+        elif path.is_file():
+            path.unlink()
+        raise

@@ -160,7 +160,7 @@ def _blocks(
     from oboro.io.shuffled.dealt_runs import private_folder
     from oboro.io.shuffled.shuffled_batches import shuffled_blocks
 
-    return shuffled_blocks(data, shuffle, untouched, private_folder(path), done)
+    return shuffled_blocks(data, shuffle.in_buckets(), untouched, private_folder(path), done)
 
 
 def _lines(
@@ -180,7 +180,7 @@ def _lines(
     from oboro.io.shuffled.dealt_runs import private_folder
     from oboro.io.shuffled.shuffled_lines import ShuffledLines
 
-    return ShuffledLines(copied, shuffle, private_folder(path)).parts(done)
+    return ShuffledLines(copied, shuffle.in_buckets(), private_folder(path)).parts(done)
 
 
 def in_encoding_held(data: Dataset, dialect: Dialect | None) -> Dataset:

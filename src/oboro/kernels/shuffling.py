@@ -12,7 +12,7 @@ import numpy as np
 
 from oboro.kernels import kernel
 
-__all__ = ["deal", "deal_rows", "rearrange", "rows_at", "shuffle_within"]
+__all__ = ["bucket_places", "deal", "deal_rows", "draw_order", "rearrange", "rows_at", "shuffle_within"]
 
 U = np.uint64
 LOW = np.uint64((1 << 32) - 1)
@@ -25,6 +25,44 @@ def deal(draws: np.ndarray, shift: int, counts: np.ndarray, bucket: np.ndarray) 
         chosen = draws[i] >> np.uint16(shift)
         bucket[i] = chosen
         counts[U(chosen)] += 1
+
+
+@kernel()
+def draw_order(draws: np.ndarray, first: int, order: np.ndarray) -> int:
+    """The rows from `first` on in a uniformly random order with those before them (Fisher and Yates, inside out). O(draws).
+
+    Returns the row before which the draws were used up, or all rows. Draws that would favour some places are passed over.
+    """
+    row, rows = U(first), U(order.size)
+    for draw in draws:
+        bound = row + U(1)
+        drawn = U(draw) * bound
+        if (drawn & LOW) < bound and (drawn & LOW) < (U(1) << U(32)) % bound:
+            continue
+        place = drawn >> U(32)
+        order[row] = order[place]
+        order[place] = row
+        row += U(1)
+        if row == rows:
+            break
+    return np.int64(row)  # type: ignore[return-value]
+
+
+@kernel()
+def bucket_places(order: np.ndarray, width: int, bucket: np.ndarray, rank: np.ndarray, within: np.ndarray) -> None:
+    """Cut an order into buckets of `width` places: the bucket of each row, and for each place which row of its bucket stands there.
+
+    `rank` is memory for a number of each row. O(n).
+    """
+    for place in range(U(order.size)):
+        bucket[order[U(place)]] = U(place) // U(width)
+    counts = np.zeros(order.size // width + 1, dtype=np.uint32)
+    for row in range(U(order.size)):
+        b = U(bucket[U(row)])
+        rank[U(row)] = counts[b]
+        counts[b] += np.uint32(1)
+    for place in range(U(order.size)):
+        within[U(place)] = rank[order[U(place)]]
 
 
 @kernel()

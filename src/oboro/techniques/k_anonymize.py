@@ -201,7 +201,8 @@ class KAnonymize(ClassValues):
         promise = Promise(self.step, tuple(names), (KAnonymity(k=self.k), *models), self.suppressed == "exempt")
         if data.rows == 0:
             return AskedOfLevels(promise, hierarchies, AllowedLevels(()), None)
-        rules = tuple(demand.rule(name, secrets[name], trees.get(name)) for name, demand in demands)
+        asked = [(name, demand.folding(secrets[name], schema.fold(name))) for name, demand in demands]
+        rules = tuple(demand.rule(name, secrets[name], trees.get(name)) for name, demand in asked)
         if work.person is not None:
             rules = tuple(rule.counting(work.person) for rule in rules)
         seen = () if self.blind else rules

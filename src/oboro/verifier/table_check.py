@@ -13,7 +13,7 @@ from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.named_columns import Names, named_columns
-from oboro.table.spelling.folding import FOLDS, Fold, folded
+from oboro.table.spelling.folding import FOLDS, Fold, as_folded, folded
 from oboro.table.spelling.named_values import Value, absent, near_values, shown
 from oboro.text import Message
 from oboro.text.pydantic_words import complaint
@@ -136,8 +136,8 @@ def verify(
             models.append(_build(BetaLikeness, sensitive=name, beta=beta, kind=likeness))
     data = Frame.read(frame).data
     data.select(names)  # a misspelt sensitive column must not pass for a checked one
-    _require_value(data, names, value)
     folds = _folds(fold)
+    _require_value(data, names, value, folds)
     models = [model.folding(folds) for model in models]
     whose = None if person is None else fewest_people(folded(data[person], folds))
     classes = Classes.of(data, columns, whose, finest=True)
@@ -155,10 +155,12 @@ def _folds(given: Sequence[str]) -> list[Fold]:
     return [one for one in FOLDS if one in given]
 
 
-def _require_value(data: Dataset, names: Sequence[str], value: Value | None) -> None:
+def _require_value(data: Dataset, names: Sequence[str], value: Value | None, folds: Sequence[Fold]) -> None:
     """A misspelt value must not pass for one that nobody has too often."""
-    lacking = [] if value is None else [name for name in names if absent(data[name], name, [value])]
-    if value is None or not data.rows or len(lacking) < len(names):
+    if value is None or not data.rows:
+        return
+    lacking = [name for name in names if absent(data[name], name, [as_folded(value, data[name], folds)])]
+    if len(lacking) < len(names):
         return
     near = near_values(value, data[lacking[0]])
     id = "error_verifier.value_near" if near else "error_verifier.value_absent"

@@ -16,6 +16,7 @@ from oboro.table.unencoded_columns import UnreadColumn
 __all__ = ["RowShuffle"]
 
 SMALL = 1 << 16  # rows that one bucket holds, shuffled by NumPy without a kernel
+WHOLE = 1 << 21  # rows whose order fits the cache of a machine: drawn as a whole in half the time that buckets take
 BUCKET = 1 << 13  # rows of a bucket: their places fit into the cache of a core
 MOST_BITS = 12  # 4,096 buckets: more are more than a cache has lines for
 CACHED = 1 << 24  # bytes of a column that is looked up row by row; a larger one goes through the buckets
@@ -44,6 +45,8 @@ class RowShuffle:
         """
         if rows <= SMALL:
             return RowShuffle.fixed(rng.permutation(rows))
+        if rows <= WHOLE:
+            return RowShuffle.fixed(_drawn_order(rows, rng))
         from oboro.kernels import shuffling
 
         bits = min(max((rows // BUCKET).bit_length(), 1), MOST_BITS)
@@ -58,7 +61,19 @@ class RowShuffle:
     def fixed(order: np.ndarray) -> RowShuffle:
         """A given order: the n-th row will be the row `order[n]`. One bucket."""
         rows = order.size
-        return RowShuffle(np.zeros(rows, dtype=np.uint16), np.array([0, rows]), order.astype(np.uint32))
+        return RowShuffle(np.zeros(rows, dtype=np.uint16), np.array([0, rows]), order.astype(np.uint32, copy=False))
+
+    def in_buckets(self) -> RowShuffle:
+        """The same order in buckets, for whoever deals rows to them. O(rows)."""
+        rows = self.within.size
+        if self.buckets > 1 or rows <= SMALL:
+            return self
+        from oboro.kernels import shuffling
+
+        width = max(BUCKET, -(-rows >> MOST_BITS))
+        bucket, rank, within = (large_zeros(rows, kind) for kind in (np.uint16, np.uint32, np.uint32))
+        shuffling.bucket_places(self.within, width, bucket, rank, within)
+        return RowShuffle(bucket, np.array([*range(0, rows, width), rows]), within)
 
     @property
     def buckets(self) -> int:
@@ -67,10 +82,10 @@ class RowShuffle:
 
     def __call__(self, values: np.ndarray) -> np.ndarray:
         """One value per row, in the new order."""
-        if self.buckets == 1:
+        if self.buckets == 1 and self.within.size <= SMALL:
             return np.asarray(values[self.within])
         out = large_zeros(values.size, values.dtype)
-        if values.nbytes <= CACHED:
+        if self.buckets == 1 or values.nbytes <= CACHED:
             from oboro.kernels import grouping
 
             grouping.look_up(np.ascontiguousarray(values), self.order, out)
@@ -174,6 +189,16 @@ def _drawn_bits(rng: np.random.Generator, size: int, bits: int) -> np.ndarray:
     raw = rng.bit_generator.random_raw(-(-size * bits // 64))
     type_ = np.dtype(f"u{bits // 8}")
     return raw.astype("<u8", copy=False).view(type_.newbyteorder("<")).astype(type_, copy=False)[:size]
+
+
+def _drawn_order(rows: int, rng: np.random.Generator) -> np.ndarray:
+    """All rows in a random order."""
+    from oboro.kernels import shuffling
+
+    order, placed = large_zeros(rows, np.uint32), 0
+    while placed < rows:
+        placed = shuffling.draw_order(_drawn_bits(rng, min(CHUNK, rows - placed + SPARE), 32), placed, order)
+    return order
 
 
 def _drawn_within(starts: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -7,7 +7,7 @@ makes them one where a recipe asks for it. Only the dictionary is looked at, nev
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,7 @@ from oboro.system import arrow_functions as pc
 from oboro.table.dataset import Column
 from oboro.table.value_counts import clean
 
-__all__ = ["FOLDS", "Fold", "folded", "near_duplicates"]
+__all__ = ["FOLDS", "Fold", "as_folded", "folded", "near_duplicates"]
 
 Fold = Literal["space", "case", "unicode"]
 FOLDS: tuple[Fold, ...] = ("space", "case", "unicode")
@@ -40,6 +40,19 @@ def folded(column: Column, folds: Collection[Fold]) -> Column:
     numbers = encoded.indices.to_numpy(zero_copy_only=False)
     first = np.unique(numbers, return_index=True)[1]
     return column.recode(first[numbers], column.values)
+
+
+def as_folded(value: Any, column: Column, folds: Collection[Fold]) -> Any:
+    """A value that a recipe names as a folded column spells it; as it is where the column has none like it.
+
+    >>> as_folded("FLU", folded(Column.of(["flu", "Flu ", "cold"]), ["space", "case"]), ["space", "case"])
+    'flu'
+    """
+    if not folds or not isinstance(value, str) or not _is_text(column.values):
+        return value
+    keys = _keys(pa.concat_arrays([column.values, pa.array([value], column.values.type)]), folds)
+    place = keys[:-1].index(keys[-1]).as_py()
+    return value if place < 0 else column.values[place].as_py()
 
 
 def near_duplicates(column: Column) -> int:

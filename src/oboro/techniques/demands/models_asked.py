@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -18,6 +19,7 @@ from oboro.errors import ColumnError
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.parameters import Parameters
+from oboro.table.spelling.folding import Fold, as_folded
 from oboro.table.spelling.named_values import Value, absent, near_values, shown
 from oboro.text import Message
 from oboro.verifier.models.class_models import DistinctLDiversity, Model
@@ -40,6 +42,10 @@ class Demand(Parameters):
     def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:
         """What the search decides by."""
         raise NotImplementedError
+
+    def folding(self, column: Column, folds: Collection[Fold]) -> Demand:
+        """The same of a column whose values were folded: a value that it names is spelled as there."""
+        return self
 
     def plan(self, sensitive: str) -> Message:
         """What every class must keep."""
@@ -193,6 +199,10 @@ class Alpha(Demand):
         from oboro.verifier.models.spread_models import AlphaK
 
         return AlphaK(sensitive=sensitive, alpha=self.alpha, value=self.value)
+
+    def folding(self, column: Column, folds: Collection[Fold]) -> Demand:
+        """The value as the folded column spells it."""
+        return self.model_copy(update={"value": as_folded(self.value, column, folds)})
 
     def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:
         """(α, k)-anonymity."""

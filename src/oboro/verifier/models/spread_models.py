@@ -15,6 +15,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.table.spelling.folding import as_folded
 from oboro.table.spelling.named_values import Value, absent, equal_values, shown
 from oboro.text import Message
 from oboro.verifier import kernels
@@ -144,7 +145,7 @@ class AlphaK(SensitiveModel):
         if (
             self.value is None
             or found.note is not None
-            or not absent(self._column(classes), self.sensitive, [self.value])
+            or not absent(self._column(classes), self.sensitive, self._wanted(classes))
         ):
             return found
         return replace(found, note=Message("verdict.value_absent", column=self.sensitive, value=shown(self.value)))
@@ -158,4 +159,8 @@ class AlphaK(SensitiveModel):
         if self.value is None:
             return self._tally(classes).most_frequent
         column = self._column(classes)
-        return classes.holding(equal_values(column, self.sensitive, [self.value])[column.codes])
+        return classes.holding(equal_values(column, self.sensitive, self._wanted(classes))[column.codes])
+
+    def _wanted(self, classes: Classes) -> list[Value]:
+        """The value that counts, as the folded column spells it."""
+        return [as_folded(self.value, self._column(classes), self.fold)]

@@ -10,7 +10,7 @@ from oboro.decide.neighbours.kernels.live_points import LivePoints, Metric, Poin
 from oboro.decide.neighbours.kernels.nearest_search import Neighbours
 from oboro.kernels import kernel
 
-__all__ = ["GroupRules", "GroupScratch", "commonest", "gather", "gather_diverse"]
+__all__ = ["GroupRules", "GroupScratch", "average", "commonest", "gather", "gather_diverse"]
 
 
 class GroupRules(NamedTuple):
@@ -228,3 +228,50 @@ def _nearest_different(
         if distance < least or (distance == least and chosen >= 0 and number[slot] < number[chosen]):
             chosen, least = slot, distance
     return chosen
+
+
+@kernel(inner=True, bare=True)
+def average(
+    raw: np.ndarray,
+    lacking: np.ndarray,
+    order: np.ndarray,
+    size: int,
+    values: np.ndarray,
+    out: np.ndarray,
+    gone: np.ndarray,
+    slot: int,
+) -> None:
+    """The mean of what members have of each number; missing, where no more than half of them have it.
+
+    Added from the smallest to the largest: in the order of the members the last bits of the sum would tell who was first.
+    """
+    for m in range(raw.shape[1]):
+        present = 0
+        for i in range(size):
+            if not lacking[order[i], m]:
+                _insert(values, present, raw[order[i], m])
+                present += 1
+        gone[slot, m] = 2 * present <= size
+        mean = _added(values, present) / max(present, 1)
+        out[slot, m] = min(max(mean, values[0]), values[present - 1]) if 2 * present > size else np.nan
+
+
+@kernel(inner=True, bare=True)
+def _added(values: np.ndarray, count: int) -> float:
+    """The sum of the first values, with what rounding loses on the way: numbers that cancel leave their digits (Neumaier 1974)."""
+    total, lost = 0.0, 0.0
+    for i in range(count):
+        one = values[i]
+        after = total + one
+        lost += (total - after) + one if abs(total) >= abs(one) else (one - after) + total
+        total = after
+    return total + lost
+
+
+@kernel(inner=True, bare=True)
+def _insert(values: np.ndarray, count: int, value: float) -> None:
+    """Put one more among the first `count`, which are in order."""
+    while count > 0 and values[count - 1] > value:
+        values[count] = values[count - 1]
+        count -= 1
+    values[count] = value

@@ -18,7 +18,14 @@ from oboro.decide.neighbours.kernels.live_points import (
 )
 from oboro.decide.neighbours.kernels.nearest_search import CandidateLists, Neighbours, by_list, by_region, everywhere
 from oboro.kernels import kernel
-from oboro.stream.window.kernels.group_forming import GroupRules, GroupScratch, commonest, gather, gather_diverse
+from oboro.stream.window.kernels.group_forming import (
+    GroupRules,
+    GroupScratch,
+    average,
+    commonest,
+    gather,
+    gather_diverse,
+)
 
 __all__ = ["Incoming", "Outgoing", "WindowState", "advance", "decide", "enter", "reindex"]
 
@@ -210,7 +217,7 @@ def _publish(
     slot = state.marks[ENTRY] % cache.alive.size
     if cache.alive[slot]:
         take_out(cache, slot)
-    _average(state.raw, buffer.at.lacking, order, size, state.scratch.values, state.cache_raw, cache.at.lacking, slot)
+    average(state.raw, buffer.at.lacking, order, size, state.scratch.values, state.cache_raw, cache.at.lacking, slot)
     for m in range(buffer.at.traits.shape[1]):
         cache.at.traits[slot, m], _ = commonest(buffer.at.traits, order, size, m)
     cache.number[slot] = state.marks[ENTRY]
@@ -238,43 +245,6 @@ def _exchange(state: WindowState, order: np.ndarray, size: int) -> None:
         state.marks[DRAWN] += 1
         here, there = order[i], order[j]
         owner[here], owner[there] = owner[there], owner[here]
-
-
-@kernel(inner=True, bare=True)
-def _average(
-    raw: np.ndarray,
-    lacking: np.ndarray,
-    order: np.ndarray,
-    size: int,
-    values: np.ndarray,
-    out: np.ndarray,
-    gone: np.ndarray,
-    slot: int,
-) -> None:
-    """The mean of what members have of each number; missing, where no more than half of them have it.
-
-    Added from the smallest to the largest: in the order of the members the last bits of the sum would tell who was first.
-    """
-    for m in range(raw.shape[1]):
-        present = 0
-        for i in range(size):
-            if not lacking[order[i], m]:
-                _insert(values, present, raw[order[i], m])
-                present += 1
-        gone[slot, m] = 2 * present <= size
-        total = 0.0
-        for i in range(present):
-            total += values[i]
-        out[slot, m] = min(max(total / present, values[0]), values[present - 1]) if 2 * present > size else np.nan
-
-
-@kernel(inner=True, bare=True)
-def _insert(values: np.ndarray, count: int, value: float) -> None:
-    """Put one more among the first `count`, which are in order."""
-    while count > 0 and values[count - 1] > value:
-        values[count] = values[count - 1]
-        count -= 1
-    values[count] = value
 
 
 @kernel(inner=True, bare=True)
