@@ -69,6 +69,7 @@ FOR_EVERYBODY = {  # what the theme leaves out for people who use a keyboard or 
     '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="All pages">',
     '<aside class="toc-drawer': '<aside aria-label="This page" class="toc-drawer',
     "<pre>": '<pre tabindex="0">',
+    '<th class="head"><p></p></th>': '<td class="head"></td>',  # a heading that says nothing is none
     '<div class="table-wrapper': '<div tabindex="0" class="table-wrapper',
 }
 

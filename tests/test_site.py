@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import typer.main
@@ -75,3 +76,26 @@ def test_a_japanese_page_is_in_step_or_says_that_it_lags(page: Path) -> None:
             f"{pages.translations()[page].name} has changed: change {page.name} too and run `python docs/translations.py`,"
             " or say `lags: true` in its front matter"
         )
+
+
+EVERY_READER = (
+    "index", "start/install", "start/first-release", "tutorials/hospital-visits", "explanation/k-anonymity",
+    "reference/commands", "guarantees/k-anonymize", "benchmarks", "ja/index", "ja/how-to",
+)  # fmt: skip
+
+
+def test_everybody_can_use_the_pages(site: Path, browser: Any) -> None:
+    """Ten pages of every kind: axe finds nothing, and nothing is wider than a phone."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    for name in EVERY_READER:
+        page.goto((site / f"{name}.html").as_uri())
+        found = axe.run(page).response["violations"]
+        assert [(name, one["id"], one["nodes"][0]["html"]) for one in found] == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+    page.close()
+
+
+def test_every_translation_of_a_tutorial_is_there(site: Path) -> None:
+    tutorials = {page.name for page in (DOCS / "tutorials").glob("*.md")} - {"index.md"}
+    assert tutorials <= {page.name for page in (DOCS / "ja").glob("*.md")}
