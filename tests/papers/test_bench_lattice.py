@@ -43,6 +43,14 @@ def test_the_heuristics_of_arx_find_the_optimum_of_a_small_lattice(method):
     assert told == sorted(told, reverse=True)
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("looks", [0, 1, 5, 30])
+def test_time_that_is_up_at_once_ends_a_heuristic(method, looks):
+    asked = []
+    twin = ArxSearch(larger_case("loss").problem(), lambda: bool(asked.append(1)) or len(asked) > looks)
+    twin.run(method)
+
+
 def test_it_runs_without_data(monkeypatch, capsys, tmp_path):
     monkeypatch.delenv("OBORO_DATA", raising=False)
     monkeypatch.setattr(lattice_bench, "QUICK", (100_000,))

@@ -133,8 +133,9 @@ class ArxSearch:
     def _parent(self, fit: Sequence[Levels], rng: np.random.Generator) -> Levels:
         """One of the fittest, by how much less than the worst of them it loses."""
         losses = np.array([self._fit(levels) for levels in fit])
-        spread = losses.max() - losses.min()
-        chance = (losses.max() - losses) / spread if 0 < spread < inf else np.ones(len(fit))
+        known = bool(np.isfinite(losses).all())  # when the time is up in the midst of a generation, some losses are not
+        spread = losses.max() - losses.min() if known else 0.0
+        chance = (losses.max() - losses) / spread if spread > 0 else np.ones(len(fit))
         return fit[int(rng.choice(len(fit), p=chance / chance.sum()))]
 
     def _changed(self, levels: Levels, rng: np.random.Generator) -> Levels:
