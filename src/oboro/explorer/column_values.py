@@ -27,6 +27,8 @@ class Histogram:
     high: float
     counts: tuple[int, ...]
     missing: int
+    whole: bool
+    """Whether there are only whole numbers."""
 
 
 def histogram(column: Column, parts: int = PARTS) -> Histogram | None:
@@ -38,8 +40,9 @@ def histogram(column: Column, parts: int = PARTS) -> Histogram | None:
     if not known.any():
         return None
     counts, edges = np.histogram(numbers[known], bins=parts, weights=rows[known])
-    whole = tuple(int(one) for one in np.rint(counts))
-    return Histogram(float(edges[0]), float(edges[-1]), whole, int(rows[~known].sum()))
+    only_whole = kind_of(column.values) is Kind.INTEGER
+    held = tuple(int(one) for one in np.rint(counts))
+    return Histogram(float(edges[0]), float(edges[-1]), held, int(rows[~known].sum()), only_whole)
 
 
 def in_parts(column: Column, parts: int) -> tuple[list[str | None], np.ndarray]:

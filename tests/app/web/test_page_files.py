@@ -127,7 +127,7 @@ def test_a_ticket_grows_old(page: Page, monkeypatch: pytest.MonkeyPatch) -> None
     page.ask("confirm")
     found = page.ask("release", format=".parquet")
     now = time.monotonic()
-    monkeypatch.setattr("oboro.app.web.tickets.time.monotonic", lambda: now + 1000)
+    monkeypatch.setattr("oboro.app.web.tickets.time.monotonic", lambda: now + 4000)
     assert page.client.get(f"/taken/{found['ticket']}").status_code == 410
     assert len([one for one in page.desk.scratch.path.iterdir() if one.name != "lock"]) == 1
 

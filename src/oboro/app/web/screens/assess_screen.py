@@ -40,10 +40,7 @@ def assess_file(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
     found = oboro.assess(path, roles["quasi"], roles["sensitive"], person, lang=ask.lang)
     lines = [[ask.say(label), ask.say(said)] for label, said in found.lines()]
     html = found.to_html(lang=ask.lang)
-    words = {
-        "command": _command("assess", [called], roles, person),
-        "python": _python("assess", [called], roles, person),
-    }
+    words = _words("assess", [called], roles, person)
     return {"name": name, "k": found.k, "lines": lines, "refused": None, **_pages(desk, html), **words}
 
 
@@ -61,7 +58,7 @@ def _beside(
     known, secret = roles["quasi"], roles["sensitive"]
     report = oboro.evaluate(original, released, quasi=known, sensitive=secret, person=person).in_language(ask.lang)
     names = [called[1], called[0]]
-    words = {"command": _command("evaluate", names, roles, person), "python": _python("evaluate", names, roles, person)}
+    words = _words("evaluate", names, roles, person)
     lines = [["", line] for line in report.summary().splitlines()]
     return {"name": released.name, "k": None, "lines": lines, "refused": report.refused,
             **_pages(desk, report.to_html()), **words}  # fmt: skip
@@ -70,6 +67,20 @@ def _beside(
 def _pages(desk: Desk, html: str) -> dict[str, str]:
     download = desk.tickets.issue(Offer("assessment.html", "application/octet-stream", text=html))
     return {"ticket": desk.tickets.issue(page_offer("assessment.html", html)), "download": download}
+
+
+def _words(verb: str, files: list[str], roles: dict[str, list[str]], person: str | None) -> dict[str, str]:
+    """The same as a command, in Python, and the roles as a recipe, which `oboro evaluate --recipe` takes."""
+    import yaml
+
+    named = {name: {"role": role} for role, names in roles.items() for name in names}
+    whose: dict[str, Any] = {} if person is None else {"person": person}
+    held = {**whose, "attributes": named | ({} if person is None else {person: {"role": "identifier"}}), "steps": []}
+    return {
+        "yaml": yaml.safe_dump(held | {"unnamed": "other"}, allow_unicode=True, sort_keys=False),
+        "command": _command(verb, files, roles, person),
+        "python": _python(verb, files, roles, person),
+    }
 
 
 def _command(verb: str, files: list[str], roles: dict[str, list[str]], person: str | None) -> str:

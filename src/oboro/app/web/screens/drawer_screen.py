@@ -26,7 +26,7 @@ def drawer(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
     if screen == "assess":  # the screen knows what it asked
         return {
             "version": 0,
-            "yaml": "",
+            "yaml": given.get("yaml", ""),
             "long": False,
             "command": given.get("command", ""),
             "python": given.get("python", ""),

@@ -63,7 +63,7 @@ def show_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any
         "plan": ask.say(spec.plan()),
         "levels": [asdict(one) for one in tree.preview(column, EXAMPLES)],
         "histogram": None if (found := histogram(column)) is None else asdict(found),
-        "edges": None if found is None else _tidy_edges(found.low, found.high),
+        "edges": None if found is None else _round_edges(found.low, found.high, found.whole),
         "rows": rows,
         "counts": {text: count for text, count in values if text is not None},
         "distinct": len(column.values),
@@ -79,17 +79,16 @@ def show_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any
     }
 
 
-def _tidy_edges(low: float, high: float) -> list[list[float]]:
-    """Edges to begin with, about eight round numbers, and every second of them on the next level."""
-    step = 10.0 ** math.floor(math.log10((high - low or 1) / 100))
-
-    def tidy(value: float) -> float:
-        return float(f"{round(value / step) * step:.12g}")
-
-    wide = tidy((high - low) / 8 or 1) or 1
-    start = math.ceil(low / wide)
-    fine = [tidy(place * wide) for place in range(start, start + MOST_EDGES) if place * wide < high] or [tidy(low)]
-    return [fine, fine[::2]] if len(fine) > 1 else [fine]
+def _round_edges(low: float, high: float, whole: bool) -> list[list[float]]:
+    """Edges to begin with, at most twelve round numbers, and on the next level those at every second step."""
+    least = (high - low or 1) / MOST_EDGES
+    ten = 10.0 ** math.floor(math.log10(least))
+    wide = next(one * ten for one in (1, 2, 5, 10) if one * ten >= least)
+    wide = max(wide, 1.0) if whole else wide
+    places = list(range(math.floor(low / wide) + 1, math.ceil(high / wide))) or [math.ceil(low / wide)]
+    coarse = [place for place in places if place % 2 == 0]
+    levels = [places, coarse] if 0 < len(coarse) < len(places) else [places]
+    return [[float(f"{place * wide:.12g}") for place in some] for some in levels]
 
 
 def _kind(spec: HierarchySpec) -> str:

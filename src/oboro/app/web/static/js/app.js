@@ -41,12 +41,12 @@ function drawTop() {
   langs.ariaLabel = t("language");
   clear(header,
     h("a.brand", { href: "#/open" }, h("img", { src: "/part/moon.svg", alt: "", width: "28", height: "28" }), h("span", "oboro")),
-    h("div.table-name", { "data-version": version }, table
+    h("div.table-name", { version }, table
       ? [h("strong", table.name), h("span.quiet", t("rows_columns", { rows: count(table.rows), columns: count(table.columns.length) }), table.bytes ? ` · ${bytes(table.bytes)}` : "")]
       : h("span.quiet", t("no_table"))),
     h("div.tools",
-      h("button.quiet-button", { "data-key": "undo", disabled: !can.undo, "aria-label": t("undo"), "aria-keyshortcuts": "Control+Z", onclick: () => back("undo") }, "↶ ", h("span", t("undo"))),
-      h("button.quiet-button", { "data-key": "redo", disabled: !can.redo, "aria-label": t("redo"), "aria-keyshortcuts": "Control+Shift+Z", onclick: () => back("redo") }, "↷ ", h("span", t("redo"))),
+      h("button.quiet-button", { key: "undo", disabled: !can.undo, "aria-label": t("undo"), "aria-keyshortcuts": "Control+Z", onclick: () => back("undo") }, "↶ ", h("span", t("undo"))),
+      h("button.quiet-button", { key: "redo", disabled: !can.redo, "aria-label": t("redo"), "aria-keyshortcuts": "Control+Shift+Z", onclick: () => back("redo") }, "↷ ", h("span", t("redo"))),
       langs));
 }
 
@@ -74,10 +74,11 @@ function draw() {
   clear(main, h("div.head", heading, h("p.lead", t(`lead.${current}`))), body);
   document.title = `${t(`screen.${current}`)} – oboro`;
   main.dataset.screen = current;
+  drawer.show();
   leaving = closed
     ? (clear(body, h("p.card", t("open_first"), " ", h("a", { href: "#/open" }, t("screen.open")))), null)
     : SCREENS[current](body) || null;
-  drawer.show(current);
+  drawer.about();
 }
 
 async function change(lang) { await speak(lang); skip.textContent = t("skip"); draw(); document.getElementById("lang").focus(); }

@@ -68,7 +68,7 @@ export function frontierChart(lines, cliffs, now, { onTake, onShow }) {
   lines.forEach((line, row) => line.points.forEach((one, column) => {
     const here = one.curve === "k_anonymize" && one.k === now.k && Math.abs(one.suppress - now.suppress) < 1e-9;
     const node = s("g", { class: `point line-${row % 6}${here ? " here" : ""}${one.exact ? "" : " bounded"}`, role: "button", tabindex: "-1", "data-k": one.k, "data-suppress": one.suppress, "data-curve": one.curve,
-      "data-key": `${line.name}-${one.k}`, "aria-pressed": here ? "true" : "false", "aria-disabled": one.levels ? null : "true",
+      key: `${line.name}-${one.k}`, "aria-pressed": here ? "true" : "false", "aria-disabled": one.levels ? null : "true",
       "aria-label": t(one.levels ? "space.point" : "space.point_other", { name: line.name, k: one.k, loss: lost(one.loss), hidden: count(one.suppressed) }) },
       s("circle.target", { cx: x(one.k), cy: y(one.loss), r: 11 }), s("circle.dot", { cx: x(one.k), cy: y(one.loss), r: here ? 7 : 4.5 }));
     const take = () => { if (one.levels) onTake(one); };
@@ -110,7 +110,7 @@ export function latticeChart(nodes, heights, chosen, onTake) {
   let first = true;
   for (const { x, y, node } of places.values()) {
     const here = key(node.levels) === key(chosen || {}), label = names.map((name) => node.levels[name]).join("");
-    const mark = s("g", { class: `node ${node.feasible ? "can" : "cannot"}${here ? " here" : ""}`, role: "button", tabindex: here || first ? "0" : "-1", "aria-disabled": node.feasible ? null : "true", "data-key": `node-${label}`,
+    const mark = s("g", { class: `node ${node.feasible ? "can" : "cannot"}${here ? " here" : ""}`, role: "button", tabindex: here || first ? "0" : "-1", "aria-disabled": node.feasible ? null : "true", key: `node-${label}`,
       "aria-label": t(node.feasible ? "space.node" : "space.node_cannot", { levels: names.map((name) => `${name} ${node.levels[name]}`).join(", "), loss: lost(node.loss), hidden: count(node.suppressed) }) },
       s("rect", { x: x - 22, y: y - 14, width: 44, height: 28, rx: 8 }), s("text", { x, y: y + 4, "text-anchor": "middle" }, label));
     first = false;

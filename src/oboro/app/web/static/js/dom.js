@@ -7,6 +7,7 @@ function fill(node, classes, [props, ...children]) {
   for (const [name, value] of Object.entries(plain ? props : {})) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name === "key" || name === "version") node.dataset[name] = value;
     else if (name === "value" && "value" in node) node.value = value;
     else if (["checked", "disabled", "hidden", "open", "selected"].includes(name)) node[name] = Boolean(value);
     else node.setAttribute(name, value === true ? "" : String(value));
@@ -39,11 +40,11 @@ export const rowHead = (...children) => h("th", { scope: "row" }, ...children);
 
 // One of a few values, side by side: [value, text].
 export const segments = (name, legend, options, held, change, { unseen = false, barred = () => false } = {}) => h("fieldset.segments", h("legend", { class: unseen ? "unseen" : null }, legend), options.map(([value, text]) => [
-  h("input", { type: "radio", name, id: `${name}-${value}`, "data-key": `${name}-${value}`, value, checked: value === held, disabled: barred(value), onchange: () => change(value) }), h("label", { for: `${name}-${value}` }, text)]));
+  h("input", { type: "radio", name, id: `${name}-${value}`, key: `${name}-${value}`, value, checked: value === held, disabled: barred(value), onchange: () => change(value) }), h("label", { for: `${name}-${value}` }, text)]));
 // Yes or no.
-export const check = (id, text, checked, change, disabled = false) => h("div.check", h("input", { type: "checkbox", id, "data-key": id, checked, disabled, onchange: (event) => change(event.target.checked) }), h("label", { for: id }, text));
+export const check = (id, text, checked, change, disabled = false) => h("div.check", h("input", { type: "checkbox", id, key: id, checked, disabled, onchange: (event) => change(event.target.checked) }), h("label", { for: id }, text));
 // One of several values in a list: [value, text].
-export const choice = (id, options, held, change) => h("select", { id, "data-key": id, onchange: (event) => change(event.target.value) }, options.map(([value, text]) => h("option", { value, selected: value === held }, text)));
+export const choice = (id, options, held, change) => h("select", { id, key: id, onchange: (event) => change(event.target.value) }, options.map(([value, text]) => h("option", { value, selected: value === held }, text)));
 
 // Tabs: [name, text]; arrows go from one to the next.
 export const tabs = (prefix, options, held, change, panel = null) => options.map(([name, text], place) => h("button", { role: "tab", id: `${prefix}-${name}`, "aria-selected": name === held ? "true" : "false", "aria-controls": panel, tabindex: name === held ? "0" : "-1", onclick: () => change(name),

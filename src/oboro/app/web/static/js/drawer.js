@@ -10,9 +10,9 @@ let context = () => ({});
 
 export const drawer = {
   attach(place, screen) { node = place; screenNow = screen; onState(refresh); },
-  show() { context = () => ({}); refresh(); },
-  // A screen says what else its command and its Python depend on.
-  about(more) { context = more; refresh(); },
+  // Another screen; it says what else its command and its Python depend on.
+  show() { context = () => ({}); },
+  about(more = context) { context = more; refresh(); },
 };
 
 async function refresh() {
@@ -46,7 +46,7 @@ function draw() {
   const shown = content && content[kind];
   const list = h("div", { role: "tablist", class: "tabs", "aria-label": t("drawer.title") }, tabs("drawer", KINDS.map((one) => [one, t(`drawer.${one}`)]), kind, choose, "drawer-body"));
   clear(node, handle, list,
-    h("div", { id: "drawer-body", role: "tabpanel", "aria-labelledby": `drawer-${kind}`, class: "drawer-body", "data-version": content?.version },
+    h("div", { id: "drawer-body", role: "tabpanel", "aria-labelledby": `drawer-${kind}`, class: "drawer-body", version: content?.version },
       shown ? [h("button.small.copy", { onclick: (event) => copy(event.target) }, t("drawer.copy")), content.long ? quiet(t("drawer.long")) : null,
         h("pre", { tabindex: "0", "data-scroll": "drawer" }, shown)]
         : quiet(t("drawer.nothing"))));

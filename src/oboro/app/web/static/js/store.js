@@ -40,11 +40,12 @@ export async function moveDemands(demands, control) {
   told("waiting");
   try {
     const found = await ask("demands", { demands, control, move: number }, { signal: mine.signal });
-    if (mine === moving) { store.error = null; accept(found); }
+    if (mine === moving) { moving = store.error = null; accept(found); }
   } catch (error) {
-    if (mine === moving && !isCancelled(error)) { store.error = error.message; told("answer"); }
-  } finally {
-    if (mine === moving) { moving = null; told("done"); }
+    if (mine !== moving) return;
+    moving = null;
+    if (!isCancelled(error)) store.error = error.message;
+    told("answer");
   }
 }
 export const isMoving = () => moving !== null;

@@ -12,7 +12,7 @@ let released = null, original = null, columns = {}, person = "", shown = null;
 export function assessScreen(body) {
   const wrong = h("div"), files = h("div.two"), roles = h("div"), result = h("div");
   clear(body, wrong, files, roles, result);
-  const tellDrawer = () => drawer.about(() => ({ command: shown?.command || "oboro assess released.csv", python: shown?.python || "import oboro\n\nprint(oboro.assess('released.csv').summary())\n" }));
+  const tellDrawer = () => drawer.about(() => ({ yaml: shown?.yaml, command: shown?.command || "oboro assess released.csv", python: shown?.python || "import oboro\n\nprint(oboro.assess('released.csv').summary())\n" }));
   tellDrawer();
 
   function slot(key, label, said, held, set) {

@@ -28,13 +28,13 @@ export function columnsScreen(body) {
   function drawTop() {
     const open = store.state.unconfirmed.length;
     const person = choice("person", [["", t("columns.row_each")], ...shown.columns.map((one) => [one.name, one.name])], shown.person || "", (column) => change("person", { column }));
-    redraw(top, h("section.card", { "data-version": shown.version },
+    redraw(top, h("section.card", { version: shown.version },
       h("p.big-said", t("columns.unique", { people: count(shown.unique), of: count(shown.people), share: percent(shown.people ? shown.unique / shown.people : 0) })),
       shareBar(shown.people ? shown.unique / shown.people : 0, t("columns.unique_bar")),
       h("div.row.spread",
         h("div.field", h("label", { for: "person" }, t("columns.person")), person),
         open ? h("div.row", h("p.note", t("columns.unconfirmed", { count: count(open) })),
-          h("button.main", { "data-key": "confirm-all", onclick: () => change("confirm", {}) }, t("columns.confirm_all")))
+          h("button.main", { key: "confirm-all", onclick: () => change("confirm", {}) }, t("columns.confirm_all")))
           : h("p.good", "✓ ", t("columns.all_confirmed")))));
   }
 
@@ -44,7 +44,7 @@ export function columnsScreen(body) {
     const alone = shown.people ? one.unique_alone / shown.people : 0;
     return h("section", { class: `card column role-${one.role}`, "aria-label": one.name },
       h("div.column-head", h("h2", one.name), confirmed ? h("span.good", "✓ ", t("columns.confirmed"))
-        : h("button.small", { "data-key": `confirm-${one.name}`, onclick: () => change("confirm", { columns: [one.name] }) }, t("columns.confirm"))),
+        : h("button.small", { key: `confirm-${one.name}`, onclick: () => change("confirm", { columns: [one.name] }) }, t("columns.confirm"))),
       segments(name, t("columns.role_of", { column: one.name }), ROLES.map((role) => [role, t(`role.${role}`)]), one.role, (role) => change("role", { column: one.name, role }), { unseen: true, barred: (role) => one.name === shown.person && role !== "identifier" }),
       h("p.quiet.why", one.role === one.proposed ? listed(one.why) : t("columns.proposed", { role: t(`role.${one.proposed}`), why: listed(one.why) })),
       facts([[t("columns.distinct"), count(one.distinct)], [t("columns.missing"), count(one.missing)], [t("columns.alone"), count(one.unique_alone)],

@@ -32,8 +32,8 @@ export function demandControls(box, held, moved) {
       const near = field.steps.reduce((best, one, place) => (Math.abs(one - field.value) < Math.abs(field.steps[best] - field.value) ? place : best), 0), hundred = field.show === "percent" ? 100 : 1;
       const words = (one) => (show(one) === "–" ? "" : field.said.replace("{value}", show(one)));
       const output = h("output", { for: id }, show(field.value)), note = h("span", { id: `${id}-note`, class: "quiet" }, words(field.value)), written = (one) => Number((one * hundred).toFixed(3));
-      const range = h("input", { type: "range", id, min: "0", max: field.steps.length - 1, step: "1", value: near, "data-key": id, "aria-valuetext": spoken(field.value), "aria-describedby": `${id}-note` });
-      const exact = field.exact ? h("input", { type: "number", class: "exact", "aria-label": t("promise.exact", { what: field.label }), value: written(field.value), min: hundred === 1 ? 1 : 0, max: hundred === 1 ? null : 100, step: hundred === 1 ? 1 : 0.1, "data-key": `${id}-exact`,
+      const range = h("input", { type: "range", id, min: "0", max: field.steps.length - 1, step: "1", value: near, key: id, "aria-valuetext": spoken(field.value), "aria-describedby": `${id}-note` });
+      const exact = field.exact ? h("input", { type: "number", class: "exact", "aria-label": t("promise.exact", { what: field.label }), value: written(field.value), min: hundred === 1 ? 1 : 0, max: hundred === 1 ? null : 100, step: hundred === 1 ? 1 : 0.1, key: `${id}-exact`,
         onchange: () => { const next = Number(exact.value); if (exact.value === "" || !(next >= 0)) { exact.value = written(field.value); return; } move(hundred === 1 ? Math.max(1, Math.round(next)) : Math.min(100, next) / 100); } }) : null;
       const move = (next) => { field.value = next; output.textContent = show(next); if (exact) exact.value = written(next); note.textContent = words(next); range.setAttribute("aria-valuetext", spoken(next)); put(field, next); };
       range.addEventListener("input", () => move(field.steps[Number(range.value)]));
@@ -42,19 +42,19 @@ export function demandControls(box, held, moved) {
     select: (field, id) => [h("label", { for: id }, field.label), choice(id, field.options, field.value, (one) => put(field, field.options.find(([value]) => String(value) === one)[0])), said(field)],
     check: (field, id) => [check(id, field.label, field.value, (on) => put(field, on ? field.options[0][0] : null)), said(field)],
     amount(field, id) {
-      const hundred = field.show === "percent" ? 100 : 1, input = h("input", { type: "number", id, "data-key": id, min: 0, step: "any", value: field.value === null ? "" : Number((field.value * hundred).toFixed(6)), onchange: () => put(field, input.value === "" ? null : Number(input.value) / hundred) });
+      const hundred = field.show === "percent" ? 100 : 1, input = h("input", { type: "number", id, key: id, min: 0, step: "any", value: field.value === null ? "" : Number((field.value * hundred).toFixed(6)), onchange: () => put(field, input.value === "" ? null : Number(input.value) / hundred) });
       return [h("label", { for: id }, field.label), input, said(field)];
     },
     columns: (field, id) => h("fieldset.checks", h("legend", field.label), field.options.map(([name]) => check(`${id}-${name}`, name, field.value.includes(name),
       (on) => { field.value = field.options.map(([one]) => one).filter((one) => (one === name ? on : field.value.includes(one))); put(field, field.value.length ? field.value : null); }))),
-    file: (field, id) => [h("h3", field.label), field.value ? h("p.row", field.value.split("/").at(-1), h("button.small", { "data-key": `${id}-gone`, onclick: () => put(field, null) }, t("promise.remove"))) : [said(field), filePicker(id, (file) => put(field, file.path))]],
+    file: (field, id) => [h("h3", field.label), field.value ? h("p.row", field.value.split("/").at(-1), h("button.small", { key: `${id}-gone`, onclick: () => put(field, null) }, t("promise.remove"))) : [said(field), filePicker(id, (file) => put(field, file.path))]],
   };
   const said = (field) => (field.said ? h("span.quiet", field.said) : null);
 
   function group(one) {
     if (!one.name) { const plain = { body: h("div"), badge: h("span") }; box.append(h("h2", t("promise.asked")), plain.body, h("h3", t("promise.more"))); return plain; }
     const badge = h("span.badge"), body = h("div.fields-of");
-    box.append(h("details.more", { open: opened.has(one.name), ontoggle: (event) => { if (event.target.open) opened.add(one.name); else opened.delete(one.name); } }, h("summary", { "data-key": `more-${one.name}` }, one.title, " ", badge), body));
+    box.append(h("details.more", { open: opened.has(one.name), ontoggle: (event) => { if (event.target.open) opened.add(one.name); else opened.delete(one.name); } }, h("summary", { key: `more-${one.name}` }, one.title, " ", badge), body));
     return { body, badge };
   }
 

@@ -83,7 +83,7 @@ export function openScreen(body) {
     chosenBox,
     card(h("h2", t("open.made_up")), quiet(t("open.made_up_said")),
       h("div.row", h("label", { for: "sample-rows" }, t("open.how_many")), rows,
-        h("button", { onclick: () => sample("people"), "data-key": "people" }, t("open.people")), h("button", { onclick: () => sample("purchases") }, t("open.purchases")))),
+        h("button", { onclick: () => sample("people"), key: "people" }, t("open.people")), h("button", { onclick: () => sample("purchases") }, t("open.purchases")))),
     peek);
   drawChosen();
   if (sessionStorage.getItem("oboro-token")) { drawPeek().catch((error) => failed(error, peek)); }

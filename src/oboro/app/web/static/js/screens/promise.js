@@ -11,7 +11,7 @@ import { demandControls } from "./demands.js";
 export function promiseScreen(body) {
   const asked = h("section.card.asked"), answer = h("div.answer");
   clear(body, h("div.promise", asked, answer));
-  let demands = structuredClone(store.state.demands), version = store.state.version;
+  let demands = structuredClone(store.state.demands), version = store.state.version, drawn = null;
 
   const moved = (key, next) => { demands = next; moveDemands(demands, key); };
   const show = demandControls(asked, () => demands, moved);
@@ -31,14 +31,16 @@ export function promiseScreen(body) {
     const found = answerNow();
     answer.classList.toggle("stale", !found || isMoving());
     answer.setAttribute("aria-busy", found && !isMoving() ? "false" : "true");
-    if (store.error) { redraw(answer, card(h("p.wrong", { role: "alert" }, store.error), h("button", { "data-key": "take-back", onclick: takeBack }, t("promise.take_back")))); return; }
+    if (store.error) { drawn = null; redraw(answer, card(h("p.wrong", { role: "alert" }, store.error), h("button", { key: "take-back", onclick: takeBack }, t("promise.take_back")))); return; }
     if (!found) { if (!answer.childElementCount) clear(answer, card(quiet(t("promise.searching")))); return; }
+    if (found === drawn) return;
+    drawn = found;
     if (!found.best) { drawWhyNot(found); return; }
-    const look = found.look, node = look ? look.node : found.best, stamp = { "data-version": found.version };
+    const look = found.look, node = look ? look.node : found.best, stamp = { version: found.version };
     redraw(answer,
       h("section.card.hero", { ...stamp },
         h("div.verdict", h("span", { class: found.exact && !store.state.taken ? "good" : "note" }, store.state.taken ? t("promise.taken") : found.exact ? `✓ ${t("promise.proved")}` : found.bound === null ? t("promise.unproved") : t("promise.bounded", { bound: lost(found.bound) })),
-          store.state.taken ? h("button.small", { "data-key": "best", onclick: () => take({ levels: null }) }, t("promise.best_again")) : null),
+          store.state.taken ? h("button.small", { key: "best", onclick: () => take({ levels: null }) }, t("promise.best_again")) : null),
         h("div.figures",
           figure(t("promise.loss"), lost(node.loss), found.lost_as || t("promise.loss_said")),
           figure(t("promise.hidden"), count(node.suppressed), t("promise.hidden_said", { share: percent(node.suppressed / found.rows, 2), limit: count(found.limit) })),
@@ -62,7 +64,7 @@ export function promiseScreen(body) {
     const levels = look.node.levels, rows = look.neighbours.map((one) => {
       const finer = one.level < levels[one.column];
       return [rowHead(one.column), t(finer ? "promise.finer" : "promise.coarser", { level: one.level }), one.node.feasible ? lost(one.node.loss) : t("promise.cannot"),
-        count(one.node.suppressed), one.node.feasible ? h("button.small", { "data-key": `take-${one.column}-${one.level}`, "aria-label": t("promise.take_label", { column: one.column, level: one.level }), onclick: () => take({ levels: one.node.levels }) }, t("take_it")) : ""];
+        count(one.node.suppressed), one.node.feasible ? h("button.small", { key: `take-${one.column}-${one.level}`, "aria-label": t("promise.take_label", { column: one.column, level: one.level }), onclick: () => take({ levels: one.node.levels }) }, t("take_it")) : ""];
     });
     return dataTable(t("promise.neighbours"), [t("column"), t("promise.change"), t("promise.loss"), t("promise.hidden"), t("choose")], rows, { numeric: [2, 3], scroll: "neighbours" });
   }
@@ -73,12 +75,12 @@ export function promiseScreen(body) {
 
   async function drawWhyNot(found) {
     const near = h("div.row", quiet(t("promise.searching")));
-    redraw(answer, h("section.card.refused", { "data-version": found.version }, h("h2", t("promise.impossible")), h("p", found.why), h("h3", t("promise.nearest")), near));
+    redraw(answer, h("section.card.refused", { version: found.version }, h("h2", t("promise.impossible")), h("p", found.why), h("h3", t("promise.nearest")), near));
     document.body.dataset.answered = found.version;
     try {
       const ways = (await ask("nearest", { version: found.version })).nearest;
       if (found !== answerNow()) return;
-      clear(near, ways.length ? ways.map((way) => h("button", { "data-key": `near-${way.demand}`, onclick: () => moved("nearest", way.demands) },
+      clear(near, ways.length ? ways.map((way) => h("button", { key: `near-${way.demand}`, onclick: () => moved("nearest", way.demands) },
         way.said))
         : quiet(t("promise.no_way")));
     } catch (error) { failedUnlessLeft(error, near); }

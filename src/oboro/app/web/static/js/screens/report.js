@@ -19,7 +19,7 @@ export function reportScreen(body) {
       found && !found.best ? h("p.wrong", t("take.cannot")) : null,
       h("div.fields", segments("report-lang", t("language"), [["en", "English"], ["ja", "日本語"]], lang || language(), (value) => { lang = value; if (made) make(); }),
         segments("report-version", t("report.version"), [["owner", t("report.owner")], ["public", t("report.public")]], version, (value) => { version = value; if (made) make(); })),
-      h("button.main", { "data-key": "attack", disabled: !can, onclick: make }, t("report.make")));
+      h("button.main", { key: "attack", disabled: !can, onclick: make }, t("report.make")));
   }
 
   async function make() {
@@ -27,7 +27,7 @@ export function reportScreen(body) {
     try {
       const found = await work("report", { version: store.state.version, lang: lang || language(), public: version === "public" });
       made = found.version;
-      clear(shown, h("section.card.report-card", { "data-version": found.version }, h("div.row.spread", h("p", { class: found.refused ? "note" : "good" }, found.refused ? t("report.refused") : `✓ ${t("report.fine")}`),
+      clear(shown, h("section.card.report-card", { version: found.version }, h("div.row.spread", h("p", { class: found.refused ? "note" : "good" }, found.refused ? t("report.refused") : `✓ ${t("report.fine")}`),
         h("button", { onclick: (event) => { fetchTicket(found.download); event.target.disabled = true; } }, t("report.fetch"))),
         h("details", h("summary", t("report.summary")), h("pre", { tabindex: "0" }, found.summary)),
         h("iframe", { src: `/taken/${found.ticket}`, title: t("report.title"), class: "report", sandbox: "" })));

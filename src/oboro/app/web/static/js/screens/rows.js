@@ -40,13 +40,19 @@ function virtualRows(panel) {
   table.append(h("caption.unseen", t("rows.rows")), head, rows);
   const jump = h("input", { type: "number", id: "jump", min: 1, max: total, value: 1, onchange: () => to(Number(jump.value) - 1) });
   const wrong = h("div"), shown = h("span.quiet", { role: "status" });
-  clear(panel, wrong, h("section.card", { "data-version": version }, quiet(t("rows.rows_said")),
+  clear(panel, wrong, h("section.card", { version }, quiet(t("rows.rows_said")),
     h("div.row", h("label", { for: "jump" }, t("rows.jump")), jump, shown), view));
   view.append(spacer, table);
   const fits = () => Math.ceil(view.clientHeight / HIGH) + 2;
-  const first = () => (high <= 0 ? 0 : Math.max(0, Math.min(total - 1, Math.floor((view.scrollTop / Math.max(1, high - view.clientHeight + HIGH)) * Math.max(0, total - fits() + 2)))));
-  function to(row) { view.scrollTop = (Math.max(0, Math.min(total - 1, row)) / Math.max(1, total - fits() + 2)) * (high - view.clientHeight + HIGH); drawRows(row); }
-  let running = null;
+  const first = () => (high <= 0 ? 0 : gone?.[0] === view.scrollTop ? gone[1] : Math.max(0, Math.min(total - 1, Math.floor((view.scrollTop / Math.max(1, high - view.clientHeight + HIGH)) * Math.max(0, total - fits() + 2)))));
+  // Where a row is asked for, it comes first, also where a pixel stands for several.
+  function to(asked) {
+    const row = Math.max(0, Math.min(total - fits() + 2, asked));
+    view.scrollTop = (row / Math.max(1, total - fits() + 2)) * (high - view.clientHeight + HIGH);
+    gone = [view.scrollTop, row];
+    drawRows();
+  }
+  let running = null, gone = null;
 
   async function load(block) {
     if (blocks.has(block)) return;
@@ -60,8 +66,8 @@ function virtualRows(panel) {
   }
   const rowOf = (row) => { const found = blocks.get(Math.floor(row / BLOCK)); return found && { found, place: row - found.start }; };
 
-  function drawRows(exactly) {
-    const start = exactly ?? first(), end = Math.min(total, start + fits());
+  function drawRows() {
+    const start = first(), end = Math.min(total, start + fits());
     for (let block = Math.floor(start / BLOCK); block <= Math.floor(Math.max(start, end - 1) / BLOCK); block += 1) load(block);
     const any = [...blocks.values()].find(Boolean);
     if (!any) return;
@@ -93,7 +99,7 @@ function cell(before, after, released) {
 function spread(panel) {
   const version = store.state.version, box = h("div.columns");
   clear(panel, quiet(t("rows.spread_said")), box);
-  work("distributions", { version }).then((found) => clear(box, found.columns.map((one) => h("section.card", { "data-version": version }, h("h2", one.column),
+  work("distributions", { version }).then((found) => clear(box, found.columns.map((one) => h("section.card", { version }, h("h2", one.column),
     bars([...one.labels, ...(one.others ? [{ ...one.others, label: t("rows.others", { count: one.others.label }) }] : [])].map((label) => ({ label: label.label ?? t("missing"), value: label.after, hollow: label.before, text: label.before === label.after ? count(label.after) : `${count(label.before)} → ${count(label.after)}` })), one.column,
       Math.max(...one.labels.map((label) => label.before), one.others?.before || 0, 1)),
     one.suppressed ? quiet(t("rows.starred", { count: count(one.suppressed) })) : null)))).catch((error) => failed(error, box));
@@ -110,7 +116,7 @@ function meter(share) { const node = h("span.share.short", { role: "img", "aria-
 function score(panel) {
   const version = store.state.version, box = h("div"), columns = store.state.table.columns.filter((name) => store.state.roles[name] !== "identifier");
   const list = choice("target", [["", t("rows.no_target")], ...columns.map((name) => [name, name])], target, (name) => { target = name; load(); });
-  clear(panel, h("section.card", { "data-version": version }, quiet(t("rows.score_said")), h("div.row", h("label", { for: "target" }, t("rows.target")), list), box));
+  clear(panel, h("section.card", { version }, quiet(t("rows.score_said")), h("div.row", h("label", { for: "target" }, t("rows.target")), list), box));
   async function load() {
     clear(box);
     if (!target) return;

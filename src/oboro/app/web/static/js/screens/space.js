@@ -47,15 +47,15 @@ export function spaceScreen(body) {
   function drawFrontier() {
     const shown = lines(), whys = [...new Set(points.filter((one) => one.why && one.curve !== "k_anonymize").map((one) => `${t(`curve.${one.curve}`)}: ${one.why}`))];
     redraw(frontier, h("div.row.spread", h("h2", t("space.frontier")),
-      done ? null : h("div.row", h("span.quiet", { role: "status" }, t("space.so_far", { points: count(points.length) })), h("button.small", { "data-key": "stop", onclick: () => running?.abort() }, t("cancel")))),
+      done ? null : h("div.row", h("span.quiet", { role: "status" }, t("space.so_far", { points: count(points.length) })), h("button.small", { key: "stop", onclick: () => running?.abort() }, t("cancel")))),
       quiet(t("space.frontier_said")),
       h("fieldset.checks", h("legend", t("space.methods")), CURVES.map((one) => check(`curve-${one}`, t(`curve.${one}`), curves.includes(one), (on) => { curves = CURVES.filter((other) => (other === one ? on : curves.includes(other))); loadFrontier(); }, one === "k_anonymize"))),
-      shown.length ? h("div.figure", { "data-version": stamp }, frontierChart(shown, cliffs, { k: store.state.demands.k, suppress: store.state.demands.suppress || 0 }, {
+      shown.length ? h("div.figure", { version: stamp }, frontierChart(shown, cliffs, { k: store.state.demands.k, suppress: store.state.demands.suppress || 0 }, {
         onTake: (point) => take({ demands: { ...without(store.state.demands), k: point.k, suppress: point.suppress } }),
         onShow: (point, line) => { detail.textContent = t("space.point", { name: line.name, k: point.k, loss: lost(point.loss), hidden: count(point.suppressed) }); } }), legend(shown), detail) : quiet(t("promise.searching")),
       cliffs.length ? h("ul.cliffs", cliffs.map((one) => h("li", t("space.cliff", { curve: one.curve.startsWith("k_anonymize") ? t("space.line", { curve: t(`curve.${one.curve}`), share: percent(one.suppress, 1) }) : t(`curve.${one.curve}`), from: one.k[0], to: one.k[1], low: lost(one.loss[0]), high: lost(one.loss[1]) })))) : null,
       whys.map((one) => quiet(one)),
-      shown.length ? h("details", h("summary", { "data-key": "as-table" }, t("space.as_table")), dataTable(t("space.frontier"), [t("space.method"), "k", t("promise.loss"), t("promise.hidden")], shown.flatMap((line) => line.points.map((one) => [line.name, one.k, lost(one.loss), count(one.suppressed)])), { numeric: [1, 2, 3], scroll: "points" })) : null);
+      shown.length ? h("details", h("summary", { key: "as-table" }, t("space.as_table")), dataTable(t("space.frontier"), [t("space.method"), "k", t("promise.loss"), t("promise.hidden")], shown.flatMap((line) => line.points.map((one) => [line.name, one.k, lost(one.loss), count(one.suppressed)])), { numeric: [1, 2, 3], scroll: "points" })) : null);
   }
   const without = ({ levels, ...rest }) => rest;
   function legend(shown) {
@@ -86,12 +86,12 @@ export function spaceScreen(body) {
       const here = chosen && Object.keys(chosen).every((name) => chosen[name] === one.levels[name]);
       return [rowHead(differs(one.levels, chosen)), `${one.exact ? "" : "≥ "}${lost(one.loss)}`, count(one.suppressed),
         here ? h("span.good", "✓ ", t("space.chosen")) : h("span.row",
-          h("button.small", { "data-key": `node-take-${place}`, "aria-label": `${t("take_it")}: ${differs(one.levels, chosen)}`, onclick: () => take({ levels: one.levels }) }, t("take_it")),
-          h("button.small", { "data-key": `node-beside-${place}`, "aria-label": `${t("space.beside")}: ${differs(one.levels, chosen)}`, onclick: () => { beside = one.levels; drawBeside(true); } }, t("space.beside")))];
+          h("button.small", { key: `node-take-${place}`, "aria-label": `${t("take_it")}: ${differs(one.levels, chosen)}`, onclick: () => take({ levels: one.levels }) }, t("take_it")),
+          h("button.small", { key: `node-beside-${place}`, "aria-label": `${t("space.beside")}: ${differs(one.levels, chosen)}`, onclick: () => { beside = one.levels; drawBeside(true); } }, t("space.beside")))];
     });
-    redraw(solutions, h("h2", t("space.solutions")), h("p.quiet", { "data-version": nodes.version }, t("space.solutions_said", { known: count(nodes.known), size: count(nodes.size) })),
+    redraw(solutions, h("h2", t("space.solutions")), h("p.quiet", { version: nodes.version }, t("space.solutions_said", { known: count(nodes.known), size: count(nodes.size) })),
       dataTable(t("space.solutions"), [t("space.differs"), t("promise.loss"), t("promise.hidden"), t("choose")], rows, { numeric: [1, 2], scroll: "nodes" }));
-    clear(picture, nodes.small && nodes.nodes.length ? h("section.card", { "data-version": nodes.version }, h("h2", t("space.lattice")), quiet(t("space.lattice_said", { names: Object.keys(nodes.heights).join(", ") })),
+    clear(picture, nodes.small && nodes.nodes.length ? h("section.card", { version: nodes.version }, h("h2", t("space.lattice")), quiet(t("space.lattice_said", { names: Object.keys(nodes.heights).join(", ") })),
       h("div.scroller.plain", latticeChart(nodes.nodes, nodes.heights, chosen, (node) => take({ levels: node.levels })))) : null);
   }
 
@@ -101,7 +101,7 @@ export function spaceScreen(body) {
     try {
       const found = await ask("compare", { version: store.state.version, a: chosen, b: beside });
       const side = (label, look) => h("div.side", h("h3", label), facts([[t("promise.loss"), lost(look.node.loss)], [t("promise.hidden"), count(look.node.suppressed)], [t("promise.classes"), count(look.classes)]]));
-      clear(sides, h("section.card", { "data-version": found.version }, h("div.row.spread", h("h2", { tabindex: "-1" }, t("space.side_by_side")), h("button.small", { onclick: () => { beside = null; clear(sides); } }, t("close"))),
+      clear(sides, h("section.card", { version: found.version }, h("div.row.spread", h("h2", { tabindex: "-1" }, t("space.side_by_side")), h("button.small", { onclick: () => { beside = null; clear(sides); } }, t("close"))),
         h("div.two", side(t("space.chosen"), found.a), side(t("space.other"), found.b)),
         dataTable(t("space.side_by_side"), [t("column"), t("space.level_a"), t("space.level_b"), t("space.labels_a"), t("space.labels_b"), t("space.loss_a"), t("space.loss_b")],
           found.changed.map((one) => [rowHead(one.column), one.levels[0], one.levels[1], count(one.labels[0]), count(one.labels[1]), one.loss ? percent(one.loss[0], 1) : "–", one.loss ? percent(one.loss[1], 1) : "–"]), { numeric: [1, 2, 3, 4, 5, 6], scroll: "sides" }),

@@ -1,5 +1,5 @@
 // Stream: how a running stream is doing. Figures are asked for every second while the screen is open.
-import { h, s, clear, card, quiet } from "../dom.js";
+import { h, s, clear, card, quiet, facts } from "../dom.js";
 import { ask } from "../net.js";
 import { t, number } from "../words.js";
 import { failedUnlessLeft } from "../frame.js";
@@ -23,8 +23,8 @@ export function streamScreen(body) {
       clear(wrong);
       history = [...history, found].slice(-KEPT);
       draw(found);
-      timer = setTimeout(watch, WAIT);
-    } catch (error) { failedUnlessLeft(error, wrong); }
+    } catch (error) { if (wrong.textContent !== error.message) failedUnlessLeft(error, wrong); }
+    if (!over) timer = setTimeout(watch, WAIT);
   }
 
   // A rate from two counts; where the stream says it itself, what it says.
@@ -40,7 +40,6 @@ export function streamScreen(body) {
       found.folder ? card(h("h2", t("stream.folder")), h("p", { class: found.folder.running ? "good" : "note" }, found.folder.said), facts(found.folder.facts)) : null,
       Object.keys(of).length ? h("details.card", h("summary", t("stream.all")), facts(Object.entries(of).map(([name, value]) => [name, typeof value === "number" ? number(value) : value ?? "–"]))) : null);
   }
-  const facts = (pairs) => h("dl.facts", pairs.map(([name, value]) => h("div", h("dt", name), h("dd", value))));
 
   function sparkline() {
     const rates = history.slice(1).map((one, place) => Math.max(0, ((one.figures.records ?? 0) - (history[place].figures.records ?? 0)) / Math.max(0.001, one.moment - history[place].moment))), top = Math.max(...rates, 1);

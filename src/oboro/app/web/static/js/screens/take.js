@@ -18,7 +18,7 @@ export function takeScreen(body) {
   function drawOpen() {
     const guesses = store.state.unconfirmed;
     clear(open, guesses.length ? h("section.card.refused", h("h2", t("take.guesses")), h("p", t("take.guesses_said", { columns: guesses.join(", ") })),
-      h("div.row", h("a.button", { href: "#/columns" }, t("take.read_them")), h("button", { "data-key": "confirm", onclick: () => act("confirm", {}).catch((error) => failed(error, open)) }, t("columns.confirm_all")))) : null);
+      h("div.row", h("a.button", { href: "#/columns" }, t("take.read_them")), h("button", { key: "confirm", onclick: () => act("confirm", {}).catch((error) => failed(error, open)) }, t("columns.confirm_all")))) : null);
   }
 
   function drawRelease() {
@@ -29,7 +29,7 @@ export function takeScreen(body) {
           segments("format", t("take.format"), FORMATS.map((one) => [one, t(`take.format_${one.slice(1)}`)]), format, (one) => { format = one; clear(result); }),
           check("seeded", t("take.seeded"), seed !== "", (on) => { seed = on ? drawn() : ""; clear(result); drawer.about(() => ({ seed })); }),
           quiet(t("take.seeded_said"))),
-        h("button.main", { "data-key": "release", disabled: !can, onclick: make }, t("take.make")), result]);
+        h("button.main", { key: "release", disabled: !can, onclick: make }, t("take.make")), result]);
   }
 
   // A seed of 128 bits, which nobody finds by trying.
@@ -39,8 +39,8 @@ export function takeScreen(body) {
     clear(result);
     try {
       const found = await work("release", { version: store.state.version, format, seed });
-      const fetch = h("button.main", { "data-key": "fetch", onclick: (event) => { fetchTicket(found.ticket); event.target.disabled = true; event.target.textContent = t("take.fetched"); } }, t("take.fetch", { name: found.name, size: bytes(found.bytes) }));
-      clear(result, h("div.verified", { "data-version": found.version }, h("p.good.big-said", "✓ ", t("take.holds")), h("ul", found.verified.map((one) => h("li", one))),
+      const fetch = h("button.main", { key: "fetch", onclick: (event) => { fetchTicket(found.ticket); event.target.disabled = true; event.target.textContent = t("take.fetched"); } }, t("take.fetch", { name: found.name, size: bytes(found.bytes) }));
+      clear(result, h("div.verified", { version: found.version }, h("p.good.big-said", "✓ ", t("take.holds")), h("ul", found.verified.map((one) => h("li", one))),
         found.notes.length ? h("ul.quiet", found.notes.map((one) => h("li", one))) : null, h("p", t("take.rows", { rows: count(found.rows) })), fetch));
       announce(t("take.holds"));
       fetch.focus();
@@ -53,11 +53,11 @@ export function takeScreen(body) {
 
   function drawFiles() {
     clear(files, h("h2", t("take.again")), quiet(t("take.again_said")),
-      h("ul.tiles", FILES.map((one) => h("li", h("button.tile", { "data-key": `file-${one}`, onclick: () => fetchFile(one) }, h("strong", t(`take.file_${one}`)), h("span.quiet", t(`take.file_${one}_said`)))))));
+      h("ul.tiles", FILES.map((one) => h("li", h("button.tile", { key: `file-${one}`, onclick: () => fetchFile(one) }, h("strong", t(`take.file_${one}`)), h("span.quiet", t(`take.file_${one}_said`)))))));
   }
 
   const draw = () => { drawOpen(); drawRelease(); drawFiles(); };
   draw();
   wantAnswer();
-  return onState(() => { draw(); wantAnswer(); });
+  return onState(() => { if (Number(result.firstChild?.dataset.version) !== store.state.version) clear(result); draw(); wantAnswer(); });
 }
