@@ -95,13 +95,13 @@ MUTATIONS = (
     Mutation(
         "nobody",
         "not-a-number is a person, and another one each time",
-        (("stream/delay_free/record_coder.py", "    if is_missing(value):", "    if value is None:"),),
+        (("stream/delay_free/record_coder.py", "    if tells_nothing(value):", "    if value is None:"),),
         "tests/stream/test_missing_people.py",
     ),
     Mutation(
         "nobody",
         "the verifier counts not-a-number as people",
-        (("verifier/window_check.py", "-1 if is_missing(one) else", "-1 if one is None else"),),
+        (("verifier/window_check.py", "-1 if tells_nothing(one) else", "-1 if one is None else"),),
         "tests/stream/test_missing_people.py",
     ),
     Mutation(
@@ -210,6 +210,19 @@ MUTATIONS = (
         "tests/verifier/test_series.py",
     ),
     Mutation(
+        "series",
+        "empty text of one release is not the missing value of another",
+        (
+            (
+                "verifier/series/shared_codes.py",
+                "told = [column for column in columns if _has_empty(column)]",
+                "told: list[Column] = []",
+            ),
+        ),
+        "tests/verifier/test_series.py",
+        "empty",
+    ),
+    Mutation(
         "restart",
         "a mapping may be taken for a date",
         (("stream/snapshot.py", 'return {"mapping": inner} if inner.keys() in MARKED else inner', "return inner"),),
@@ -218,12 +231,12 @@ MUTATIONS = (
     ),
     Mutation(
         "restart",
-        "a restored stream has the room of a new one",
+        "what is forgotten is not saved with its place",
         (
             (
-                "stream/delay_free/counting_modes.py",
-                'arrays["room"].tolist() if "room" in arrays else [',
-                "[",
+                "stream/delay_free/delay_free.py",
+                "write_snapshot(Path(path), meta, self._side.dump())",
+                'write_snapshot(Path(path), meta, getattr(self._side, "_tidy", int)() or self._side.dump())',
             ),
         ),
         "tests/stream/test_restart.py",

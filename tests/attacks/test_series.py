@@ -205,3 +205,11 @@ def by_rows(new: list, olds: list) -> Narrowed:
 
 def test_the_naive_reach_is_as_by_hand() -> None:
     assert [reach(label, AGES) for label in ("3–4", "7", "*")] == [{3, 4}, {7}, set(AGES)]
+
+
+def test_the_attack_finds_people_whose_missing_values_one_release_writes_as_empty_text() -> None:
+    """March came from CSV, April is a frame; one of four left."""
+    march = {"sex": [None] * 4 + ["F"] * 4, "ill": list("uvwx") * 2}
+    april = {"sex": [""] * 3 + ["F"] * 4, "ill": list("uvwuvwx")}
+    found = oboro.assess(april, quasi=["sex"], earlier=[march]).series
+    assert (found.came[0].people, found.left[0].people, found.left[0].below_k) == (0, 1, 1)

@@ -15,7 +15,7 @@ from oboro.stream import DelayFree, Window
 from oboro.verifier.stream_check import verify_stream
 from oboro.verifier.window_check import verify_window
 
-MISSING: list[Any] = [None, float("nan"), np.float64("nan"), pd.NA, pd.NaT]
+MISSING: list[Any] = [None, float("nan"), np.float64("nan"), pd.NA, pd.NaT, ""]
 MODES = ["swap", "count", "paper", "sequential"]
 
 
@@ -27,7 +27,7 @@ def like(count: int, who: list[Any]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("mode", MODES)
 def test_records_of_nobody_in_particular_protect_nobody(mode: str, way: str) -> None:
     stream = DelayFree(["sex"], 3, mode=mode, person="who", drop=["s"])
-    records = like(12, [None, float("nan")])
+    records = like(12, [None, float("nan"), ""])
     if way == "push":
         released = [stream.push(one)["sex"] for one in records]
     elif way == "list":
@@ -55,6 +55,21 @@ def test_every_not_a_number_is_the_same_nobody() -> None:
     assert not verify_stream(stream, stream, attributes=["x"], k=1, sensitive="s", l=2).holds
 
 
+@pytest.mark.parametrize("mode", [*MODES, "window"])
+def test_empty_and_missing_secrets_are_one(mode: str) -> None:
+    """CSV has one word for both: a class whose secrets are empty or missing has one secret."""
+    records = [{"x": 1, "s": one} for one in ["", None, float("nan")] * 4]
+    if mode == "window":
+        stream: Any = Window(["x"], 2, 5, l_diversity={"s": 2})
+        assert stream.push_many(records) + stream.flush() == []
+    else:
+        stream = DelayFree(["x"], 2, mode=mode, l_diversity={"s": 2})
+        assert {one["x"] for one in stream.push_many(records)} == {"*"}
+    released = [{"x": 1, "s": one} for one in ["", None] * 6]
+    assert not verify_window(released, attributes=["x"], k=2, sensitive="s", l=2).holds
+    assert not verify_stream(records, records, attributes=["x"], k=1, sensitive="s", l=2).holds
+
+
 def test_whoever_is_missing_may_be_one_of_the_others() -> None:
     """Two known people and the record of a third, unknown one: with k = 3 that one may be either of the two."""
     stream = [{"sex": "F", "who": who} for who in ("a", "b", None, "c")]
@@ -74,12 +89,12 @@ def test_whoever_is_missing_may_be_one_of_the_others() -> None:
 @given(seed=st.integers(0, 10**6), mode=st.sampled_from(MODES), k=st.integers(2, 3), way=st.booleans())
 def test_streams_with_missing_people_and_secrets_keep_the_promise(seed: int, mode: str, k: int, way: bool) -> None:
     rng = random.Random(seed)
-    people = [0, 1, 2, 3, 4, None, float("nan")]
+    people = [0, 1, 2, 3, 4, None, float("nan"), ""]
     records = [
         {
             "a": rng.choice("xy"),
             "b": rng.choice("pq"),
-            "s": rng.choice(["flu", None, float("nan")]),
+            "s": rng.choice(["flu", None, float("nan"), ""]),
             "who": rng.choice(people),
         }
         for _ in range(25)

@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 from tests.naive.series import possible_keys
 
 from oboro.table.dataset import Dataset
+from oboro.table.groups import Groups
 from oboro.table.hierarchy import HierarchySpec
+from oboro.verifier.series.known_series import known_series
 from oboro.verifier.series.old_places import old_places
 from oboro.verifier.series.row_changes import Part, RowChanges, Rows, Wanted
+from oboro.verifier.series.shared_codes import empty_readings
 
 ROWS = st.lists(st.tuples(st.integers(-1, 2), st.integers(0, 3), st.integers(0, 2)), max_size=14)
 
@@ -118,3 +121,35 @@ def test_the_narrowest_class_that_fits_is_where_somebody_stands() -> None:
     tree = HierarchySpec.model_validate({"intervals": [2, 4, 8]}).build("age", people["age"])
     assert old_places(people, released, ["age"], {"age": tree})[1].tolist() == [0, 2, 1, 1, 3]
     assert old_places(people, Dataset.of({"age": ["3–4"]}), ["age"])[1].tolist() == [-1, 0, -1, -1, -1]
+
+
+@pytest.mark.parametrize("person", [None, "who"])
+def test_empty_text_in_one_release_is_the_missing_value_of_another(person: str | None) -> None:
+    """March was read from CSV, which has one word for both; April comes from a frame. One of four left, and it must show."""
+    march = {"who": list("abcdefgh"), "sex": [None] * 4 + ["F"] * 4, "ill": list("uvwx") * 2}
+    april = {"who": list("abcefgh"), "sex": [""] * 3 + ["F"] * 4, "ill": list("uvwuvwx")}
+    for told in ([""], [None]):
+        data, earlier = Dataset.of(april), Dataset.of({**march, "sex": told * 4 + ["F"] * 4})
+        if person is None:
+            data, earlier = (table.select(["sex", "ill"]) for table in (data, earlier))
+        series = known_series(data, [earlier], ["sex"], hierarchies={}, secrets=["ill"], person=person)
+        classes = Groups.of([data["sex"]], data.rows).labels
+        sizes = [look.left.sizes.max() for one in series for look in one.changes(data, classes)]
+        assert max(sizes) == 1
+        assert any(look.left.small(Wanted(2)).any() for one in series for look in one.changes(data, classes))
+
+
+def test_empty_and_missing_secrets_are_one_over_a_series() -> None:
+    data = Dataset.of({"age": [1] * 6, "ill": ["", None, "", None, "a", "b"]})
+    earlier = Dataset.of({"age": [1, 1], "ill": ["a", "b"]})
+    for one in known_series(data, [earlier], ["age"], hierarchies={}, secrets=["ill"]):
+        for look in one.changes(data, np.zeros(6, dtype=np.int64)):
+            assert look.came.distinct("ill").max() == 1
+            assert look.came.small(Wanted(2, {"ill": 2})).any()
+
+
+def test_a_table_that_tells_empty_from_missing_is_compared_both_ways() -> None:
+    one, both = Dataset.of({"a": ["", "x"]}), Dataset.of({"a": ["", None]})
+    assert empty_readings([Dataset.of({"a": [None, "x"]})]) == [False]
+    assert empty_readings([one, Dataset.of({"a": [None, "x"]})]) == [True]
+    assert empty_readings([one, both]) == [True, False]

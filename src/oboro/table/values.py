@@ -20,7 +20,7 @@ from oboro.table.spelling.decimal_commas import has_decimal_commas, read_decimal
 from oboro.table.spelling.value_texts import texts_of
 from oboro.text import Message, Raw, Words
 
-__all__ = ["STAR", "Kind", "from_numbers", "kind_of", "numbers_of", "texts_of"]
+__all__ = ["STAR", "Kind", "from_numbers", "kind_of", "numbers_of", "tells_nothing", "texts_of"]
 
 STAR = "*"  # what suppression writes
 
@@ -204,6 +204,15 @@ def from_numbers(numbers: np.ndarray, kind: Kind) -> pa.Array:
     if kind is Kind.DATETIME:
         return pc.cast(integers, pa.timestamp("us"))
     return integers
+
+
+def tells_nothing(value: object) -> bool:
+    """Whether a person or a secret is none: missing, or empty text, which is all that CSV has for it.
+
+    >>> [tells_nothing(value) for value in (None, float("nan"), "", 0, " ")]
+    [True, True, True, False, False]
+    """
+    return is_missing(value) or (isinstance(value, str) and not value)
 
 
 def is_missing(value: object) -> bool:

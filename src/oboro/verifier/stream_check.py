@@ -23,7 +23,7 @@ from oboro.errors import UsageError
 from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import HierarchySpec
-from oboro.table.values import STAR, is_missing, texts_of
+from oboro.table.values import STAR, is_missing, tells_nothing, texts_of
 from oboro.text import Message
 from oboro.verifier.matching import Relation, correspondence
 from oboro.verifier.verdict import Verdict, Verification
@@ -218,16 +218,16 @@ def _text(value: object) -> str | None:
 
 
 def _codes(values: Sequence[Any]) -> np.ndarray:
-    """Equal values have equal numbers; all that are missing are one."""
+    """Equal values have equal numbers; all that are missing or empty are one."""
     known: dict[Any, int] = {}
     return np.array(
-        [known.setdefault(None if is_missing(value) else value, len(known)) for value in values], dtype=np.int64
+        [known.setdefault(None if tells_nothing(value) else value, len(known)) for value in values], dtype=np.int64
     )
 
 
 def _people(values: Sequence[Any]) -> np.ndarray:
     """People as numbers, −1 for a missing one."""
-    return np.where([is_missing(value) for value in values], -1, _codes(values)).astype(np.int64)
+    return np.where([tells_nothing(value) for value in values], -1, _codes(values)).astype(np.int64)
 
 
 def _ladder(name: str, texts: list[str | None], spec: HierarchySpec, folder: Path) -> list[list[str | None]]:

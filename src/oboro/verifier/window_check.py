@@ -14,8 +14,10 @@ import numpy as np
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
-from oboro.table.values import is_missing
+from oboro.table.value_counts import clean
+from oboro.table.values import tells_nothing
 from oboro.text import Message
+from oboro.verifier.strict_reading import fewest_people
 from oboro.verifier.verdict import Verdict, Verification
 
 __all__ = ["verify_window"]
@@ -55,7 +57,7 @@ def verify_window(
     who = np.arange(data.rows) if people is None else _numbers(people, data.rows)
     verdicts = [_verdict(_anonymity(k, window), k, _different(label, who, counted & (who >= 0)), sizes)]
     if sensitive:
-        secrets = data[sensitive].codes.astype(np.int64)
+        secrets = clean(fewest_people(data[sensitive])).codes.astype(np.int64)  # empty text and missing are one
         verdicts.append(_verdict(_diversity(l, sensitive, window), l, _different(label, secrets, counted), sizes))
     return Verification.of(verdicts, attributes)
 
@@ -99,7 +101,7 @@ def _numbers(people: Sequence[Any], rows: int) -> np.ndarray:
     if len(people) != rows:
         raise UsageError(Message("error_verifier.people", people=len(people), rows=rows))
     known: dict[Any, int] = {}
-    return np.array([-1 if is_missing(one) else known.setdefault(one, len(known)) for one in people], dtype=np.int64)
+    return np.array([-1 if tells_nothing(one) else known.setdefault(one, len(known)) for one in people], dtype=np.int64)
 
 
 def _anonymity(k: int, window: int | None) -> Message:

@@ -16,6 +16,7 @@ from oboro.table.frames import Frame
 from oboro.text import Message
 from oboro.verifier.attained import attained
 from oboro.verifier.classes import Classes
+from oboro.verifier.series.shared_codes import empty_readings, without_empty
 
 if TYPE_CHECKING:
     from oboro.attacks.series.series_attack import SeriesRisk
@@ -71,6 +72,10 @@ def attack_series(
     for number, table in enumerate(tables, 1):
         if not any(name in table for name in shown):
             raise UsageError(Message("error_recipe.earlier_columns", number=number, quasi=shown, columns=list(table)))
+    every = [released, *tables, *([] if original is None else [original])]
+    if empty_readings(every) == [True]:  # some came from CSV, which does not tell empty text from missing
+        released, *tables = (without_empty(one) for one in (released, *tables))
+        original = None if original is None else without_empty(original)
     whose = person if person is not None and person in released else None
     if k is None:
         k = int(attained(Classes.of(released, shown, whose, finest=True), [])[0].achieved or 1)

@@ -25,7 +25,7 @@ from oboro.stream.delay_free.kernels.release_history import MISSING
 from oboro.stream.delay_free.value_levels import ValueLevels
 from oboro.stream.record_fields import wrong_fields
 from oboro.table.dataset import Column, Dataset
-from oboro.table.values import is_missing
+from oboro.table.values import tells_nothing
 from oboro.text import Message
 
 __all__ = ["Form", "KnownRecord", "RecordCoder"]
@@ -325,8 +325,8 @@ def _text(value: Any) -> str:
 
 
 def _numbered(value: Any, known: dict[Any, int], missing: int | None = None) -> int:
-    """The number of a value, a new one for a new value. All that are missing are one value, or have the number given."""
-    if is_missing(value):
+    """The number of a value, a new one for a new value. All that are missing or empty are one value, or have the number given."""
+    if tells_nothing(value):
         return known.setdefault(None, len(known)) if missing is None else missing
     return known.setdefault(value, len(known))
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from oboro.errors import ColumnError
-from oboro.table.values import is_missing
+from oboro.table.values import is_missing, tells_nothing
 from oboro.text import Message
 
 __all__ = ["ValueCodes"]
@@ -16,15 +16,17 @@ __all__ = ["ValueCodes"]
 
 class ValueCodes:
     """The values of one field. Equal values (1, 1.0 and true) are one, in the form first seen; missing is one of them,
-    unless it does not count (`missing_counts`): then its number is −1.
+    unless it does not count (`missing_counts`): then its number is −1. Empty text is a value, unless people or secrets are
+    counted (`counted`): then it is missing.
 
     >>> codes = ValueCodes("sex")
     >>> [codes.code(value) for value in ("F", "M", "F", None)], codes.values
     ([0, 1, 0, 2], ['F', 'M', None])
     """
 
-    def __init__(self, name: str, missing_counts: bool = True) -> None:
+    def __init__(self, name: str, missing_counts: bool = True, counted: bool = False) -> None:
         self.name = name
+        self._is_none = tells_nothing if counted else is_missing
         self.missing_counts = missing_counts
         self.values: list[Any] = []
         self._codes: dict[Any, int] = {}
@@ -41,7 +43,7 @@ class ValueCodes:
         """A value that can be one; NaN is missing."""
         if isinstance(value, list | dict | set):
             raise ColumnError(Message("error_stream.one_value", name=self.name))
-        return None if is_missing(value) else value
+        return None if self._is_none(value) else value
 
     def code(self, value: Any) -> int:
         """The number of a value, a new one for a new value."""

@@ -70,9 +70,9 @@ class Window(Closing):
         self.engine = WindowEngine(_spec(settings, key))
         self._numbers = settings.numbers
         self._categories = [ValueCodes(name) for name in settings.attributes if name in settings.categories]
-        self._demands = [ValueCodes(name) for name in settings.l_diversity]
+        self._demands = [ValueCodes(name, counted=True) for name in settings.l_diversity]
         if settings.person:
-            self._demands.append(ValueCodes(settings.person, missing_counts=False))
+            self._demands.append(ValueCodes(settings.person, missing_counts=False, counted=True))
         self._rest = settings.released[len(settings.attributes) :]
         self._known = set(settings.fields)
         self._waiting: dict[int, tuple[Any, ...]] = {}  # by number: what is released as it is, of those in the window

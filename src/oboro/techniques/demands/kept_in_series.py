@@ -123,7 +123,7 @@ class _Run:
         share = min(max(look.followed for look in one.changes(data, classes)) for one in series)
         if share < STEADY:
             yield Message("technique.series.lost_sight", share=share)
-        if len(self.step.earlier) > 1 and len(series) > 1:
+        if len(self.step.earlier) > 1 and series[0].who is None:
             yield Message("technique.series.pairs", releases=len(self.step.earlier))
 
 

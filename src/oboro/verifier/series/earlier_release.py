@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from oboro.table.dataset import Dataset
+from oboro.verifier.series.old_places import released_classes
 from oboro.verifier.series.row_changes import RowChanges, Rows
-from oboro.verifier.series.shared_codes import shared_codes, shared_labels
+from oboro.verifier.series.shared_codes import shared_codes, shared_labels, without_empty, without_empty_text
 
 __all__ = ["EarlierRelease", "followed_by", "steady"]
 
@@ -61,6 +62,8 @@ class EarlierRelease:
     who: np.ndarray | None = None
     """Where it is known whose each row is: the person of each row of the original table, by the rows of this one, which has one row
     for everybody then; who is in none has a number of their own."""
+    merged: bool = False
+    """Whether empty text is read as missing, as in this table already."""
 
     def followed(self, new: Dataset) -> list[tuple[str, ...]]:
         """The columns by which rows are followed into a release: all that both have and, if others change, the steady ones."""
@@ -71,6 +74,9 @@ class EarlierRelease:
 
     def changes(self, new: Dataset, classes: np.ndarray) -> list[RowChanges]:
         """What changed to the new release, whose rows stand in these classes, for each way to follow rows. O(rows · log rows)."""
+        if self.merged:
+            new = without_empty(new)
+            classes = released_classes(new, self.quasi).labels
         if self.who is not None:
             return [self._changes(new, classes, [np.arange(self.table.rows), self.who[new.origin_rows]])]
         keys = [shared_labels([self.table, new], names)[0] for names in self.followed(new)]
@@ -78,7 +84,8 @@ class EarlierRelease:
 
     def _changes(self, new: Dataset, classes: np.ndarray, keys: Sequence[np.ndarray]) -> RowChanges:
         told = [name for name in self.secrets if name in self.table and name in new]
-        secrets = {name: shared_codes([self.table[name], new[name]])[0] for name in told}
+        both = {name: [without_empty_text(one[name]) for one in (self.table, new)] for name in told}
+        secrets = {name: shared_codes(columns)[0] for name, columns in both.items()}
         old, now = (
             Rows(place, key, {name: codes[which] for name, codes in secrets.items()})
             for which, (place, key) in enumerate(zip((self.classes, self.places[new.origin_rows]), keys, strict=True))

@@ -13,6 +13,7 @@ from oboro.table.hierarchy import Hierarchy
 from oboro.table.hierarchy.levels import text_array
 from oboro.verifier.series.earlier_release import EarlierRelease
 from oboro.verifier.series.old_places import old_places, released_classes
+from oboro.verifier.series.shared_codes import empty_readings, without_empty
 
 __all__ = ["known_series"]
 
@@ -34,14 +35,23 @@ def known_series(
     """
     told = tuple(name for name in secrets if name not in changing)
     if person is not None:
-        return (_of_people(data, earlier, quasi, told, person),)
+        return tuple(
+            _of_people(*_read(data, earlier, merged), quasi, told, person, merged)
+            for merged in empty_readings([data, *earlier])
+        )
     releases = []
     for table in earlier:
-        classes, place = old_places(data, table, quasi, hierarchies)
-        places = classes.labels.astype(np.int64), _by_origin(data, place)
-        shared = tuple(name for name in told if name in table)
-        releases.append(EarlierRelease(table, *places, tuple(quasi), shared, tuple(changing)))
+        for merged in empty_readings([data, table]):
+            people, (one,) = _read(data, [table], merged)
+            classes, place = old_places(people, one, quasi, hierarchies)
+            places = classes.labels.astype(np.int64), _by_origin(data, place)
+            shared = tuple(name for name in told if name in table)
+            releases.append(EarlierRelease(one, *places, tuple(quasi), shared, tuple(changing), merged=merged))
     return tuple(releases)
+
+
+def _read(data: Dataset, earlier: Sequence[Dataset], merged: bool) -> tuple[Dataset, list[Dataset]]:
+    return (without_empty(data), list(map(without_empty, earlier))) if merged else (data, list(earlier))
 
 
 def _by_origin(data: Dataset, place: np.ndarray) -> np.ndarray:
@@ -52,7 +62,12 @@ def _by_origin(data: Dataset, place: np.ndarray) -> np.ndarray:
 
 
 def _of_people(
-    data: Dataset, earlier: Sequence[Dataset], quasi: Sequence[str], secrets: Sequence[str], person: str
+    data: Dataset,
+    earlier: Sequence[Dataset],
+    quasi: Sequence[str],
+    secrets: Sequence[str],
+    person: str,
+    merged: bool,
 ) -> EarlierRelease:
     """Everybody who was ever released: one row each, with the classes of all releases as one, and the secrets that came last."""
     columns = [table[person] for table in earlier]
@@ -73,7 +88,9 @@ def _of_people(
     place = np.where(who < len(said), np.append(classes, -1)[np.minimum(who, len(said))], -1)
     told = tuple(name for name in secrets if name in data)
     by_row = _by_origin(data, place), _by_origin(data, who)
-    return EarlierRelease(Dataset(found, len(said)), classes, by_row[0], tuple(quasi), told, who=by_row[1])
+    return EarlierRelease(
+        Dataset(found, len(said)), classes, by_row[0], tuple(quasi), told, who=by_row[1], merged=merged
+    )
 
 
 def _classes_of(who: np.ndarray, labels: np.ndarray, people: int) -> np.ndarray:

@@ -7,13 +7,15 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.large_arrays import large_zeros
+from oboro.table.unencoded_columns import UnreadColumn
 
-__all__ = ["shared_codes", "shared_labels"]
+__all__ = ["empty_readings", "shared_codes", "shared_labels", "without_empty", "without_empty_text"]
 
 
 def shared_codes(columns: Sequence[Column]) -> tuple[list[np.ndarray], int]:
@@ -28,6 +30,34 @@ def shared_codes(columns: Sequence[Column]) -> tuple[list[np.ndarray], int]:
     starts = np.cumsum([0, *(len(column.values) for column in columns)])
     tables = [places[begin:end] for begin, end in pairwise(starts)]
     return [table[column.codes] for table, column in zip(tables, columns, strict=True)], len(encoded.dictionary)
+
+
+def without_empty_text(column: Column) -> Column:
+    """Empty text as missing, as a CSV file says both; a column in a file that was not read stays as it is."""
+    if isinstance(column, UnreadColumn) or not _has_empty(column):
+        return column
+    return column.where(column.codes == column.texts.index(""), None)
+
+
+def without_empty(data: Dataset) -> Dataset:
+    """A table without empty text."""
+    return data.with_columns({name: without_empty_text(column) for name, column in data.columns.items()})
+
+
+def empty_readings(tables: Sequence[Dataset]) -> list[bool]:
+    """In which ways releases must be compared: with empty text as missing (true), as it is (false), or both.
+
+    Of two releases one may have come from CSV, which knows only one of the two; then they must be one, or everybody concerned would
+    seem to have left and to have come. Where one table tells them apart, a receiver may too.
+    """
+    columns = [one for data in tables for one in data.columns.values() if not isinstance(one, UnreadColumn)]
+    told = [column for column in columns if _has_empty(column)]
+    return ([True] if told else []) + ([False] if not told or any(column.missing >= 0 for column in told) else [])
+
+
+def _has_empty(column: Column) -> bool:
+    text = pa.types.is_string(column.values.type) or pa.types.is_large_string(column.values.type)
+    return bool(text and pc.index(column.values, pa.scalar("", column.values.type)).as_py() >= 0)
 
 
 def shared_labels(tables: Sequence[Dataset], names: Sequence[str]) -> tuple[list[np.ndarray], int]:
