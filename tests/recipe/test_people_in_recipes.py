@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import yaml
@@ -249,3 +251,27 @@ def test_the_report_of_a_recipe_counts_people():
     report = _recipe(DROP, {"k_anonymize": {"k": 60}}).run(panel).report
     assert report.risk["records"] == 60
     assert report.risk["prosecutor_max"] == 1 / 60
+
+
+@pytest.mark.parametrize("nobody", [None, "", float("nan")])
+def test_a_row_of_nobody_is_refused_however_that_is_written(nobody: Any) -> None:
+    """A frame has empty text where CSV has an empty cell: it is no second person."""
+    recipe = oboro.Recipe(
+        person="who",
+        attributes={"who": {"role": "identifier"}, "age": {"role": "quasi"}},
+        steps=[{"k_anonymize": {"k": 2}}, {"drop_columns": {"attributes": ["who"]}}],
+    )
+    people = [nobody, 1.0] if isinstance(nobody, float) else [nobody, "a"]
+    with pytest.raises(InputError, match="1 of 2 rows has no value"):
+        recipe.run({"who": people, "age": [20, 20]})
+
+
+@pytest.mark.parametrize("step", ["k_anonymize", "local_recode"])
+def test_empty_and_missing_secrets_are_one_to_the_search_too(step: str) -> None:
+    """Levels are found that keep the promise, instead of some that the verifier refuses."""
+    recipe = oboro.Recipe(
+        attributes={"age": {"role": "quasi", "hierarchy": {"intervals": [10]}}, "ill": {"role": "sensitive"}},
+        steps=[{step: {"k": 2, "l_diversity": {"ill": 2}}}],
+    )
+    release = recipe.run({"age": [20, 20, 21, 21], "ill": ["", None, "a", "b"]})
+    assert len(set(release.data["age"])) == 1

@@ -14,7 +14,7 @@ from oboro.errors import InputError
 from oboro.kernels import tallying
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
-from oboro.table.spelling.folding import Fold, folded
+from oboro.table.spelling.folding import Fold, empty_as_missing, folded
 from oboro.table.value_counts import Tally, clean
 from oboro.text import Message
 
@@ -67,11 +67,12 @@ def person_of_rows(
 
     People whose names differ only in what is to `fold` are one.
 
-    Raises an `InputError` where a row has no person: nobody can tell whose it is, so nobody could be promised anything.
+    Raises an `InputError` where a row has no person (or empty text): nobody can tell whose it is, so nobody could be promised
+    anything.
     """
     if person is None:
         return None
-    column = clean(folded(data[person], fold))
+    column = clean(folded(empty_as_missing(data[person]), fold))
     if missing := rows_without_person(column):
         raise InputError(Message("error_table.person_missing", column=person, rows=missing, of=data.rows))
     return column if origin is None else Column(column.values, column.codes[origin])

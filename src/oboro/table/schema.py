@@ -15,7 +15,7 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 from oboro.table.named_columns import names_shown
 from oboro.table.parameters import Parameters
-from oboro.table.spelling.folding import Fold, folded
+from oboro.table.spelling.folding import Fold, empty_as_missing, folded
 from oboro.text import Message, Words
 
 __all__ = ["Attribute", "Role", "Schema"]
@@ -85,8 +85,9 @@ class Schema:
         return self.attributes[name].fold if name is not None and name in self.attributes else ()
 
     def secret(self, name: str, data: Dataset) -> Column:
-        """A sensitive column as its values are counted: those that differ only in what is folded are one."""
-        return folded(data[name], self.fold(name))
+        """A sensitive column as its values are counted: those that differ only in what is folded are one, and empty is missing."""
+        column = data[name]
+        return folded(column if column.missing < 0 else empty_as_missing(column), self.fold(name))
 
     def chosen(self, names: list[str] | None, step: str) -> list[str]:
         """The columns that a step takes for quasi-identifiers: those that it names, or all that have the role."""

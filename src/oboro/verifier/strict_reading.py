@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oboro.table.dataset import Column, Dataset
+from oboro.table.spelling.folding import empty_as_missing
 from oboro.text import Message
 from oboro.verifier.classes import Classes
 from oboro.verifier.models.class_models import Model, SensitiveModel
@@ -41,7 +42,7 @@ def read_strictly(
 
 def fewest_people(person: Column) -> Column:
     """Empty text as a missing person: many tools read it so."""
-    return person.where(person.codes == person.texts.index(""), None) if "" in person.texts else person
+    return empty_as_missing(person)
 
 
 def secret_readings(classes: Classes, name: str) -> list[Classes]:
@@ -77,9 +78,7 @@ def _with(classes: Classes, name: str, column: Column) -> Classes:
 
 def _merged(column: Column) -> Column:
     """Empty text as missing, where there are both: many tools read it so."""
-    if column.missing < 0 or "" not in column.texts:
-        return column
-    return column.where(column.codes == column.texts.index(""), None)
+    return column if column.missing < 0 else empty_as_missing(column)
 
 
 def told_apart(coarse: Classes, finest: Classes) -> list[Message]:

@@ -13,9 +13,10 @@ from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.large_arrays import large_zeros
+from oboro.table.spelling.folding import empty_as_missing
 from oboro.table.unencoded_columns import UnreadColumn
 
-__all__ = ["empty_readings", "shared_codes", "shared_labels", "without_empty", "without_empty_text"]
+__all__ = ["empty_readings", "shared_codes", "shared_labels", "without_empty"]
 
 
 def shared_codes(columns: Sequence[Column]) -> tuple[list[np.ndarray], int]:
@@ -32,16 +33,10 @@ def shared_codes(columns: Sequence[Column]) -> tuple[list[np.ndarray], int]:
     return [table[column.codes] for table, column in zip(tables, columns, strict=True)], len(encoded.dictionary)
 
 
-def without_empty_text(column: Column) -> Column:
-    """Empty text as missing, as a CSV file says both; a column in a file that was not read stays as it is."""
-    if isinstance(column, UnreadColumn) or not _has_empty(column):
-        return column
-    return column.where(column.codes == column.texts.index(""), None)
-
-
 def without_empty(data: Dataset) -> Dataset:
-    """A table without empty text."""
-    return data.with_columns({name: without_empty_text(column) for name, column in data.columns.items()})
+    """A table with empty text as missing; columns in a file that were not read stay as they are."""
+    held = {name: column for name, column in data.columns.items() if not isinstance(column, UnreadColumn)}
+    return data.with_columns({name: empty_as_missing(column) for name, column in held.items()})
 
 
 def empty_readings(tables: Sequence[Dataset]) -> list[bool]:
