@@ -125,10 +125,10 @@ SERVICE = {
     ("redis", "cpu_ratio", 256, None): ("×", 2.0, True),
     ("nats", "records_per_s", 1000, None): ("/s", 20_000, False),
     ("redis", "records_per_s", 1000, None): ("/s", 50_000, False),
-    ("nats", "p50_ms", 1, 200): ("ms", 2.0, True),
-    ("redis", "p50_ms", 1, 200): ("ms", 2.0, True),
-    ("nats", "p99_ms", 64, 5000): ("ms", 20.0, True),
-    ("redis", "p99_ms", 64, 5000): ("ms", 20.0, True),
+    ("nats", "p50_ms", 256, 200): ("ms", 2.0, True),
+    ("redis", "p50_ms", 256, 200): ("ms", 2.0, True),
+    ("nats", "added_p99_ms", 256, 5000): ("ms", 20.0, True),
+    ("redis", "added_p99_ms", 256, 5000): ("ms", 20.0, True),
 }
 
 

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.command_line import call
 from tests.service.brokers_here import BODIES, ROWS, running, serve, service
 
 from oboro.errors import ConflictError, FileError
 from oboro.papers.service.killing import kill_often
 from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis
+from oboro.papers.service.trial import RECIPE
 
 KILLS = 16
 
@@ -138,3 +140,15 @@ def test_repeats_of_a_producer_do_not_protect_each_other(broker: LocalBroker, tm
 def test_a_dry_run_publishes_nothing(broker: LocalBroker, source: str) -> None:
     counts = serve(source, broker.place("NOWHERE"), dry=True)
     assert counts["released"] == len(ROWS)
+
+
+def test_what_came_through_is_verified_where_it_is(broker: LocalBroker, source: str, tmp_path: Path) -> None:
+    serve(source, broker.place("CHECKED"), state=tmp_path / "state")
+    (tmp_path / "recipe.json").write_text(json.dumps(RECIPE))
+    words = ["verify", "--stream", source, broker.place("CHECKED"), "--recipe", tmp_path / "recipe.json"]
+    assert call(*words).code == 0
+    broker.send("SHOWN", [json.dumps({name: row[name] for name in ("age", "sex", "note")}).encode() for row in ROWS])
+    assert call(*words[:3], broker.place("SHOWN"), *words[4:]).code == 1
+    refused = call("verify", "--stream", "mqtt://127.0.0.1/in", "out.ndjson", "--recipe", tmp_path / "recipe.json")
+    assert refused.code == 2
+    assert "cannot be read again" in refused.err

@@ -56,6 +56,25 @@ def test_kafka_refuses_what_does_not_belong_together(broker: LocalKafka, tmp_pat
     assert [json.loads(body)["note"] for _, body in broker.held("OUT")] == list(range(len(BODIES)))
 
 
+@only(LocalKafka)
+def test_a_released_value_may_be_the_key(broker: LocalKafka, tmp_path: Path) -> None:
+    def work() -> None:
+        from confluent_kafka import Consumer, TopicPartition
+
+        serve(broker.place("KEYED"), f"{broker.place('BYKEY')}&key=age", state=tmp_path / "state")
+        consumer = Consumer({"bootstrap.servers": f"127.0.0.1:{broker.port}", "group.id": "keys"})
+        consumer.assign([TopicPartition("BYKEY", 0, 0)])
+        found = [one for _ in range(100) if (one := consumer.poll(0.1)) is not None and one.error() is None]
+        consumer.close()
+        assert [one.key().decode() for one in found] == [str(json.loads(one.value())["age"]) for one in found]
+        assert len(found) == 30
+        with pytest.raises(UsageError, match="key=name"):
+            serve(broker.place("KEYED"), f"{broker.place('NOKEY')}&key=name", state=tmp_path / "other")
+
+    broker.send("KEYED", BODIES[:30])
+    assert ended(forked(work)) == 0
+
+
 @pytest.mark.skipif(which("openssl") is None, reason="no openssl to make certificates with")
 @only(LocalRabbitmq)
 def test_rabbitmq_over_tls(broker: LocalBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,7 +64,7 @@ def verify(
     population: str | None = None,
     person: str | None = None,
     recipe: Path | None = None,
-    stream: Path | None = None,
+    stream: str | None = None,
     partition: str | None = None,
     reading: Reading = FOUND_OUT,
     fold: str | None = None,
@@ -83,14 +83,10 @@ def verify(
     from oboro.text import Message
     from oboro.verifier.table_check import verify as check
 
-    table = read_table(released, reading)
     if stream is not None:
-        original = read_table(stream, reading).data
-        if partition is not None:
-            from oboro.recipe.stream_promise import part_of
-
-            original = part_of(original, partition)
-        _end(_stream(original, table.data, recipe, quasi, models.k, person, sensitive, models.l), as_json)
+        went_in, came_out = _streams(stream, released, reading, partition)
+        _end(_stream(went_in, came_out, recipe, quasi, models.k, person, sensitive, models.l), as_json)
+    table = read_table(released, reading)
     if quasi is None:
         raise UsageError(Message("error_app.no_quasi"))
     everybody = read_table(population, reading).data if population else None
@@ -107,6 +103,19 @@ def verify(
     if is_json_lines(released):
         print(f"oboro: {Message('verdict.json_lines').say(spoken())}", file=sys.stderr)
     _end(result, as_json)
+
+
+def _streams(stream: str, released: str, reading: Reading, partition: str | None) -> tuple[Any, Any]:
+    """What went in and what came out, from files or from a broker."""
+    from oboro.recipe.service.held_records import as_lines
+
+    with as_lines(stream, "FROM") as went_in, as_lines(released, "TO") as came_out:
+        original, table = read_table(went_in, reading).data, read_table(came_out, reading).data
+    if partition is not None:
+        from oboro.recipe.stream_promise import part_of
+
+        original = part_of(original, partition)
+    return original, table
 
 
 def _end(result: Verification, as_json: bool) -> NoReturn:

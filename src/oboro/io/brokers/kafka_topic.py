@@ -8,6 +8,7 @@ Experimental: met with librdkafka's mock cluster only, which shows open and abor
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
@@ -29,8 +30,8 @@ FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PROD
 class KafkaLink:
     """How to reach one partition of a topic."""
 
-    def __init__(self, address: BrokerAddress) -> None:
-        address.allow({"partition"})
+    def __init__(self, address: BrokerAddress, *more: str) -> None:
+        address.allow({"partition", *more})
         self.address = address
         self.topic = address.name
         self.partition = int(address.options.get("partition", "0"))
@@ -177,7 +178,8 @@ class KafkaSink:
     compares: ClassVar[bool] = True
 
     def __init__(self, address: BrokerAddress) -> None:
-        self.link = KafkaLink(address)
+        self.link = KafkaLink(address, "key")
+        self._keyed = address.options.get("key")
         self._producer: Producer | None = None
         self._number = 0
         self._reader: Iterator[tuple[int, bytes]] | None = None
@@ -271,11 +273,23 @@ class KafkaSink:
             producer.begin_transaction()
             for number, body in enumerate(bodies, after + 1):
                 headers: Any = [(NUMBER, str(number).encode()), (MARK, mark.encode())]
-                producer.produce(self.link.topic, body, partition=self.link.partition, headers=headers)
+                key = self._key(body)
+                producer.produce(self.link.topic, body, key, partition=self.link.partition, headers=headers)
             producer.commit_transaction(ANSWER)
         except (KafkaException, BufferError) as error:
             raise self._failed(error) from None
         self._number = after + len(bodies)
+
+    def _key(self, body: bytes) -> bytes | None:
+        """Of a released record: the released value of the field that was asked for. Keys of the input are never kept."""
+        if self._keyed is None:
+            return None
+        try:
+            value = json.loads(body)[self._keyed]
+        except (ValueError, KeyError, TypeError):
+            place = self.link.address.place
+            raise UsageError(Message("error_broker.no_key", place=place, field=self._keyed)) from None
+        return value.encode() if isinstance(value, str) else json.dumps(value).encode()
 
     def _failed(self, error: KafkaException | BufferError) -> BrokerError | ConflictError:
         if isinstance(error, BufferError):

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,10 @@ class LocalBroker:
         """Everything that goes over the wire to an output, whether it is kept or not; without end."""
         raise NotImplementedError
 
+    def producer(self, name: str) -> AbstractContextManager[Callable[[Sequence[bytes]], None]]:
+        """What sends more to an input that is there, as often as it is called."""
+        raise NotImplementedError
+
     def source_options(self) -> str:
         """What is added to the address of an input."""
         return ""
@@ -196,6 +201,26 @@ class LocalNats(LocalBroker):
         source.close()
         return found
 
+    @contextmanager
+    def producer(self, name: str) -> Iterator[Callable[[Sequence[bytes]], None]]:
+        """The server answers the last record of each call."""
+        import asyncio
+
+        import nats
+
+        loop = asyncio.new_event_loop()
+        client = loop.run_until_complete(nats.connect(f"nats://127.0.0.1:{self.port}"))
+        js = client.jetstream()
+
+        async def feed(bodies: Sequence[bytes]) -> None:
+            for body in bodies[:-1]:
+                await client.publish(f"{name}.in", body)
+            await js.publish(f"{name}.in", bodies[-1])
+
+        yield lambda bodies: loop.run_until_complete(feed(bodies))
+        loop.run_until_complete(client.close())
+        loop.close()
+
     def tap(self, name: str) -> Iterator[bytes]:
         """A plain subscriber sees what is published, also what the stream refuses."""
         import asyncio
@@ -263,6 +288,20 @@ class LocalRedis(LocalBroker):
             for body in bodies:
                 pipe.xadd(name, {"record": body})
             pipe.execute()
+        client.close()
+
+    @contextmanager
+    def producer(self, name: str) -> Iterator[Callable[[Sequence[bytes]], None]]:
+        """All in one go."""
+        client = self._client()
+
+        def feed(bodies: Sequence[bytes]) -> None:
+            with client.pipeline(transaction=False) as pipe:
+                for body in bodies:
+                    pipe.xadd(name, {"record": body})
+                pipe.execute()
+
+        yield feed
         client.close()
 
     def held(self, name: str) -> list[tuple[str, bytes]]:

@@ -17,7 +17,7 @@ from oboro.recipe.service.service_settings import ServiceSettings
 from oboro.recipe.stream_plan import StreamOptions, anonymizer
 from oboro.stream.service.service import Service
 
-__all__ = ["Cost", "bodies", "measured", "warm_measured"]
+__all__ = ["Cost", "bodies", "measured", "measured_service", "warm_measured"]
 
 DIFFERENT = (2, 5, 14, 8, 7)  # values of each attribute, about as many as in Adult
 NAMES = ("sex", "race", "job", "town", "age")
@@ -62,11 +62,7 @@ def measured(
     found = folder / f"{target}.json"
 
     def work() -> None:
-        given = {"recipe": ".", "from": broker.place(name), "to": broker.place(target), "state": folder / target}
-        more = {"once": True, "batch": batch, "rate": rate, **({} if broker.once else {"id": "note"})}
-        service = make_service(Recipe(**RECIPE), ServiceSettings.load(None, {**given, **more}))
-        if not decide:
-            _only_pass(service)
+        service = measured_service(broker, folder, name, target, batch, decide, once=True, rate=rate)
         _timed(service, found)
         service.run(own_process=True)
 
@@ -74,6 +70,18 @@ def measured(
     if code:
         raise RuntimeError(f"{broker.kind}: exit code {code}")
     return Cost(**json.loads(found.read_text(encoding="utf-8")))
+
+
+def measured_service(
+    broker: LocalBroker, folder: Path, name: str, target: str, batch: int, decide: bool, **more: Any
+) -> Service:
+    """From one place to another; without `decide` a pass-through."""
+    given = {"recipe": ".", "from": broker.place(name), "to": broker.place(target), "state": folder / target}
+    more = {"batch": batch, **more, **({} if broker.once else {"id": "note"})}
+    service = make_service(Recipe(**RECIPE), ServiceSettings.load(None, {**given, **more}))
+    if not decide:
+        _only_pass(service)
+    return service
 
 
 def _only_pass(service: Service) -> None:

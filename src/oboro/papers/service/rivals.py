@@ -29,11 +29,11 @@ def rivalry(trial: Trial, rng: random.Random, tally: KillTally, kills: int, span
         which = rng.randrange(2)
         time.sleep(rng.uniform(0.0, span / 4))
         code = ended_within(lives[which], 0.0)
-        if code == 0 or time.monotonic() > until:
-            break
         if code is None and event < EVENTS:
             code = _disturbed(lives[which], rng, tally, kills, span)
             kills -= code == -signal.SIGKILL
+        if code == 0 or time.monotonic() > until:
+            break
         if code is not None:
             if code not in (PUT_OUT, -signal.SIGKILL):
                 tally.failed.append(f"exit code {code} beside another process")
@@ -44,9 +44,11 @@ def rivalry(trial: Trial, rng: random.Random, tally: KillTally, kills: int, span
 def _disturbed(pid: int, rng: random.Random, tally: KillTally, kills: int, span: float) -> int | None:
     """Kill it, or stop it for a while and wake it; its exit code if it has ended."""
     if rng.random() < 0.5 and kills > 0:
-        tally.kills += 1
-        tally.steps["beside another"] += 1
-        return ended(pid, signal.SIGKILL)
+        code = ended(pid, signal.SIGKILL)
+        if code == -signal.SIGKILL:  # it may have come to its end just before
+            tally.kills += 1
+            tally.steps["beside another"] += 1
+        return code
     os.kill(pid, signal.SIGSTOP)
     time.sleep(rng.uniform(0.0, 0.4) if rng.random() < 0.3 else rng.uniform(0.0, span))
     os.kill(pid, signal.SIGCONT)

@@ -12,9 +12,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from oboro.papers.benchmark_rows import BenchRow
+from oboro.papers.service.feeding import latency
 from oboro.papers.service.kill_run import KINDS, killed, killed_side_by_side
 from oboro.papers.service.local_brokers import LocalBroker, ended, forked
-from oboro.papers.service.measuring import Cost, bodies, measured, warm_measured
+from oboro.papers.service.measuring import Cost, bodies, measured, measured_service, warm_measured
+from oboro.stream.service.service import Service
 
 __all__ = ["FULL", "rows"]
 
@@ -29,8 +31,9 @@ COUNTED = (
     *("kills", "broker_kills", "lost", "doubled", "two_forms", "promise_broken"),
     *("streams", "cuts", "woken", "refusals"),
 )
+RECORDS = 100_000  # the first ones, which meet what is new, included
 BATCHES = (16, 256, 1000)
-RATE = 5000.0  # records a second, where latency is measured
+RATE, SLOW = 5000.0, 200.0  # records a second, where latency is measured
 Progress = Callable[..., None]
 
 
@@ -75,7 +78,7 @@ def _killed(kinds: list[type[LocalBroker]], kills: int, full: bool, progress: Pr
 
 
 def _costs(broker: LocalBroker, folder: Path, quick: bool) -> Iterator[BenchRow]:
-    records = 2_000 if quick and not broker.once else 40_000
+    records = RECORDS if broker.once else 2_000 if quick else 40_000
     filled = 0
 
     def run(batch: int, decide: bool, rate: float | None = None, count: int = records) -> Cost:
@@ -93,12 +96,34 @@ def _costs(broker: LocalBroker, folder: Path, quick: bool) -> Iterator[BenchRow]
         yield BenchRow("cost", broker.kind, given, "cpu_ratio", ours / plain, None, ours)
         yield BenchRow("cost", broker.kind, given, "records_per_s", records / best, None, best)
         yield BenchRow("cost", broker.kind, given, "records_per_cpu_s", records / ours, None, ours)
-    for rate, batch in ((RATE, 64),) if quick else ((RATE, 64), (200.0, 1)):
-        count = min(int(rate * 1.5), records)
-        ours_paced = run(batch, True, rate, count)
-        given = {"batch": batch, "rate": int(rate), "records": count}
-        yield BenchRow("latency", broker.kind, given, "p50_ms", ours_paced.p50, None, ours_paced.seconds)
-        yield BenchRow("latency", broker.kind, given, "p99_ms", ours_paced.p99, None, ours_paced.seconds)
+    for rate in (RATE,) if quick else (RATE, SLOW):
+        yield from _latencies(broker, folder, rate, quick) if broker.moves else _paced(broker, rate, records, run)
+
+
+def _latencies(broker: LocalBroker, folder: Path, rate: float, quick: bool) -> Iterator[BenchRow]:
+    """From a producer at a rate until the release is confirmed; and how much of it a pass-through takes too."""
+    seconds, people, took = 2.0 if quick else 6.0, bodies(20_000), {}
+    for decide in (False, True):
+        name = f"LATENCY{int(rate)}{decide}"
+
+        def make(name: str, decide: bool = decide) -> Service:
+            return measured_service(broker, folder, name, f"{name}OUT", 256, decide)
+
+        took[decide] = latency(broker, folder, name, make, people, rate, seconds)
+    given = {"batch": 256, "rate": int(rate), "records": int(took[True]["records"])}
+    for part in ("p50", "p99"):
+        yield BenchRow("latency", broker.kind, given, f"{part}_ms", took[True][part], None, seconds)
+        added = took[True][part] - took[False][part]
+        yield BenchRow("latency", broker.kind, given, f"added_{part}_ms", added, None, seconds)
+
+
+def _paced(broker: LocalBroker, rate: float, records: int, run: Callable[..., Cost]) -> Iterator[BenchRow]:
+    """How long a block takes from its arrival until it is published, where nothing was measured from the producer on."""
+    count, batch = min(int(rate * 1.5), records), 64 if rate > SLOW else 1
+    paced = run(batch, True, rate, count)
+    given = {"batch": batch, "rate": int(rate), "records": count}
+    yield BenchRow("latency", broker.kind, given, "p50_ms", paced.p50, None, paced.seconds)
+    yield BenchRow("latency", broker.kind, given, "p99_ms", paced.p99, None, paced.seconds)
 
 
 def _run(
