@@ -71,6 +71,21 @@ def test_csv_in_and_out(tmp_path: Path) -> None:
     assert text == 'sex,age,note\n*,*,"one, ""1""\nand more"\n*,*,2\nF,*,3\nF,30–39,4\nF,31,5\n'
 
 
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_what_stands_between_cells_is_seen_in_the_header_and_kept(mark: str, tmp_path: Path) -> None:
+    lay_out(tmp_path, [])
+    text = 'note,"sex",age\n1,F,31\n2,F,32\n3,F,31\n'.replace(",", mark)
+    (tmp_path / "in.csv").write_text(text)
+    places = {name: str(tmp_path / name) for name in ("in.csv", "out.csv")}
+    for more in ("", mark.join(["4", "F", "31"]) + "\n", mark.join(["5", "F", "31"]) + "\n"):
+        with (tmp_path / "in.csv").open("a") as file:
+            file.write(more)
+        metrics = go(tmp_path, source=places["in.csv"], target=places["out.csv"], state=tmp_path / "state")
+        assert metrics["dead_letters"] == 0
+    wanted = "sex,age,note\n*,*,1\n*,*,2\nF,30–39,3\nF,31,4\nF,31,5\n"
+    assert (tmp_path / "out.csv").read_text() == wanted.replace(",", mark)
+
+
 def test_what_is_no_record_is_a_dead_letter(tmp_path: Path) -> None:
     lay_out(tmp_path, [])
     good = {"sex": "F", "age": 30, "note": 1}

@@ -33,7 +33,7 @@ def assess(
     reading: Reading = FOUND_OUT,
     as_json: AsJson = False,
 ) -> None:
-    """Say what a released file alone tells: its k, l and t, who is unique on what, whose secret is certain.
+    """Say what a stranger can learn from a released file: its k, l and t, who is unique by which columns, whose secret is certain.
 
     Example: `oboro assess released.csv --quasi age,sex,zip --sensitive disease --report assessment.html`
     """

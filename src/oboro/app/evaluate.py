@@ -50,16 +50,16 @@ def evaluate(
     reading: Reading = FOUND_OUT,
     as_json: AsJson = False,
 ) -> None:
-    """Attack a release made by any tool; measure its remaining risk and its loss of utility.
+    """Compare a release with its original: attack it, and measure the remaining risk and what was lost. Any tool may have made it.
 
     Roles come from the recipe or from the options. Without both they are guessed, and the report says so.
-    --k, --l, --t and --alpha say what the release is to keep; without them, the recipe's steps do. Attacks are judged against it.
+    --k, --l, --t and --alpha say what the release must keep; without them, the steps of the recipe do.
 
-    With --earlier, who is in all releases, came or left is attacked by all of them together.
+    With --earlier, all releases together are attacked.
 
-    Exit code 1: a promise that was named does not hold, somebody is singled out by columns that no promise covers and
-    --accept (or the recipe) does not name, or a series of releases narrows somebody below k or l.
-    The report is written all the same.
+    Exit code 1: a named promise does not hold; or somebody is unique by columns that no promise covers and that neither
+    --accept nor the recipe names; or a series of releases leaves somebody fewer than k rows or l secrets.
+    The report is written in any case.
 
     Example: `oboro evaluate people.csv released.csv --quasi age,sex,zip --sensitive disease --k 5 --report report.html`
     """

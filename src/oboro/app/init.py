@@ -23,10 +23,10 @@ def init(
     sdcmicro: Path | None = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print a starter recipe for a table: guessed roles with reasons and figures, proposed hierarchies, steps.
+    """Print a first recipe for a table: a guessed role for each column with the reason, hierarchies, and steps.
 
-    Of a project of the ARX tool (`project.deid`) it takes over roles, hierarchies, models and settings, of a script for sdcMicro
-    (`--sdcmicro`) roles, recoding lists and methods.
+    From an ARX project (`project.deid`) it takes roles, hierarchies, models and settings; from an sdcMicro script
+    (`--sdcmicro`) roles, recodings and methods.
 
     Example: `oboro init people.csv > recipe.yaml`
     """

@@ -27,7 +27,7 @@ def web(
     max_upload: Annotated[int, typer.Option(min=1)] = 4096,
     reading: Reading = FOUND_OUT,
 ) -> None:
-    """Open the page: choose roles, hierarchies and promises with the answer beside them, look, verify, take away.
+    """Open a page in the browser: choose roles, hierarchies and promises, see what they cost, and download the release.
 
     It runs on this machine only, and sends nothing anywhere.
 

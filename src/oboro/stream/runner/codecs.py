@@ -22,6 +22,7 @@ from oboro.table.spelling.formula_text import guarded_text
 from oboro.text import Message
 
 __all__ = [
+    "DELIMITERS",
     "BadRecord",
     "CsvCodec",
     "Format",
@@ -37,6 +38,7 @@ __all__ = [
 
 Format = Literal["ndjson", "csv"]
 BOM = b"\xef\xbb\xbf"
+DELIMITERS = (",", ";", "\t")  # between cells of CSV; where a header does not decide, the first
 csv.field_size_limit(1 << 30)  # the length of a whole line is limited before
 
 
@@ -164,6 +166,7 @@ class NdjsonCodec:
     """One JSON object a line."""
 
     header: Sequence[str] | None = None
+    delimiter = ","
 
     def decode(self, line: bytes) -> dict[str, Any] | None:
         """The record of a line; None for an empty line."""
@@ -208,12 +211,16 @@ class NdjsonCodec:
 class CsvCodec:
     """A header that names the fields, then one record a line; quoted cells may hold line breaks. Empty cells are missing.
 
-    `excel_safe`: what a spreadsheet would run as a formula is written so that it does not.
+    What stands between cells (a comma, a semicolon, a tab) is seen in the header. `excel_safe`: what a spreadsheet would run as
+    a formula is written so that it does not.
     """
 
-    def __init__(self, header: Sequence[str] | None = None, excel_safe: bool = False) -> None:
+    def __init__(
+        self, header: Sequence[str] | None = None, excel_safe: bool = False, delimiter: str = DELIMITERS[0]
+    ) -> None:
         self.header = header
         self.excel_safe = excel_safe
+        self.delimiter = delimiter
 
     def decode(self, line: bytes) -> dict[str, Any] | None:
         """The record of a line; None for the header and for an empty line."""
@@ -222,7 +229,10 @@ class CsvCodec:
         if not line.strip(b"\r\n"):
             return None
         try:
-            cells = next(csv.reader([line.decode("utf-8-sig" if self.header is None else "utf-8")], strict=True))
+            text = line.decode("utf-8-sig" if self.header is None else "utf-8")
+            if self.header is None:
+                self.delimiter = _delimiter(text)
+            cells = _cells(text, self.delimiter)
         except UnicodeDecodeError:
             raise BadRecord("not_utf8") from None
         except (csv.Error, StopIteration):
@@ -253,7 +263,7 @@ class CsvCodec:
     def _line(self, cells: Sequence[Any]) -> bytes:
         if self.excel_safe:
             cells = [guarded_text(cell) if isinstance(cell, str) else cell for cell in cells]
-        return _csv_line(cells)
+        return _csv_line(cells, self.delimiter)
 
     def ends(self, text: bytes) -> bool:
         """Whether a line is whole: no quoted cell goes on in the next one."""
@@ -272,17 +282,41 @@ def _header(names: list[str]) -> list[str]:
     return names
 
 
-def _csv_line(cells: Sequence[Any]) -> bytes:
+def _cells(text: str, delimiter: str) -> list[str]:
+    return next(csv.reader([text], delimiter=delimiter, strict=True))
+
+
+def _delimiter(header: str) -> str:
+    """What parts a header into the most names.
+
+    >>> _delimiter("a,b"), _delimiter('"a";"b, c"'), _delimiter("a")
+    (',', ';', ',')
+    """
+
+    def names(mark: str) -> int:
+        try:
+            return len(_cells(header, mark))
+        except csv.Error:
+            return 0
+
+    return max(DELIMITERS, key=names)
+
+
+def _csv_line(cells: Sequence[Any], delimiter: str) -> bytes:
     text = io.StringIO()
     # Written with this end, cells that hold CR are quoted too: unquoted, it ends the record for whoever reads it.
-    csv.writer(text, lineterminator="\r\n").writerow(["" if cell is None else cell for cell in cells])
+    csv.writer(text, delimiter=delimiter, lineterminator="\r\n").writerow(
+        ["" if cell is None else cell for cell in cells]
+    )
     return text.getvalue().removesuffix("\r\n").encode("utf-8", "backslashreplace") + b"\n"
 
 
-def codec(form: Format, header: Sequence[str] | None = None, excel_safe: bool = False) -> NdjsonCodec | CsvCodec:
+def codec(
+    form: Format, header: Sequence[str] | None = None, excel_safe: bool = False, delimiter: str = DELIMITERS[0]
+) -> NdjsonCodec | CsvCodec:
     """The codec of a format."""
     if form == "csv":
-        return CsvCodec(header, excel_safe)
+        return CsvCodec(header, excel_safe, delimiter)
     if excel_safe:
         raise UsageError(Message("error_stream.excel_safe_not_csv"))
     return NdjsonCodec()

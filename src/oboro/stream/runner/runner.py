@@ -110,9 +110,9 @@ class Runner:
         form = plan.form or _form_of(plan.source)
         known = self.folder is not None and self.folder.snapshot.exists()
         self.anonymizer = self._keep(self._restored() if known else self._make())
-        self.input = codec(form, self.at.header)
+        self.input = codec(form, self.at.header, delimiter=self.at.delimiter)
         output_form = plan.output_form or (form if plan.target == "-" else _form_of(plan.target, form))
-        self.output = codec(output_form, excel_safe=plan.excel_safe)
+        self.output = codec(output_form, excel_safe=plan.excel_safe, delimiter=self.at.delimiter)
         self.blocks = LineBlocks(self.input, plan.most)
         if known:
             self._replay()
@@ -212,7 +212,7 @@ class Runner:
         self.at.taken, self.at.written, self.at.refused = batch.taken, batch.written, batch.refused
         self.at.lines += len(batch.lines)
         self.at.released += released
-        self.at.header, self.at.now = self.input.header, batch.now
+        self.at.header, self.at.delimiter, self.at.now = self.input.header, self.input.delimiter, batch.now
 
     def _snapshot(self) -> None:
         if self.folder is not None:
@@ -288,6 +288,7 @@ class Runner:
         taken = self.anonymizer.take(records, now, decisions)
         letters.update((places[i], reason) for i, reason in taken.refused.items())
         released = taken.released + self.anonymizer.flush(now) if last else taken.released
+        self.output.delimiter = self.input.delimiter
         out = self.output.encode_all(released)
         if self.at.written == 0 and (lines or last):
             out = self.output.begin(self.anonymizer.fields) + out

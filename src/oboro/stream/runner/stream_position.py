@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from oboro.stream.runner.codecs import DELIMITERS
 from oboro.stream.snapshot import moment, require
 from oboro.text import LANGUAGES
 
@@ -29,6 +30,7 @@ class StreamPosition:
     dead_base: int = 0
     now: float = 0.0  # when the last block came
     lang: str = "en"
+    delimiter: str = DELIMITERS[0]  # between cells, as the header shows
 
     @staticmethod
     def of(noted: Mapping[str, Any]) -> StreamPosition:
@@ -48,5 +50,6 @@ class StreamPosition:
         require(all(type(number) is int and 0 <= number < 1 << 62 for number in numbers))
         require(max(at.origin, at.seen_at) <= at.taken and isinstance(at.seen, str) and at.lang in LANGUAGES)
         require(at.header is None or all(isinstance(name, str) for name in at.header))
+        require(at.delimiter in DELIMITERS)
         at.now = moment(at.now)
         return at
