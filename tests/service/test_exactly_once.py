@@ -12,9 +12,9 @@ from tests.command_line import call
 from tests.service.brokers_here import BODIES, ROWS, running, serve, service
 
 from oboro.errors import ConflictError, FileError
-from oboro.papers.service.killing import kill_often
+from oboro.papers.service.kills.killing import kill_often
+from oboro.papers.service.kills.trial import RECIPE
 from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis
-from oboro.papers.service.trial import RECIPE
 
 KILLS = 16
 

@@ -13,7 +13,7 @@ from tests.service.brokers_here import BODIES, running, serve
 from tests.service.certificates import TlsFront, make_certificates
 
 from oboro.errors import ConflictError, FileError, OboroError, UsageError
-from oboro.papers.service.killing import kill_often
+from oboro.papers.service.kills.killing import kill_often
 from oboro.papers.service.local_brokers import LocalBroker, ended, forked
 from oboro.papers.service.local_rabbitmq import LocalRabbitmq
 from oboro.papers.service.threaded_brokers import LocalKafka, LocalMqtt

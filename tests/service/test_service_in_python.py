@@ -17,8 +17,8 @@ from tests.service.brokers_here import BODIES, ROWS, running, service
 
 from oboro.app.cli import main
 from oboro.errors import UsageError
+from oboro.papers.service.kills.trial import RECIPE
 from oboro.papers.service.local_brokers import LocalBroker, LocalRedis, free_port
-from oboro.papers.service.trial import RECIPE
 from oboro.recipe.recipe import Recipe
 from oboro.stream.service.health_page import health_page
 from oboro.stream.service.watching import Watch, log_line

@@ -63,7 +63,8 @@ def latency(
 
 
 def _watched(service: Service, ready: Path, found: Path) -> None:
-    publish, loop, took = service.sink.publish, service._loop, []
+    publish, loop = service.sink.publish, service._loop
+    took: list[float] = []
 
     def published(after: int, bodies: Sequence[bytes], mark: str) -> None:
         publish(after, bodies, mark)
@@ -75,7 +76,7 @@ def _watched(service: Service, ready: Path, found: Path) -> None:
         ready.touch()
         loop()
 
-    service.sink.publish, service._loop = published, looped  # type: ignore[method-assign, assignment]
+    service.sink.publish, service._loop = published, looped  # type: ignore[method-assign]
     service.run(own_process=True)
     found.write_text(json.dumps(took), encoding="utf-8")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from oboro.papers.service.killing import KINDS_OF_STREAMS, kill_often
+from oboro.papers.service.kills.killing import KINDS_OF_STREAMS, kill_often
 from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis, ended, forked
 from oboro.papers.service.local_rabbitmq import LocalRabbitmq
 from oboro.papers.service.threaded_brokers import LocalKafka, LocalMqtt

@@ -194,11 +194,13 @@ class LocalNats(LocalBroker):
         from oboro.io.brokers.nats_stream import NatsSource
 
         source = NatsSource(self._address(name))
-        source.open(None)
         found: list[tuple[str, bytes]] = []
-        while source.behind():
-            found += [(position.partition("@")[0], body) for body, position, _ in source.read(500, 1.0) or ()]
-        source.close()
+        try:
+            source.open(None)
+            while source.behind():
+                found += [(position.partition("@")[0], body) for body, position, _ in source.read(500, 1.0) or ()]
+        finally:
+            source.close()
         return found
 
     @contextmanager

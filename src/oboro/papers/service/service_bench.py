@@ -12,10 +12,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from oboro.papers.benchmark_rows import BenchRow
+from oboro.papers.service.fail_over import taken_over
 from oboro.papers.service.feeding import latency
 from oboro.papers.service.kill_run import KINDS, killed, killed_side_by_side
 from oboro.papers.service.local_brokers import LocalBroker, ended, forked
-from oboro.papers.service.measuring import Cost, bodies, measured, measured_service, warm_measured
+from oboro.papers.service.measuring import RECIPE, Cost, bodies, measured, measured_service, warm_measured
+from oboro.recipe.recipe import Recipe
+from oboro.recipe.service.service_making import make_service
+from oboro.recipe.service.service_settings import ServiceSettings
 from oboro.stream.service.service import Service
 
 __all__ = ["FULL", "rows"]
@@ -26,7 +30,7 @@ QUICK, USUAL, ALL = (
     200,
     5000,
 )  # kills of each broker; all of them only where every record must come out exactly once
-SEED = 20
+SEED, LEASE = 20, 1.0
 COUNTED = (
     *("kills", "broker_kills", "lost", "doubled", "two_forms", "promise_broken"),
     *("streams", "cuts", "woken", "refusals"),
@@ -98,6 +102,20 @@ def _costs(broker: LocalBroker, folder: Path, quick: bool) -> Iterator[BenchRow]
         yield BenchRow("cost", broker.kind, given, "records_per_cpu_s", records / ours, None, ours)
     for rate in (RATE,) if quick else (RATE, SLOW):
         yield from _latencies(broker, folder, rate, quick) if broker.moves else _paced(broker, rate, records, run)
+    if broker.leases:
+        yield _fail_over(broker)
+
+
+def _fail_over(broker: LocalBroker) -> BenchRow:
+    """How long nothing comes out when a leader is stopped."""
+
+    def lead() -> None:
+        given = {"recipe": ".", "from": broker.place("LED"), "to": broker.place("LEDOUT"), "lease": LEASE}
+        make_service(Recipe(**RECIPE), ServiceSettings.load(None, given)).run(own_process=True)
+
+    people = bodies(400)
+    seconds = taken_over(broker, "LED", "LEDOUT", lead, people[:200], people[200:])
+    return BenchRow("fail-over", broker.kind, {"lease": LEASE}, "fail_over_s", seconds, None, seconds)
 
 
 def _latencies(broker: LocalBroker, folder: Path, rate: float, quick: bool) -> Iterator[BenchRow]:

@@ -10,8 +10,8 @@ import random
 import signal
 import time
 
+from oboro.papers.service.kills.trial import Death, KillTally, Trial, ended_within
 from oboro.papers.service.local_brokers import ended
-from oboro.papers.service.trial import Death, KillTally, Trial, ended_within
 
 __all__ = ["rivalry"]
 

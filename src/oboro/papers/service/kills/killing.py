@@ -15,12 +15,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from oboro.papers.service.cutting_proxy import CuttingProxy
-from oboro.papers.service.dying_steps import STEPS
+from oboro.papers.service.kills.cutting_proxy import CuttingProxy
+from oboro.papers.service.kills.dying_steps import STEPS
+from oboro.papers.service.kills.refused_states import StateBackup
+from oboro.papers.service.kills.rivals import rivalry
+from oboro.papers.service.kills.trial import RECIPE, Death, KillTally, Trial, people
 from oboro.papers.service.local_brokers import LocalBroker, ended, forked, free_port
-from oboro.papers.service.refused_states import StateBackup
-from oboro.papers.service.rivals import rivalry
-from oboro.papers.service.trial import RECIPE, Death, KillTally, Trial, people
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.stream_plan import StreamOptions, anonymizer
 

@@ -148,7 +148,7 @@ class Trial:
                 service_loop.WAIT, service_loop.PAUSES = 0.02, (0.01, 0.02, 0.05, 0.1)
             service = self.service()
             if death.step:
-                from oboro.papers.service.dying_steps import arm
+                from oboro.papers.service.kills.dying_steps import arm
 
                 arm(service, death.step, death.after)
             service.run()

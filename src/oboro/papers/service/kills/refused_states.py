@@ -6,7 +6,7 @@ import random
 import shutil
 from pathlib import Path
 
-from oboro.papers.service.trial import Death, KillTally, Trial, ended_within
+from oboro.papers.service.kills.trial import Death, KillTally, Trial, ended_within
 
 __all__ = ["StateBackup"]
 

@@ -1,0 +1,59 @@
+"""How long a stream stands still when the process that leads it is stopped without a word."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Sequence
+
+from oboro.papers.service.local_brokers import LocalBroker, ended, forked
+
+__all__ = ["taken_over"]
+
+PATIENCE = 60.0
+
+
+def taken_over(
+    broker: LocalBroker,
+    source: str,
+    target: str,
+    lead: Callable[[], object],
+    first: Sequence[bytes],
+    more: Sequence[bytes],
+) -> float:
+    """Seconds from the stop of the leader until the other has released what came then. `lead` runs a service with a lease.
+
+    The leader wakes up afterwards, and must publish nothing; whoever asks looks at the output.
+    """
+    broker.send(source, first)
+    leader = forked(lead)
+    _until(lambda: _held(broker, target) >= len(first))
+    other = forked(lead)
+    time.sleep(1.0)  # it stands by
+    os.kill(leader, signal.SIGSTOP)  # a leader that does not know that it is gone
+    began = time.monotonic()
+    broker.send(source, more)
+    _until(lambda: _held(broker, target) >= len(first) + len(more))
+    took = time.monotonic() - began
+    os.kill(leader, signal.SIGCONT)
+    time.sleep(0.5)
+    ended(leader, signal.SIGKILL)
+    ended(other, signal.SIGTERM)
+    return took
+
+
+def _held(broker: LocalBroker, target: str) -> int:
+    try:
+        return len({json.loads(body)["note"] for _, body in broker.held(target)})
+    except Exception:  # it is not there yet
+        return -1
+
+
+def _until(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not holds():
+        if time.monotonic() > until:
+            raise RuntimeError("nobody took over")
+        time.sleep(0.02)

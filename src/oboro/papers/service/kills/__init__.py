@@ -1,0 +1,1 @@
+"""Services and brokers that are killed, and what is found wrong afterwards."""
