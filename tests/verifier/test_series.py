@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.naive.series import possible_keys
 
-from oboro.table.dataset import Dataset
+from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import HierarchySpec
 from oboro.verifier.series.known_series import known_series
 from oboro.verifier.series.old_places import old_places
 from oboro.verifier.series.row_changes import Part, RowChanges, Rows, Wanted
-from oboro.verifier.series.shared_codes import empty_readings
+from oboro.verifier.series.shared_codes import empty_readings, shared_codes
 
 ROWS = st.lists(st.tuples(st.integers(-1, 2), st.integers(0, 3), st.integers(0, 2)), max_size=14)
 
@@ -153,3 +153,12 @@ def test_a_table_that_tells_empty_from_missing_is_compared_both_ways() -> None:
     assert empty_readings([Dataset.of({"a": [None, "x"]})]) == [False]
     assert empty_readings([one, Dataset.of({"a": [None, "x"]})]) == [True]
     assert empty_readings([one, both]) == [True, False]
+
+
+def test_a_value_that_another_release_writes_otherwise_is_the_same() -> None:
+    """A column of numbers with gaps comes as 1.0 from pandas, and as 1 in the month without gaps."""
+    for march, april in ((["1.0", "2.0"], [1, 2]), ([1, 2], [1.0, 2.0]), ([True], ["true"])):
+        codes, _ = shared_codes([Column.of(march), Column.of(april)])
+        assert codes[0].tolist() == codes[1].tolist()
+    codes, _ = shared_codes([Column.of(["01", "1", "x"]), Column.of(["1", "01", "y", None])])
+    assert [code.tolist() for code in codes] == [[0, 1, 2], [1, 0, 3, 4]]

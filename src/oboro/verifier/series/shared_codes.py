@@ -1,4 +1,4 @@
-"""Columns of several tables in the same codes: the same text is the same value, wherever it stands."""
+"""Columns of several tables in the same codes: what means the same is the same value, wherever it stands."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from oboro.table.groups import Groups
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.large_arrays import large_zeros
 from oboro.table.spelling.folding import empty_as_missing
+from oboro.table.spelling.named_values import matched
 from oboro.table.unencoded_columns import UnreadColumn
 
 __all__ = ["empty_readings", "shared_codes", "shared_labels", "without_empty"]
@@ -30,7 +31,17 @@ def shared_codes(columns: Sequence[Column]) -> tuple[list[np.ndarray], int]:
     places = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     starts = np.cumsum([0, *(len(column.values) for column in columns)])
     tables = [places[begin:end] for begin, end in pairwise(starts)]
+    for column, table in zip(columns[1:], tables[1:], strict=True):
+        _match_by_meaning(column, table, columns[0], tables[0])
     return [table[column.codes] for table, column in zip(tables, columns, strict=True)], len(encoded.dictionary)
+
+
+def _match_by_meaning(column: Column, table: np.ndarray, first: Column, known: np.ndarray) -> None:
+    """Give values that the first column writes otherwise (1 and 1.0) the number that they have there."""
+    fresh = np.flatnonzero(~np.isin(table, known))
+    if fresh.size and first.counts.size:
+        place = matched(column.values.take(pa.array(fresh)), first.values)
+        table[fresh[place >= 0]] = known[place[place >= 0]]
 
 
 def without_empty(data: Dataset) -> Dataset:
