@@ -13,7 +13,7 @@ import pyarrow as pa
 from oboro.measure.exposure.class_counts import key_counts
 from oboro.measure.exposure.fingerprints import fingerprints
 from oboro.measure.exposure.last_look import UniqueBy
-from oboro.measure.exposure.people_in_classes import people_in, who_is_alone
+from oboro.measure.exposure.people_in_classes import people_at_most, who_is_alone
 from oboro.measure.exposure.separation import Counted, counts_people
 from oboro.measure.exposure.unique_by_columns import PAIRED, unique_people
 from oboro.table.dataset import Column, Dataset
@@ -46,7 +46,7 @@ class LookedAt:
     @cached_property
     def everybody(self) -> int:
         """How many people there are."""
-        return self.data.rows if self.person is None else people_in(self.person)
+        return self.data.rows if self.person is None else people_at_most(self.person)
 
     @cached_property
     def _people(self) -> PeopleCounts | None:

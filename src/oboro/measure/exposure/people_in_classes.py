@@ -9,13 +9,22 @@ from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 from oboro.table.value_counts import clean
 
-__all__ = ["alone_in_class", "only_person", "people_in", "who_is_alone"]
+__all__ = ["alone_in_class", "only_person", "people_at_most", "people_in", "who_is_alone"]
 
 
 def people_in(column: Column) -> int:
     """How many people a column names; a missing name is nobody's."""
     held = clean(column)
     return len(held.values) - (held.missing >= 0)
+
+
+def people_at_most(column: Column) -> int:
+    """How many people there can be: those who are named, and for each row without a person one more. O(rows).
+
+    Whoever stands alone is counted in this way too, so that never more are unique than there are.
+    """
+    held = clean(column)
+    return people_in(column) + (0 if held.missing < 0 else int(np.count_nonzero(held.codes == held.missing)))
 
 
 def alone_in_class(groups: Groups, person: Column) -> int:

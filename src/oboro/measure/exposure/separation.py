@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from oboro.errors import ColumnError, UsageError
 from oboro.measure.exposure.class_counts import ClassCounts, Pair, class_counts, pair_counts
-from oboro.measure.exposure.people_in_classes import people_in
+from oboro.measure.exposure.people_in_classes import people_at_most
 from oboro.table.dataset import Column, Dataset
 from oboro.table.named_columns import names_shown
 from oboro.table.value_counts import clean
@@ -84,7 +84,7 @@ class Counted:
     @cached_property
     def everybody(self) -> int:
         """How many people there are: records, unless it is known whose they are."""
-        return self.data.rows if self.people is None else people_in(self.people.person)
+        return self.data.rows if self.people is None else people_at_most(self.people.person)
 
     def exposure(self, names: Sequence[str]) -> Exposure:
         """How far some columns tell records apart."""

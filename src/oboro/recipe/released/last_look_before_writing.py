@@ -10,7 +10,7 @@ from pydantic import Discriminator, Field, StringConstraints, Tag, model_validat
 
 from oboro.errors import RecipeError, SingledOutError
 from oboro.measure.exposure.last_look import Acceptance, LastLook, last_look
-from oboro.measure.exposure.people_in_classes import people_in
+from oboro.measure.exposure.people_in_classes import people_at_most
 from oboro.table.dataset import Column, Dataset
 from oboro.table.named_columns import names_shown
 from oboro.table.parameters import Parameters
@@ -128,7 +128,7 @@ def look_before_writing(
     facts: dict[str, Any] = {"pseudonyms": tuple(pseudonyms(data, steps)), "promised": tuple(filter(None, promised))}
     names = unprotected(data, schema, promises, steps)
     if not names:
-        everybody = data.rows if person is None else people_in(person)
+        everybody = data.rows if person is None else people_at_most(person)
         unneeded = tuple(one.columns for one in wanted)
         return LastLook((), everybody, person is not None, unique=0, refused=0, unneeded=unneeded, **facts)
     found = last_look(_looked_at(data, source, person), names, wanted, **facts)
