@@ -6,9 +6,11 @@ import importlib.util
 import re
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pytest
 import typer.main
@@ -68,6 +70,20 @@ def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
         assert found == [], page
 
 
+def test_every_link_and_every_anchor_leads_somewhere(site: Path) -> None:
+    texts = {page: page.read_text(encoding="utf-8") for page in site.rglob("*.html")}
+    places = {page: {unescape(one) for one in re.findall(r'\bid="([^"]+)"', text)} for page, text in texts.items()}
+    for page, text in texts.items():
+        for link in {*re.findall(r'\b(?:href|src)="([^"]+)"', text)}:
+            parts = urlsplit(unescape(link))
+            if parts.scheme:
+                continue  # of others, which may not be asked here
+            there = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            assert there.exists(), (page.name, link)
+            if parts.fragment and there in places:
+                assert unquote(parts.fragment) in places[there], (page.name, link)
+
+
 @pytest.mark.parametrize("page", sorted((DOCS / "ja").rglob("*.md")), ids=lambda page: page.name)
 def test_a_japanese_page_is_in_step_or_says_that_it_lags(page: Path) -> None:
     pages = module("translations")
@@ -80,7 +96,7 @@ def test_a_japanese_page_is_in_step_or_says_that_it_lags(page: Path) -> None:
 
 EVERY_READER = (
     "index", "start/install", "start/first-release", "tutorials/hospital-visits", "explanation/k-anonymity",
-    "reference/commands", "guarantees/k-anonymize", "benchmarks", "ja/index", "ja/how-to",
+    "reference/figures", "guarantees/risk", "glossary", "ja/index", "ja/how-to",
 )  # fmt: skip
 
 
