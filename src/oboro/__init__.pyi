@@ -21,6 +21,7 @@ from oboro.recipe.release import Release as Release
 from oboro.recipe.released.assess import assess as assess
 from oboro.table.dataset import Dataset as Dataset
 from oboro.table.special_uniques import special_uniques as special_uniques
+from oboro.techniques.bottom_code import BottomCode as BottomCode
 from oboro.techniques.dp_anonymize import DpAnonymize as DpAnonymize
 from oboro.techniques.drop_columns import DropColumns as DropColumns
 from oboro.techniques.drop_records import DropRecords as DropRecords
@@ -35,12 +36,11 @@ from oboro.techniques.pk_anonymize import PkAnonymize as PkAnonymize
 from oboro.techniques.pseudonymize import Pseudonymize as Pseudonymize
 from oboro.techniques.round import Round as Round
 from oboro.techniques.sample import Sample as Sample
-from oboro.techniques.sort import Shuffle as Shuffle
+from oboro.techniques.shuffle import Shuffle as Shuffle
 from oboro.techniques.sort import Sort as Sort
 from oboro.techniques.suppress_cells import SuppressCells as SuppressCells
 from oboro.techniques.swap import Swap as Swap
 from oboro.techniques.synthesize import Synthesize as Synthesize
-from oboro.techniques.top_code import BottomCode as BottomCode
 from oboro.techniques.top_code import TopCode as TopCode
 from oboro.verifier.table_check import verify as verify
 

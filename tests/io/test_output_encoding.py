@@ -6,7 +6,7 @@ import pytest
 
 import oboro
 from oboro.errors import FileError, UsageError
-from oboro.io.big_endian import BIG_ENDIAN
+from oboro.io.converted_bytes import BIG_ENDIAN
 from oboro.io.files import read
 from oboro.io.output import write
 from oboro.table.dataset import Dataset

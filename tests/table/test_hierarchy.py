@@ -20,6 +20,7 @@ from tests.table.hierarchy_cases import (
     paths,
 )
 
+from oboro.recipe.preparing.column_hierarchy import previews
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import HierarchySpec
 
@@ -108,7 +109,7 @@ def test_a_hierarchy_is_the_same_for_another_dictionary(case: Case) -> None:
 def test_preview_counts_every_row_on_every_level(case: Case) -> None:
     values, form = case
     column = Column.of(values)
-    for row in HierarchySpec(**form).build("x", column).preview(column, examples=10_000):
+    for row in previews(HierarchySpec(**form).build("x", column), column, examples=10_000):
         counts = [count for _, count in row.examples]
         assert sum(counts) == len(values)
         assert counts == sorted(counts, reverse=True)
@@ -152,4 +153,4 @@ def test_hierarchies_of_arx(arx_adult: Path, name: str) -> None:
     rows = hierarchy.to_rows()
     assert (len(rows), len(rows[0])) == SIZES[name]
     assert hierarchy.levels[-1].labels.to_pylist() == ["*"]
-    assert hierarchy.preview(column)[-1].largest == 30_162
+    assert previews(hierarchy, column)[-1].largest == 30_162

@@ -23,6 +23,7 @@ from tests.table.hierarchy_cases import (
 )
 
 from oboro.errors import FileError, HierarchyError
+from oboro.recipe.preparing.column_hierarchy import previews
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, HierarchySpec, Level
 from oboro.table.hierarchy.propose import propose
@@ -250,7 +251,7 @@ def test_proposals(name: str, values: Any, form: dict[str, Any] | None) -> None:
     spec = propose(name, column)
     assert spec == (None if form is None else HierarchySpec(**form))
     if spec is not None:
-        levels = [row.labels for row in spec.build(name, column).preview(column)]
+        levels = [row.labels for row in previews(spec.build(name, column), column)]
         assert levels == sorted(levels, reverse=True)
         assert levels[-1] == 1
         assert len(levels) >= 4

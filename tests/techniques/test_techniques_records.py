@@ -32,7 +32,8 @@ from oboro.techniques.base import Work
 from oboro.techniques.drop_columns import DropColumns
 from oboro.techniques.generalize import Generalize
 from oboro.techniques.sample import Sample
-from oboro.techniques.sort import Shuffle, Sort
+from oboro.techniques.shuffle import Shuffle
+from oboro.techniques.sort import Sort
 
 # sort -----------------------------------------------------------------------------------------------------------------
 

@@ -25,7 +25,8 @@ from tests.naive.records import (
 from oboro.decide.outliers import Outliers
 from oboro.errors import ColumnError
 from oboro.table.dataset import Dataset
-from oboro.techniques.top_code import BottomCode, TopCode
+from oboro.techniques.bottom_code import BottomCode
+from oboro.techniques.top_code import TopCode
 
 CODES = {True: TopCode, False: BottomCode}
 

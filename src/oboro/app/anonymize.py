@@ -92,7 +92,7 @@ def anonymize(
     check_files({"--truth": truth, "--ledger": ledger, **pages.files}, data, recipe, file, *plan.files, force=force)
     warn_if_cold()
     with stages() as stage, _report_loaded(pages.any, data, stage) as progress:
-        release = plan.run(data, progress=progress, reading=reading.options())
+        release = plan.run(data, progress=progress, reading=vars(reading))
         how = {"force": force, "encoding": output_encoding, "excel_safe": excel_safe}
         _write(release, output, pages, stage, how, {truth: release.write_truth, ledger: release.write_ledger})
     say_notes(release.source)

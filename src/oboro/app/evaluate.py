@@ -19,7 +19,8 @@ from oboro.app.options import (
     read_table,
     stages,
 )
-from oboro.app.options.gathered_options import FOUND_OUT, NOTHING_CLAIMED, Claims, Reading, gathered
+from oboro.app.options.claims import NOTHING_CLAIMED, Claims
+from oboro.app.options.gathered_options import FOUND_OUT, Reading, gathered
 from oboro.text import Message
 
 __all__ = ["evaluate"]

@@ -11,7 +11,8 @@ import typer
 
 from oboro.app.language import spoken
 from oboro.app.options import AsJson, names, print_json, read_table
-from oboro.app.options.gathered_options import FOUND_OUT, Claims, Reading, gathered
+from oboro.app.options.claims import Claims
+from oboro.app.options.gathered_options import FOUND_OUT, Reading, gathered
 from oboro.text import Message
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 from oboro.text import Message
-from oboro.text.message import Noted
+from oboro.text.noted import Noted
 
 __all__ = ["AddedRisk", "Attack", "Judgement", "Rate"]
 

@@ -30,7 +30,8 @@ from oboro.table.named_columns import Names, named_columns, names_shown, require
 from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.value_counts import clean
 from oboro.text import Message
-from oboro.text.progress import Parts, silent
+from oboro.text.progress import silent
+from oboro.text.progress_parts import Parts
 
 __all__ = ["attack"]
 

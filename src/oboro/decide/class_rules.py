@@ -142,7 +142,8 @@ def likeness_rule(secret: str, column: Column, *, beta: float, enhanced: bool = 
 
 def _rule(secret: str, column: Column, kind: int, *, count: int = 0, level: float = 0.0) -> Rule:
     tidy = column.tidy()  # an entry that occurs twice would count as two different values
-    return Rule(secret, tidy.codes, tidy.counts, _flat(len(tidy.values)), kind, count, level)
+    one_level = np.arange(len(tidy.values), dtype=np.int64)[np.newaxis]
+    return Rule(secret, tidy.codes, tidy.counts, one_level, kind, count, level)
 
 
 def _flat(values: int) -> np.ndarray:

@@ -24,8 +24,9 @@ from oboro.engines.engine_release import EngineRelease, Phases, Seal
 from oboro.engines.relational import rows_of_tally
 from oboro.engines.staging import Staged
 from oboro.errors import ColumnError, UsageError
+from oboro.io.byte_streams import FileState
 from oboro.io.files import Source
-from oboro.io.untouched_columns import FileFingerprints, FileState, UntouchedColumns
+from oboro.io.untouched_columns import FileFingerprints, UntouchedColumns
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.release import Release
 from oboro.recipe.released.secret_seed import entropy_of

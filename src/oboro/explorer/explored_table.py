@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from oboro.decide.lattice.memory.look_memory import LookMemory
 from oboro.io.files import Source, read
-from oboro.io.opened_tables import names_a_place
+from oboro.io.places.place_names import names_a_place
 from oboro.measure.exposure.separation import Counted
 from oboro.recipe.roles.guess_roles import Roles, guess_roles
 from oboro.table.dataset import Column, Dataset

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import codecs
 import errno
-import io
 import os
 import re
 import stat
@@ -16,18 +15,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
 
 from oboro.errors import FileError, OboroError
-from oboro.io.big_endian import BIG_ENDIAN
 from oboro.text import Message, Words
 from oboro.text.os_reasons import os_reason
+
+if TYPE_CHECKING:
+    from oboro.io.converted_bytes import Decoder
 
 __all__ = [
     "STDIN",
     "ByteStream",
+    "FileState",
+    "can_be_read_twice",
     "compression_of",
     "encoding_of",
     "head_of",
@@ -41,7 +44,6 @@ STDIN = "-"
 NOT_FOR_LINES = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
 SAMPLE = 1 << 18  # bytes that the guesses about a file are made from
 LONGEST_HEADER = 1 << 24  # bytes
-PIECE = 1 << 20
 COMPRESSIONS = {
     b"\x1f\x8b": "gzip",
     b"\x28\xb5\x2f\xfd": "zstd",
@@ -89,6 +91,29 @@ def _reason(problem: BaseException) -> Words:
     return (str(problem) or type(problem).__name__).splitlines()[0].rstrip(".")
 
 
+@dataclass(frozen=True)
+class FileState:
+    """What tells one state of a file from another."""
+
+    device: int
+    inode: int
+    size: int
+    changed: int
+
+    @staticmethod
+    def of(path: str | Path) -> FileState:
+        """The state of a file now."""
+        with readable(path):
+            status = os.stat(path)
+        return FileState(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def can_be_read_twice(path: str | Path) -> bool:
+    """Whether a file can be read twice (standard input and pipes cannot)."""
+    with readable(path):
+        return str(path) != "-" and Path(path).is_file()
+
+
 @dataclass
 class ByteStream:
     """Bytes of UTF-8 text, and how far the file behind them has been read."""
@@ -100,7 +125,7 @@ class ByteStream:
     ascii_so_far: bool
     _source: Any
     _start: bytes
-    _decoder: _Decoder | None
+    _decoder: Decoder | None
     _complete: bool = False  # whether `_start` is all there is
 
     def whole(self) -> str | None:
@@ -111,21 +136,19 @@ class ByteStream:
         except UnicodeDecodeError:
             return None
 
-    def more(self) -> bool:
-        """Make the sample larger, since its first line does not end in it; False where that is not so, or it is large already."""
-        if self._complete or len(self._start) >= LONGEST_HEADER or self.sample().lstrip("\r\n").count("\n"):
-            return False
-        wanted = min(2 * len(self._start), LONGEST_HEADER)
-        self._start += _read(self._source, wanted - len(self._start))
-        self._complete = len(self._start) < wanted
-        return True
-
     def sample(self) -> str:
-        """The beginning of the text, to guess from; it stays to be read. A byte that is no text is half a surrogate pair."""
-        piece = self._decoder.peek(self._start) if self._decoder else self._start
-        return piece.decode(
-            "utf-8", "surrogateescape"
-        )  # the last character may be cut in two, and a bad one is reported later
+        """The beginning of the text, its first line whole unless it is very long, to guess from; it stays to be read.
+
+        A byte that is no text is half a surrogate pair: the last character may be cut in two, and a bad one is reported later.
+        """
+        while True:
+            piece = self._decoder.peek(self._start) if self._decoder else self._start
+            text = piece.decode("utf-8", "surrogateescape")
+            if self._complete or len(self._start) >= LONGEST_HEADER or text.lstrip("\r\n").count("\n"):
+                return text
+            wanted = min(2 * len(self._start), LONGEST_HEADER)
+            self._start += _read(self._source, wanted - len(self._start))
+            self._complete = len(self._start) < wanted
 
     def readinto(self, buffer: memoryview) -> int:
         """Fill the buffer from its beginning; returns the number of bytes, 0 at the end. Never short but at the end."""
@@ -164,56 +187,6 @@ class ByteStream:
         return self._source.readinto(buffer) or 0
 
 
-class _Decoder:
-    """Any encoding to UTF-8, piece by piece and strictly."""
-
-    def __init__(self, path: str, encoding: str) -> None:
-        self.path, self.encoding = path, encoding
-        self.decoder = codecs.getincrementaldecoder(encoding)("strict")
-        self.piece = memoryview(bytearray(PIECE))
-        self.ready = b""
-        self.lines = 0
-
-    def readinto(self, read: Any, buffer: memoryview) -> int:
-        ended = False
-        while not self.ready and not ended:
-            count = read(self.piece)
-            ended = count == 0
-            self.ready = self._decode(bytes(self.piece[:count]), ended)
-        count = min(len(buffer), len(self.ready))
-        buffer[:count] = self.ready[:count]
-        self.ready = self.ready[count:]
-        return count
-
-    def peek(self, start: bytes) -> bytes:
-        """What the first bytes say, before anything is read."""
-        try:
-            return codecs.getincrementaldecoder(self.encoding)("ignore").decode(start).encode()
-        except UnicodeError:  # UTF-16 and UTF-32 ask for their mark
-            raise FileError(Message("error_io.no_mark", path=self.path, encoding=self.encoding)) from None
-
-    def _decode(self, data: bytes, ended: bool) -> bytes:
-        before = self.decoder.getstate()[0]  # the first half of a character that the last piece ended with
-        try:
-            text = self.decoder.decode(data, ended)
-        except UnicodeDecodeError as problem:
-            good = (before + data)[: problem.start].decode(self.encoding, "ignore")
-            line = self.lines + good.count("\n") + 1
-            raise FileError(
-                Message(
-                    "error_io.bad_byte",
-                    path=self.path,
-                    line=line,
-                    byte=problem.object[problem.start],
-                    encoding=self.encoding,
-                )
-            ) from None
-        except UnicodeError:
-            raise FileError(Message("error_io.no_mark", path=self.path, encoding=self.encoding)) from None
-        self.lines += text.count("\n")
-        return text.encode()
-
-
 def head_of(path: str | Path, size: int = 8) -> bytes:
     """The first bytes of a file, to know its format by; nothing for standard input."""
     if str(path) == STDIN:
@@ -228,7 +201,10 @@ def compression_of(head: bytes) -> str | None:
     >>> compression_of(b"\\x1f\\x8b\\x08"), compression_of(b"age,sex")
     ('gzip', None)
     """
-    return next((name for magic, name in COMPRESSIONS.items() if head.startswith(magic)), None)
+    for magic, name in COMPRESSIONS.items():
+        if head.startswith(magic):
+            return name
+    return None
 
 
 @contextmanager
@@ -252,34 +228,20 @@ def _stream(name: str, file: BinaryIO, encoding: str | None) -> ByteStream:
     packed = compression_of(start)
     source: Any = file
     if packed:
-        source, start = _unpacked(name, start, file, packed), b""
+        from oboro.io.converted_bytes import unpacked
+
+        source, start = unpacked(name, start, file, packed), b""
     start += _read(source, SAMPLE - len(start))
     complete = len(start) < SAMPLE
     chosen = encoding_of(name, start) if encoding is None else _known(encoding)
     if chosen == "utf-8-sig":
         start = start.removeprefix(codecs.BOM_UTF8)
-    decoder = None if chosen in ("utf-8", "utf-8-sig") else _Decoder(name, chosen)
+    decoder = None
+    if chosen not in ("utf-8", "utf-8-sig"):
+        from oboro.io.converted_bytes import Decoder
+
+        decoder = Decoder(name, chosen)
     return ByteStream(name, file, total, chosen, start.isascii(), source, start, decoder, complete)
-
-
-def _unpacked(name: str, start: bytes, file: BinaryIO, packed: str) -> Any:
-    """What gives the bytes that were packed. Of an archive the one file in it."""
-    if packed == "xz":
-        import lzma
-
-        joined: Any = _Joined(start, file)
-        return lzma.LZMAFile(joined)
-    if packed != "zip":
-        return pa.CompressedInputStream(_Joined(start, file), packed)
-    from zipfile import ZipFile
-
-    if name == STDIN or not file.seekable():
-        raise FileError(Message("error_io.archive_piped", path=name))
-    source = ZipFile(file)
-    members = [one for one in source.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
-    if len(members) != 1 or members[0].flag_bits & 1:
-        raise FileError(Message("error_io.archive_of_several", path=name, files=len(members)))
-    return source.open(members[0])
 
 
 def _read(source: Any, size: int) -> bytes:
@@ -288,22 +250,6 @@ def _read(source: Any, size: int) -> bytes:
         parts.append(part)
         size -= len(part)
     return b"".join(parts)
-
-
-class _Joined(io.RawIOBase):
-    """A file with the bytes put back that were read to recognize it; standard input cannot be rewound."""
-
-    def __init__(self, start: bytes, rest: BinaryIO) -> None:
-        self.start, self.rest = start, rest
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        if self.start:
-            part, self.start = self.start, b""
-            return part
-        return self.rest.read(size) or b""
 
 
 def _known(encoding: str) -> str:
@@ -319,6 +265,8 @@ def text_encoding(name: str) -> str | None:
     >>> text_encoding("Shift-JIS"), text_encoding("rot13"), text_encoding("punycode")
     ('shift_jis', None, None)
     """
+    from oboro.io import converted_bytes  # noqa: F401  (one more encoding that Python then knows)
+
     try:
         found = codecs.lookup(name)
         holds = "a,1\n".encode(found.name).decode(found.name) == "a,1\n"
@@ -338,6 +286,8 @@ def encoding_of(path: str, start: bytes) -> str:
     if start.startswith(codecs.BOM_UTF8):
         return "utf-8-sig"
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        from oboro.io.converted_bytes import BIG_ENDIAN
+
         return "utf-16" if start.startswith(codecs.BOM_UTF16_LE) else BIG_ENDIAN
     whole = len(start) < SAMPLE
     if _decodes(start, "utf-8", whole) is not None:

@@ -3,34 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from threading import Lock
 
-__all__ = ["ByteProgress", "RowCounter", "RowProgress", "SteadyProgress"]
+__all__ = ["ByteProgress", "RowProgress", "SteadyProgress"]
 
 ByteProgress = Callable[[int, int | None], None]
 """Called with the bytes read so far and the bytes in all (None: unknown)."""
 
 RowProgress = Callable[[int, int], None]
 """Called with the rows done so far and the rows in all."""
-
-
-@dataclass
-class RowCounter:
-    """How many rows all threads have read, of how many as far as is known."""
-
-    total: int
-    progress: RowProgress | None
-    rows: int = 0
-    stopped: bool = False
-    lock: Lock = field(default_factory=Lock)
-
-    def add(self, rows: int) -> None:
-        """So many more."""
-        with self.lock:
-            self.rows += rows
-            if self.progress:
-                self.progress(self.rows, max(self.total, self.rows))
 
 
 class SteadyProgress:

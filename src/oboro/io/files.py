@@ -13,7 +13,7 @@ import pyarrow as pa
 from oboro.errors import ColumnError, UsageError
 from oboro.io import held_limit
 from oboro.io.binary_formats import binary_reader, is_json_lines, read_excel, read_parquet, read_sheet
-from oboro.io.byte_streams import STDIN, ByteStream, open_stream, readable
+from oboro.io.byte_streams import STDIN, ByteStream, FileState, can_be_read_twice, open_stream, readable
 from oboro.io.csv.dialect import Dialect, dialect_of, first_record, names_of
 from oboro.io.csv.encoded_text import NotEncodable, NotUnicode, in_encoding
 from oboro.io.csv.small_tables import hold_columns, is_small, read_columns, text_before_rows
@@ -32,16 +32,6 @@ from oboro.io.output import (
     write_blocks,
 )
 from oboro.io.places.place_names import Place, is_plain_file
-from oboro.io.untouched_columns import (
-    FileState,
-    UntouchedColumns,
-    UntouchedCsvColumns,
-    UntouchedParquetColumns,
-    can_be_read_twice,
-    in_file_order,
-    merged_blocks,
-    with_untouched,
-)
 from oboro.system.named_files import require_file
 from oboro.table.dataset import Dataset
 from oboro.table.frames.came_as import Types, lost_types
@@ -53,6 +43,7 @@ from oboro.text import Message, Raw
 
 if TYPE_CHECKING:
     from oboro.io.csv.formula_guard import FormulaGuard
+    from oboro.io.untouched_columns import UntouchedColumns, UntouchedCsvColumns
     from oboro.table.rows.row_shuffle import RowShuffle
 
 __all__ = ["Source", "column_names", "read", "read_data"]
@@ -81,6 +72,8 @@ class Source:
         """What became of the table, with the columns that stayed in the file."""
         if self.untouched is None or not unread_columns(data):
             return data
+        from oboro.io.untouched_columns import with_untouched
+
         return with_untouched(data, self.untouched)
 
     def fill_columns(self, data: Dataset, names: Sequence[str]) -> Dataset:
@@ -108,11 +101,16 @@ class Source:
         read. Rows that change their order wait in a file beside the output where they are many. CSV is written in the encoding that
         came in, or in `encoding`; with `guard` its cells are none that a spreadsheet would run.
         """
-        dialect = dialect_asked(path, self.dialect, encoding)
+        dialect = self.dialect if encoding is None else dialect_asked(path, self.dialect, encoding)
         untouched = self.untouched
-        streamed = untouched is not None and unread_columns(data) and in_file_order(data, untouched.names)
+        if untouched is None:
+            write(data, path, dialect, guard, self.types, shuffle)
+            return
+        from oboro.io.untouched_columns import in_file_order
+
+        streamed = unread_columns(data) and in_file_order(data, untouched.names)
         streamed = streamed and not (one_dictionary(path) and self._dictionaries(data))
-        if untouched is None or not streamed or is_small(data) or (shuffle is not None and untouched.small):
+        if not streamed or is_small(data) or (shuffle is not None and untouched.small):
             write(self.fill(data), path, dialect, guard, self.types, shuffle)
             return
         try:
@@ -138,6 +136,8 @@ class Source:
         guard: FormulaGuard | None,
     ) -> None:
         copied = guard is None and is_csv(path) and is_one_file(path)
+        from oboro.io.untouched_columns import UntouchedCsvColumns
+
         if not copied or not isinstance(untouched, UntouchedCsvColumns):
             blocks = _blocks(data, untouched, path, done, shuffle)
             write_blocks(blocks, path, asked, guard=guard, types=self.types)
@@ -156,6 +156,8 @@ def _blocks(
 ) -> Iterator[Dataset]:
     """The table block by block."""
     if shuffle is None:
+        from oboro.io.untouched_columns import merged_blocks
+
         return merged_blocks(data, untouched, done)
     from oboro.io.shuffled.dealt_runs import private_folder
     from oboro.io.shuffled.shuffled_batches import shuffled_blocks
@@ -219,30 +221,28 @@ def read(
     """
     if not is_plain_file(path):
         how = {"delimiter": delimiter, "quote": quote, "encoding": encoding, "header": header, "sheet": sheet}
-        from oboro.io.opened_tables import opened_table
+        from oboro.io.places.place_in import open_place
         from oboro.io.places.wanted_columns import WantedColumns
 
         wanted = WantedColumns(columns=columns, held=held, fingerprinted=fingerprinted, progress=progress)
-        opened = opened_table(path, {**how, "header_row": header_row})
-        found: Source = opened.read(wanted)
-        return found
+        return open_place(path, {**how, "header_row": header_row}).read(wanted)
     if is_json_lines(path):
         from oboro.io.json_lines import read_json_lines
 
         return Source(read_json_lines(path, columns, encoding), str(path))
-    held = held if columns is None and can_be_read_twice(path) else None
-    if (reader := binary_reader(path)) is not None:
-        if reader is read_parquet and held is not None:
-            return _parquet(str(path), held, fingerprinted, progress)
-        if reader is read_excel:
-            data, notes = read_sheet(str(path), columns, sheet, header_row)
-            return Source(data, str(path), notes=notes)
-        _refuse_header_row(path, header_row)
+    held, reader = held if columns is None and can_be_read_twice(path) else None, binary_reader(path)
+    if reader is read_excel:
+        data, notes = read_sheet(str(path), columns, sheet, header_row)
+        return Source(data, str(path), notes=notes)
+    if header_row is not None:
+        raise UsageError(Message("error_io.header_row_not_excel", path=str(path)))
+    if reader is read_parquet and held is not None:
+        return _parquet(str(path), held, fingerprinted, progress)
+    if reader is not None:
         data, types = reader(str(path), columns, sheet)
         return Source(data, str(path), types=types)
-    _refuse_header_row(path, header_row)
-    options = {"delimiter": delimiter, "quote": quote, "header": header}
     progress = None if progress is None else SteadyProgress(progress)  # it may be read a second time
+    options = {"delimiter": delimiter, "quote": quote, "header": header}
     if held is not None and fingerprinted:
         with suppress(HeldTooMuch, NotUnicode), open_stream(path, encoding) as stream:
             return _csv(stream, options, columns, ({*held, *fingerprinted}, fingerprinted), progress)
@@ -255,11 +255,6 @@ def read(
                 raise
     with open_stream(path, "cp932") as stream:
         return _csv(stream, options, columns, (held, fingerprinted), progress)
-
-
-def _refuse_header_row(path: str | Path, header_row: int | None) -> None:
-    if header_row is not None:
-        raise UsageError(Message("error_io.header_row_not_excel", path=str(path)))
 
 
 def read_data(path: str | Path) -> Dataset:
@@ -305,11 +300,9 @@ def _csv(
     progress: ByteProgress | None,
 ) -> Source:
     dialect, names = _headed(stream, options)
-    held, looked_at = holding[0], set(holding[1])
-    if held is not None:
-        held = set(held)
+    if holding[0] is not None:
+        held, looked = set(holding[0]), set(holding[1])
         file_state, kept = FileState.of(stream.path), [name for name in names if name in held]
-        looked = set(looked_at)
         marked = [name for name in names if name in looked and name not in held]
         limited = [name for name in kept if name in looked]
         data, untouched = hold_columns(stream, dialect, names, kept, file_state, progress, marked, limited)
@@ -331,8 +324,6 @@ def _csv(
 
 def _headed(stream: ByteStream, options: dict[str, Any]) -> tuple[Dialect, list[str]]:
     """How a CSV file is written, and the names of its columns."""
-    while stream.more():
-        pass
     sample = stream.sample()
     dialect = replace(dialect_of(sample, **options), encoding=stream.encoding)
     first = first_record(stream.path, sample, dialect)
@@ -353,6 +344,7 @@ def _require_text(path: str, names: Sequence[str]) -> None:
 def _parquet(path: str, held: Collection[str], fingerprinted: Collection[str], progress: ByteProgress | None) -> Source:
     """The held columns, and those that somebody looks at if they are small: holding their codes is faster than reading twice."""
     from oboro.io.parquet.encode import are_small, encode, schema_of, unusable
+    from oboro.io.parquet.untouched_parquet import UntouchedParquetColumns
 
     held, fingerprinted = set(held), set(fingerprinted)
     with readable(path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,13 +16,12 @@ import pyarrow as pa
 from oboro.errors import ColumnError, UsageError
 from oboro.io.binary_formats import EXCEL
 from oboro.io.csv.dialect import Dialect
-from oboro.io.csv.encoded_text import EncodedFile, encoding_named, in_encoding, is_utf8
+from oboro.io.csv.encoded_text import AS_IT_IS, encoding_named, in_encoding
 from oboro.io.csv.small_tables import is_small, text_before_rows, text_of_rows
-from oboro.io.packed_out import COMPRESSIONS, packed
 from oboro.io.places.place_names import Place, as_place, is_lake
 from oboro.system.atomic_file import STDOUT, atomic, check_place
 from oboro.table.dataset import Column, Dataset
-from oboro.table.frames.came_as import Types, as_it_came, dictionary_array, restorable, type_again
+from oboro.table.frames.came_as import Types, restorable
 from oboro.table.nested_values import is_nested
 from oboro.table.unencoded_columns import UnencodedColumn
 from oboro.text import Message
@@ -42,6 +41,7 @@ __all__ = [
     "is_one_file",
     "one_dictionary",
     "refuse_forgotten",
+    "rows_in_group",
     "write",
     "write_blocks",
 ]
@@ -51,6 +51,7 @@ NO_TYPES: Types = MappingProxyType({})
 FEWEST, MOST, CELLS = 1 << 16, 1 << 20, 1 << 24
 PART = 1 << 22  # rows in a file of a folder, about
 TABLE = "table"  # instead of an ending
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".lz4": "lz4", ".xz": "xz"}
 FOLDERS = (".parquet", ".csv", ".tsv", ".arrow", ".feather", ".ndjson", ".jsonl")
 
 
@@ -71,8 +72,10 @@ def check_output(
     """
     refuse_forgotten(path)
     _format_of(path)
-    dialect_asked(path, None, encoding)
-    formula_guard(path, excel_safe)
+    if encoding is not None:
+        dialect_asked(path, None, encoding)
+    if excel_safe:
+        formula_guard(path)
     place, other = as_place(path), as_place(read) if isinstance(read, str | Path) else None
     if place.is_plain and (other is None or other.is_plain):
         check_place(place.path)
@@ -89,10 +92,8 @@ def refuse_forgotten(path: Output) -> None:
         raise UsageError(Message("error_places.forgotten", place=place.shown))
 
 
-def formula_guard(path: Output, asked: bool) -> FormulaGuard | None:
+def formula_guard(path: Output) -> FormulaGuard:
     """What keeps a spreadsheet from running cells, where that is asked for. A sheet of Excel needs none: its text is text."""
-    if not asked:
-        return None
     if not is_csv(path) and WRITERS[_format_of(path)[0]] is not _excel:
         raise UsageError(Message("error_io.excel_safe_not_csv", path=str(path)))
     from oboro.io.csv.formula_guard import FormulaGuard
@@ -114,26 +115,31 @@ def write(
     guarded where `guard` is given. Parquet and Arrow have the `types` of the input. The output may have the name of the input:
     that was read before, and is replaced in one step.
     """
-    if is_csv(path) and dialect is not None:
+    if dialect is not None and dialect.encoding not in AS_IT_IS and is_csv(path):
         data = in_encoding(data, dialect.encoding)
     if shuffle is not None and (is_small(data) or any(map(pa.types.is_dictionary, types.values()))):
         data, shuffle = shuffle.columns_shuffled(data), None  # dictionaries tell in which order values come first
-    write_blocks(_slices(restorable(data, types), shuffle), path, dialect, not is_small(data), guard, types)
+    write_blocks(
+        _slices(restorable(data, types) if types else data, shuffle), path, dialect, not is_small(data), guard, types
+    )
 
 
 def _slices(data: Dataset, shuffle: RowShuffle | None) -> Iterator[Dataset]:
     """A table in blocks of rows, at least one (a table without rows still has columns)."""
-    step = _group(len(data.columns))
+    step = rows_in_group(len(data.columns))
     if shuffle is not None:
         yield from shuffle.blocks(data, step)
         return
-    for begin in range(0, max(data.rows, 1), step):
+    if data.rows <= step:
+        yield data
+        return
+    for begin in range(0, data.rows, step):
         rows = slice(begin, begin + step)
         columns = {name: Column(column.values, column.codes[rows]) for name, column in data.columns.items()}
         yield Dataset(columns, min(step, data.rows - begin))
 
 
-def _group(columns: int) -> int:
+def rows_in_group(columns: int) -> int:
     """How many rows are decoded and written together: fewer where the table is wide."""
     return min(max(CELLS // max(columns, 1), FEWEST), MOST)
 
@@ -148,32 +154,35 @@ def write_blocks(
 ) -> None:
     """Write tables that together are one, without ever holding more than a few of them."""
     writer, place = WRITERS[_format_of(path)[0]], as_place(path)
-    datasets: Iterator[Dataset] = (block if isinstance(block, Dataset) else _unencoded(block) for block in blocks)
+    datasets = map(partial(_checked, writer), blocks)
     if guard is not None and writer is _csv:
         guard.begin()
         datasets = map(guard.guarded, datasets)
-    datasets = map(partial(_require_single, writer), datasets)
     chosen = dialect_for(path, dialect)
-    if is_lake(place.scheme):
-        from oboro.io.places.lakes.lake_tables import write_lake
-
-        write_lake(place, _regrouped(_typed(block, NO_TYPES) for block in datasets))
-    elif place.kind == "table":
-        from oboro.io.places.databases.database_out import write_table
-
-        write_table(place, _regrouped(_typed(block, NO_TYPES) for block in datasets), place.force)
-    elif place.kind == "files":
-        _write_folder(datasets, place, writer, chosen, types)
-    else:
+    if place.kind == "file":
         with destination(path, large) as file:
             if writer is _excel:
                 _excel(file, datasets, chosen, from_text=dialect is not None)
             else:
-                writer(encoded(file, chosen) if writer is _csv else file, datasets, chosen, types)
+                recoded = writer is _csv and chosen.encoding not in AS_IT_IS
+                writer(encoded(file, chosen) if recoded else file, datasets, chosen, types)
+    elif is_lake(place.scheme):
+        from oboro.io.parquet.typed_tables import regrouped, typed
+        from oboro.io.places.lakes.lake_tables import write_lake
+
+        write_lake(place, regrouped(typed(block, NO_TYPES) for block in datasets))
+    elif place.kind == "table":
+        from oboro.io.parquet.typed_tables import regrouped, typed
+        from oboro.io.places.databases.database_out import write_table
+
+        write_table(place, regrouped(typed(block, NO_TYPES) for block in datasets), place.force)
+    else:
+        _write_folder(datasets, place, writer, chosen, types)
 
 
-def _require_single(writer: Writer, data: Dataset) -> Dataset:
-    """The table; raises where it holds lists or structures and goes to a format that has none."""
+def _checked(writer: Writer, block: Dataset | pa.Table) -> Dataset:
+    """The block, encoded; raises where it holds lists or structures and goes to a format that has none."""
+    data = block if isinstance(block, Dataset) else _unencoded(block)
     if writer in (_csv, _excel, _json):
         for name, column in data.columns.items():
             type_ = column.array.type if isinstance(column, UnencodedColumn) else column.values.type
@@ -184,6 +193,7 @@ def _require_single(writer: Writer, data: Dataset) -> Dataset:
 
 def _write_folder(blocks: Iterator[Dataset], place: Place, writer: Writer, dialect: Dialect, types: Types) -> None:
     """Files of at most some million rows each; their names are numbers, since names of folders would tell values."""
+    from oboro.io.converted_bytes import packed
     from oboro.io.places.place_out import folder_out
 
     name, compression = _format_of(place)
@@ -212,7 +222,11 @@ def _parts(blocks: Iterator[Dataset]) -> Iterator[Iterator[Dataset]]:
 
 def encoded(file: Any, dialect: Dialect) -> Any:
     """A file that takes UTF-8 and holds the dialect's encoding."""
-    return file if is_utf8(dialect.encoding) else EncodedFile(file, dialect.encoding)
+    if dialect.encoding in AS_IT_IS:
+        return file
+    from oboro.io.converted_bytes import EncodedFile
+
+    return EncodedFile(file, dialect.encoding)
 
 
 def _unencoded(table: pa.Table) -> Dataset:
@@ -228,10 +242,8 @@ def dialect_for(path: Output, dialect: Dialect | None) -> Dialect:
     return replace(dialect, delimiter="\t") if ".tsv" in Path(as_place(path).ending).suffixes else dialect
 
 
-def dialect_asked(path: Output, dialect: Dialect | None, encoding: str | None) -> Dialect | None:
-    """How the output is written: as the input, but in `encoding` if that is given."""
-    if encoding is None:
-        return dialect
+def dialect_asked(path: Output, dialect: Dialect | None, encoding: str) -> Dialect:
+    """How the output is written: as the input, but in `encoding`."""
     if not is_csv(path):
         raise UsageError(Message("error_io.encoding_not_csv", path=str(path)))
     return replace(dialect or Dialect(), encoding=encoding_named(encoding))
@@ -257,15 +269,22 @@ def destination(path: Output, large: bool = True) -> Iterator[Any]:
     """`atomic`, and what is written is packed if the name says so. `large`: not through the system's cache."""
     _, compression = _format_of(path)
     place = as_place(path)
-    if not place.is_local:
+    written: AbstractContextManager[Any]
+    errors: AbstractContextManager[None]
+    if place.scheme:
         from oboro.io.places.stored.store_out import stored_file
 
-        with stored_file(place, place.force) as file, packed(file, compression) as out:
+        written, errors = stored_file(place, place.force), nullcontext()
+    else:
+        written, errors = atomic(place.path, large=large and compression is None), _errors_of_the_system()
+    with written as file, errors:
+        if compression is None:
+            yield file
+            return
+        from oboro.io.converted_bytes import packed
+
+        with packed(file, compression) as out:
             yield out
-        return
-    written = atomic(place.path, large=large and compression is None)
-    with written as file, _errors_of_the_system(), packed(file, compression) as out:
-        yield out
 
 
 @contextmanager
@@ -316,42 +335,14 @@ def _csv(file: Any, blocks: Iterator[Dataset], dialect: Dialect, types: Types) -
             before = write_rows(file, data, dialect, before)
 
 
-def _typed(data: Dataset, types: Types) -> pa.Table:
-    """One value per row, in the types that came in."""
-
-    def one(name: str, column: Column) -> pa.Array:
-        type_ = type_again(name, column.values.type, types) if name in types else None
-        if type_ is None or not pa.types.is_dictionary(type_):
-            return as_it_came(column, type_)
-        return dictionary_array(
-            column, type_
-        )  # all blocks have the same values: a file has one dictionary for a column
-
-    return pa.table({name: one(name, column) for name, column in data.columns.items()})
-
-
-def _regrouped(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """The same rows in tables of as many as a row group has, whatever the blocks have."""
-    waiting: list[pa.Table] = []
-    first = True
-    for table in tables:
-        rows = _group(table.num_columns)
-        waiting.append(table)
-        while sum(map(len, waiting)) >= rows:
-            together = pa.concat_tables(waiting)
-            yield together.slice(0, rows).combine_chunks()
-            waiting, first = [together.slice(rows)], False
-    if first or any(map(len, waiting)):
-        yield pa.concat_tables(waiting).combine_chunks()
-
-
 def _parquet(file: Any, blocks: Iterator[Dataset], dialect: Dialect, types: Types) -> None:
     from oboro.io.ordered_threads import ahead
     from oboro.io.parquet.row_groups import as_dictionaries, only_used, parquet_writer
+    from oboro.io.parquet.typed_tables import regrouped
 
     writer = None
     try:
-        for group in ahead(map(only_used, _regrouped(map(as_dictionaries, blocks)))):
+        for group in ahead(map(only_used, regrouped(map(as_dictionaries, blocks)))):
             writer = writer or parquet_writer(file, group.schema, types)
             writer.write_table(group)
     finally:
@@ -361,10 +352,11 @@ def _parquet(file: Any, blocks: Iterator[Dataset], dialect: Dialect, types: Type
 
 def _feather(file: Any, blocks: Iterator[Dataset], dialect: Dialect, types: Types) -> None:
     from oboro.io.ordered_threads import ahead
+    from oboro.io.parquet.typed_tables import regrouped, typed
 
     writer = None
     options = pa.ipc.IpcWriteOptions(compression="lz4")
-    for table in ahead(_regrouped(_typed(block, types) for block in blocks)):
+    for table in ahead(regrouped(typed(block, types) for block in blocks)):
         writer = writer or pa.ipc.new_file(file, table.schema, options=options)
         writer.write_table(table)
     if writer is not None:

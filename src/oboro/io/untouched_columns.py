@@ -7,16 +7,14 @@ after, and its records are counted.
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from oboro.errors import ColumnError, FileError
-from oboro.io.byte_streams import ByteStream, open_stream, readable
+from oboro.io.byte_streams import ByteStream, FileState, open_stream
 from oboro.io.csv.dialect import Dialect
 from oboro.io.file_progress import RowProgress
 from oboro.table.dataset import Column, Dataset
@@ -28,11 +26,8 @@ from oboro.text import Message
 __all__ = [
     "BlockEnd",
     "FileFingerprints",
-    "FileState",
     "UntouchedColumns",
     "UntouchedCsvColumns",
-    "UntouchedParquetColumns",
-    "can_be_read_twice",
     "file_changed",
     "file_rows",
     "in_file_order",
@@ -42,29 +37,6 @@ __all__ = [
 
 
 SMALL = 1 << 24  # bytes
-
-
-@dataclass(frozen=True)
-class FileState:
-    """What tells one state of a file from another."""
-
-    device: int
-    inode: int
-    size: int
-    changed: int
-
-    @staticmethod
-    def of(path: str | Path) -> FileState:
-        """The state of a file now."""
-        with readable(path):
-            status = os.stat(path)
-        return FileState(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-
-
-def can_be_read_twice(path: str | Path) -> bool:
-    """Whether a file can be read twice (standard input and pipes cannot)."""
-    with readable(path):
-        return str(path) != "-" and Path(path).is_file()
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,29 +141,6 @@ class UntouchedCsvColumns(UntouchedColumns):
             stream = ByteStream(self.path, file, size, "utf-8", False, file, b"", None)
             yield parse(stream, dialect, self.names, wanted)
             dialect = replace(dialect, header=False, blank=0)
-
-
-@dataclass(frozen=True)
-class UntouchedParquetColumns(UntouchedColumns):
-    """Columns that stayed in a Parquet file."""
-
-    def read(self, names: Sequence[str]) -> Dataset:
-        """On all cores."""
-        from oboro.io.parquet.encode import encode
-
-        with readable(self.path):
-            return encode(self.path, names)
-
-    def blocks(self, wanted: Sequence[str]) -> Iterator[Dataset]:
-        """Batch by batch, not encoded: most are written as they come."""
-        from oboro.io.parquet.encode import batches, schema_of
-
-        with readable(self.path):
-            empty = schema_of(self.path).empty_table().select(list(wanted))
-            yield Dataset({name: UnencodedColumn(empty[name]) for name in wanted}, 0)
-            for batch in batches(self.path, wanted):
-                arrays = zip(wanted, batch.columns, strict=True)
-                yield Dataset({name: UnencodedColumn(array) for name, array in arrays}, batch.num_rows)
 
 
 def merged_blocks(data: Dataset, untouched: UntouchedColumns, done: RowProgress | None = None) -> Iterator[Dataset]:

@@ -18,17 +18,13 @@ def changed_cells(before: Dataset, after: Dataset) -> dict[str, int]:
     Values are compared as text (`31` and `31.0` differ); columns that are shared, and so did not change, cost nothing.
     O(rows) for each of the others.
     """
-    names = [name for name in after if name in before and after[name] is not before[name]]
-    names = [
-        name
-        for name in names
-        if not isinstance(after[name], UnreadColumn) and not isinstance(before[name], UnreadColumn)
-    ]
-    if not names or not after.rows:
-        return {}
-    rows = _rows(before, after)
-    counts = {name: _different(before[name], after[name], rows) for name in names}
-    return {name: count for name, count in counts.items() if count}
+    rows, found = _rows(before, after), {}
+    for name, column in after.columns.items():
+        was = before.columns.get(name, column)
+        unread = isinstance(was, UnreadColumn) or isinstance(column, UnreadColumn)
+        if was is not column and not unread and (count := _different(was, column, rows)):
+            found[name] = count
+    return found
 
 
 def _rows(before: Dataset, after: Dataset) -> np.ndarray | None:

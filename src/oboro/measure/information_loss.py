@@ -6,16 +6,17 @@ named.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from oboro.errors import listing
+from oboro.measure.key_figures import mean_known, mean_over_rows
 from oboro.measure.metrics import Measure
 from oboro.table.labels.recoded_column import RecodedColumn
 from oboro.text import Message
 
-__all__ = ["certainty_penalty", "entropy_loss", "intensity", "mean_known", "mean_over_rows", "squared_error"]
+__all__ = ["certainty_penalty", "entropy_loss", "intensity", "squared_error"]
 
 Notes = tuple[Message, ...]
 
@@ -34,12 +35,6 @@ def certainty_penalty(recodings: Mapping[str, RecodedColumn], notes: Notes) -> l
     return _per_column("ncp", {name: mean_over_rows(one.share, one) for name, one in recodings.items()}, notes)
 
 
-def mean_over_rows(scores: np.ndarray, recoded: RecodedColumn) -> float | None:
-    """The mean over rows of one number per released value; None where a value has none."""
-    counts = recoded.released.counts
-    return None if np.isnan(scores).any() or not counts.sum() else float(scores @ counts / counts.sum())
-
-
 def _per_column(name: str, values: Mapping[str, float | None], notes: Notes) -> list[Measure]:
     """A measure per column, and their mean first."""
     return [
@@ -52,12 +47,6 @@ def _per_column(name: str, values: Mapping[str, float | None], notes: Notes) -> 
 
 
 UNEXPLAINED = (Message("measure.note.unexplained"),)
-
-
-def mean_known(values: Iterable[float | None]) -> float | None:
-    """The mean of what could be measured; None where nothing could."""
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
 
 
 def _left_out(values: Mapping[str, float | None], notes: Notes) -> Notes:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from oboro.text import Message
-from oboro.text.message import Noted
+from oboro.text.noted import Noted
 
 __all__ = ["Measure", "Z", "mean_error"]
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from oboro.errors import UsageError
 from oboro.measure.information_loss import certainty_penalty, entropy_loss, intensity, squared_error
+from oboro.measure.key_figures import suppressed_records
 from oboro.measure.metrics import Measure
 from oboro.measure.statistics.resemblance import resemblance
 from oboro.table.dataset import Dataset
@@ -24,7 +25,7 @@ from oboro.table.rows.row_origins import same_rows
 from oboro.text import Message
 from oboro.verifier.classes import class_sizes
 
-__all__ = ["suppressed_records", "suppression", "utility"]
+__all__ = ["suppression", "utility"]
 
 ASSUMED = Message("measure.note.same_order")
 UNPAIRED = Message("measure.note.unpaired")
@@ -104,18 +105,6 @@ def suppression(released: Dataset, quasi: Sequence[str]) -> list[Measure]:
 
 
 SUPPRESSED_IN_COLUMN = Message("measure.suppressed_cells.meaning_of_column")
-
-
-def suppressed_records(released: Dataset, quasi: Sequence[str]) -> int:
-    """How many rows are `*` in every quasi-identifier. O(rows) for the first column, then O(rows that are left)."""
-    rows: np.ndarray | slice = slice(None)
-    for name in quasi:
-        stars = is_star(released[name])
-        if not stars.any():
-            return 0
-        here = np.flatnonzero(stars[released[name].codes[rows]])
-        rows = here if isinstance(rows, slice) else rows[here]
-    return 0 if isinstance(rows, slice) else int(rows.size)
 
 
 def _over(count: float, whole: float) -> float | None:

@@ -23,6 +23,7 @@ from oboro.table.labels.starred_values import without_star
 from oboro.table.named_columns import names_shown
 from oboro.table.rows.row_origins import Rows
 from oboro.table.schema import Schema
+from oboro.table.spelling.value_texts import is_text
 from oboro.table.values import STAR, kind_of
 from oboro.text import Message
 
@@ -143,14 +144,14 @@ def _numbers(column: Column) -> Column:
 
 
 def _commas(column: Column) -> bool:
-    if not _is_text(column) or not pc.any(pc.match_substring(column.values, ",")).as_py():
+    if not is_text(column.values) or not pc.any(pc.match_substring(column.values, ",")).as_py():
         return False  # a look for the letter alone is much faster
     return bool(pc.any(pc.match_substring_regex(column.values, COMMA)).as_py())
 
 
 def _words(column: Column) -> list[str]:
     """The words for nothing that a column holds."""
-    if not _is_text(column):
+    if not is_text(column.values):
         return []
     found: list[str] = column.values.filter(pc.is_in(column.values, value_set=pa.array(NOTHING))).to_pylist()
     return found
@@ -158,13 +159,9 @@ def _words(column: Column) -> list[str]:
 
 def _without(column: Column, words: Sequence[str]) -> Column:
     """The column with these words as missing values. O(dictionary)."""
-    if not _is_text(column) or not words:
+    if not is_text(column.values) or not words:
         return column
     hit = pc.is_in(column.values, value_set=pa.array(words, column.values.type))
     if not pc.any(hit).as_py():
         return column
     return column.recode(np.arange(len(hit)), pc.if_else(hit, None, column.values))
-
-
-def _is_text(column: Column) -> bool:
-    return bool(pa.types.is_string(column.values.type) or pa.types.is_large_string(column.values.type))

@@ -16,12 +16,12 @@ from oboro.attacks.comparison.row_linking import link_rows
 from oboro.attacks.comparison.row_pairing import correspond
 from oboro.errors import InputError, UsageError
 from oboro.io.files import Source, read
-from oboro.io.opened_tables import names_a_place
+from oboro.io.places.place_names import names_a_place
 from oboro.recipe.comparable import comparable, explained
 from oboro.recipe.evaluation.concealment_attacks import attacks, owners
 from oboro.recipe.evaluation.named_promises import hidden_columns, named_promises
 from oboro.recipe.evaluation.series_of_releases import attack_series, diversity_of, earlier_of, tables_of
-from oboro.recipe.evidence import bound_hierarchies, files_evidence, hierarchy_files, measure
+from oboro.recipe.evidence import bound_hierarchies, files_evidence, hierarchy_roles, measure
 from oboro.recipe.released.released_order import moves_rows
 from oboro.recipe.roles.guess_roles import guess_roles
 from oboro.recipe.roles.repeated_people import ask_for_person
@@ -204,7 +204,7 @@ def _evidence(tables: Mapping[str, _Table], plan: Recipe | None, schema: Schema)
     files: dict[Any, Path] = {role: one.path for role, one in tables.items() if one.path is not None}
     if plan is not None and plan.path is not None:
         files["recipe"] = plan.path
-    return files_evidence({**files, **hierarchy_files(schema)})
+    return files_evidence({**files, **hierarchy_roles(schema)})
 
 
 def _schema(original: Dataset, roles: Mapping[Role, Sequence[str]]) -> tuple[Schema, list[Message]]:
@@ -252,7 +252,7 @@ def _linked(original: Dataset, released: Dataset, schema: Schema, plan: Recipe) 
     apart = [  # columns change places by themselves: a step that moves whole records reads all of them
         step
         for step in plan.steps
-        if step.traits.moves_records and (not step.reorders or step.reads(["any"]) != ["any"])
+        if step.traits.moves_records and (not step.reorders or set(step.reads(["any"])) != {"any"})
     ]
     if apart or not moves_rows(plan.order, plan.steps):
         return None

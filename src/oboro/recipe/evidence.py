@@ -18,7 +18,7 @@ from oboro.text import Message, Words
 if TYPE_CHECKING:
     from oboro.report import Provenance, Report, Scope
 
-__all__ = ["bound_hierarchies", "file_evidence", "files_evidence", "hierarchy_files", "measure"]
+__all__ = ["bound_hierarchies", "file_evidence", "files_evidence", "hierarchy_files", "hierarchy_roles", "measure"]
 
 
 def measure(
@@ -97,9 +97,17 @@ def _role(role: Words) -> Message:
     return role if isinstance(role, Message) else Message(f"report.file.{role}")
 
 
-def hierarchy_files(schema: Schema) -> dict[Words, Path]:
-    """The files that hold hierarchies, for evidence."""
-    specs = {name: one.hierarchy for name, one in schema.attributes.items() if one.hierarchy is not None}
-    named = {name: one.csv or one.tree for name, one in specs.items()}
-    files = {name: schema.folder / one for name, one in named.items() if isinstance(one, str)}
+def hierarchy_files(schema: Schema) -> dict[str, Path]:
+    """The files that hold hierarchies, by their columns."""
+    found = {}
+    for name, one in schema.attributes.items():
+        named = None if one.hierarchy is None else one.hierarchy.csv or one.hierarchy.tree
+        if isinstance(named, str):
+            found[name] = schema.folder / named
+    return found
+
+
+def hierarchy_roles(schema: Schema) -> dict[Words, Path]:
+    """The same for evidence."""
+    files = hierarchy_files(schema)
     return {Message("report.file.hierarchy", column=name): path for name, path in files.items()}

@@ -53,22 +53,15 @@ def content_of(text: str, name: str) -> dict[str, Any]:
         if content is None:
             raise RecipeError(Message("error_recipe.empty_recipe", name=name))
         raise RecipeError(Message("error_recipe.not_a_recipe", name=name, kind=type(content).__name__))
-    return {str(key): value for key, value in content.items()}
+    return dict(zip(map(str, content), content.values(), strict=True))
 
 
-class _KeyTwice(yaml.YAMLError):
-    """One key stands twice in a mapping."""
+class _Refused(yaml.YAMLError):
+    """What YAML allows and a recipe does not, and where it stands."""
 
-    def __init__(self, key: Hashable, mark: yaml.Mark) -> None:
+    def __init__(self, problem: Message, mark: yaml.Mark | None = None) -> None:
         super().__init__()
-        self.problem = Message("error_recipe.key_twice", key=key)
-        self.problem_mark = mark
-
-
-class _TooLarge(yaml.YAMLError):
-    """Aliases that stand for more than a recipe can hold."""
-
-    problem = Message("error_recipe.yaml.aliases", most=MOST_NODES)
+        self.problem, self.problem_mark = problem, mark
 
 
 class _StrictLoader(yaml.SafeLoader):
@@ -78,7 +71,7 @@ class _StrictLoader(yaml.SafeLoader):
         """All of the text, unless its aliases would make something huge of it."""
         node = super().get_single_node()
         if node is not None and written_out(node) > MOST_NODES:
-            raise _TooLarge
+            raise _Refused(Message("error_recipe.yaml.aliases", most=MOST_NODES))
         return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
@@ -86,7 +79,7 @@ class _StrictLoader(yaml.SafeLoader):
         for key_node, _ in node.value:
             key = self.construct_object(key_node, deep=True)
             if isinstance(key, Hashable) and key in seen:
-                raise _KeyTwice(key, key_node.start_mark)
+                raise _Refused(Message("error_recipe.key_twice", key=key), key_node.start_mark)
             if isinstance(key, Hashable):
                 seen.add(key)
         return super().construct_mapping(node, deep)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
+from operator import attrgetter
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -38,7 +39,6 @@ from oboro.techniques import TECHNIQUES
 from oboro.techniques.base import Technique
 from oboro.text import Message
 from oboro.text.progress import Progress
-from oboro.text.pydantic_words import complaints
 
 if TYPE_CHECKING:
     from oboro.recipe.release import Release
@@ -64,6 +64,8 @@ def _step(value: Any) -> Technique:
     try:
         return TECHNIQUES[name].model_validate(parameters or {})
     except PydanticError as error:
+        from oboro.text.pydantic_words import complaints
+
         raise ValueError(
             Message("text.remarks", said=complaints(error, TECHNIQUES[name], str(name), parameters or {}))
         ) from None
@@ -139,25 +141,16 @@ class Recipe(BaseModel):
     _path: Path | None = PrivateAttr(None)
 
     @model_validator(mode="after")
-    def _one_seed(self) -> Self:
+    def _consistent(self) -> Self:
         """The seed comes from one place, and a secret does not stand in the recipe."""
-        given = [name for name in ("seed", "seed_env", "seed_file") if getattr(self, name) is not None]
-        if len(given) > 1:
+        seeds = {"seed": self.seed, "seed_env": self.seed_env, "seed_file": self.seed_file}
+        if list(seeds.values()).count(None) < len(seeds) - 1:
+            given = [name for name, seed in seeds.items() if seed is not None]
             raise ValueError(Message("error_recipe.seeds", given=given))
         if self.seed_env is not None and not is_variable_name(self.seed_env):
             raise ValueError(Message("error_recipe.seed_env_name"))
-        return self
-
-    @model_validator(mode="after")
-    def _within_budget(self) -> Self:
-        """Steps take no more of differential privacy than the recipe states."""
         if self.budget is not None and (why := beyond_budget(self.budget, self.steps)) is not None:
             raise ValueError(why)
-        return self
-
-    @model_validator(mode="after")
-    def _person_identifies(self) -> Self:
-        """Whoever is named by a column is named by nothing else: it is an identifier, also where nobody says so."""
         said = self.attributes.get(self.person) if self.person is not None else None
         if said is not None and said.role is not Role.IDENTIFIER:
             raise ValueError(Message("error_recipe.person_role", column=self.person, role=said.role.value))
@@ -167,6 +160,8 @@ class Recipe(BaseModel):
         try:
             super().__init__(**data)
         except PydanticError as error:
+            from oboro.text.pydantic_words import complaints
+
             found = [Message("error_recipe.line", complaint=one) for one in complaints(error, type(self), given=data)]
             raise RecipeError(Message("error_recipe.wrong", lines=found)) from None
 
@@ -254,11 +249,12 @@ class Recipe(BaseModel):
         """The files that it names: hierarchies, populations, keys. None of them may be written over."""
         from oboro.recipe.evidence import hierarchy_files
 
-        named = [*(name for step in self.steps for name in step.files()), *self.earlier]
-        read = [one for one in (beside(self._folder, name) for name in named) if isinstance(one, Path)]
-        read += [] if self.seed_file is None else [self._folder / self.seed_file]
+        named: list[Any] = list(self.earlier)
+        for step in self.steps:
+            named += step.files()
+        read = [one for name in named if isinstance(one := beside(self._folder, name), Path)]
         ledger = None if self.budget is None else self.budget.ledger
-        read += [] if ledger is None else [self._folder / ledger]
+        read += [self._folder / one for one in (self.seed_file, ledger) if one is not None]
         return [*hierarchy_files(self.schema_given).values(), *read]
 
     @property
@@ -379,16 +375,20 @@ class Recipe(BaseModel):
 
     def reads(self, names: Sequence[str]) -> Collection[str]:
         """Which columns of a table must be held to run the recipe; the others are released as they stand, or not at all."""
-        spoken = {name for name, one in self.attributes.items() if one.role in (Role.QUASI, Role.SENSITIVE)}
-        spoken |= set() if self.person is None else {self.person}
-        return spoken.union(*(step.reads(names) for step in self.steps)).intersection(names)
+        held = {self.person or "", *self.schema_given.quasi, *self.schema_given.sensitive}
+        for step in self.steps:
+            held.update(step.reads(names))
+        return held.intersection(names)
 
     def looks_at(self, names: Sequence[str]) -> Collection[str]:
         """Which of the columns that stay in the file are released, so that the last look must see them."""
-        gone = {name for step in self.steps for name in step.removes_identity}
-        known = names if self.unnamed == "other" else [name for name in names if name in self.attributes]
-        held = self.reads(names)
-        return [name for name in known if name not in held and name not in gone]
+        unseen = {*self.reads(names), *self.identities_removed}
+        return [name for name in names if name not in unseen and (self.unnamed == "other" or name in self.attributes)]
+
+    @property
+    def identities_removed(self) -> set[str]:
+        """The columns that stop being identifiers by a step."""
+        return set().union(*map(attrgetter("removes_identity"), self.steps))
 
     def evaluate(self, original: Any, released: Any, **options: Any) -> Report:
         """Attack a release that anybody made and measure its risk and its loss; the recipe says what the columns are.

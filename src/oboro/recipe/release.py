@@ -19,8 +19,8 @@ from oboro.io.files import Source
 from oboro.io.output import dialect_asked, formula_guard, write
 from oboro.io.places.place_names import Place, as_place, is_plain_file
 from oboro.measure.exposure.last_look import LastLook
-from oboro.measure.utility import suppressed_records
-from oboro.recipe.evidence import files_evidence, hierarchy_files, measure
+from oboro.measure.key_figures import suppressed_records
+from oboro.recipe.evidence import files_evidence, hierarchy_roles, measure
 from oboro.recipe.released.last_look_before_writing import said_of_look, unique_by_all, warnings_of_look
 from oboro.recipe.run_summary import run_summary
 from oboro.system.atomic_file import atomic, check_free
@@ -227,7 +227,7 @@ class Release:
         That is the quasi-identifiers with the columns that no promise covers, and columns of different promises. 0 where one
         promise covers all.
         """
-        if self.last_look is None:
+        if self.last_look is None or not self.last_look.known:
             return 0
         released = self.worked.data
         person = person_of_rows(self.original, self.given.person, released.origin, self.given.fold(self.given.person))
@@ -249,7 +249,7 @@ class Release:
         table: dict[Words, Path] = {"input": Path(self.source.path)} if self.source else {}
         given = [getattr(step, "population", None) for step in self.recipe.steps]
         named = dict.fromkeys(path for path in given if isinstance(path, str))
-        table |= hierarchy_files(self.given)
+        table |= hierarchy_roles(self.given)
         table |= self._files("population", named)
         before = [*self.recipe.earlier, *(one for step in self.recipe.steps for one in getattr(step, "earlier", ()))]
         out = dict.fromkeys(path for path in before if isinstance(path, str))
@@ -319,9 +319,9 @@ class Release:
         replaced = place.is_plain and os.path.exists(place.path) and os.path.realpath(place.path)
         if replaced and any(os.path.realpath(one) == replaced for one in self._read_from.values()):
             self._inputs  # noqa: B018  (what is about to be replaced is evidence too)
-        guard = formula_guard(place, excel_safe)
+        guard = formula_guard(place) if excel_safe else None
         if self.source is None:
-            write(self.frame.data, place, dialect_asked(place, None, encoding), guard)
+            write(self.frame.data, place, None if encoding is None else dialect_asked(place, None, encoding), guard)
         else:
             self.source.write(self.worked.data, place, progress, encoding, self.shuffle, guard)
         if guard is not None:

@@ -8,14 +8,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from oboro.errors import ColumnError, HierarchyError, RecipeError
-from oboro.io.files import Source, read_data
-from oboro.io.opened_tables import names_a_place, opened_table
-from oboro.io.places.wanted_columns import WantedColumns
+from oboro.io.file_progress import ByteProgress
+from oboro.io.files import Source, column_names, read, read_data
+from oboro.io.places.place_names import is_plain_file, names_a_place
 from oboro.measure.changed_cells import changed_cells
 from oboro.recipe.release import Release, StepRecord
 from oboro.recipe.released.last_look_before_writing import check_accept, look_before_writing
@@ -56,16 +57,20 @@ def run(
     data, given = admitted(recipe, frame.data)
     given = replace(given, coming=coming)
     frame.require_whole()
-    check_accept(recipe.acceptances, frame.data)
+    if recipe.accept:
+        check_accept(recipe.acceptances, frame.data)
     if recipe.budget is not None:
         from oboro.recipe.released.privacy_ledger import check_ledger  # most jobs have no budget
 
         check_ledger(recipe)
-    _check_person(recipe)
-    _check_identifiers(recipe, given)
+    _check_steps(recipe, given)
     _check_hierarchies(recipe, data, given)
-    table = _Table(data, given, whose=person_of_rows(frame.data, recipe.person, fold=given.fold(recipe.person)))
-    *seeds, last = _seeds(recipe)
+    whose = None
+    if recipe.person is not None:
+        whose = person_of_rows(frame.data, recipe.person, fold=given.fold(recipe.person))
+    table = _Table(data, given, whose=whose)
+    # Each step has random numbers of its own, so that a change of one does not change the others' draws; order has the last.
+    *seeds, last = np.random.SeedSequence(entropy_of(recipe)).spawn(len(recipe.steps) + 1)
     for step, seed in zip(recipe.steps, seeds, strict=True):
         say(step.step)
         table.take(step, seed, say)
@@ -74,20 +79,23 @@ def run(
         raise RecipeError(_leak(leaking))
     order = _order_coming(recipe, table, last)
     say(Message("progress.verifying"))
-    names = [record.name for record in table.records]
+    names = [step.step for step in recipe.steps]
     verification = verify_promises(table.data, table.promises, names, table.person, given.sensitive)
-    if recipe.together or any(step.bounds_linkage for step in recipe.steps):
+    if recipe.together or any(map(attrgetter("bounds_linkage"), recipe.steps)):
         from oboro.recipe.released.joint_linkage import with_linkage
 
         verification = with_linkage(verification, table.data, table.promises, table.records, required=recipe.together)
     say(Message("progress.last_look"))
     made = table.data, table.schema, table.promises, table.records
-    look = look_before_writing(*made, accept=recipe.accepted, source=origin, person=table.person)
-    series = _series(recipe, frame.data, given, table, origin)
-    rows = people_before_writing(recipe, frame.data, given, table.data, table.promises, origin)
-    table.warn_of_linked_rows(recipe.person)
+    look = look_before_writing(
+        *made, accept=recipe.accepted if recipe.accept else (), source=origin, person=table.person
+    )
+    series = _series(recipe, frame.data, given, table, origin) if recipe.earlier else None
+    rows = people_before_writing(recipe, frame.data, given.named(Role.IDENTIFIER), table.data, table.promises, origin)
+    if recipe.person is not None:
+        table.warn_of_linked_rows(recipe.person)
     return Release(
-        budget_left=_charged(recipe),
+        budget_left=None if recipe.budget is None else _charged(recipe),
         worked=replace(frame, data=table.data),
         shuffle=order.result(),
         cautions=(
@@ -111,8 +119,6 @@ def run(
 
 def _charged(recipe: Recipe) -> Message | None:
     """What is left of the budget of these people, once this release has taken its part; None where nobody keeps account."""
-    if recipe.budget is None:
-        return None
     from oboro.recipe.released.privacy_ledger import charge  # most jobs have no budget
 
     return charge(recipe)
@@ -123,7 +129,7 @@ def before_step(recipe: Recipe, data: Dataset, number: int, say: Progress = sile
     found, given = admitted(recipe, data)
     _check_person(recipe)
     table = _Table(found, given, whose=person_of_rows(data, recipe.person, fold=given.fold(recipe.person)))
-    seeds = _seeds(recipe)
+    seeds = np.random.SeedSequence(entropy_of(recipe)).spawn(len(recipe.steps) + 1)
     for step, seed in zip(recipe.steps[:number], seeds, strict=False):
         table.take(step, seed, say)
     return Work(table.data, table.schema, np.random.default_rng(seeds[number]), table.person, read_data, say)
@@ -133,8 +139,6 @@ def _series(
     recipe: Recipe, original: Dataset, given: Schema, table: _Table, source: Source | None
 ) -> SeriesRisk | None:
     """Whom the release tells together with earlier ones that the recipe names."""
-    if not recipe.earlier:
-        return None
     from oboro.recipe.released.series_before_writing import series_before_writing  # most jobs need none of it
 
     return series_before_writing(recipe, original, given, table.data, table.promises, source)
@@ -157,9 +161,9 @@ class _Table:
             return self.whose
         return Column(self.whose.values, self.whose.codes[self.data.origin])
 
-    def warn_of_linked_rows(self, name: str | None) -> None:
+    def warn_of_linked_rows(self, name: str) -> None:
         """Where a pseudonym of the person is released, say how many people are unique by the classes of all their rows."""
-        if name is None or name not in self.data or self.person is None:
+        if name not in self.data or self.person is None:
             return
         for quasi in dict.fromkeys(promise.quasi for promise in self.promises):
             shown = [one for one in quasi if one in self.data]
@@ -187,20 +191,18 @@ class _Table:
         self.promises += outcome.promises
 
 
-def _seeds(recipe: Recipe) -> list[np.random.SeedSequence]:
-    """Each step has random numbers of its own, so that a change of one does not change the others' draws; order has the last."""
-    return np.random.SeedSequence(entropy_of(recipe)).spawn(len(recipe.steps) + 1)
-
-
 def _order_coming(recipe: Recipe, table: _Table, seed: np.random.SeedSequence) -> Future[RowShuffle | None]:
     """The order in which the rows are released, where it is another than that in which they stand.
 
     It depends on nothing that is still to be checked: another thread draws it meanwhile.
     """
     moved = moves_rows(recipe.order, recipe.steps) or bool(recipe.order is None and table.promises)
+    coming: Future[RowShuffle | None] = Future()
+    if not moved:
+        coming.set_result(None)
+        return coming
     pool = ThreadPoolExecutor(1)
-    data, rng = table.data, np.random.default_rng(seed)
-    coming = pool.submit(lambda: released_order(recipe.steps, data, rng).prepared() if moved else None)
+    coming = pool.submit(released_order, recipe.steps, table.data, np.random.default_rng(seed))
     pool.shutdown(wait=False)
     return coming
 
@@ -219,15 +221,31 @@ def _opened(
     if not names_a_place(source):
         return Frame.read(source), None, {}
     counted = None
-    if progress is not None:
+    if progress is not None and progress is not silent:
         progress(READING)
         counted = partial(progress, READING)
     coming = _hierarchies_coming(recipe)
-    opened = opened_table(source, reading)
-    names = opened.columns
+    return *_held(recipe, source, counted, reading), coming
+
+
+def _held(
+    recipe: Recipe, source: Any, progress: ByteProgress | None, reading: Mapping[str, Any]
+) -> tuple[Frame, Source]:
+    """The columns that the recipe reads, and those that the last look must see; the others stay where they are."""
+    opened = None
+    if not is_plain_file(source):
+        from oboro.io.places.place_in import open_place
+
+        opened = open_place(source, reading)
+    names = column_names(source, **reading) if opened is None else opened.columns
     held, looked = (None, ()) if names is None else (recipe.reads(names), recipe.looks_at(names))
-    found = opened.read(WantedColumns(held=held, fingerprinted=looked, progress=counted))
-    return Frame.read(found.data), found, coming
+    if opened is None:
+        found = read(source, held=held, fingerprinted=looked, progress=progress, **reading)
+    else:
+        from oboro.io.places.wanted_columns import WantedColumns
+
+        found = opened.read(WantedColumns(held=held, fingerprinted=looked, progress=progress))
+    return Frame.read(found.data), found
 
 
 def _hierarchies_coming(recipe: Recipe) -> Coming:
@@ -262,26 +280,25 @@ def check_names(recipe: Recipe, names: Sequence[str]) -> None:
     """Before any row is read: raise where a recipe cannot be done to a table with these columns."""
     _, given = admitted(recipe, Dataset({name: UnreadColumn(0) for name in names}, 0))
     check_accept(recipe.accepted, names)
-    _check_person(recipe)
-    _check_identifiers(recipe, given)
+    _check_steps(recipe, given)
 
 
 # Checks before any work -----------------------------------------------------------------------------------------------
 
 
+def _check_steps(recipe: Recipe, schema: Schema) -> None:
+    """Every step keeps its promise for people, and after the steps before it; every identifier is dropped or pseudonymized."""
+    _check_person(recipe)
+    open_ = dict.fromkeys(schema.named(Role.IDENTIFIER)).keys() - recipe.identities_removed
+    if open_:
+        raise RecipeError(_leak([name for name in schema.attributes if name in open_]))
+
+
 def _check_person(recipe: Recipe) -> None:
-    """Every step can count people, if these are to be counted, and keep its promise after those before it."""
+    """Every step can count people, where the recipe says whose a row is, and follows steps that leave its promise true."""
     for i, step in enumerate(recipe.steps):
         step.require_people(recipe.person)
         step.require_before(recipe.steps[:i])
-
-
-def _check_identifiers(recipe: Recipe, schema: Schema) -> None:
-    """Every identifier is dropped or pseudonymized by some step."""
-    handled = {name for step in recipe.steps for name in step.removes_identity}
-    open_ = [name for name in schema.named(Role.IDENTIFIER) if name not in handled]
-    if open_:
-        raise RecipeError(_leak(open_))
 
 
 def _leak(names: list[str]) -> Message:

@@ -6,15 +6,16 @@ Nothing of the report is loaded for it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from itertools import repeat
+from typing import TYPE_CHECKING
 
 from oboro.measure.key_figures import KeyFigures, key_figures
 from oboro.recipe.evidence import bound_hierarchies
 from oboro.recipe.released.privacy_budget import budget_told
 from oboro.text import Message, few
 from oboro.text.chosen_levels_said import chosen_levels_said
+from oboro.text.chosen_levels_said import summary_words as _said
 from oboro.text.lines import labelled
-from oboro.verifier.verdict import Verdict
 
 if TYPE_CHECKING:
     from oboro.recipe.release import Release
@@ -24,22 +25,18 @@ __all__ = ["run_summary"]
 
 def run_summary(release: Release, *, lang: str = "en", figures: bool = False) -> str:
     """What came of a run; `figures` also measures risk and loss."""
-    lines = [
-        _headline(release).say(lang),
-        *(f"  ✓ {_named(release, one).sentence(lang)}" for one in release.verification.verdicts),
-        *(f"  {one.mark} {one.sentence(lang)}" for one in release.verification.joint),
-    ]
-    lines += [labelled(_said(label), said, lang) for label, said in _table(release)]
-    lines += [labelled(_said("caution"), said, lang) for said in release.cautions]
-    lines += [labelled(_said("written"), said, lang) for said in release.changed_in_writing.values()]
-    lines += [labelled(_said("look"), said, lang) for said in release.looked(figures=figures)]
-    if figures:
-        lines += [labelled(_said(label), said, lang) for label, said in _figures(release)]
-    return "\n".join(lines)
-
-
-def _said(name: str, /, **values: Any) -> Message:
-    return Message(f"report.summary.{name}", **values)
+    verified = release.verification
+    # Each names its columns, also where all promises are over the same.
+    named = [one if one.over else one.naming(verified.quasi) for one in verified.verdicts]
+    lines = [f"  ✓ {one.sentence(lang)}" for one in named]
+    lines += [f"  {one.mark} {one.sentence(lang)}" for one in verified.joint]
+    quasi = [name for name in release.given.quasi if name in release.original and name in release.worked.data]
+    told = [*_table(release, quasi), *zip(repeat("caution"), release.cautions)]
+    told += zip(repeat("written"), release.changed_in_writing.values())
+    told += zip(repeat("look"), release.looked(figures=figures))
+    told += _figures(release, quasi) if figures and quasi else ()
+    lines += [labelled(_said(label), said, lang) for label, said in told]
+    return "\n".join([_headline(release).say(lang), *lines])
 
 
 def _headline(release: Release) -> Message:
@@ -51,34 +48,22 @@ def _headline(release: Release) -> Message:
     return Message("report.verdict.by_construction" if by_method else "report.verdict.nothing_promised")
 
 
-def _named(release: Release, verdict: Verdict) -> Verdict:
-    """A verdict that names its columns, also where all promises are over the same."""
-    return verdict if verdict.over else verdict.naming(release.verification.quasi)
-
-
-def _table(release: Release) -> Iterator[tuple[str, Message]]:
+def _table(release: Release, quasi: list[str]) -> Iterator[tuple[str, Message]]:
     before, after = release.original, release.worked.data
-    suppressed = release.suppressed(_quasi(release))
+    suppressed = release.suppressed(quasi)
     yield "rows", _said("rows_said", before=before.rows, after=after.rows, suppressed=suppressed)
     dropped = [name for name in before if name not in after]
     counts = {"before": len(before.columns), "after": len(after.columns)}
     yield "columns", _said("columns_dropped" if dropped else "columns_said", **counts, dropped=few(dropped))
     for step in release.steps:
         yield from chosen_levels_said(step.facts)
-    for told in budget_told([step.technique for step in release.steps], list(after)):
-        yield "budget", told
+    if spending := [step.technique for step in release.steps if step.technique.spends()]:
+        yield from zip(repeat("budget"), budget_told(spending, list(after)))
     if release.budget_left is not None:
         yield "budget", release.budget_left
 
 
-def _quasi(release: Release) -> list[str]:
-    return [name for name in release.given.quasi if name in release.original and name in release.worked.data]
-
-
-def _figures(release: Release) -> Iterator[tuple[str, Message]]:
-    quasi = _quasi(release)
-    if not quasi:
-        return
+def _figures(release: Release, quasi: list[str]) -> Iterator[tuple[str, Message]]:
     trees = bound_hierarchies(release.original, release.given)
     found = key_figures(release.original, release.worked.data, quasi, trees)
     yield from _risk(release, found, quasi)

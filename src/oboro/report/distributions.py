@@ -21,6 +21,7 @@ from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.labels.recoded_column import positions
+from oboro.table.spelling.value_texts import is_text
 from oboro.table.values import STAR, Kind, kind_of, numbers_of
 from oboro.text import Message
 
@@ -78,7 +79,7 @@ class _Parts:
     def of(column: Column) -> _Parts:
         missing = column.values.is_null().to_numpy(zero_copy_only=False)
         star = np.zeros(len(missing), dtype=bool)
-        if pa.types.is_string(column.values.type) or pa.types.is_large_string(column.values.type):
+        if is_text(column.values):
             star = pc.equal(column.values, STAR).fill_null(False).to_numpy(zero_copy_only=False)
         plain = ~missing & ~star & (column.counts > 0)
         counts = column.counts

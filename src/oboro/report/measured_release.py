@@ -28,7 +28,7 @@ from oboro.system.extras import bring
 from oboro.system.process import is_alone
 from oboro.table.dataset import Dataset
 from oboro.text import Message
-from oboro.text.progress import Parts
+from oboro.text.progress_parts import Parts
 from oboro.verifier.classes import Classes, class_sizes
 from oboro.verifier.strict_reading import read_strictly
 from oboro.verifier.verdict import Verification

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from oboro.measure.utility import suppressed_records
+from oboro.measure.key_figures import suppressed_records
 from oboro.report.distributions import compare
 from oboro.report.facts import ColumnFacts, TableFacts
 from oboro.report.inputs import Tables

@@ -10,7 +10,7 @@ from pathlib import Path
 from oboro.errors import UsageError
 from oboro.text import Message
 
-__all__ = ["NamedFiles", "beside", "bytes_of", "require_file"]
+__all__ = ["beside", "bytes_of", "file_marks", "require_file"]
 
 
 class NoFileError(OSError):
@@ -47,24 +47,10 @@ def bytes_of(path: str | Path, most: int = -1) -> bytes:
         return file.read(most)
 
 
-class NamedFiles:
-    """Names of files, by which a file is known under any other name too: through links of either kind, and in other letters."""
-
-    def __init__(self) -> None:
-        self._known: dict[object, str] = {}
-
-    def add(self, path: str | Path, what: str = "") -> None:
-        """One more; `what` it is."""
-        for mark in _marks(path):
-            self._known.setdefault(mark, what)
-
-    def found(self, path: str | Path) -> str | None:
-        """What a file of this name is, if it is known."""
-        return next((self._known[mark] for mark in _marks(path) if mark in self._known), None)
-
-
-def _marks(path: str | Path) -> list[object]:
-    """Its path without links, and the file itself, where there is one."""
+def file_marks(path: str | Path) -> list[object]:
+    """What a file is known by under any other name too, through links of either kind and in other letters: its path without links,
+    and the file itself, where there is one.
+    """
     try:
         status = os.stat(path)
     except (OSError, ValueError):

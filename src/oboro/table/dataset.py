@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +26,7 @@ from oboro.table.parameters.at_the_door import at_the_door
 from oboro.table.values import Kind, from_numbers, kind_of, numbers_of, texts_of
 from oboro.text import Message
 
-__all__ = ["Column", "Dataset", "ReadsAhead", "missing_for_nan", "plain", "smallest_unsigned"]
+__all__ = ["Column", "Dataset", "missing_for_nan", "plain", "smallest_unsigned"]
 
 
 def smallest_unsigned(count: int) -> type[np.unsignedinteger]:
@@ -37,14 +36,6 @@ def smallest_unsigned(count: int) -> type[np.unsignedinteger]:
     (<class 'numpy.uint8'>, <class 'numpy.uint16'>)
     """
     return np.uint8 if count <= 1 << 8 else np.uint16 if count <= 1 << 16 else np.uint32
-
-
-@runtime_checkable
-class ReadsAhead(Protocol):
-    """What makes columns as their file says them, and makes several faster together than one after the other."""
-
-    def ahead(self, names: Sequence[str]) -> None:
-        """Read all of these at once; each is then asked for by itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +63,8 @@ class Column:
             return _from_dictionary(array)
         encoded = plain(missing_for_nan(array)).dictionary_encode(null_encoding="encode")
         finer = _with_nan(array) if array.null_count and pa.types.is_floating(array.type) else None
-        return Column(encoded.dictionary, _codes(encoded.indices, len(encoded.dictionary)), finer)
+        codes = encoded.indices.to_numpy(zero_copy_only=False).astype(smallest_unsigned(len(encoded.dictionary)))
+        return Column(encoded.dictionary, codes, finer)
 
     @staticmethod
     def of(values: Sequence[object]) -> Column:
@@ -177,11 +169,11 @@ class Column:
 
     def tidy(self) -> Column:
         """Without dictionary entries that no row uses or that occur twice."""
-        held = self if self.counts.all() else self._used()
         # Values that pass through nested are distinct from the beginning; Arrow cannot compare them.
-        if pa.types.is_nested(held.values.type) or len(held.values.unique()) == len(held.values):
-            return held
-        return held.recode(np.arange(len(held.values)), held.values)
+        nested = pa.types.is_nested(self.values.type)
+        if self.counts.all() and (nested or len(self.values.unique()) == len(self.values)):
+            return self
+        return self._used() if nested else self.recode(np.arange(len(self.values)), self.values)
 
     def _used(self) -> Column:
         """Without dictionary entries that no row uses: of a few rows of a large table, nearly all."""
@@ -329,12 +321,13 @@ class Dataset:
 
     def select(self, names: Sequence[str]) -> Dataset:
         """Only these columns, in this order."""
-        return replace(self, columns={name: self[name] for name in names})
+        return replace(self, columns=dict(zip(names, map(self.__getitem__, names), strict=True)))
 
     def finest(self, names: Sequence[str]) -> Dataset:
         """The table with these columns by everything that a tool could tell apart in what came; their values are only names."""
-        if (made := next((self[name].finer for name in names), None)) and isinstance(made, ReadsAhead):
-            made.ahead(names)
+        made = next((self[name].finer for name in names), None)
+        if ahead := getattr(made, "ahead", None):  # several are made faster together than one after the other
+            ahead(names)
         return self.with_columns({name: self[name].finest() for name in names})
 
     def take(self, rows: np.ndarray) -> Dataset:

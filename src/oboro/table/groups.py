@@ -5,9 +5,9 @@ This is the one currency between deciding (decide), publishing (techniques) and 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,13 +15,14 @@ import numpy as np
 from oboro.kernels import grouping
 from oboro.table.dataset import Column
 from oboro.table.large_arrays import large_zeros
-from oboro.table.numbered_keys import NumberedKeys, number_keys
+from oboro.table.numbered_keys import number_keys
 
 __all__ = ["Groups"]
 
 FUSED = 1 << 20  # possible keys of several columns that are numbered in one step: their counters fit a cache
 BLOCK = 1 << 16  # rows whose keys are made together
 LARGEST_KEY = 1 << 63
+COUNTED = 1 << 16  # so many possible keys are always counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,17 +43,24 @@ class Groups:
         many possible ones for a counter each.
         """
         together: list[Digit] = []
+        space = 1
         for column in columns:
-            digit = Digit(column.codes, len(column.values))
-            if len(together) > 1 and _is_enough(together, digit, rows):
-                together = [_number(together, rows)]
-            together.append(digit)
-        return Groups._sized(_number(together, rows))
+            width = len(column.values)
+            # Digits are numbered before one more is added where they still can be counted, or the key would be too long.
+            # What must be hashed anyhow is hashed once, with all its digits.
+            full = space <= max(4 * rows, COUNTED) or space * width >= LARGEST_KEY
+            if len(together) > 1 and space * width > FUSED and full:
+                together = [_number(together, space, rows)]
+                space = together[0].width
+            together.append(Digit(column.codes, width))
+            space *= width
+        return Groups._sized(_number(together, space, rows))
 
     @staticmethod
     def of_keys(keys: np.ndarray) -> Groups:
         """Group rows with equal 64-bit keys. The array is used up. O(rows), 28 bytes a row."""
-        return Groups._sized(_by_appearance(number_keys(keys), keys.size))
+        hashed, rows = number_keys(keys), keys.size
+        return Groups._sized(_by_appearance(hashed.of_rows, hashed.found, rows))
 
     @staticmethod
     def _sized(digit: Digit) -> Groups:
@@ -90,55 +98,30 @@ class Digit(NamedTuple):
     width: int
 
 
-def _is_enough(together: Sequence[Digit], digit: Digit, rows: int) -> bool:
-    """Whether some digits are numbered before one more is added: where they still can be counted, or the key would be too long.
-
-    What must be hashed anyhow is hashed once, with all its digits.
-    """
-    space = _space([*together, digit])
-    return space > FUSED and (_is_counted(_space(together), rows) or space >= LARGEST_KEY)
-
-
-def _is_counted(space: int, rows: int) -> bool:
-    """Whether there is a counter for each possible key."""
-    return space <= max(4 * rows, 1 << 16)
-
-
-def _space(digits: Sequence[Digit]) -> int:
-    return math.prod(digit.width for digit in digits)
-
-
-def _number(digits: Sequence[Digit], rows: int) -> Digit:
-    """One digit in place of several: the keys that occur, numbered by first appearance."""
+def _number(digits: Sequence[Digit], space: int, rows: int) -> Digit:
+    """One digit in place of several: the keys that occur, of `space` possible ones, numbered by first appearance."""
     if not digits or not rows:
         return Digit(np.zeros(rows, dtype=np.uint32), 1 if rows else 0)
-    space = _space(digits)
-    if _is_counted(space, rows):
-        return _count(digits, rows, space)
+    if space <= max(4 * rows, COUNTED):  # a counter for each possible key
+        return _by_appearance(partial(_keys, digits), space, rows)
     # Hashing numbers keys anyhow; numbering them again by appearance keeps the labels independent of the branch.
-    return _by_appearance(number_keys(_keys(digits, 0, rows)), rows)
+    hashed = number_keys(_keys(digits, slice(0, rows)))
+    return _by_appearance(hashed.of_rows, hashed.found, rows)
 
 
-def _by_appearance(keys: NumberedKeys, rows: int) -> Digit:
-    seen, labels, found = large_zeros(keys.found, np.uint32), large_zeros(rows, np.uint32), 0
-    for begin in range(0, rows, BLOCK):
-        here = slice(begin, min(begin + BLOCK, rows))
-        found = grouping.number_by_appearance(keys.of_rows(here), seen, labels[here], found)
-    return Digit(labels, found)
-
-
-def _count(digits: Sequence[Digit], rows: int, space: int) -> Digit:
-    """Number the keys, of which there are `space` possible ones; a block of rows at a time, so that its keys stay in the cache."""
+def _by_appearance(keys: Callable[[slice], np.ndarray], space: int, rows: int) -> Digit:
+    """A block of rows at a time, so that its keys stay in the cache."""
     seen, labels, found = large_zeros(space, np.uint32), large_zeros(rows, np.uint32), 0
     for begin in range(0, rows, BLOCK):
-        end = min(begin + BLOCK, rows)
-        found = grouping.number_by_appearance(_keys(digits, begin, end), seen, labels[begin:end], found)
+        here = slice(begin, min(begin + BLOCK, rows))
+        found = grouping.number_by_appearance(keys(here), seen, labels[here], found)
     return Digit(labels, found)
 
 
-def _keys(digits: Sequence[Digit], begin: int, end: int) -> np.ndarray:
+def _keys(digits: Sequence[Digit], rows: slice) -> np.ndarray:
     """The keys of some rows."""
-    keys = large_zeros(end - begin, np.uint64) if end - begin > BLOCK else np.zeros(end - begin, dtype=np.uint64)
+    size = rows.stop - rows.start
+    keys = large_zeros(size, np.uint64) if size > BLOCK else np.zeros(size, dtype=np.uint64)
     for digit in digits:
-        grouping.combine(keys, digit.codes[begin:end], digit.width, keys)
+        grouping.combine(keys, digit.codes[rows], digit.width, keys)
     return keys

@@ -141,8 +141,8 @@ class Schema:
     def require(self, data: Dataset, names: Iterable[str], what: Words) -> None:
         """Raise a `ColumnError` that says `what` asked for a column that is not there."""
         names = list(names)
-        unknown = [name for name in names if name not in data]
-        if unknown:
+        if not data.columns.keys() >= set(names):
+            unknown = [name for name in names if name not in data]
             raise ColumnError(
                 Message(
                     "error_table.step_column",

@@ -9,18 +9,18 @@ stays `007`).
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from oboro.errors import ColumnError
 from oboro.system import arrow_functions as pc
-from oboro.table.japanese.written_values import read_written, why_unread
 from oboro.table.spelling.decimal_commas import has_decimal_commas, read_decimal_commas
-from oboro.table.spelling.value_texts import texts_of
+from oboro.table.spelling.value_texts import is_text, texts_of
 from oboro.text import Message, Raw, Words
 
-__all__ = ["STAR", "Kind", "from_numbers", "kind_of", "numbers_of", "tells_nothing", "texts_of"]
+__all__ = ["STAR", "Kind", "from_numbers", "japanese_reader", "kind_of", "numbers_of", "tells_nothing", "texts_of"]
 
 STAR = "*"  # what suppression writes
 
@@ -48,6 +48,10 @@ DOTTED = r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})"  # day, month and year, as mo
 DATE_TEXT = rf"^([0-9]{{4}}[-/][0-9]{{1,2}}[-/][0-9]{{1,2}}|{DOTTED})$"
 DATETIME_TEXT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?Z?$"
 
+# ASCII without a digit, or a character that stands in no date and no amount of Japan.
+WORD = r"^[\x00-\x2f\x3a-\x7f]*$|[^\x{0}-\x{4dff}\x{a000}-\x{10ffff}西暦明治大正昭和平成令元年月日満兆億十百万千円歳才]"
+ERA = r"^\s*[MTSHRmtshr][0-9]"  # an era's letter: the only sign of a Japanese date in ASCII
+
 
 def kind_of(values: pa.Array) -> Kind:
     """The kind of a dictionary: by its type, or for text by what every value looks like.
@@ -68,7 +72,7 @@ def kind_of(values: pa.Array) -> Kind:
         return Kind.DATE
     if pa.types.is_timestamp(type_):
         return Kind.DATETIME
-    if not (pa.types.is_string(type_) or pa.types.is_large_string(type_)):
+    if not is_text(values):
         return Kind.TEXT
     return _kind_of_text(values.drop_null())
 
@@ -86,14 +90,16 @@ def _kind_of_text(texts: pa.Array) -> Kind:
         return Kind.DATETIME
     if has_decimal_commas(texts):
         return Kind.NUMBER
-    written = read_written(texts)
+    reader = japanese_reader(texts)
+    written = None if reader is None else reader.read_written(texts)
     return Kind.TEXT if written is None else kind_of(written)
 
 
 def _all_match(texts: pa.Array, pattern: str) -> bool:
     # The first hundred settle nearly every column of words without touching the rest.
     head = texts.slice(0, 100)
-    return all(pc.all(pc.match_substring_regex(part, pattern)).as_py() for part in (head, texts))
+    quick = pc.all(pc.match_substring_regex(head, pattern)).as_py()
+    return bool(quick and pc.all(pc.match_substring_regex(texts, pattern)).as_py())
 
 
 def _parses(texts: pa.Array, kind: Kind) -> bool:
@@ -104,12 +110,31 @@ def _parses(texts: pa.Array, kind: Kind) -> bool:
     return True
 
 
+def may_be_japanese(texts: pa.Array) -> bool:
+    """Whether a column can hold numbers or dates as they are written in Japan: a text is not ASCII, or begins with an era's letter,
+    and none of the first hundred is a word. Their reader is loaded only then.
+    """
+    if not len(texts) or pc.any(pc.match_substring_regex(texts.slice(0, 100), WORD)).as_py():
+        return False
+    return not pc.all(pc.string_is_ascii(texts)).as_py() or bool(pc.any(pc.match_substring_regex(texts, ERA)).as_py())
+
+
+def japanese_reader(texts: pa.Array) -> Any:
+    """What reads numbers and dates as they are written in Japan, where a column can hold some; else None."""
+    if not may_be_japanese(texts.drop_null()):
+        return None
+    from oboro.table.japanese import written_values
+
+    return written_values
+
+
 def _parse(texts: pa.Array, kind: Kind) -> pa.Array:
     """Text of a known kind: as programs write it, or else with decimal commas or as Japanese offices do."""
     try:
         return _parse_plain(texts, kind)
     except (pa.ArrowInvalid, ValueError):
-        if (written := read_written(texts)) is not None:
+        reader = japanese_reader(texts)
+        if reader is not None and (written := reader.read_written(texts)) is not None:
             return written
         if kind is not Kind.NUMBER:
             raise
@@ -131,8 +156,7 @@ def _parse_plain(texts: pa.Array, kind: Kind) -> pa.Array:
 def typed(values: pa.Array, kind: Kind | None = None) -> pa.Array:
     """The dictionary with the type of its kind: text that looks like numbers or dates is parsed, everything else is kept."""
     kind = kind_of(values) if kind is None else kind
-    is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
-    return _parse(values, kind) if is_text and kind is not Kind.TEXT else values
+    return _parse(values, kind) if is_text(values) and kind is not Kind.TEXT else values
 
 
 def numbers_of(values: pa.Array, name: str = "column", kind: Kind | None = None) -> np.ndarray:
@@ -170,8 +194,9 @@ def _counted(moments: pa.Array) -> pa.Array:
 
 def because_unread(values: pa.Array) -> Words:
     """Why Japanese dates or amounts are not read as such, in brackets; nothing where there is nothing to say."""
-    is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
-    reason = why_unread(values) if is_text else None
+    from oboro.table.japanese.written_values import why_unread
+
+    reason = why_unread(values) if is_text(values) else None
     return Message("error_table.because", reason=reason) if reason else ""
 
 

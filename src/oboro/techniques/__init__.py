@@ -17,13 +17,13 @@ __all__ = ["TECHNIQUES", "Technique", "register"]
 
 PLACES = {
     "sort": "sort.Sort",
-    "shuffle": "sort.Shuffle",
+    "shuffle": "shuffle.Shuffle",
     "pseudonymize": "pseudonymize.Pseudonymize",
     "drop_columns": "drop_columns.DropColumns",
     "drop_records": "drop_records.DropRecords",
     "generalize": "generalize.Generalize",
     "top_code": "top_code.TopCode",
-    "bottom_code": "top_code.BottomCode",
+    "bottom_code": "bottom_code.BottomCode",
     "sample": "sample.Sample",
     "microaggregate": "microaggregate.Microaggregate",
     "round": "round.Round",

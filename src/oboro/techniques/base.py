@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -20,12 +21,12 @@ from oboro.table.schema import Attribute, Schema
 from oboro.table.traits import Opinion, PrivacySpent, Traits
 from oboro.text import Message, Words, say
 from oboro.text.progress import silent
-from oboro.text.pydantic_words import complaints
 from oboro.verifier.promise_check import Promise, verify_promises
 
 __all__ = ["Outcome", "Technique", "Work"]
 
 T = TypeVar("T")
+TOLD = sorted(Traits.__dataclass_fields__.keys() - {"spends"})  # what a class says of itself
 
 
 def _no_files(path: str | Path) -> Dataset:
@@ -92,17 +93,7 @@ class Technique(Parameters):
     @property
     def traits(self) -> Traits:
         """What a report asks of a step; a technique whose traits depend on its parameters says them here."""
-        return Traits(
-            iso=self.iso,
-            random=self.random,
-            coarser=self.coarser,
-            reorders=self.reorders,
-            moves_records=self.moves_records,
-            by_construction=self.by_construction,
-            bounds_linkage=self.bounds_linkage,
-            spends=self.spends(),
-            opinion=self.opinion,
-        )
+        return Traits(**dict(zip(TOLD, attrgetter(*TOLD)(self), strict=True)), spends=self.spends())
 
     @property
     def promising(self) -> bool:
@@ -164,7 +155,7 @@ class Technique(Parameters):
         A step that looks at columns that it does not name, or that changes the order of the records, says all of them.
         """
         said = set(_texts(self.model_dump(mode="json")))
-        return [name for name in names if name in said]
+        return said.intersection(names)
 
     def run(self, work: Work) -> Outcome:
         """Do it."""
@@ -220,6 +211,8 @@ def _attribute(name: str, given: Any) -> Attribute:
     try:
         return Attribute.model_validate(given)
     except ValidationError as error:
+        from oboro.text.pydantic_words import complaints
+
         said = complaints(error, Attribute, f"attributes.{name}", given)
         raise UsageError(Message("text.remarks", said=said)) from None
 

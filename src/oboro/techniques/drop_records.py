@@ -60,7 +60,7 @@ class DropRecords(Technique):
 
     @model_validator(mode="after")
     def _one_reason(self) -> DropRecords:
-        if sum(reason is not None for reason in (self.where, self.rarer_than, self.outliers)) != 1:
+        if (self.where, self.rarer_than, self.outliers).count(None) != 2:
             raise ValueError(Message("error_technique.one_reason"))
         return self
 
@@ -77,9 +77,9 @@ class DropRecords(Technique):
     def run(self, work: Work) -> Outcome:
         """Decide on dictionaries and groups, then take the rows that stay."""
         dropped = self._picked(work)
-        said = [
-            one for name, condition in (self.where or {}).items() for one in condition.warnings(work.data[name], name)
-        ]
+        said: list[Message] = []
+        for name, condition in (self.where or {}).items():
+            said += condition.warnings(work.data[name], name)
         data = work.data.take(~dropped)
         facts: dict[str, Any] = {"records": work.data.rows, "dropped": int(dropped.sum()), "kept": data.rows}
         return Outcome(data, work.schema, facts, warnings=tuple(said))

@@ -24,6 +24,7 @@ from oboro.techniques.base import Outcome, Work
 from oboro.techniques.columns.class_values import ClassValues
 from oboro.techniques.demands.allowed_levels import AllowedLevels, AskedOfLevels, LevelLimits
 from oboro.techniques.demands.chosen_levels import global_facts, local_facts, mixed, no_levels, progress, warning
+from oboro.techniques.demands.fitting_demands import require_fitting
 from oboro.techniques.demands.models_asked import Alpha, Closeness, Disclosure, Diversity, Likeness, Presence
 from oboro.techniques.demands.population_table import PopulationCodes
 from oboro.techniques.demands.risk_sizes import most_classes
@@ -116,24 +117,7 @@ class KAnonymize(ClassValues):
 
     @model_validator(mode="after")
     def _fits(self) -> KAnonymize:
-        if self.suppress_people and self.recoding == "local":
-            raise ValueError(Message("error_technique.local_people"))
-        if self.levels is not None and (self.recoding == "local" or self.alternatives):
-            raise ValueError(
-                Message("error_technique.local_levels" if not self.alternatives else "error_technique.one_of")
-            )
-        if self.recoding == "local" and (self.population is not None or self.average_risk is not None):
-            raise ValueError(Message("error_technique.local_population"))
-        if self.recoding == "local" and not self.loss_by_record:
-            raise ValueError(Message("error_technique.local_loss"))
-        if (self.by_class or self.profitability) and (self.recoding == "local" or self.suppress_people):
-            raise ValueError(Message("error_technique.worth_global"))
-        if self.of_sizes and (self.recoding == "local" or self.suppress_people):
-            raise ValueError(Message("error_technique.sizes_global"))
-        if self.suppressed != "class" and (self.earlier or self.of_sizes):
-            raise ValueError(Message("error_technique.suppressed_earlier"))
-        if self.suppressed == "drop" and (self.t_closeness or self.delta_disclosure or self.beta_likeness):
-            raise ValueError(Message("error_technique.drop_compared"))
+        require_fitting(self)
         return self
 
     @property
@@ -156,13 +140,11 @@ class KAnonymize(ClassValues):
 
     def once(self, work: Work) -> Outcome:
         """Search, generalize, suppress; with each choice of hierarchies where there are several."""
-        if not self.alternatives:
-            return self._once(work)
-        from oboro.techniques.columns.alternative_hierarchies import best_of_hierarchies
+        if self.alternatives:
+            from oboro.techniques.columns.alternative_hierarchies import best_of_hierarchies
 
-        return best_of_hierarchies(work, self.alternatives, self.step, self._once)
-
-    def _once(self, work: Work) -> Outcome:
+            alone = self.model_copy(update={"alternatives": {}})
+            return best_of_hierarchies(work, self.alternatives, self.step, alone.once)
         asked = self.pose(work)
         if asked.problem is None:
             return Outcome(work.data, work.schema, {"k": self.k, "records": 0}, (asked.promise,))
@@ -181,9 +163,11 @@ class KAnonymize(ClassValues):
             raise UsageError(Message("error_technique.whole_people_of_whom", step=self.step))
         names, demands = schema.chosen(self.quasi, self.step), self.demands(schema)
         further = [*self.suppress_also, *([] if self.target is None else [self.target])]
-        self.require_aggregates(names)
-        schema.require(data, [*names, *(sensitive for sensitive, _ in demands), *further], self.step)
-        if both := [name for name in self.suppress_also if name in (*names, *(one for one, _ in demands))]:
+        if self.aggregates:
+            self.require_aggregates(names)
+        sensitive = [name for name, _ in demands]
+        schema.require(data, [*names, *sensitive, *further], self.step)
+        if both := [name for name in self.suppress_also if name in (*names, *sensitive)]:
             raise UsageError(Message("error_technique.also_asked", step=self.step, columns=both))
         population = None if self.population is None else PopulationCodes.read(self.population, work, names)
         columns = {name: data[name] for name in names} if population is None else population.columns
@@ -194,28 +178,22 @@ class KAnonymize(ClassValues):
             demand.model(name, trees.get(name) if demand.hierarchical else None).folding(schema.fold(name))
             for name, demand in demands
         ]
-        models += self.risk_limits()
-        models += self.sample_limits(data.rows if work.person is None else int(np.count_nonzero(work.person.counts)))
+        models += self.size_models(data.rows if work.person is None else int(np.count_nonzero(work.person.counts)))
         models += [] if population is None else self.population_limits(population.table, hierarchies)
-        models += self.worth_limits(hierarchies, population)
+        models += [] if self.profitability is None else self.worth_limits(hierarchies, population)
         promise = Promise(self.step, tuple(names), (KAnonymity(k=self.k), *models), self.suppressed == "exempt")
         if data.rows == 0:
             return AskedOfLevels(promise, hierarchies, AllowedLevels(()), None)
         asked = [(name, demand.folding(secrets[name], schema.fold(name))) for name, demand in demands]
-        rules = tuple(demand.rule(name, secrets[name], trees.get(name)) for name, demand in asked)
+        rules = tuple([demand.rule(name, secrets[name], trees.get(name)) for name, demand in asked])
         if work.person is not None:
-            rules = tuple(rule.counting(work.person) for rule in rules)
+            rules = tuple([rule.counting(work.person) for rule in rules])
         seen = () if self.blind else rules
         allowed = AllowedLevels.of(hierarchies, self.limits, self.step)
         problem = self._problem(columns, work, hierarchies, seen, work.person)
-        problem = replace(
-            problem,
-            hierarchies=tuple(allowed.restrict(hierarchies).values()),
-            loss=allowed.restrict_loss(problem.loss),
-            earnings=allowed.restrict_earnings(self.earnings(hierarchies)),
-            population=None if population is None else self.people_over(population, hierarchies, allowed.levels),
-        )
-        return AskedOfLevels(promise, hierarchies, allowed, problem)
+        if population is not None:
+            problem = replace(problem, population=self.people_over(population, hierarchies, allowed.levels))
+        return AskedOfLevels(promise, hierarchies, allowed, allowed.restrict(problem) if self.limits else problem)
 
     def plan(self, schema: Schema) -> Words:
         """What is demanded, of which columns, at what price."""
@@ -274,7 +252,8 @@ class KAnonymize(ClassValues):
             loss=self.loss_over(columns, hierarchies, work.schema, work.data),
             most_classes=most_classes(self.average_risk or 1.0, rows, self.step) if together else None,
             kept_risk=self.average_risk,
-            class_sizes=self.size_limits(rows),
+            class_sizes=self.size_limits(rows) if self.of_sizes else (),
+            earnings=None if self.profitability is None else self.earnings(hierarchies),
             person=person,
             whole_people=self.suppress_people,
             relaxed=self.suppressed != "class",
@@ -304,7 +283,8 @@ class KAnonymize(ClassValues):
         columns = dict(zip(hierarchies, coarser, strict=True))
         outcome = self.told(work.schema, problem, found, hierarchies, int(rows.sum()))
         outcome = replace(outcome, data=data.with_columns(columns))
-        outcome = self.with_class_values(outcome, data, list(hierarchies), rows)
+        if self.aggregates:
+            outcome = self.with_class_values(outcome, data, list(hierarchies), rows)
         return treated(outcome, self.suppressed, rows, self.suppress_also)
 
     def told(
@@ -344,17 +324,13 @@ class KAnonymize(ClassValues):
         minimal = problem.lattice.size <= SMALL_LATTICE if self.minimal is None else self.minimal
         options: dict[str, Any] = {"strategy": self.search, "minimal": minimal, "time_limit": self.time_limit}
         options["prove"] = self.optimum
-        found = self._finder()(problem, checker, **options, tell=lambda so_far: say(progress(self.step, so_far)))
+        find: Callable[..., SearchResult] = search
+        if self.aggregate == "rank":
+            from oboro.decide.lattice.worth.rank_search import search_by_rank as find
+        found = find(problem, checker, **options, tell=lambda so_far: say(progress(self.step, so_far)))
         if found.stopped == "interrupt":
             say(Message("progress.search_interrupted", step=self.step))
         return found
-
-    def _finder(self) -> Callable[..., SearchResult]:
-        if self.aggregate != "rank":
-            return search
-        from oboro.decide.lattice.worth.rank_search import search_by_rank
-
-        return search_by_rank
 
     def _run_local(
         self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy], allowed: AllowedLevels

@@ -114,7 +114,7 @@ class Noise(OnColumns):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if sum(size is not None for size in (self.scale, self.relative, self.epsilon)) != 1:
+        if (self.scale, self.relative, self.epsilon).count(None) != 2:
             raise ValueError(Message("error_technique.scale_or_relative"))
         if self.epsilon is not None:
             self._require_private()
@@ -179,7 +179,9 @@ class Noise(OnColumns):
         for j, (name, column) in enumerate(zip(self.names, columns, strict=True)):
             if np.isnan(before[:, j]).all():
                 continue
-            numbers = self._within(after[:, j], column, name)
+            numbers = after[:, j]
+            if self.bounds is not None:
+                numbers = reflect(numbers, *self._ends(column, name))
             released[name] = Column.encode(written(numbers, column, name))
             changed[name] = differing(before[:, j], released[name].numbers(name)[released[name].codes])
         facts = {"distribution": self.distribution, "changed": changed, "standard_deviation": deviations}
@@ -244,19 +246,15 @@ class Noise(OnColumns):
             noise = rng.standard_normal(before.shape) @ _root(used, means, spreads).T * deviations
         else:
             deviations = self._deviations(spreads, columns)
-            noise = self._draw(before.shape, rng) * deviations
+            gaussian, wide = self.distribution == "gaussian", np.sqrt(0.5)  # both of variance 1
+            drawn = rng.standard_normal(before.shape) if gaussian else rng.laplace(scale=wide, size=before.shape)
+            noise = drawn * deviations
         after = before * (1 + noise) if self.multiplicative else before + noise
         if self.rescale:
             ratio = np.divide(deviations, spreads, out=np.zeros_like(spreads), where=spreads > 0)
             after = means + (after - means) / np.sqrt(1 + ratio**2)
         in_days = deviations / self._units(columns)
-        return after, {name: float(value) for name, value in zip(self.names, in_days, strict=True)}
-
-    def _draw(self, shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-        """Noise with mean 0 and standard deviation 1."""
-        if self.distribution == "gaussian":
-            return rng.standard_normal(shape)
-        return rng.laplace(scale=np.sqrt(0.5), size=shape)
+        return after, dict(zip(self.names, in_days.tolist(), strict=True))
 
     def _deviations(self, spreads: np.ndarray, columns: list[Column]) -> np.ndarray:
         """The noise's standard deviation in each column, in the unit in which the column counts."""
@@ -275,9 +273,6 @@ class Noise(OnColumns):
 
     def _bounds(self, name: str) -> Bounds | None:
         return self.bounds.get(name) if isinstance(self.bounds, dict) else self.bounds
-
-    def _within(self, numbers: np.ndarray, column: Column, name: str) -> np.ndarray:
-        return numbers if self._bounds(name) is None else reflect(numbers, *self._ends(column, name))
 
     def _ends(self, column: Column, name: str) -> tuple[float, float]:
         """The least and the largest value on the column's line; infinite where there is none."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import hmac
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -18,6 +19,7 @@ from oboro.errors import UsageError
 from oboro.system.secret_key import is_variable_name, secret_key, variable_shown
 from oboro.table.dataset import Column
 from oboro.table.schema import Role, Schema
+from oboro.table.spelling.value_texts import text_values
 from oboro.table.traits import Opinion
 from oboro.techniques.base import Outcome, Technique, Work
 from oboro.text import Message, Words
@@ -98,10 +100,10 @@ class Pseudonymize(Technique):
     @classmethod
     def _no_key_in_the_recipe(cls, given: Any) -> Any:
         """What is unknown here may be a key, so its value is not repeated."""
-        unknown = [name for name in given if name not in cls.model_fields] if isinstance(given, dict) else []
-        if unknown:
+        if isinstance(given, dict) and not given.keys() <= cls.model_fields.keys():
+            unknown = [name for name in given if name not in cls.model_fields]
             raise ValueError(
-                Message("error_technique.pseudonymize_option", unknown=list(unknown), known=list(cls.model_fields))
+                Message("error_technique.pseudonymize_option", unknown=unknown, known=list(cls.model_fields))
             )
         return given
 
@@ -116,29 +118,19 @@ class Pseudonymize(Technique):
     def _fits_together(self) -> Pseudonymize:
         if (self.attribute is None) == (self.attributes is None):
             raise ValueError(Message("error_technique.attribute_or_attributes"))
-        keys = [name for name in ("key_env", "key_file") if getattr(self, name) is not None]
-        if self.method == "hmac" and len(keys) != 1:
+        keyless = (self.key_env, self.key_file).count(None)
+        if self.method == "hmac" and keyless != 1:
             raise ValueError(Message("error_technique.hmac_key"))
-        if self.method != "hmac" and keys:
-            raise ValueError(Message("error_technique.no_key", method=self.method, key=keys[0]))
+        if self.method != "hmac" and keyless < 2:
+            key = "key_file" if self.key_env is None else "key_env"
+            raise ValueError(Message("error_technique.no_key", method=self.method, key=key))
         if self.method == "number" and (self.length is not None or self.alphabet != "base32"):
             raise ValueError(Message("error_technique.number_length"))
-        least, most = (ceil(bits / self._bits) for bits in (LEAST_BITS, MOST_BITS))
-        if not least <= self._length <= most:
+        bits = len(ALPHABETS[self.alphabet]).bit_length() - 1
+        least, most = ceil(LEAST_BITS / bits), ceil(MOST_BITS / bits)
+        if not least <= (self.length or LENGTH) <= most:
             raise ValueError(Message("error_technique.length", least=least, most=most, alphabet=self.alphabet))
         return self
-
-    @property
-    def _bits(self) -> int:
-        return len(ALPHABETS[self.alphabet]).bit_length() - 1
-
-    @property
-    def _length(self) -> int:
-        return LENGTH if self.length is None else self.length
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return self.attributes if self.attributes is not None else (self.attribute or "",)
 
     @property
     def rests_on_chance(self) -> bool:
@@ -151,18 +143,21 @@ class Pseudonymize(Technique):
 
     @property
     def removes_identity(self) -> tuple[str, ...]:
-        """A pseudonym is no identifier."""
-        return self._names
+        """All of them: a pseudonym is no identifier."""
+        return self.attributes if self.attributes is not None else (self.attribute or "",)
 
     def run(self, work: Work) -> Outcome:
         """One HMAC for each distinct value (about 2 µs), one look-up per row."""
-        work.schema.require(work.data, self._names, self.step)
+        work.schema.require(work.data, self.removes_identity, self.step)
         key = self._key(work.schema.folder) if self.method == "hmac" else work.rng.bytes(32)
         data, schema = work.data, work.schema
         facts: dict[str, Any] = {"method": self.method, "values": {}, "missing_records": {}}
-        for domain, names in self._domains():
-            columns = [data[name] for name in names]
-            for name, before, after in zip(names, columns, self._rename(key, domain, columns), strict=True):
+        names = list(dict.fromkeys(self.removes_identity))
+        for domain, shared in (
+            {name: [name] for name in names}.items() if self.domain is None else [(self.domain, names)]
+        ):
+            columns = [data[name] for name in shared]
+            for name, before, after in zip(shared, columns, self._rename(key, domain, columns), strict=True):
                 facts["values"][name] = len(before.values.drop_null())
                 facts["missing_records"][name] = int(before.counts[before.missing]) if before.missing >= 0 else 0
                 data = data.with_columns({name: after})
@@ -175,7 +170,7 @@ class Pseudonymize(Technique):
             raise UsageError(Message("error_technique.one_table", step=self.step, method=self.method))
         salted = _salted(self._key(folder), name if self.domain is None else self.domain)
         spell = bytes.hex if self.alphabet == "hex" else lambda digest: base64.b32encode(digest).decode()
-        keep, length, prefix = self.missing == "keep", self._length, self.prefix
+        keep, length, prefix = self.missing == "keep", (self.length or LENGTH), self.prefix
 
         def encoded(text: str | None) -> bytes | None:
             return None if text is None else text.encode()
@@ -185,16 +180,9 @@ class Pseudonymize(Technique):
 
         return pseudonym
 
-    def _domains(self) -> Iterator[tuple[str, list[str]]]:
-        """Each salt with the columns that share it."""
-        if self.domain is not None:
-            yield self.domain, list(dict.fromkeys(self._names))
-        else:
-            yield from ((name, [name]) for name in dict.fromkeys(self._names))
-
     def _rename(self, key: bytes, domain: str, columns: Sequence[Column]) -> list[Column]:
         """The columns with pseudonyms; what they have in common has the same one in all of them."""
-        texts = pa.concat_arrays([_texts(column) for column in columns])
+        texts = pa.concat_arrays([text_values(column.values) for column in columns])
         distinct = texts.dictionary_encode(null_encoding="mask" if self.missing == "keep" else "encode")
         pseudonyms = self._pseudonyms(_digests(key, domain, distinct.dictionary))
         pseudonyms = pa.concat_arrays([pseudonyms, pa.nulls(1, pseudonyms.type)])  # what stays missing
@@ -207,29 +195,31 @@ class Pseudonymize(Technique):
     def _pseudonyms(self, digests: np.ndarray) -> pa.Array:
         if self.method == "number":
             numbers = _ranks(digests)
-            return _prefixed(self.prefix, numbers.cast(pa.string())) if self.prefix else numbers
-        letters = _spell(digests, ALPHABETS[self.alphabet], self._length)
+            return pc.binary_join_element_wise(self.prefix, numbers.cast(pa.string()), "") if self.prefix else numbers
+        letters = _spell(digests, ALPHABETS[self.alphabet], (self.length or LENGTH))
         if len(letters.unique()) < len(letters):
-            raise UsageError(Message("error_technique.same_pseudonym", step=self.step, length=self._length))
-        return _prefixed(self.prefix, letters)
+            raise UsageError(Message("error_technique.same_pseudonym", step=self.step, length=(self.length or LENGTH)))
+        return pc.binary_join_element_wise(self.prefix, letters, "") if self.prefix else letters
 
     def _key(self, folder: Path) -> bytes:
         return secret_key(self.step, self.key_env, self.key_file, folder)
 
     def plan(self, schema: Schema) -> Words:
         """How, with whose key, and what still shows."""
-        said = [Message("technique.pseudonymize.plan", columns=self._names, how=self._how(), missing=self.missing)]
-        released = [name for name in self._names if name in (*schema.quasi, *schema.sensitive)]
+        said = [
+            Message("technique.pseudonymize.plan", columns=self.removes_identity, how=self._how(), missing=self.missing)
+        ]
+        released = [name for name in self.removes_identity if name in (*schema.quasi, *schema.sensitive)]
         if released:
             said.append(Message("technique.pseudonymize.other_role", columns=released))
         return Message("text.sentences", said=said)
 
     def _how(self) -> Message:
-        together = self.domain is not None and len(self._names) > 1
+        together = self.domain is not None and len(self.removes_identity) > 1
         shared = Message("technique.pseudonymize.shared") if together else ""
         if self.method == "number":
             return Message("technique.pseudonymize.numbers", shared=shared)
-        letters: dict[str, Any] = {"length": self._length, "alphabet": self.alphabet}
+        letters: dict[str, Any] = {"length": (self.length or LENGTH), "alphabet": self.alphabet}
         if self.method == "random":
             return Message("technique.pseudonymize.random_letters", shared=shared, **letters)
         salt, where = (
@@ -243,11 +233,6 @@ class Pseudonymize(Technique):
         return Message("technique.pseudonymize.keyed_letters", salt=salt, where=where, **letters)
 
 
-def _texts(column: Column) -> pa.Array:
-    is_text = pa.types.is_string(column.values.type)
-    return column.values if is_text else pa.array(column.texts, pa.string())
-
-
 def _digests(key: bytes, domain: str, texts: pa.Array) -> np.ndarray:
     """HMAC-SHA-256 of every text under HMAC(key, domain): one row of 32 bytes each.
 
@@ -255,7 +240,7 @@ def _digests(key: bytes, domain: str, texts: pa.Array) -> np.ndarray:
     a keyed object takes 2.0 µs; `hmac.digest`, which sets the key up every time, takes 2.9 µs.
     """
     salted = _salted(key, domain)
-    joined = b"".join(_digest(salted, text) for text in texts.cast(pa.binary()).to_pylist())
+    joined = b"".join(map(partial(_digest, salted), texts.cast(pa.binary()).to_pylist()))
     return np.frombuffer(joined, dtype=np.uint8).reshape(-1, 32)
 
 
@@ -289,7 +274,3 @@ def _spell(digests: np.ndarray, alphabet: bytes, length: int) -> pa.Array:
         pair = padded[byte].astype(np.uint16) << 8 | padded[byte + 1]
         spelled[:, place] = letters[pair >> (16 - offset - bits) & (len(alphabet) - 1)]
     return pa.array(spelled.view(f"S{length}").ravel(), pa.binary()).cast(pa.string())
-
-
-def _prefixed(prefix: str, texts: pa.Array) -> pa.Array:
-    return pc.binary_join_element_wise(prefix, texts, "") if prefix else texts

@@ -14,12 +14,12 @@ from pydantic import Field, model_validator
 
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, smallest_unsigned
-from oboro.table.japanese.written_values import unit_written
 from oboro.table.schema import Schema
 from oboro.table.spelling.decimal_commas import has_decimal_commas, with_decimal_commas
-from oboro.table.values import Kind, from_numbers, numbers_of, typed
+from oboro.table.spelling.value_texts import is_text
+from oboro.table.values import Kind, from_numbers, japanese_reader, numbers_of, typed
 from oboro.techniques.base import Outcome, Work
-from oboro.techniques.columns.numeric import OnColumns, is_text, narrowed, places
+from oboro.techniques.columns.numeric import OnColumns, narrowed, places
 from oboro.text import Message, Words
 
 __all__ = ["Round"]
@@ -213,7 +213,7 @@ def _integers(column: Column, name: str) -> np.ndarray:
 
 def _exact_floats(column: Column, numbers: np.ndarray) -> np.ndarray:
     """The float64 nearest to each value *as written*: a 32-bit 0.1 means 0.1, not 0.10000000149."""
-    if is_text(column) or column.values.type == pa.float64() or column.kind is Kind.INTEGER:
+    if is_text(column.values) or column.values.type == pa.float64() or column.kind is Kind.INTEGER:
         return numbers
     return np.array([np.nan if text is None else float(text) for text in column.texts])
 
@@ -221,7 +221,7 @@ def _exact_floats(column: Column, numbers: np.ndarray) -> np.ndarray:
 def _dated(integers: pa.Array, column: Column) -> pa.Array:
     if column.kind is Kind.DATE:
         return pc.cast(pc.cast(integers, pa.int32()), pa.date32())
-    zone = None if is_text(column) else column.values.type.tz
+    zone = None if is_text(column.values) else column.values.type.tz
     return pc.cast(integers, pa.timestamp("us", zone))
 
 
@@ -233,7 +233,7 @@ def _written(candidates: pa.Array, used: np.ndarray, column: Column, exact: np.n
     values = column.values
     own = pc.if_else(pa.array(exact), values, pa.nulls(len(values), values.type))
     own = pa.concat_arrays([own, own])
-    if is_text(column):
+    if is_text(column.values):
         return pc.coalesce(own, _as_found(candidates, column, exact), _rendered(candidates, column))
     unused = np.ones(len(candidates), dtype=bool)
     unused[used] = False  # 260, which nobody is rounded to, must not widen a column of bytes
@@ -249,29 +249,26 @@ def _as_found(candidates: pa.Array, column: Column, exact: np.ndarray) -> pa.Arr
     kept = column.values.filter(pa.array(exact)).drop_null()
     if not len(kept):
         return pa.nulls(len(candidates), column.values.type)
-    return kept.take(pc.index_in(candidates, value_set=pc.cast(_parsed(kept, column.kind), candidates.type)))
-
-
-def _parsed(texts: pa.Array, kind: Kind) -> pa.Array:
-    """A part of a column's texts, read as what the whole column is."""
-    numbers = numbers_of(texts, kind=kind)
-    return from_numbers(numbers, kind) if kind is not Kind.INTEGER else typed(texts)
+    integers = column.kind is Kind.INTEGER  # a part of the texts is read as what the whole column is
+    read = typed(kept) if integers else from_numbers(numbers_of(kept, kind=column.kind), column.kind)
+    return kept.take(pc.index_in(candidates, value_set=pc.cast(read, candidates.type)))
 
 
 def _rendered(values: pa.Array, column: Column) -> pa.Array:
     """Text in the form that the column uses: dates with its separator, times with its T and Z."""
+    if column.kind in (Kind.INTEGER, Kind.NUMBER):
+        if has_decimal_commas(column.values):
+            return with_decimal_commas(values)
+        reader, texts = japanese_reader(column.values), pc.cast(values, pa.string())
+        unit = "" if reader is None else reader.unit_written(column.values)  # 40 beside 39歳 is 40歳
+        return pc.binary_join_element_wise(texts, unit, "") if unit else texts
     example = next((text for text in column.texts if text is not None), "")
     if column.kind is Kind.DATETIME:
         texts = pc.cast(narrowed(values, pa.timestamp("s")) if _whole_seconds(values) else values, pa.string())
         texts = pc.replace_substring(texts, " ", example[10])
         return pc.binary_join_element_wise(texts, "Z", "") if example.endswith("Z") else texts
     texts = pc.cast(values, pa.string())
-    if column.kind is Kind.DATE:
-        return pc.replace_substring(texts, "-", "/") if "/" in example else texts
-    if has_decimal_commas(column.values):
-        return with_decimal_commas(values)
-    unit = unit_written(column.values)  # 40 beside 39歳 is 40歳
-    return pc.binary_join_element_wise(texts, unit, "") if unit else texts
+    return pc.replace_substring(texts, "-", "/") if "/" in example else texts
 
 
 def _whole_seconds(times: pa.Array) -> bool:

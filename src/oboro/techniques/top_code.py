@@ -14,20 +14,19 @@ from pydantic import Field, model_validator
 from oboro.decide.outliers import Outliers
 from oboro.errors import ColumnError
 from oboro.table.dataset import Column, Dataset
-from oboro.table.japanese.written_values import unit_written
 from oboro.table.schema import Schema
 from oboro.table.spelling.decimal_commas import has_decimal_commas, with_decimal_commas
 from oboro.table.spelling.named_values import Value, kind_of_value, place, shown
-from oboro.table.values import Kind, from_numbers, texts_of
+from oboro.table.values import Kind, from_numbers, japanese_reader, texts_of
 from oboro.techniques.base import Outcome, Technique, Work
 from oboro.text import Message, Words
 
-__all__ = ["BottomCode", "TopCode"]
+__all__ = ["Coding", "TopCode"]
 
 WHOLE = (Kind.INTEGER, Kind.DATE)
 
 
-class _Code(Technique):
+class Coding(Technique):
     """What top and bottom coding share: finding the bound, and writing it."""
 
     top: ClassVar[bool]
@@ -48,7 +47,7 @@ class _Code(Technique):
 
     @model_validator(mode="after")
     def _one_bound(self) -> Self:
-        if sum(bound is not None for bound in (self.at, self.percentile, self.outliers)) != 1:
+        if (self.at, self.percentile, self.outliers).count(None) != 2:
             raise ValueError(Message("error_technique.one_bound"))
         if self.outliers is not None and self.outliers.method not in ("robust_z", "iqr"):
             raise ValueError(Message("error_technique.no_bound", method=self.outliers.method))
@@ -126,7 +125,8 @@ class _Code(Technique):
             as_given = isinstance(self.at, str) and kind_of_value(self.at) is column.kind
             if has_decimal_commas(column.values) and not as_given:
                 return with_decimal_commas(value).cast(type_)
-            unit = unit_written(column.values)  # 90 beside 39歳 is 90歳
+            reader = japanese_reader(column.values)
+            unit = "" if reader is None else reader.unit_written(column.values)  # 90 beside 39歳 is 90歳
             return pa.array([self.at if as_given else f"{texts_of(value)[0]}{unit}"], type_)
         try:
             return value.cast(type_)
@@ -154,7 +154,7 @@ class _Code(Technique):
         return Message("technique.top_code.outliers", method=self.outliers.method)
 
 
-class TopCode(_Code):
+class TopCode(Coding):
     """Replace every value above a bound by the bound, or from the bound on by a label: large values single people out.
 
     Given: a column of numbers or dates and a bound: `at` a value, at a `percentile`, or where `outliers` begin. The
@@ -177,23 +177,6 @@ class TopCode(_Code):
         {"attribute": "income", "percentile": 90},
     )
     top: ClassVar[bool] = True
-
-
-class BottomCode(_Code):
-    """Replace every value below a bound by the bound, or from there down by a label: small values single people out.
-
-    Given: as for `TopCode`; the percentile is a low one (1 leaves the lowest hundredth at the bound).
-    Promises: no value below the bound is left; with a label none from the bound down. The rest as for `TopCode`.
-    Checked by: tests/techniques/test_top_code.py, against a comparison row by row.
-
-    >>> BottomCode(attribute="born", at="1930-01-01").apply({"born": ["1921-05-06", "1987-01-31"]})
-    {'born': ['1930-01-01', '1987-01-31']}
-    """
-
-    step: ClassVar[str] = "bottom_code"
-    by_value: ClassVar[bool] = True
-    examples: ClassVar[Sequence[Mapping[str, Any]]] = ({"attribute": "age", "at": 30},)
-    top: ClassVar[bool] = False
 
 
 def _percentile(numbers: np.ndarray, counts: np.ndarray, percentile: float) -> float:

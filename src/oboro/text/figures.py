@@ -54,7 +54,7 @@ def few(names: Sequence[str], width: int = 160) -> str:
     >>> few(["age", "sex"]), few(["a long name", "another one", "a third"], width=15)
     ('age, sex', 'a long name … (+2)')
     """
-    fit = sum(end <= width for end in accumulate(_width(name) + 2 for name in names)) or 1
+    fit = sum(end <= width for end in accumulate(width_of(name) + 2 for name in names)) or 1
     more = len(names) - fit
     return ", ".join(names[:fit]) + (f" … (+{more})" if more > 0 else "")
 
@@ -90,9 +90,9 @@ def listed(names: Iterable[object], most: int = 30, lang: str = "en") -> str:
     return "".join(items[:most]) + (f"ほか {len(items) - most} 個" if len(items) > most else "")
 
 
-def _width(text: str) -> int:
+def width_of(text: str) -> int:
     """In letters; Chinese and Japanese ones count twice."""
-    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+    return len(text) if text.isascii() else sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def size(value: int) -> str:

@@ -18,5 +18,5 @@ def system_language(environment: Mapping[str, str] = os.environ) -> str:
     >>> system_language({"LANG": "ja_JP.UTF-8"}), system_language({"LC_ALL": "C", "LANG": "ja_JP.UTF-8"}), system_language({})
     ('ja', 'en', 'en')
     """
-    said = next((environment[name] for name in VARIABLES if environment.get(name)), "")
+    said = next(filter(None, map(environment.get, VARIABLES)), "")
     return said[:2] if said[:2] in LANGUAGES and said[2:3] in ("", "_", "-", ".") else "en"

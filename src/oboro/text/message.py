@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from importlib.resources import files
+from itertools import repeat
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -17,9 +18,10 @@ from oboro.errors import UsageError
 from oboro.text.figures import count, few, listed, number, percent, quoted, size
 from oboro.text.raw_values import Raw, shows_values, values_shown, without_passwords
 
-__all__ = ["LANGUAGES", "Message", "Noted", "Words", "bring_words", "catalogue", "known", "say"]
+__all__ = ["LANGUAGES", "UNSAID", "Message", "Words", "bring_words", "catalogue", "known", "say"]
 
 LANGUAGES = ("en", "ja")
+UNSAID = "\0"  # begins the names of choices that pydantic makes, which nobody wrote
 JOINTS = {  # between the parts of a list, by how its place in the template is written
     "en": {
         "": ", ",
@@ -59,7 +61,8 @@ class Message:
 
     def say(self, lang: str = "en") -> str:
         """The words, in one language."""
-        template = _template(lang, self.id)
+        part, _, rest = self.id.partition(".")
+        template = catalogue(lang, part)[rest]
         if not self.id.startswith("error_"):
             return _FORMATTERS[lang].vformat(template, (), self.values)
         return without_passwords(_FORMATTERS[lang].vformat(template, (), _presentable(self.values)))
@@ -119,17 +122,6 @@ class Message:
         if isinstance(value, Mapping) and {"id", "values"} <= value.keys():
             return Message(value["id"], **{name: _read(inner) for name, inner in value["values"].items()})
         raise ValueError("a message has an id and values")
-
-
-class Noted:
-    """What has notes."""
-
-    notes: tuple[Message, ...]
-
-    @property
-    def note(self) -> str:
-        """All notes in English, or nothing."""
-        return "; ".join(map(str, self.notes))
 
 
 Words = Message | str
@@ -192,11 +184,6 @@ def known(id: str) -> bool:
     return rest in catalogue("en", part)
 
 
-def _template(lang: str, id: str) -> str:
-    part, _, rest = id.partition(".")
-    return catalogue(lang, part)[rest]
-
-
 class _Formatter(string.Formatter):
     """`{rows:count}`, `{share:percent}`, `{groups:many group}`: how a value is written stands in the template.
 
@@ -237,7 +224,7 @@ class _Formatter(string.Formatter):
             return value.say(self.lang)
         if isinstance(value, list | tuple):
             inner = "" if spec in JOINTS[self.lang] else spec
-            return JOINTS[self.lang].get(spec, JOINTS[self.lang][""]).join(self._written(one, inner) for one in value)
+            return JOINTS[self.lang].get(spec, JOINTS[self.lang][""]).join(map(self._written, value, repeat(inner)))
         return format(value, spec)
 
 
@@ -273,11 +260,7 @@ def _opened(value: Any) -> Any:
     """Values of the data as they are, where they may be shown; else what is said of them."""
     if isinstance(value, Raw):
         return value.value if shows_values() else _Hidden(_hidden(value))
-    if (
-        isinstance(value, list | tuple)
-        and not isinstance(value, _Hidden)
-        and any(isinstance(one, Raw) for one in value)
-    ):
+    if isinstance(value, list | tuple) and not isinstance(value, _Hidden) and Raw in map(type, value):
         if shows_values():
             return [one.value if isinstance(one, Raw) else one for one in value]
         first = next((one.row for one in value if isinstance(one, Raw) and one.row is not None), None)
@@ -309,7 +292,7 @@ _KINDS: dict[str, Callable[[Any], str]] = {
     "percent": percent,
     "size": size,
 }
-_FORMATTERS = {lang: _Formatter(lang) for lang in LANGUAGES}
+_FORMATTERS = {"en": _Formatter("en"), "ja": _Formatter("ja")}
 
 
 def _plain(value: Any) -> Any:

@@ -7,15 +7,13 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple, get_args
 
-from oboro.text.message import Message, Words, known
+from oboro.text.message import UNSAID, Message, Words, known
 
-__all__ = ["UNSAID", "complaint", "complaints", "placed_complaint", "said_of"]
+__all__ = ["complaint", "complaints", "placed_complaint", "said_of"]
 
 SECRET = ("key_env", "key_file", "seed_env", "seed_file")  # where a key may stand by mistake: it is not repeated
 
 SHAPES = ("dict_type", "model_type")  # what is no mapping at all
-
-UNSAID = "\0"  # begins the names of choices that pydantic makes, which nobody wrote
 
 
 def said_of(part: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -38,6 +38,8 @@ class Classes:
     person: Column | None = None
     exempt: bool = False
     """Whether the suppressed records are asked for nothing: what other tools do, and what must be said wherever it is done."""
+    last: threading.local = field(init=False, default_factory=threading.local, repr=False)
+    """What was counted last, of each thread."""
 
     @staticmethod
     def of(
@@ -70,7 +72,7 @@ class Classes:
     @cached_property
     def sizes(self) -> np.ndarray:
         """How many records each class holds or, where it is known whose they are, how many different people."""
-        return self.records if self.person is None else people_per_group(self.groups, self.person)
+        return self.groups.sizes if self.person is None else people_per_group(self.groups, self.person)
 
     @cached_property
     def suppressed(self) -> np.ndarray:
@@ -103,22 +105,17 @@ class Classes:
 
         The last tally of codes is kept, of each thread: several models ask for that of the same column.
         """
-        if table is not None:
-            return self._tally(codes, width, table)
         last: tuple[np.ndarray, Tally] | None = getattr(self.last, "tally", None)
-        if last is None or last[0] is not codes:
-            last = self.last.tally = codes, self._tally(codes, width, None)
-        return last[1]
-
-    @cached_property
-    def last(self) -> threading.local:
-        """What was counted last, of each thread."""
-        return threading.local()
-
-    def _tally(self, codes: np.ndarray, width: int, table: np.ndarray | None) -> Tally:
+        if table is None and last is not None and last[0] is codes:
+            return last[1]
         if self.person is not None:
-            return tally_people(self.groups, self.person, codes, np.arange(width) if table is None else table, width)
-        return tally(self.groups.labels, self.records, codes if table is None else table[codes], width)
+            folded = np.arange(width) if table is None else table
+            found = tally_people(self.groups, self.person, codes, folded, width)
+        else:
+            found = tally(self.groups.labels, self.groups.sizes, codes if table is None else table[codes], width)
+        if table is None:
+            self.last.tally = codes, found
+        return found
 
 
 def class_sizes(data: Dataset, quasi: Sequence[str]) -> np.ndarray:

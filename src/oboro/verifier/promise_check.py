@@ -76,12 +76,12 @@ def verify_promises(
     several = len({frozenset(promise.quasi) for promise in promises}) > 1
     verdicts: list[Verdict] = []
     exempt: list[Message] = []
+    quasi: dict[str, None] = {}
     for promise in promises:
         found = _kept(data, promise, steps, person)
-        over = [name for name in promise.quasi if name in data] if several else []
-        verdicts += [one.naming(over) for one in found.verdicts]
+        verdicts += [one.naming(found.quasi) for one in found.verdicts] if several else found.verdicts
         exempt += found.warnings
-    quasi = dict.fromkeys(name for promise in promises for name in promise.quasi if name in data)
+        quasi |= dict.fromkeys(found.quasi)
     found = Verification.of(verdicts, list(quasi), judge_together(data, known, person) if several else ())
     said = spelling_warnings(data, [model for promise in promises for model in promise.models], person)
     return replace(found, warnings=(*exempt, *said))
@@ -121,8 +121,9 @@ def _only_stars(promise: Promise, data: Dataset, person: Column | None) -> Itera
 
 def _readings(data: Dataset, promise: Promise) -> Iterator[Dataset]:
     """What a promise speaks of, as released and, where it differs, as read back from CSV: there, empty text is missing."""
-    names = {*promise.quasi, *(getattr(model, "sensitive", None) for model in promise.models)}
-    names |= set(data) if any(model.every_column for model in promise.models) else set()
+    names = set(promise.quasi)
+    for model in promise.models:
+        names |= set(data) if model.every_column else {getattr(model, "sensitive", "")}
     tidy = {name: column.tidy() for name, column in data.columns.items() if name in names}
     yield replace(data, columns=tidy)
     blank = {name: column for name, column in tidy.items() if column.missing >= 0 and "" in column.texts}

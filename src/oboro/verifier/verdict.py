@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import filterfalse
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from oboro.text.language import system_language
 
 __all__ = ["K_ANONYMITY", "L_DIVERSITY", "T_CLOSENESS", "Verdict", "Verification"]
 
+HOLDS = attrgetter("holds")
 WORST_SHOWN = 10  # how many sizes of broken groups a verdict keeps
 # The models by what a textbook calls them; in a stream and within a window they are the same models.
 K_ANONYMITY = frozenset({"model.k_anonymity", "model.k_anonymity_within", "model.stream_k_anonymity"})
@@ -74,7 +77,7 @@ class Verdict:
             groups=int(sizes.size),
             broken_groups=int(culprits.size),
             broken_records=int((sizes if records is None else records)[culprits].sum()),
-            worst_sizes=tuple(int(size) for size in sizes[order]),
+            worst_sizes=tuple(sizes[order].tolist()),
         )
 
     @staticmethod
@@ -95,7 +98,7 @@ class Verdict:
     @property
     def counts_candidates(self) -> bool:
         """Whether the model counts whom a record can be, whether or not they look alike (k-concealment, streams)."""
-        return self.id in COUNTS_CANDIDATES
+        return self.model.id in COUNTS_CANDIDATES
 
     @property
     def k(self) -> int | None:
@@ -128,7 +131,12 @@ class Verdict:
             return Message(
                 "verdict.holds_because" if self.holds else "verdict.broken_because", model=model, why=self.note
             )
-        limits = Message("verdict.limits", required=self.required, achieved=self._achieved())
+        achieved: Words = Message("verdict.nothing")
+        if self.achieved is not None:
+            # Six digits could show a broken limit as kept.
+            close = not self.holds and f"{self.achieved:.6g}" == f"{self.required:.6g}"
+            achieved = f"{self.achieved:.17g}" if close else f"{self.achieved:.6g}"
+        limits = Message("verdict.limits", required=self.required, achieved=achieved)
         if self.holds:
             return Message("verdict.holds", model=model, groups=self.groups, limits=limits)
         return Message(
@@ -196,13 +204,6 @@ class Verdict:
             together=data.get("together", False),
         )
 
-    def _achieved(self) -> Words:
-        if self.achieved is None:
-            return Message("verdict.nothing")
-        # Six digits could show a broken limit as kept.
-        close = not self.holds and _short(self.achieved) == _short(self.required)
-        return f"{self.achieved:.17g}" if close else _short(self.achieved)
-
 
 @dataclass(frozen=True)
 class Verification:
@@ -224,12 +225,12 @@ class Verification:
     @staticmethod
     def of(verdicts: Sequence[Verdict], quasi: Sequence[str], joint: Sequence[Verdict] = ()) -> Verification:
         """All verdicts together: one that is broken breaks the whole."""
-        return Verification(all(verdict.holds for verdict in verdicts), tuple(verdicts), tuple(quasi), tuple(joint))
+        return Verification(all(map(HOLDS, verdicts)), tuple(verdicts), tuple(quasi), tuple(joint))
 
     @property
     def apart(self) -> tuple[Verdict, ...]:
         """What does not hold over the columns of all promises together."""
-        return tuple(verdict for verdict in self.joint if not verdict.holds)
+        return tuple(filterfalse(HOLDS, self.joint))
 
     @property
     def joint_k(self) -> int | None:
@@ -300,13 +301,9 @@ def _html_row(verdict: Verdict, lang: str) -> str:
     cells: tuple[Words, ...] = (
         Message(f"section.promises.{'holds' if verdict.holds else 'broken'}"),
         model if verdict.note is None else f"{model.say(lang)} ({verdict.note.say(lang)})",
-        _short(verdict.required),
-        "" if verdict.achieved is None else _short(verdict.achieved),
+        f"{verdict.required:.6g}",
+        "" if verdict.achieved is None else f"{verdict.achieved:.6g}",
         str(verdict.groups),
         Message("section.promises.broken_rows", groups=verdict.broken_groups, rows=verdict.broken_records),
     )
     return "<tr>" + "".join(f"<td>{html.escape(say(cell, lang))}</td>" for cell in cells) + "</tr>"
-
-
-def _short(number: float) -> str:
-    return f"{number:.6g}"

@@ -12,6 +12,7 @@ from tests.fuzz.fuzzing import Case, Fuzzer, asked, refused, require
 from tests.fuzz.mutations import mutated, mutated_value, odd_text
 from tests.fuzz.tables.csv_text import MARKS
 
+from oboro.recipe.preparing.column_hierarchy import previews
 from oboro.recipe.recipe import Recipe
 from oboro.table.dataset import Column
 from oboro.table.hierarchy.levels import Hierarchy
@@ -74,7 +75,7 @@ def check(case: Case, place: Path) -> Sequence[str]:
         return []
     _check_levels(built, column)
     asked(built.to_csv)
-    asked(lambda: built.preview(column))  # type: ignore[arg-type]
+    asked(lambda: previews(built, column))  # type: ignore[arg-type]
     return ["a hierarchy after all"]
 
 

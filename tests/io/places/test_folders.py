@@ -15,7 +15,7 @@ import pytest
 import oboro
 from oboro.errors import FileError, InputError, UsageError
 from oboro.io.files import read
-from oboro.io.opened_tables import opened_table
+from oboro.io.places.place_in import open_place
 
 ROWS = {"age": [31, None, 33, 34], "name": ["あ", "b", None, "d"], "year": [2023, 2023, 2024, 2024]}
 
@@ -38,7 +38,7 @@ def test_parquet_folders_with_partitions(tmp_path) -> None:
     assert read(f"{folder}/*/*.parquet").data.to_arrow().to_pydict() == ROWS
     assert read(f"{folder}/**/part-[0-9].parquet").data.rows == 4
     assert read(f"{folder}/year=2024").data.to_arrow().to_pydict() == {"age": [33, 34], "name": [None, "d"]}
-    assert opened_table(str(folder), {}).columns == ["age", "name", "year"]
+    assert open_place(str(folder), {}).columns == ["age", "name", "year"]
     held = read(folder, held=["year"], fingerprinted=["name"])
     assert held.dataset.to_arrow().to_pydict() == ROWS
     assert list(read(folder, columns=["year", "age"]).data) == ["year", "age"]

@@ -24,9 +24,10 @@ WIDTH = 80
 
 def prepared_help(arguments: Sequence[str]) -> str | None:
     """The page, if it is asked for and there is room for it."""
+    if not {"--help", "-h"} & set(arguments):
+        return None
     words = " ".join(word for word in arguments if word not in ("--help", "-h"))
-    asked = set(arguments) & {"--help", "-h"} and re.fullmatch(r"(--lang[ =]\S+)?", words)
-    if not asked or get_terminal_size((WIDTH, 24)).columns < WIDTH:
+    if not re.fullmatch(r"(--lang[ =]\S+)?", words) or get_terminal_size((WIDTH, 24)).columns < WIDTH:
         return None
     return _file(choose(arguments)).read_text(encoding="utf-8")
 

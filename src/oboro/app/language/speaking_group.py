@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cache, partial
+from operator import attrgetter
 from typing import Any
 
 import typer
@@ -57,6 +58,7 @@ class SpeakingGroup(TyperGroup):
         try:
             code = super().main(arguments, standalone_mode=False, **more)
         except ClickException as error:
+            put_words(self, catalogue(lang, "help"))
             error.message = without_passwords(error.message)  # what was typed may hold one
             _complain(error, lang)
             sys.exit(error.exit_code)
@@ -67,9 +69,10 @@ def put_words(group: TyperGroup, words: Mapping[str, str]) -> None:
     """Give every command --lang and --show-values and, if there are words (of `text/<lang>/help.toml`), its help."""
     for name, command in [("oboro", group), *group.commands.items()]:
         if isinstance(command, TyperCommand | TyperGroup):
-            _give_shared(command)
-            _name_values(command, words)
+            if "lang" not in map(attrgetter("name"), command.params):
+                command.params.extend(map(copy, _shared()))
             if words:
+                _name_values(command, words)
                 _describe(command, name.replace("-", "_"), words)
     if words:
         _put_titles(words)
@@ -110,17 +113,12 @@ def _put_titles(words: Mapping[str, str]) -> None:
         setattr(rich_utils, constant, words[f"typer.{constant.lower()}"])
 
 
-def _give_shared(command: TyperCommand | TyperGroup) -> None:
-    """These options are only parsed here: `SpeakingGroup.main` has read them already."""
-    if not any(param.name == "lang" for param in command.params):
-        command.params.extend(map(copy, _shared()))
-
-
 @cache
 def _shared() -> list[Any]:
+    """These options are only parsed: `SpeakingGroup.main` has read them already."""
     maker = typer.Typer(add_completion=False)
     maker.command()(_with_shared)
-    options: list[Any] = [one for one in typer.main.get_command(maker).params if one.name in ("lang", "show_values")]
+    options: list[Any] = list(typer.main.get_command(maker).params)
     for option in options:
         option.expose_value = False
     return options
@@ -152,7 +150,6 @@ def _complain(error: Any, lang: str) -> None:
     if lang == "en":  # as typer says it
         from typer.rich_utils import rich_format_error
 
-        _put_titles(catalogue(lang, "help"))
         rich_format_error(error)
         return
     context = getattr(error, "ctx", None)

@@ -101,7 +101,7 @@ def read_table(path: str | Path, reading: Reading = FOUND_OUT) -> Source:
         def progress(done: int, total: int | None) -> None:
             bar.update(task, completed=done, total=total)
 
-        found = read(path, **reading.options(), progress=progress)
+        found = read(path, **vars(reading), progress=progress)
     say_notes(found)
     return found
 
@@ -120,25 +120,21 @@ def check_files(written: Mapping[str, Path | None], *others: str | Path | None, 
     from oboro.errors import UsageError
     from oboro.io.places.place_names import is_plain_file
     from oboro.system.atomic_file import check_free, check_place
-    from oboro.system.named_files import NamedFiles
+    from oboro.system.named_files import file_marks
 
-    taken = NamedFiles()
+    taken: set[object] = set()
     for one in others:
         if one is not None and str(one) != "-" and is_plain_file(one):
-            taken.add(one)
+            taken.update(file_marks(one))
     for option, path in written.items():
-        if path is None or _may_be_named_twice(path):
+        special = path is not None and path.exists() and not path.is_file() and not path.is_dir()
+        if path is None or str(path) == "-" or special:  # a device and a pipe may be named twice
             continue
-        if taken.found(path) is not None:
+        if not taken.isdisjoint(file_marks(path)):
             raise UsageError(Message("error_app.same_file", option=option, path=path))
         check_place(path)
         check_free(path, force)
-        taken.add(path)
-
-
-def _may_be_named_twice(path: Path) -> bool:
-    """Whether it is standard output, a terminal, /dev/null or the like."""
-    return str(path) == "-" or (path.exists() and not path.is_file() and not path.is_dir())
+        taken.update(file_marks(path))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import wraps
 from typing import Any, TypeVar, get_type_hints
 
-__all__ = ["FOUND_OUT", "NOTHING_CLAIMED", "Claims", "Reading", "gathered"]
+__all__ = ["FOUND_OUT", "Reading", "gathered"]
 
 C = TypeVar("C", bound=Callable[..., None])
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
@@ -16,26 +16,26 @@ KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 def gathered(command: C) -> C:
     """Give a command the options of each dataclass among its parameters; it gets them as that parameter."""
-    own = inspect.signature(command, eval_str=True).parameters.values()
-    sets: dict[str, Any] = {one.name: one.annotation for one in own if is_dataclass(one.annotation)}
-    shown = [each for one in own for each in (_options(sets[one.name]) if one.name in sets else [one])]
+    sets: dict[str, Any] = {}
+    shown: dict[str, inspect.Parameter] = {}
+    for one in inspect.signature(command, eval_str=True).parameters.values():
+        if not is_dataclass(one.annotation):
+            shown[one.name] = one.replace(kind=KEYWORD)
+            continue
+        sets[one.name], hints = one.annotation, get_type_hints(one.annotation, include_extras=True)
+        for each in fields(one.annotation):
+            shown[each.name] = inspect.Parameter(each.name, KEYWORD, default=each.default, annotation=hints[each.name])
 
     @wraps(command)
     def called(**given: Any) -> None:
-        made = {name: kind(**{one.name: given.pop(one.name) for one in fields(kind)}) for name, kind in sets.items()}
-        command(**made, **given)
+        for name, kind in sets.items():
+            given[name] = kind(**{one.name: given.pop(one.name) for one in fields(kind)})
+        command(**given)
 
     del called.__wrapped__  # typer is to see the options
-    called.__signature__ = inspect.Signature([one.replace(kind=KEYWORD) for one in shown])  # type: ignore[attr-defined]
-    called.__annotations__ = {one.name: one.annotation for one in shown}
+    called.__signature__ = inspect.Signature(list(shown.values()))  # type: ignore[attr-defined]
+    called.__annotations__ = {name: one.annotation for name, one in shown.items()}
     return called  # type: ignore[return-value]
-
-
-def _options(kind: Any) -> list[inspect.Parameter]:
-    hints = get_type_hints(kind, include_extras=True)
-    return [
-        inspect.Parameter(one.name, KEYWORD, default=one.default, annotation=hints[one.name]) for one in fields(kind)
-    ]
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,6 @@ class Reading:
     sheet: str | None = None
     header_row: int | None = None
 
-    def options(self) -> dict[str, Any]:
-        """The same for `oboro.io.files.read`."""
-        return asdict(self)
-
     def said(self) -> dict[str, Any]:
         """The options that somebody gave, as they are written on the command line."""
         given = {name: value for name, value in asdict(self).items() if value != getattr(FOUND_OUT, name)}
@@ -60,24 +56,3 @@ class Reading:
 
 FOUND_OUT = Reading()
 """Nothing is said: everything is found out."""
-
-
-@dataclass(frozen=True)
-class Claims:
-    """What a release is said to keep."""
-
-    k: int | None = None
-    l: float | None = None  # noqa: E741
-    l_kind: str = "distinct"
-    c: float | None = None
-    t: float | None = None
-    distance: str = "equal"
-    alpha: float | None = None
-
-    def demands(self) -> dict[str, Any]:
-        """The same for `oboro.verify` and `oboro.evaluate`."""
-        given = asdict(self)
-        return {"kind": given.pop("l_kind"), **given}
-
-
-NOTHING_CLAIMED = Claims()

@@ -42,7 +42,7 @@ def web(
         if error.name not in ("starlette", "uvicorn", "anyio", "h11"):
             raise
         raise UsageError(Message("error_web.not_installed")) from None
-    held = {name: value for name, value in reading.options().items() if value != getattr(FOUND_OUT, name)}
+    held = {name: value for name, value in vars(reading).items() if value != getattr(FOUND_OUT, name)}
     with page_server(root, host=host, port=port, most_bytes=max_upload << 20) as serving:
         if data is not None:
             serving.desk.first = first_table(data, recipe, held)

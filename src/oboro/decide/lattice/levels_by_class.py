@@ -153,9 +153,8 @@ def _join(
 
 def _text_order(problem: Problem, checker: NodeChecker, classes: np.ndarray) -> np.ndarray:
     """A rank for each class that depends on its values as text, never on the order of the rows: its least tuple's."""
-    ranks = []
-    for codes, block in zip(checker.tuples.codes, checker.tuples.blocks, strict=True):
-        ranks += [problem.text_ranks(a, 0)[codes[:, j] - checker.tuples.offsets[a]] for j, a in enumerate(block)]
+    values = (checker.tuples.codes - checker.tuples.offsets[:-1]).T
+    ranks = [problem.text_ranks(a, 0)[codes] for a, codes in enumerate(values)]
     order = np.lexsort(ranks[::-1])
     place = np.empty(order.size, dtype=np.int64)
     place[order] = np.arange(order.size)
@@ -175,10 +174,8 @@ def _loss(problem: Problem, checker: NodeChecker, nodes: list[Levels], at: np.nd
     for visit, levels in enumerate(nodes):
         here = np.flatnonzero(at == visit)
         steps, counts = checker.steps(levels), np.zeros((len(levels), loss.width), dtype=np.int64)
-        for codes, block in zip(tuples.codes, tuples.blocks, strict=True):
-            out = counts[block.start : block.stop]
-            all_ = np.zeros(here.size, dtype=np.uint32)
-            kernels.tally(codes[here], all_, np.ones(1, dtype=bool), tuples.weights[here], steps, out)
+        all_ = np.zeros(here.size, dtype=np.uint32)
+        kernels.tally(tuples.codes[here], all_, np.ones(1, dtype=bool), tuples.weights[here], steps, counts)
         for a, level in enumerate(levels):
             extra = loss.costs[a][level].extra
             parts[a] -= float((counts[a, : extra.size] * extra).sum())

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import repeat
 from math import inf
+from operator import le
 from threading import local
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from oboro.decide.class_rules import Rule
 from oboro.decide.lattice import whole_people
 from oboro.decide.lattice.judged_classes import NodeClasses
 from oboro.decide.lattice.kernels import node_classes as kernels
@@ -24,8 +27,10 @@ from oboro.decide.lattice.suppression.rule_verdicts import ALL, UNASKED, ask_rul
 from oboro.decide.lattice.suppression.suppressed_group import STEPS, complete, joining
 from oboro.decide.lattice.tuples.distinct_tuples import DistinctTuples, number_alike
 from oboro.decide.lattice.tuples.fused_digits import FusedDigits
-from oboro.decide.lattice.tuples.rolled_up import RolledUp
 from oboro.kernels import grouping
+
+if TYPE_CHECKING:
+    from oboro.decide.lattice.tuples.rolled_up import RolledUp
 
 __all__ = ["NodeChecker"]
 
@@ -47,7 +52,7 @@ class NodeChecker:
 
     def can_check(self, levels: Levels) -> bool:
         """Whether the node of these levels and everything coarser can be checked."""
-        return all(low <= level for low, level in zip(self.base, levels, strict=True))
+        return all(map(le, self.base, levels))
 
     at_a_time: ClassVar[int | None] = None
     """How many nodes are best checked together; None: that is for the search to say."""
@@ -110,6 +115,8 @@ class NodeChecker:
     @cached_property
     def rolled_up(self) -> RolledUp:
         """What counts nodes where only sizes are asked."""
+        from oboro.decide.lattice.tuples.rolled_up import RolledUp
+
         return RolledUp(self.problem, self.tuples, self.digits[0])
 
     @property
@@ -172,10 +179,11 @@ class NodeChecker:
 
     def classes(self, levels: Levels) -> NodeClasses:
         """Group the tuples by their generalized codes."""
+        assert self.can_check(levels), "a node finer than what the tuples were joined by"
         labels, found = np.zeros(len(self.tuples), dtype=np.uint32), 1
-        for block, digits in enumerate(self.digits):
+        for digits in self.digits:
             keys = np.empty(len(self.tuples), dtype=np.uint64)
-            table, space = self._table(levels, block)
+            table, space = digits.table(levels)
             kernels.keys(digits.codes, table, keys)
             if len(self.tuples.blocks) > 1:
                 part, parts = number_alike(keys, space)
@@ -201,14 +209,9 @@ class NodeChecker:
     def digits(self) -> tuple[FusedDigits, ...]:
         """The tuples of each block with small attributes fused."""
         return tuple(
-            FusedDigits.of(codes, self.tuples.offsets, block, self.problem.hierarchies)
-            for codes, block in zip(self.tuples.codes, self.tuples.blocks, strict=True)
+            FusedDigits.of(self.tuples.codes, self.tuples.offsets, block, self.problem.hierarchies)
+            for block in self.tuples.blocks
         )
-
-    def _table(self, levels: Levels, block: int = 0) -> tuple[np.ndarray, int]:
-        """For each value of each digit of a block its part of the node's keys, and how many keys can be."""
-        assert self.can_check(levels), "a node finer than what the tuples were joined by"
-        return self.digits[block].table(levels)
 
     def steps(self, levels: Levels) -> np.ndarray:
         """For each code, by which of few amounts its suppression is charged."""
@@ -224,12 +227,13 @@ class NodeChecker:
         """
         if self.problem.whole_people:
             return whole_people.judge(self, classes)
-        rules, population = self.problem.rules, self.problem.population
+        population = self.problem.population
         counted = classes.sizes if classes.persons is None else classes.persons
         verdicts = (counted < self.problem.k).astype(np.uint8)
         if population is not None and classes.people is not None and population.unclear is None:
             verdicts[population.breaks_k_map(classes.people)] = 1
-        self.ask([i for i, rule in enumerate(rules) if rule.strong], classes, verdicts, most)
+        strong, weak = self.problem.strong_first
+        self.ask(strong, classes, verdicts, most)
         surely = self._thinned(classes, verdicts == 1)
         if surely.suppressed > self.problem.limit:
             return replace(surely, surely=surely.suppressed, asked=False)
@@ -239,16 +243,10 @@ class NodeChecker:
             verdicts[population.breaks_presence(classes.sizes, classes.people, classes.open_people)] = 1
         if self.problem.earnings is not None:
             verdicts[self.problem.earnings.of_classes(self, classes) <= 0] = 1
-        self.ask([i for i, rule in enumerate(rules) if not rule.strong], classes, verdicts, most, least)
-        return replace(
-            self._thinned(classes, verdicts == 1), surely=max(surely.suppressed, self._least(classes, least))
-        )
-
-    def _least(self, classes: NodeClasses, least: np.ndarray) -> int:
-        """How many records go in every finer node, from what goes of each class; fewer than k of one are not kept."""
-        if classes.persons is None:
+        self.ask(weak, classes, verdicts, most, least)
+        if classes.persons is None:  # fewer than k of a class are not kept in any finer node
             least = np.where((least > 0) & (classes.sizes - least < self.problem.k), classes.sizes, least)
-        return int(least.sum())
+        return replace(self._thinned(classes, verdicts == 1), surely=max(surely.suppressed, int(least.sum())))
 
     def _thinned(self, classes: NodeClasses, gone: np.ndarray) -> NodeClasses:
         """Without classes that break a rule; where there are still too many, at least as many records go as the smallest have.
@@ -287,27 +285,24 @@ class NodeChecker:
 
     def _as_class(self, tuples: np.ndarray) -> tuple[int, list[np.ndarray]]:
         """How many records or people some tuples are together, and how many of them have each value, rule by rule."""
-        rules, weights = range(len(self.problem.rules)), self.tuples.weights[tuples]
-        if self.tuples.persons is None:
-            return int(weights.sum()), [self._held(i, tuples, weights) for i in rules]
-        persons = self.tuples.persons[tuples].astype(np.int64)
+        persons, weights = self.tuples.persons, self.tuples.weights[tuples]
+        owners = np.zeros(0, np.int64) if persons is None else persons[tuples].astype(np.int64)
         held = []
-        for i in rules:
-            width = self.problem.rules[i].whole.size
-            pairs = np.unique(persons * width + self.tuples.secrets[i][tuples])
-            held.append(np.bincount(pairs % width, minlength=width))
-        return np.unique(persons).size, held
-
-    def _held(self, rule: int, tuples: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        held = np.zeros(self.problem.rules[rule].whole.size, dtype=np.int64)
-        np.add.at(held, self.tuples.secrets[rule][tuples], weights)
-        return held
+        for rule, codes in zip(self.problem.rules, self.tuples.secrets, strict=False):
+            width, counts = rule.whole.size, np.zeros(rule.whole.size, dtype=np.int64)
+            if persons is None:
+                np.add.at(counts, codes[tuples], weights)
+            else:
+                np.add.at(counts, np.unique(owners * width + codes[tuples]) % width, 1)
+            held.append(counts)
+        return int(weights.sum()) if persons is None else np.unique(owners).size, held
 
     def keeps(self, classes: NodeClasses) -> bool:
         """Whether the suppressed, if there are any, are a class that keeps every rule (or need not be one)."""
         people = 0 if classes.if_suppressed is None else int(classes.if_suppressed[classes.gone].sum())
         sizes, gone, relaxed = classes.sizes, classes.gone, self.problem.relaxed
-        if any(limit.broken_by(sizes, gone, relaxed) for limit in self.problem.class_sizes):
+        limits = self.problem.class_sizes
+        if limits and any(limit.broken_by(sizes, gone, relaxed) for limit in limits):
             return False
         if self.problem.relaxed:  # there is no such class; nobody who fits none may be known to be absent
             population = self.problem.population
@@ -322,9 +317,7 @@ class NodeChecker:
             return False
         if size == 0:
             return True
-        return size >= self.problem.least_suppressed and not any(
-            rule.breaks(part, size) for rule, part in zip(rules, held, strict=True)
-        )
+        return size >= self.problem.least_suppressed and not any(map(Rule.breaks, rules, held, repeat(size)))
 
     def smallest_first(self, classes: NodeClasses, most: int) -> np.ndarray:
         """The classes that stay and have at most so many records, by size, then by the text of their labels."""
@@ -337,31 +330,28 @@ class NodeChecker:
         """For some classes and each attribute, the number of the class's label on its level."""
         order, starts = classes.members
         some = order[starts[which]]  # any member tells the labels
-        parts = [
-            self.problem.hierarchies[a].levels[classes.levels[a]].table[codes[some, j] - self.tuples.offsets[a]]
-            for codes, block in zip(self.tuples.codes, self.tuples.blocks, strict=True)
-            for j, a in enumerate(block)
-        ]
-        return np.stack(parts, axis=1).astype(np.int64)
+        codes = self.tuples.codes[some] - self.tuples.offsets[:-1]
+        out = np.empty(codes.shape, dtype=np.int64)
+        for a, level in enumerate(classes.levels):
+            out[:, a] = self.problem.hierarchies[a].levels[level].table[codes[:, a]]
+        return out
 
     def steps_of(self, classes: NodeClasses, which: np.ndarray) -> np.ndarray:
         """For some classes and each attribute, by which of few amounts the suppression of a record is charged."""
         order, starts = classes.members
         some, steps = order[starts[which]], self.steps(classes.levels)
-        parts = [steps[codes[some]] for codes in self.tuples.codes]
-        return np.concatenate(parts, axis=1).astype(np.int64)
+        return np.asarray(steps[self.tuples.codes[some]], dtype=np.int64)
 
     def tallied(self, classes: NodeClasses) -> np.ndarray:
         """The suppressed records by attribute and by what they cost."""
         loss, steps = self.problem.loss, self.steps(classes.levels)
         assert isinstance(loss, CellLoss)
-        tallies = [np.zeros((len(block), loss.width), dtype=np.int64) for block in self.tuples.blocks]
+        out = np.zeros((len(classes.levels), loss.width), dtype=np.int64)
         labels, gone = classes.labels, classes.gone
         if classes.leaving is not None:
             labels, gone = classes.leaving.astype(np.uint32), np.array([False, True])
-        for codes, out in zip(self.tuples.codes, tallies, strict=True):
-            kernels.tally(codes, labels, gone, self.tuples.weights, steps, out)
-        return np.concatenate(tallies)
+        kernels.tally(self.tuples.codes, labels, gone, self.tuples.weights, steps, out)
+        return out
 
     def loss(self, classes: NodeClasses) -> float:
         """What is lost with those suppressed who are."""

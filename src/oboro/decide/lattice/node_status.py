@@ -74,12 +74,12 @@ class NodeStatus:
         up = passed & (problem.monotone | (clean & problem.joinable))
         least, floors = np.minimum(surely, problem.limit).astype(np.float64), np.array([node.floor for node in found])
         marks = self.satisfies, self.fails, self.seen, self.covered, self.surely, self.base
-        kernels.note(levels, self.shape, passed, down, up, least, floors, *(one.ravel() for one in marks))
+        kernels.note(levels, self.shape, passed, down, up, least, floors, *map(np.ravel, marks))
         for node in found:
             self.nodes[node.levels] = node
             if node.feasible and (self.best is None or node.rank < self.best.rank):
                 self.best = node
-        self.failure_curve.learn(levels, ~passed)
+        self.failure_curve.learn(np.ravel_multi_index(tuple(levels.T), self.lattice.shape), ~passed)
 
     def remember(self, known: dict[Levels, float], floors: dict[Levels, float]) -> None:
         """Note what is known of nodes from other searches: how many records each surely suppresses, and every finer one too, and
@@ -99,7 +99,7 @@ class NodeStatus:
         surely = self.lattice.greatest_above(surely.reshape(self.lattice.shape))
         self.fails |= surely > self.problem.limit
         np.maximum(self.surely, np.minimum(surely, self.problem.limit), out=self.surely)
-        self.failure_curve.note(flat, small > self.problem.limit)
+        self.failure_curve.learn(flat, small > self.problem.limit)
         if (small <= self.problem.limit).any():
             self.check(self._least_of(flat[small <= self.problem.limit]))
 
@@ -151,7 +151,7 @@ class NodeStatus:
         out = np.empty((most, self.shape.size), dtype=np.int64)
         entropy = self.failure_curve.entropy
         found = kernels.choose(open_, sure, entropy, centre, width, below, above, self.shape, fill, out)
-        return [tuple(node) for node in out[:found].tolist()]
+        return list(map(tuple, out[:found].tolist()))
 
     def focus(self, waiting: np.ndarray) -> None:
         """Where no waiting node is finer than some levels, join the tuples that agree there: fewer to read."""
@@ -179,7 +179,6 @@ class FailureCurve:
     """How likely each node fails: a logistic curve over the sum of its levels' entropies, refitted with every result."""
 
     def __init__(self, problem: Problem) -> None:
-        self.shape = problem.lattice.shape
         self.entropy = problem.lattice.sums(problem.entropies).ravel()
         self.step = max(float(self.entropy.max()), 1e-9) / (BINS - 1)
         self.failed, self.passed = np.zeros(BINS, dtype=np.int64), np.zeros(BINS, dtype=np.int64)
@@ -187,12 +186,8 @@ class FailureCurve:
         # Two imaginary results keep the curve sensible until real ones arrive.
         self.imagine(np.array([usual - 3.0, usual + 1.0]), np.array([False, True]))
 
-    def learn(self, levels: np.ndarray, failed: np.ndarray) -> None:
-        """Add the results of nodes, a row of levels each."""
-        self.note(np.ravel_multi_index(tuple(levels.T), self.shape), failed)
-
-    def note(self, nodes: np.ndarray, failed: np.ndarray) -> None:
-        """Add the results of nodes, named by their places."""
+    def learn(self, nodes: np.ndarray, failed: np.ndarray) -> None:
+        """Take note of results, by where the nodes stand."""
         self.imagine(self.entropy[nodes], failed)
 
     def imagine(self, entropies: np.ndarray, failed: np.ndarray) -> None:

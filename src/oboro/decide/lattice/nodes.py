@@ -32,7 +32,7 @@ class Lattice:
     @cached_property
     def shape(self) -> Levels:
         """The length of each axis."""
-        return tuple(height + 1 for height in self.heights)
+        return tuple(np.add(self.heights, 1, dtype=object).tolist())
 
     @cached_property
     def size(self) -> int:
@@ -104,4 +104,4 @@ class Lattice:
     def minimal(self, marked: np.ndarray) -> list[Levels]:
         """The marked nodes without a marked node below them, in lexicographic order."""
         alone = marked & (self.count_below(marked) == 1)
-        return [tuple(int(level) for level in node) for node in np.argwhere(alone)]
+        return list(map(tuple, np.argwhere(alone).tolist()))

@@ -29,6 +29,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, fsum, log, log2
+from operator import attrgetter, mul
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -133,7 +134,7 @@ class CellLoss:
             return self.scale * exp(fsum(w * log(1 + part) for w, part in zip(self.weights, parts, strict=True))) - 1
         if self.largest:
             return self._next_greatest(parts)
-        return fsum(w * part for w, part in zip(self.weights, parts, strict=True))
+        return fsum(map(mul, self.weights, parts))
 
     def ranks(self, parts: Sequence[float]) -> list[float]:
         """What the attributes lose by their weights, the greatest first."""
@@ -261,11 +262,13 @@ def loss_of(
     if name in ("discernibility", "average_class_size"):
         return ClassLoss(name, rows, k)
     pay = PAYMENTS[name]
-    on_cores(lambda column: column.counts, columns, rows=rows)  # each counts once
+    on_cores(attrgetter("counts"), columns, rows=rows)  # each counts once
     costs = []
     for column, hierarchy in zip(columns, hierarchies, strict=True):
-        counts = [_label_counts(level, column) for level in hierarchy.levels]
-        costs.append(tuple(pay(hierarchy, i, counts, rows, factor) for i in range(len(hierarchy.levels))))
+        every = column.counts
+        found = [np.bincount(one.table, weights=every, minlength=len(one.labels)) for one in hierarchy.levels]
+        counts = [one.astype(np.int64) for one in found]
+        costs.append(tuple([pay(hierarchy, i, counts, rows, factor) for i in range(len(counts))]))
     usual: dict[str, Aggregate] = {"arx": "geometric", "height": "sum", "arx_bits": "sum"}
     return _put_together(name, tuple(costs), np.array(weights, dtype=np.float64), aggregate or usual.get(name, "mean"))
 
@@ -284,10 +287,6 @@ def _put_together(
     scale = float(np.prod(shares ** (1 / count)))
     exponents = np.full(weights.size, 1 / count if scale > 0 else 0.0)
     return CellLoss(name, exponents, costs, geometric=True, scale=scale)
-
-
-def _label_counts(level: Level, column: Column) -> np.ndarray:
-    return np.bincount(level.table, weights=column.counts, minlength=len(level.labels)).astype(np.int64)
 
 
 def _distinct(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -82,11 +82,10 @@ class Population:
         if self.unclear is None:
             return every, every, 0
         own, any_ = np.zeros((2, len(tuples)), dtype=bool)
-        for codes, block in zip(tuples.codes, tuples.blocks, strict=True):
-            for j, a in enumerate(block):
-                value = codes[:, j] - tuples.offsets[a]
-                own |= self.unclear[a][levels[a]][0][value]
-                any_ |= self.unclear[a][levels[a]][1][value]
+        for a, level in enumerate(levels):
+            value = tuples.codes[:, a] - tuples.offsets[a]
+            own |= self.unclear[a][level][0][value]
+            any_ |= self.unclear[a][level][1][value]
         sure, surest = np.where(own, 0, tuples.people), np.where(any_, 0, tuples.people)
         return _sums(labels, sure, found), _sums(labels, surest, found), int(tuples.people[any_].sum())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import fsum, inf, prod
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -87,6 +88,7 @@ class Problem:
     """Whether everybody is suppressed with all their records or not at all; then `limit` counts people."""
     relaxed: bool = False
     """The suppressed records need not be a safe class themselves: they are left out, or exempt, or it is for a bound."""
+    _text_ranks: dict[tuple[int, int], np.ndarray] = field(init=False, default_factory=dict, repr=False)
 
     @cached_property
     def rows(self) -> int:
@@ -101,7 +103,7 @@ class Problem:
     @cached_property
     def lattice(self) -> Lattice:
         """Every choice of levels."""
-        return Lattice(tuple(hierarchy.height for hierarchy in self.hierarchies))
+        return Lattice(tuple(map(attrgetter("height"), self.hierarchies)))
 
     @cached_property
     def monotone(self) -> bool:
@@ -110,17 +112,25 @@ class Problem:
         Few classes are asked for on the whole, not of each; that is strong: what a finer node suppresses for it can be
         suppressed in the coarser one too, which then has no more classes.
         """
-        strong = all(rule.strong for rule in self.rules) and (self.population is None or self.population.strong)
+        strong = not self.strong_first[1] and (self.population is None or self.population.strong)
         if self.earnings is not None:  # coarser labels earn less
             return False
         return strong or (self.limit == 0 and self.joinable)
+
+    @cached_property
+    def strong_first(self) -> tuple[list[int], list[int]]:
+        """The places of the strong rules, and of the others."""
+        split: tuple[list[int], list[int]] = ([], [])
+        for i, rule in enumerate(self.rules):
+            split[not rule.strong].append(i)
+        return split
 
     @cached_property
     def joinable(self) -> bool:
         """Whether good classes stay good when they are joined: then above a node without suppression there is none."""
         if self.earnings is not None:
             return False
-        return (self.population is None or self.population.joinable) and all(rule.joinable for rule in self.rules)
+        return (self.population is None or self.population.joinable) and all(map(attrgetter("joinable"), self.rules))
 
     @cached_property
     def least_loss(self) -> float:
@@ -136,7 +146,7 @@ class Problem:
     def secrets(self) -> list[np.ndarray]:
         """What tuples are told apart by, beside their values: the codes of every rule, and last those of what is predicted."""
         target = getattr(self.loss, "target", None)
-        return [rule.codes for rule in self.rules] + ([] if target is None else [target])
+        return [*map(attrgetter("codes"), self.rules), *([] if target is None else [target])]
 
     @cached_property
     def least_suppressed(self) -> int:
@@ -159,22 +169,17 @@ class Problem:
     @cached_property
     def label_counts(self) -> tuple[tuple[np.ndarray, ...], ...]:
         """For each attribute and level, how many records hold each label."""
-        return tuple(
-            tuple(
-                np.bincount(level.table, weights=column.counts, minlength=len(level.labels))
-                for level in hierarchy.levels
-            )
-            for column, hierarchy in zip(self.columns, self.hierarchies, strict=True)
-        )
+        found = []
+        for column, hierarchy in zip(self.columns, self.hierarchies, strict=True):
+            rows = column.counts
+            held = [np.bincount(one.table, weights=rows, minlength=len(one.labels)) for one in hierarchy.levels]
+            found.append(tuple(held))
+        return tuple(found)
 
     @cached_property
     def entropies(self) -> tuple[np.ndarray, ...]:
         """For each attribute, the entropy of its labels on each level."""
-        return tuple(np.array([_entropy(counts) for counts in levels]) for levels in self.label_counts)
-
-    @cached_property
-    def _text_ranks(self) -> dict[tuple[int, int], np.ndarray]:
-        return {}
+        return tuple([np.array(list(map(_entropy, levels))) for levels in self.label_counts])
 
     def text_ranks(self, a: int, level: int) -> np.ndarray:
         """For each code of an attribute, the place of its label among the level's labels in the order of their text."""
@@ -183,7 +188,11 @@ class Problem:
     def label_ranks(self, a: int, level: int) -> np.ndarray:
         """The place of each label of a level in the order of their text."""
         if (a, level) not in self._text_ranks:
-            self._text_ranks[a, level] = self._ranked(a, level)
+            texts = texts_of(self.hierarchies[a].levels[level].labels)
+            place = np.empty(len(texts), dtype=np.int64)
+            order = sorted(range(len(texts)), key=lambda i: (texts[i] is not None, texts[i] or ""))
+            place[order] = np.arange(len(texts))
+            self._text_ranks[a, level] = place
         return self._text_ranks[a, level]
 
     def too_many(self, classes: int, suppressed: int) -> bool:
@@ -226,13 +235,6 @@ class Problem:
         bases, slopes = self._bounds
         base = sum(one[level] for one, level in zip(bases, levels, strict=True))
         return base + suppressed * sum(one[level] for one, level in zip(slopes, levels, strict=True))
-
-    def _ranked(self, a: int, level: int) -> np.ndarray:
-        chosen = self.hierarchies[a].levels[level]
-        texts = texts_of(chosen.labels)
-        place = np.empty(len(texts), dtype=np.int64)
-        place[sorted(range(len(texts)), key=lambda i: (texts[i] is not None, texts[i] or ""))] = np.arange(len(texts))
-        return place
 
 
 def _entropy(counts: np.ndarray) -> float:

@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import chain, filterfalse
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -35,6 +37,7 @@ Strategy = Literal["auto", "depth_first"]
 Stop = Literal["time", "interrupt", "size"]
 
 RUNNERS_UP = 5
+RANK, FEASIBLE = attrgetter("rank"), attrgetter("feasible")  # of a node
 ALONE = 24  # so many checks go one by one, for each settles much; the later ones
 TOGETHER = 16  # go together, on two threads
 HEAVY = 1 << 19  # tuples that nodes are counted from before a second thread is worth its call
@@ -167,15 +170,15 @@ def _make_sure(status: NodeStatus, limits: SearchLimits) -> None:
 
 def _runners_up(status: NodeStatus) -> list[Node]:
     """The best nodes after the best; what they lose is counted now, where it was only bounded."""
-    feasible = sorted((node for node in status.nodes.values() if node.feasible), key=lambda node: node.rank)
+    feasible = sorted(filter(FEASIBLE, status.nodes.values()), key=RANK)
     if isinstance(status.whole, NodeChecker):
         for _ in range(4 * RUNNERS_UP):
-            first = next((node for node in feasible[: RUNNERS_UP + 1] if not node.settled), None)
+            first = next(filterfalse(attrgetter("settled"), feasible[: RUNNERS_UP + 1]), None)
             if first is None:
                 break
             status.nodes[first.levels] = status.whole.check(first.levels)
             feasible[feasible.index(first)] = status.nodes[first.levels]
-            feasible.sort(key=lambda node: node.rank)
+            feasible.sort(key=RANK)
     return feasible[1 : RUNNERS_UP + 1]
 
 
@@ -279,7 +282,7 @@ def _check(status: NodeStatus, chosen: list[Levels], pool: ThreadPoolExecutor, l
         heavy = checker.weight * len(chosen) > HEAVY
         parts: list[Sequence[Levels]] = [chosen[::2], chosen[1::2]] if heavy and len(chosen) > 1 else [chosen]
     else:
-        parts = [[levels] for levels in chosen]
+        parts = list(zip(chosen, strict=True))
     alone = len(parts) == 1 or not isinstance(checker, NodeChecker) or checker.problem.rows <= FEW
     alone = alone or all(map(checker.at_once, chosen))
-    return (node for found in (map(check, parts) if alone else pool.map(check, parts)) for node in found)
+    return chain.from_iterable(map(check, parts) if alone else pool.map(check, parts))

@@ -53,7 +53,8 @@ class SearchLimits:
     tell: Callable[[SearchProgress], None] | None = None
     cancelled: Callable[[], bool] | None = None
     """Asked again and again; true ends the search, as a time limit does."""
-    _told: list[float] = field(default_factory=lambda: [0.0])
+    _told: list[float] = field(default_factory=list)
+    """When something was told last."""
 
     def over(self) -> bool:
         """Whether the search must end."""
@@ -66,8 +67,8 @@ class SearchLimits:
     def report(self, progress: Callable[[], SearchProgress]) -> None:
         """Tell how far the search is, a few times a second."""
         now = monotonic()
-        if self.tell is not None and now - self._told[0] >= EVERY:
-            self._told[0] = now
+        if self.tell is not None and (not self._told or now - self._told[0] >= EVERY):
+            self._told[:] = [now]
             self.tell(progress())
 
     @contextmanager

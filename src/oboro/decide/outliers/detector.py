@@ -7,8 +7,6 @@ works on its dictionary and counts, so it costs what the number of distinct valu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -22,9 +20,10 @@ from oboro.table.parameters import Parameters
 from oboro.text import Message
 
 if TYPE_CHECKING:
+    from oboro.decide.outliers.outlier_scores import OutlierScores
     from oboro.decide.outliers.single_values import Fences
 
-__all__ = ["Method", "OutlierScores", "Outliers"]
+__all__ = ["Method", "Outliers"]
 
 Method = Literal["robust_z", "iqr", "rare", "isolation", "lof", "special"]
 
@@ -37,27 +36,6 @@ DEFAULTS: dict[str, dict[str, float | None]] = {
     "lof": {"threshold": 1.5, "share": None, "neighbors": 20},
     "special": {"max_size": 2},
 }
-
-
-@dataclass(frozen=True, eq=False)
-class OutlierScores:
-    """What was found: the records, how much each stands out, and by what."""
-
-    rows: np.ndarray
-    """One boolean per record: it stands out."""
-    scores: np.ndarray
-    """One number per record, larger for one that stands out more; `Outliers` says what it counts."""
-    reasons: Mapping[tuple[str, ...], np.ndarray]
-    """For each attribute, or set of attributes, the records (numbers, ascending) that stand out by it."""
-
-    def reasons_of(self, row: int) -> list[tuple[str, ...]]:
-        """The attributes, or sets of attributes, by which one record stands out."""
-        return [names for names, rows in self.reasons.items() if row in rows[np.searchsorted(rows, row) :][:1]]
-
-    def facts(self) -> dict[str, Any]:
-        """Counts for a report: how many records stand out, and how many by which attributes."""
-        by = {" + ".join(names): int(rows.size) for names, rows in self.reasons.items() if rows.size}
-        return {"records": int(self.rows.sum()), "of": int(self.rows.size), "by": by}
 
 
 def _listed(given: Any) -> Any:
@@ -212,6 +190,8 @@ class Outliers(Parameters):
         return single_values.fences(column, name, by=self.method, threshold=self._parameter("threshold"))
 
     def _columns(self, data: Dataset, names: list[str]) -> OutlierScores:
+        from oboro.decide.outliers.outlier_scores import OutlierScores
+
         found, scores = np.zeros(data.rows, dtype=bool), np.zeros(data.rows)
         reasons: dict[tuple[str, ...], np.ndarray] = {}
         for name in names:
@@ -235,6 +215,7 @@ class Outliers(Parameters):
 
     def _combinations(self, data: Dataset, names: list[str], rng: np.random.Generator) -> OutlierScores:
         from oboro.decide.outliers import combinations
+        from oboro.decide.outliers.outlier_scores import OutlierScores
 
         if self.method == "isolation":
             scores = combinations.isolation(data, names, trees=int(self._parameter("trees")), rng=rng)
@@ -245,6 +226,7 @@ class Outliers(Parameters):
 
 
 def _special(data: Dataset, names: list[str], max_size: int) -> OutlierScores:
+    from oboro.decide.outliers.outlier_scores import OutlierScores
     from oboro.table.special_uniques import special_uniques
 
     uniques = special_uniques(data, names, max_size)

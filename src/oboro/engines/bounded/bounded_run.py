@@ -43,7 +43,7 @@ from oboro.recipe.released.secret_seed import warning_of_seed
 from oboro.recipe.run import admitted
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame
-from oboro.table.schema import Schema
+from oboro.table.schema import Role, Schema
 from oboro.table.unencoded_columns import UnreadColumn
 from oboro.techniques.base import Outcome, Work
 from oboro.techniques.k_anonymize import KAnonymize
@@ -120,7 +120,7 @@ class BoundedRun:
             verification = verified(settled, decided.promise, seal.rows)
         released = Dataset({name: UnreadColumn(seal.rows) for name in settled.types}, seal.rows)
         promises = (decided.promise,)
-        said = people_before_writing(recipe, original, given, released, promises)
+        said = people_before_writing(recipe, original, given.named(Role.IDENTIFIER), released, promises)
         return EngineRelease(
             worked=Frame.read(released),
             original=original,

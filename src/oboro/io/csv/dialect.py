@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
 from oboro.errors import FileError, UsageError
@@ -23,6 +24,7 @@ __all__ = ["DELIMITERS", "Dialect", "dialect_of", "first_record", "names_of"]
 DELIMITERS = (",", "\t", ";", "|")
 NO_DELIMITER = "\x1f"  # Unicode's own separator, which nobody types
 ROWS = 100  # records that the guesses are made from
+SPACE = re.compile(" ")
 LOOKS_LIKE_DATA = re.compile(r"[-+]?[0-9][0-9.,:/\-+ eE]*")
 
 
@@ -65,7 +67,7 @@ class Dialect:
         reader = csv.reader(io.StringIO(text, newline=""), strict=True, **marks)  # type: ignore[arg-type]
         found: list[list[str]] = []
         with suppress(csv.Error):  # the reader says later what is wrong, and where
-            found.extend(islice((record for record in reader if record), ROWS))
+            found.extend(islice(filter(None, reader), ROWS))
         return found
 
 
@@ -84,11 +86,11 @@ def dialect_of(
         quotes = quotes[:1]
     delimiters = [delimiter] if delimiter is not None else [mark for mark in DELIMITERS if mark != quote]
     choices = [Dialect(one, mark) for mark in quotes for one in delimiters]
-    best = max(choices, key=lambda dialect: _fit(dialect, sample))
+    best = max(choices, key=partial(_fit, sample))
     if delimiter is None and _width(best, sample) == 1:
         best = replace(best, single=True)
     spaced = best.records(sample)
-    best = replace(best, space=bool(spaced) and all(_spaced(record) for record in spaced))
+    best = replace(best, space=bool(spaced) and all(map(_spaced, spaced)))
     best = replace(best, header=_has_header(best.records(sample)) if header is None else header)
     return replace(best, blank=_blank_lines(sample)) if best.header and _width(best, sample) == 1 else best
 
@@ -103,13 +105,13 @@ def _blank_lines(sample: str) -> int:
     return len(re.findall(r"\r\n?|\n", before))
 
 
-def _fit(dialect: Dialect, sample: str) -> tuple[float, bool, int]:
+def _fit(sample: str, dialect: Dialect) -> tuple[float, bool, int]:
     """How well a dialect explains the sample: the share of records as wide as the first one, quotes used, how wide it is."""
     records = dialect.records(sample)[:ROWS]
     width = len(records[0]) if records else 0
     if width < 2:
         return 0.0, dialect.quote == '"', 0
-    alike = sum(len(record) == width for record in records) / len(records)
+    alike = Counter(map(len, records))[width] / len(records)
     return alike, dialect.quote == '"' or _quoted(dialect, sample), width
 
 
@@ -118,11 +120,11 @@ def _quoted(dialect: Dialect, sample: str) -> bool:
     mark, edge = re.escape(dialect.quote), re.escape(dialect.delimiter)
     field = re.compile(f"(^|{edge}) *{mark}[^{mark}]*{mark} *({edge}|$)")
     lines = sample.splitlines()[1:ROWS]
-    return bool(lines) and all(field.search(line) for line in lines if line)
+    return bool(lines) and all(map(field.search, filter(None, lines)))
 
 
 def _spaced(record: Sequence[str]) -> bool:
-    return len(record) > 1 and all(field.startswith(" ") for field in record[1:])
+    return len(record) > 1 and all(map(SPACE.match, record[1:]))
 
 
 def _has_header(records: Sequence[Sequence[str]]) -> bool:
@@ -134,7 +136,8 @@ def _has_header(records: Sequence[Sequence[str]]) -> bool:
 
 def first_record(path: str, sample: str, dialect: Dialect) -> list[str]:
     """The fields of the first record, which say how many columns there are."""
-    if _begins_as_json(sample):
+    text = sample.lstrip()
+    if text[:1] in ("[", "{") and text[1:].lstrip()[:1] == ("{" if text[0] == "[" else '"'):
         raise FileError(Message("error_io.json", path=path))
     records = dialect.records(sample)
     if records:
@@ -142,12 +145,6 @@ def first_record(path: str, sample: str, dialect: Dialect) -> list[str]:
     if sample.strip("\r\n"):
         raise FileError(Message("error_io.first_record", path=path))
     raise FileError(Message("error_io.empty_file", path=path))
-
-
-def _begins_as_json(sample: str) -> bool:
-    """Whether a text begins with a list of objects or with an object: `[{`, `{"`, with spaces between."""
-    text = sample.lstrip()
-    return text[:1] in ("[", "{") and text[1:].lstrip()[:1] == ("{" if text[0] == "[" else '"')
 
 
 def names_of(path: str, first: Sequence[str], dialect: Dialect) -> list[str]:
@@ -159,8 +156,8 @@ def names_of(path: str, first: Sequence[str], dialect: Dialect) -> list[str]:
             raise FileError(
                 Message("error_io.no_first_name" if place == 1 else "error_io.no_name", path=path, place=place)
             )
-    twice = sorted(name for name, count in Counter(first).items() if count > 1)
-    if twice:
+    if len(set(first)) < len(first):
+        twice = sorted(name for name, count in Counter(first).items() if count > 1)
         again = set(twice)
         places = [str(place) for place, name in enumerate(first, 1) if name in again]
         raise FileError(Message("error_io.same_names", path=path, twice=[Raw(name) for name in twice], places=places))

@@ -6,10 +6,8 @@ and are read the same (`20～24`, `≧80`). Any other character that the encodin
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +18,7 @@ from oboro.io.byte_streams import text_encoding
 from oboro.table.dataset import Column, Dataset
 from oboro.text import Message
 
-__all__ = ["EncodedFile", "NotEncodable", "NotUnicode", "encoding_named", "in_encoding", "is_utf8"]
+__all__ = ["AS_IT_IS", "NotEncodable", "NotUnicode", "encoding_named", "in_encoding"]
 
 # What stands for a character that an encoding lacks: the first one that it has.
 INSTEAD = {
@@ -36,7 +34,7 @@ INSTEAD = {
     "…": ("...",),
     "¥": ("￥",),
 }
-PLAIN = ("utf-8", "utf-8-sig")
+AS_IT_IS = ("utf-8", "utf-8-sig")  # without or with a byte order mark
 
 
 class NotUnicode(FileError):
@@ -59,34 +57,12 @@ def encoding_named(name: str) -> str:
     return found
 
 
-def is_utf8(encoding: str) -> bool:
-    """Whether text is written as it is, with or without a byte order mark."""
-    return encoding in PLAIN
-
-
-class EncodedFile:
-    """A file that takes UTF-8 and holds another encoding; a byte order mark is written once, where the encoding has one."""
-
-    def __init__(self, file: Any, encoding: str) -> None:
-        self.file, self.encoding = file, encoding
-        self.decoder = codecs.getincrementaldecoder("utf-8")("strict")
-        self.encoder = codecs.getincrementalencoder(encoding)("strict")
-
-    def write(self, part: bytes | memoryview) -> None:
-        """Text, in parts of any size."""
-        try:
-            self.file.write(self.encoder.encode(self.decoder.decode(bytes(part))))
-        except UnicodeEncodeError as problem:
-            letter = problem.object[problem.start]
-            raise NotEncodable(Message("error_io.not_encodable_text", letter=letter, encoding=self.encoding)) from None
-
-
 def in_encoding(data: Dataset, encoding: str) -> Dataset:
     """The table with every character that the encoding lacks replaced, if one says the same.
 
     Raises `FileError` naming the column and the character where none does, or where two values would become one.
     """
-    if is_utf8(encoding):
+    if encoding in AS_IT_IS:
         return data
     for name in data:
         if _lacking(name, encoding):

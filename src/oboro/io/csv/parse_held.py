@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from oboro.io import held_limit
-from oboro.io.byte_streams import ByteStream
+from oboro.io.byte_streams import ByteStream, FileState
 from oboro.io.csv.dialect import Dialect
 from oboro.io.csv.encoded_text import NotUnicode
 from oboro.io.csv.kernels.fingerprinting import add_cells
 from oboro.io.csv.parse import CsvParser
 from oboro.io.csv.record_blocks import RecordBlock, RecordCutter
 from oboro.io.file_progress import ByteProgress, RowProgress
-from oboro.io.untouched_columns import BlockEnd, FileFingerprints, FileState, UntouchedCsvColumns
+from oboro.io.untouched_columns import BlockEnd, FileFingerprints, UntouchedCsvColumns
 from oboro.table.dataset import Dataset
 from oboro.table.large_arrays import large_zeros
 from oboro.table.unencoded_columns import UnreadColumn

@@ -10,20 +10,23 @@ import csv
 import io
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from oboro.errors import UsageError
 from oboro.io import held_limit
-from oboro.io.byte_streams import ByteStream
+from oboro.io.byte_streams import ByteStream, FileState
 from oboro.io.csv.dialect import Dialect
 from oboro.io.file_progress import ByteProgress, RowProgress
-from oboro.io.untouched_columns import BlockEnd, FileFingerprints, FileState, UntouchedCsvColumns
 from oboro.kernels import little_work
 from oboro.table.dataset import Column, Dataset
 from oboro.table.unencoded_columns import UnreadColumn
 from oboro.text import Message
+
+if TYPE_CHECKING:
+    from oboro.io.untouched_columns import FileFingerprints, UntouchedCsvColumns
 
 __all__ = ["hold_columns", "is_small", "read_columns", "text_before_rows", "text_of_rows"]
 
@@ -67,8 +70,8 @@ def hold_columns(
     progress: RowProgress | None = None,
     fingerprinted: Sequence[str] = (),
     limited: Sequence[str] = (),
-) -> tuple[Dataset, UntouchedCsvColumns]:
-    """Encode the columns that are to be held; the others stay in the file. See `parse_held`."""
+) -> tuple[Dataset, UntouchedCsvColumns | None]:
+    """Encode the columns that are to be held; the others, if there are any, stay in the file. See `parse_held`."""
     text = stream.whole()
     if limited and text is not None and len(text) > held_limit.HELD_TOO:
         raise held_limit.HeldTooMuch
@@ -84,6 +87,10 @@ def hold_columns(
     columns = {
         name: _column(rows, place) if name in keep else UnreadColumn(len(rows)) for place, name in enumerate(names)
     }
+    if len(keep) == len(names):
+        return Dataset(columns, len(rows)), None
+    from oboro.io.untouched_columns import BlockEnd, UntouchedCsvColumns
+
     ends = (BlockEnd(len(text.encode()), len(records)),)
     marks = _fingerprints(rows, names, fingerprinted) if fingerprinted else None
     untouched = UntouchedCsvColumns(stream.path, tuple(names), len(rows), file_state, marks, dialect, ends)
@@ -102,7 +109,7 @@ def _records(text: str | None, dialect: Dialect, columns: int) -> list[list[str]
         records = list(filter(None, csv.reader(io.StringIO(text, newline=""), strict=True, **marks)))  # type: ignore[arg-type]
     except csv.Error:
         return None
-    return records if all(len(record) == columns for record in records) else None
+    return records if set(map(len, records)) <= {columns} else None
 
 
 def _column(rows: list[list[str]], place: int) -> Column:
@@ -116,6 +123,8 @@ def _fingerprints(rows: list[list[str]], names: Sequence[str], wanted: Sequence[
     places = [place[name] for name in wanted]
     known: dict[tuple[str, ...], int] = {}
     numbers = [known.setdefault(tuple(row[place] for place in places), len(known)) for row in rows]
+    from oboro.io.untouched_columns import FileFingerprints
+
     return FileFingerprints(tuple(wanted), [np.array(numbers, dtype=np.uint64)])
 
 
@@ -139,7 +148,7 @@ def text_of_rows(data: Dataset, dialect: Dialect) -> bytes:
     for column in columns:
         texts = _quoted([text or "" for text in column.texts], dialect, alone=len(columns) == 1)
         fields.append([texts[code] for code in column.codes.tolist()])
-    return "".join(f"{dialect.delimiter.join(row)}\n" for row in zip(*fields, strict=True)).encode()
+    return "".join([f"{dialect.delimiter.join(row)}\n" for row in zip(*fields, strict=True)]).encode()
 
 
 def _quoted(texts: Sequence[str], dialect: Dialect, alone: bool) -> list[str]:

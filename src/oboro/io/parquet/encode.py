@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from oboro.errors import ColumnError
-from oboro.io.file_progress import RowCounter, RowProgress
+from oboro.io.file_progress import RowProgress
 from oboro.io.ordered_threads import ahead
 from oboro.io.parquet.growing_columns import (
     MOST_ROWS,
@@ -25,6 +25,7 @@ from oboro.io.parquet.growing_columns import (
     is_text,
     joined_column,
 )
+from oboro.io.parquet.row_counter import RowCounter
 from oboro.table.dataset import Column, Dataset, plain
 from oboro.table.unencoded_columns import why_unusable
 from oboro.text import Message

@@ -12,8 +12,9 @@ from typing import Any
 import pyarrow as pa
 
 from oboro.errors import ColumnError
-from oboro.io.file_progress import RowCounter, RowProgress
+from oboro.io.file_progress import RowProgress
 from oboro.io.parquet.growing_columns import MOST_ROWS, GrowingColumn, growing_column, joined_column
+from oboro.io.parquet.row_counter import RowCounter
 from oboro.io.places.batch_table import BatchTable
 from oboro.io.places.spooled_batches import SpooledBatches
 from oboro.io.places.wanted_columns import WantedColumns

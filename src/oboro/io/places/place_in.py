@@ -23,6 +23,8 @@ from oboro.text import Message
 
 __all__ = ["OpenedPlace", "open_place"]
 
+READING = {"delimiter": None, "quote": None, "encoding": None, "header": True, "sheet": None, "header_row": None}
+
 
 class OpenedPlace(Protocol):
     """A table that is about to be read."""
@@ -40,7 +42,8 @@ def open_place(place: Any, options: Mapping[str, Any]) -> OpenedPlace:
     if not isinstance(place, str | Path | Place):
         from oboro.io.places.given_objects import opened_object
 
-        return opened_object(place, options)
+        return opened_object(place, {**READING, **options})
+    options = {**READING, **options}
     named = as_place(place)
     if is_lake(named.scheme):
         from oboro.io.places.lakes.lake_tables import LakeTable

@@ -77,7 +77,7 @@ class Place:
     @property
     def is_plain(self) -> bool:
         """Whether it is one file of this machine, or standard output."""
-        return self.is_local and self.kind == "file"
+        return not self.scheme and self.kind == "file"
 
     @property
     def wild(self) -> bool:
@@ -176,3 +176,18 @@ def _table(place: Place) -> Place:
     if "\0" in place.text:
         raise UsageError(Message("error_places.no_name", place=place.shown.replace("\0", "␀")))
     return place
+
+
+def names_a_place(source: object) -> bool:
+    """Whether a table is to be read: a path or a URL, bytes, or what another library holds and has not computed yet."""
+    if isinstance(source, str | Path | bytes | bytearray | memoryview):
+        return True
+    kind = type(source)
+    if kind.__name__ in ("LazyFrame", "DuckDBPyRelation", "RecordBatchReader"):
+        return True
+    return hasattr(kind, "get_fragments") or (hasattr(kind, "__arrow_c_stream__") and not _is_frame(source))
+
+
+def _is_frame(source: object) -> bool:
+    """Whether it is a table in memory, which comes back as what it is."""
+    return type(source).__module__.split(".")[0] in ("pandas", "polars", "narwhals", "pyarrow", "modin", "cudf")

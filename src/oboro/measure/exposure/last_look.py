@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,8 +63,8 @@ class LastLook:
     @property
     def known(self) -> tuple[str, ...]:
         """Everything that an attacker may know, and that no promise covers together; nothing where one promise covers it all."""
-        sets = {frozenset(one) for one in self.promised} | ({frozenset(self.columns)} if self.columns else set())
-        return tuple(dict.fromkeys(name for one in (*self.promised, self.columns) for name in one if len(sets) > 1))
+        known = (*self.promised, self.columns) if self.columns else self.promised
+        return tuple(dict.fromkeys(chain.from_iterable(known))) if len(set(map(frozenset, known))) > 1 else ()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""

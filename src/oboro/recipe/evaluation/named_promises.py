@@ -140,7 +140,7 @@ def _of_classes(step: KAnonymize | LocalRecode, schema: Schema, before: _Before)
         demand.model(name).folding(schema.fold(name)) for name, demand in demands if not demand.hierarchical
     ]
     if isinstance(step, KAnonymize):
-        plain += [*step.risk_limits(), *step.sample_limits(before.people)]
+        plain += step.size_models(before.people)
     yield asked(step.step, names, lambda: [KAnonymity(k=step.k), *plain])
     for name, demand in demands:
         if demand.hierarchical:

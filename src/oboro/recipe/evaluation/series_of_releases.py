@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from oboro.errors import UsageError
 from oboro.io.files import Source, read
-from oboro.io.opened_tables import names_a_place
+from oboro.io.places.place_names import names_a_place
 from oboro.system.named_files import beside
 from oboro.table.dataset import Dataset
 from oboro.table.frames import Frame

@@ -7,16 +7,19 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import yaml
 
 from oboro.system.atomic_file import atomic, check_free
 from oboro.table.dataset import Column
 from oboro.table.frames import Frame
-from oboro.table.hierarchy import Hierarchy, HierarchySpec, LevelPreview
+from oboro.table.hierarchy import Hierarchy, HierarchySpec, Level
 from oboro.table.hierarchy.propose import propose
 from oboro.table.parameters.at_the_door import at_the_door
+from oboro.table.values import texts_of
 
-__all__ = ["ColumnHierarchy", "column_hierarchy", "propose_hierarchy"]
+__all__ = ["ColumnHierarchy", "LevelPreview", "column_hierarchy", "previews", "propose_hierarchy"]
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class ColumnHierarchy:
     @property
     def levels(self) -> list[LevelPreview]:
         """How many labels each level has, how many rows a label has, and the most frequent labels."""
-        return self.hierarchy.preview(self.column)
+        return previews(self.hierarchy, self.column)
 
     @property
     def line(self) -> str:
@@ -88,3 +91,37 @@ def propose_hierarchy(values: Any, column: str | None = None) -> HierarchySpec:
         column = str(getattr(values, "name", None) or "values")
         values = {column: values}
     return propose(column, Frame.read(values).data[column]) or HierarchySpec()
+
+
+@dataclass(frozen=True)
+class LevelPreview:
+    """What a level does to a column: how many labels, how many rows they hold, and the most frequent ones."""
+
+    level: int
+    labels: int
+    smallest: int
+    median: float
+    largest: int
+    examples: tuple[tuple[str | None, int], ...]
+
+
+def previews(hierarchy: Hierarchy, column: Column, examples: int = 5) -> list[LevelPreview]:
+    """What each level does to the rows of the column, with the most frequent labels as examples."""
+    fits = hierarchy.levels[0].labels.equals(column.values)
+    levels = (hierarchy if fits else hierarchy.bind(column)).levels
+    return [_preview(number, level, column.counts, examples) for number, level in enumerate(levels)]
+
+
+def _preview(number: int, level: Level, counts: np.ndarray, examples: int) -> LevelPreview:
+    rows = np.bincount(level.table, weights=counts, minlength=len(level.labels)).astype(np.int64)
+    used = rows[rows > 0]
+    most = np.argsort(-rows, kind="stable")[: min(examples, used.size)]
+    labels = texts_of(level.labels.take(pa.array(most)))
+    return LevelPreview(
+        level=number,
+        labels=int(used.size),
+        smallest=int(used.min()) if used.size else 0,
+        median=float(np.median(used)) if used.size else 0.0,
+        largest=int(used.max(initial=0)),
+        examples=tuple(zip(labels, rows[most].tolist(), strict=True)),
+    )

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from oboro.io.files import Source, read
-from oboro.io.opened_tables import names_a_place
+from oboro.io.places.place_names import names_a_place
 from oboro.recipe.preparing.starter_steps import StarterStep, starter_steps
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.roles.column_guess import ColumnGuess

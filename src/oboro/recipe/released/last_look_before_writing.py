@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from itertools import filterfalse
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
 
@@ -16,7 +17,7 @@ from oboro.table.named_columns import names_shown
 from oboro.table.parameters import Parameters
 from oboro.table.schema import Schema
 from oboro.text import Message
-from oboro.text.pydantic_words import UNSAID
+from oboro.text.message import UNSAID
 
 if TYPE_CHECKING:
     from oboro.io.files import Source
@@ -91,23 +92,18 @@ def unprotected(data: Dataset, schema: Schema, promises: Sequence[Promise], step
     A column is protected where a promise covers it, or where its values are random. A sensitive column is the secret itself, which
     the attacker does not know. Nobody knows a pseudonym without the key.
     """
-    covered = {name for promise in promises for name in promise.quasi}
-    covered |= _changed(steps, random=True) | set(pseudonyms(data, steps)) | set(schema.sensitive)
-    return [name for name in data if name not in covered]
+    covered = {*schema.sensitive, *changed_by(steps, "random"), *changed_by(steps, "pseudonymisation")}
+    for promise in promises:
+        covered.update(promise.quasi)
+    return list(filterfalse(covered.__contains__, data))
 
 
-def pseudonyms(data: Dataset, steps: Sequence[StepRecord]) -> list[str]:
-    """The released columns that hold pseudonyms."""
-    found = _changed(steps, random=False)
-    return [name for name in data if name in found]
-
-
-def _changed(steps: Sequence[StepRecord], *, random: bool) -> set[str]:
+def changed_by(steps: Sequence[StepRecord], how: Literal["random", "pseudonymisation"]) -> set[str]:
     """The columns whose values random steps changed, or those that were pseudonymized."""
     found: set[str] = set()
     for step in steps:
-        traits = step.traits
-        if traits and (traits.random if random else traits.opinion == "pseudonymisation"):
+        traits = step.technique.traits
+        if traits.random if how == "random" else traits.opinion == how:
             found |= {*(step.changed or ()), *(step.facts.get("attributes") or ())}
     return found
 
@@ -124,12 +120,13 @@ def look_before_writing(
 ) -> LastLook:
     """Look at the release; raise a `SingledOutError` where unprotected columns single out somebody whom no `accept` covers."""
     wanted = [Acceptance(tuple(one.unique_on), one.because) for one in accept]
-    promised = tuple(tuple(filter(data.__contains__, one.quasi)) for one in promises)
-    facts: dict[str, Any] = {"pseudonyms": tuple(pseudonyms(data, steps)), "promised": tuple(filter(None, promised))}
+    promised = [tuple(filter(data.__contains__, one.quasi)) for one in promises]
+    pseudonyms = filter(changed_by(steps, "pseudonymisation").__contains__, data)
+    facts: dict[str, Any] = {"pseudonyms": tuple(pseudonyms), "promised": tuple(filter(None, promised))}
     names = unprotected(data, schema, promises, steps)
     if not names:
         everybody = data.rows if person is None else people_at_most(person)
-        unneeded = tuple(one.columns for one in wanted)
+        unneeded = tuple([one.columns for one in wanted])
         return LastLook((), everybody, person is not None, unique=0, refused=0, unneeded=unneeded, **facts)
     found = last_look(_looked_at(data, source, person), names, wanted, **facts)
     if found.refused:
@@ -139,7 +136,7 @@ def look_before_writing(
 
 def unique_by_all(data: Dataset, found: LastLook, source: Source | None = None, person: Column | None = None) -> int:
     """How many people are unique for somebody who knows all that promises cover separately, or not at all. O(rows · columns)."""
-    return _looked_at(data, source, person).together(found.known) if found.known else 0
+    return _looked_at(data, source, person).together(found.known)
 
 
 def said_of_look(found: LastLook) -> list[Message]:

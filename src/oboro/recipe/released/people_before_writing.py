@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oboro.errors import PromiseError
 from oboro.table.dataset import Column, Dataset
-from oboro.table.schema import Role, Schema
 from oboro.table.unencoded_columns import unread_columns
 from oboro.text import Message
 
@@ -21,33 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["people_before_writing"]
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """The table as it came and as it is released."""
-
-    original: Dataset
-    released: Dataset
-    source: Source | None
-
-    def held(self, names: Sequence[str]) -> Dataset:
-        """The original with these columns, without those that would have to be read from a large file."""
-        unread = [name for name in unread_columns(self.original) if name in names]
-        if not unread or self.source is None:
-            return self.original.select([name for name in self.original if name not in unread_columns(self.original)])
-        if self.source.untouched is not None and not self.source.untouched.small:
-            return self.held([name for name in names if name not in unread])
-        read = self.source.fill_columns(self.original, unread)
-        return self.held(()).with_columns({name: read[name] for name in unread})
-
-    def whose(self, column: Column) -> Column:
-        origin = self.released.origin
-        return column if origin is None else Column(column.values, column.codes[origin])
-
-
 def people_before_writing(
     recipe: Recipe,
     original: Dataset,
-    given: Schema,
+    identifiers: Sequence[str],
     released: Dataset,
     promises: Sequence[Promise],
     source: Source | None = None,
@@ -57,15 +32,16 @@ def people_before_writing(
     Raises a `PromiseError` where a promise of rows is broken for them and their traits or a pattern prove that these are people,
     unless the recipe accepts it; else returns what the release should say of it. O(rows) for each identifier that repeats.
     """
-    names = _identifiers(original, given, released)
+    names = _identifiers(original, identifiers, released)
     if recipe.person is not None or not promises or not names:
         return []
-    rows = _Rows(original, released, source)
-    held = rows.held(names)
+    held = _held(original, source, names)
     names = _left_by_rows(held, names)
+    if not names:
+        return []
     missing = [one for one in names if one not in held]
     said = [Message("exposure.rows.unread", columns=missing)] if missing else []
-    for found, broken in _broken(rows, held, names, promises):
+    for found, broken in _broken(released, held, names, promises):
         facts = {"column": found.column, "reasons": list(found.reasons), "broken": broken}
         because = recipe.rows_accepted(found.column)
         if because:
@@ -77,14 +53,26 @@ def people_before_writing(
     return said
 
 
-def _identifiers(original: Dataset, given: Schema, released: Dataset) -> list[str]:
+def _held(original: Dataset, source: Source | None, names: Sequence[str]) -> Dataset:
+    """The original with these columns, without those that would have to be read from a large file."""
+    left = unread_columns(original)
+    if not left:
+        return original
+    held = original.select([name for name in original if name not in left])
+    unread = [name for name in left if name in names]
+    if not unread or source is None or (source.untouched is not None and not source.untouched.small):
+        return held
+    read = source.fill_columns(original, unread)
+    return held.with_columns({name: read[name] for name in unread})
+
+
+def _identifiers(original: Dataset, declared: Sequence[str], released: Dataset) -> list[str]:
     """Columns that the recipe calls identifiers, and others called the number of a person that are in memory and not released."""
     from oboro.recipe.roles.column_words import names_one_person
 
-    declared = given.named(Role.IDENTIFIER)
     unread = unread_columns(original)
     gone = [name for name in original if name not in released and name not in declared and name not in unread]
-    return [*declared, *(name for name in gone if names_one_person(name))]
+    return [*declared, *filter(names_one_person, gone)]
 
 
 def _left_by_rows(held: Dataset, names: Sequence[str]) -> list[str]:
@@ -101,7 +89,7 @@ def _left_by_rows(held: Dataset, names: Sequence[str]) -> list[str]:
 
 
 def _broken(
-    rows: _Rows, held: Dataset, names: Sequence[str], promises: Sequence[Promise]
+    released: Dataset, held: Dataset, names: Sequence[str], promises: Sequence[Promise]
 ) -> Iterator[tuple[RepeatedPeople, list[Message]]]:
     """Identifiers that seem to number people with several rows, and what does not hold of these people."""
     from oboro.recipe.roles.repeated_people import repeated_in
@@ -109,8 +97,9 @@ def _broken(
     for name in names:
         found = repeated_in(held, name, identifier=True) if name in held else None
         if found is not None:
-            person = rows.whose(held[name])
-            verdicts = [one for promise in promises for one in promise.verify(rows.released, person).verdicts]
+            column, origin = held[name], released.origin
+            person = column if origin is None else Column(column.values, column.codes[origin])
+            verdicts = [one for promise in promises for one in promise.verify(released, person).verdicts]
             broken = [one.message() for one in verdicts if not one.holds]
             if broken:
                 yield found, broken

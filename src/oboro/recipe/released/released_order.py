@@ -8,7 +8,8 @@ the released values alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from operator import attrgetter
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
@@ -28,13 +29,14 @@ Order = Literal["shuffled", "kept"]
 
 def moves_rows(order: Order | None, steps: Sequence[Technique]) -> bool:
     """Whether rows leave the order in which they came: as asked, else where a step promises something."""
-    return order == "shuffled" or (order is None and any(step.promising for step in steps))
+    return order == "shuffled" or (order is None and any(map(attrgetter("promising"), steps)))
 
 
-def released_order(steps: Sequence[Technique], data: Dataset, rng: np.random.Generator) -> RowShuffle:
+def released_order(steps: Sequence[Technique], data: Dataset, rng: np.random.Generator) -> RowShuffle | None:
     """A random order; where a step sorts, rows stand by the values that are released, and only rows that agree stand at random."""
     shuffle, sort = RowShuffle.drawn(data.rows, rng), _last_sort(steps)
-    return shuffle if sort is None or not sort.sorts(data) else RowShuffle.fixed(sort.order(data, shuffle.order))
+    sorted_ = sort is not None and sort.sorts(data)
+    return (RowShuffle.fixed(sort.order(data, shuffle.order)) if sort and sorted_ else shuffle).prepared()
 
 
 def plan_of_order(order: Order | None, steps: Sequence[Technique], schema: Schema) -> Message:
@@ -58,5 +60,5 @@ def _should_move(steps: Sequence[Technique]) -> bool:
 
 
 def _last_sort(steps: Sequence[Technique]) -> Sort | None:
-    found = [step for step in steps if step.step == "sort"]
-    return found[-1] if found else None  # type: ignore[return-value]
+    last = dict(zip(map(attrgetter("step"), steps), steps, strict=True))
+    return cast("Sort | None", last.get("sort"))

@@ -13,7 +13,7 @@ from oboro.recipe.evidence import bound_hierarchies
 from oboro.system.named_files import beside
 from oboro.table.dataset import Dataset
 from oboro.table.schema import Schema
-from oboro.techniques.demands.in_series import InSeries
+from oboro.techniques.demands.class_demands import ClassDemands
 from oboro.text import Message
 from oboro.verifier.models.class_models import DistinctLDiversity, KAnonymity
 
@@ -64,7 +64,7 @@ def series_before_writing(
 def series_of_steps(recipe: Recipe, released: Dataset, given: Schema, original: Dataset) -> SeriesRisk | None:
     """The same attacks with the earlier releases that a step of the recipe names, whose promise was verified."""
     for step in recipe.steps:
-        if isinstance(step, InSeries) and step.earlier:
+        if isinstance(step, ClassDemands) and step.earlier:
             names, k, diverse = step.in_series(given)
             found = attack_series(
                 released,

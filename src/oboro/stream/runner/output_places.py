@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from oboro.errors import FileError, UsageError
 from oboro.stream.runner.endpoints import StreamOutput
-from oboro.system.named_files import NamedFiles
+from oboro.system.named_files import file_marks
 from oboro.text import Message
 
 __all__ = ["MissingOutput", "check_apart"]
@@ -55,22 +55,21 @@ def check_apart(
 
     The `others` are read only, by what they are. Nothing else is written into the folder of the state.
     """
-    taken = NamedFiles()
-    for what, paths in others.items():
+    held = {"--state": list(state.iterdir())} if state is not None and state.is_dir() else {}
+    taken: dict[object, str] = {}
+    for what, paths in (*others.items(), *held.items()):
         for one in paths:
-            taken.add(one, what)
-    for one in state.iterdir() if state is not None and state.is_dir() else ():
-        taken.add(one, "--state")
+            taken = dict.fromkeys(file_marks(one), what) | taken
     for option, place in (("--from", source), ("--to", target), ("--dead-letters", dead)):
         if place in (None, "-", "stderr") or "://" in str(place):
             continue
         path = os.path.realpath(str(place))
-        before = taken.found(path)
+        before = next((taken[mark] for mark in file_marks(path) if mark in taken), None)
         if state is not None and Path(path).parent == Path(os.path.realpath(state)):
             before = "--state"
         if before is not None and not _is_special(path):
             raise UsageError(Message("error_stream.same_place", one=before, other=option, place=place))
-        taken.add(path, option)
+        taken = dict.fromkeys(file_marks(path), option) | taken
 
 
 def _is_special(path: str) -> bool:

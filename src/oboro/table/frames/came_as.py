@@ -39,7 +39,7 @@ def type_again(name: str, encoded: pa.DataType, types: Types) -> pa.DataType | N
 
 def restorable(data: Dataset, types: Types) -> Dataset:
     """The table with just the values that rows hold, in the order that their dictionary may have, where it becomes one again."""
-    return data.with_columns(dict(_ordered(data, types))) if types else data
+    return data.with_columns(dict(_ordered(data, types)))
 
 
 def _ordered(data: Dataset, types: Types) -> Iterator[tuple[str, Column]]:

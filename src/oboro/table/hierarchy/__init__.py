@@ -5,7 +5,7 @@ column and gives a `Hierarchy`: for each level the labels and one small lookup t
 never copied.
 """
 
-from oboro.table.hierarchy.levels import Hierarchy, Level, LevelPreview
+from oboro.table.hierarchy.levels import Hierarchy, Level
 from oboro.table.hierarchy.spec import HierarchySpec
 
-__all__ = ["Hierarchy", "HierarchySpec", "Level", "LevelPreview"]
+__all__ = ["Hierarchy", "HierarchySpec", "Level"]

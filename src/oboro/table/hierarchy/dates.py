@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from oboro.errors import HierarchyError
 from oboro.system import arrow_functions as pc
-from oboro.table.hierarchy.intervals import span_share
-from oboro.table.hierarchy.levels import Level, odd_one
+from oboro.table.hierarchy.levels import Level, odd_one, span_share
 from oboro.table.values import Kind, because_unread, kind_of, typed
 from oboro.text import Message, Raw
 
@@ -48,9 +47,9 @@ def _local_microseconds(values: pa.Array) -> np.ndarray:
 def _date_level(unit: str, days: np.ndarray, exact: np.ndarray, size: int) -> Level:
     """`exact` holds the values in the unit of which a day has `size`."""
     cells, table = np.unique(_cell(unit, days), return_inverse=True)
-    starts, ends = (_first_day(unit, cell).astype(np.float64) * size for cell in (cells, cells + 1))
+    starts, ends = _first_day(unit, cells), _first_day(unit, cells + 1)
     labels = [_label(unit, cell) for cell in cells.tolist()]
-    share = span_share(starts, ends, exact, counted=size == 1)
+    share = span_share(starts.astype(np.float64) * size, ends.astype(np.float64) * size, exact, counted=size == 1)
     return Level(pa.array(labels, pa.string()), table, share).compact()
 
 

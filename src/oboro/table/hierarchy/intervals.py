@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from oboro.errors import HierarchyError
 from oboro.system import arrow_functions as pc
-from oboro.table.hierarchy.levels import Level, odd_one
+from oboro.table.hierarchy.levels import Level, odd_one, span_share
 from oboro.table.values import Kind, because_unread, kind_of, numbers_of
 from oboro.text import Message, Raw
 
-__all__ = ["Form", "edge_levels", "span_share", "width_levels"]
+if TYPE_CHECKING:
+    from oboro.table.hierarchy.spec import Form
 
-Form = Literal["whole", "any"]
+__all__ = ["edge_levels", "width_levels"]
+
 Bounds = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 LOW, HIGH = -(1 << 62), 1 << 62  # the places of the open intervals at the ends
@@ -130,21 +132,6 @@ def _named(level: Level, cells: np.ndarray, names: Sequence[str], edges: int) ->
 
 def _between(marks: np.ndarray) -> Bounds:
     return lambda cells: (marks[cells], marks[cells + 1])
-
-
-def span_share(starts: np.ndarray, ends: np.ndarray, numbers: np.ndarray, *, counted: bool) -> np.ndarray:
-    """The part of the data's range that each span covers.
-
-    Counted (integers, days), it is the part of the possible values, and a span that holds one of them says it exactly,
-    so 0. Measured, it is the part of the length.
-    """
-    finite = numbers[np.isfinite(numbers)]
-    unit = 1.0 if counted else 0.0
-    lowest, highest = finite.min(initial=np.inf), finite.max(initial=-np.inf) + unit
-    if not lowest < highest:
-        return np.zeros(starts.size)
-    covered = np.clip(np.minimum(ends, highest) - np.maximum(starts, lowest), 0.0, None)
-    return np.where(covered <= unit, 0.0, covered / (highest - lowest))
 
 
 def _span_level(index: np.ndarray, bounds: Bounds, numbers: np.ndarray, whole: bool, *, right: bool = False) -> Level:

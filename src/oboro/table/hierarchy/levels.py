@@ -11,6 +11,7 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -21,10 +22,11 @@ from oboro.errors import HierarchyError
 from oboro.system import arrow_functions as pc
 from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.spelling.named_values import matched
+from oboro.table.spelling.value_texts import is_text
 from oboro.table.values import STAR, Kind, kind_of, texts_of
 from oboro.text import Message, Raw, Words
 
-__all__ = ["Hierarchy", "Level", "LevelPreview"]
+__all__ = ["Hierarchy", "Level"]
 
 HIERARCHY = Message("error_table.source.hierarchy")
 
@@ -62,18 +64,6 @@ class Level:
         return Level(self.labels.filter(pa.array(used)), table, self.share[used])
 
 
-@dataclass(frozen=True)
-class LevelPreview:
-    """What a level does to a column: how many labels, how many rows they hold, and the most frequent ones."""
-
-    level: int
-    labels: int
-    smallest: int
-    median: float
-    largest: int
-    examples: tuple[tuple[str | None, int], ...]
-
-
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
     """Levels over one dictionary, from the values themselves (level 0) to the coarsest.
@@ -108,7 +98,8 @@ class Hierarchy:
         self._require(level)
         if level == 0:
             return column
-        chosen = self._fit(column).levels[level]
+        fitting = self if self.levels[0].labels.equals(column.values) else self.bind(column)
+        chosen = fitting.levels[level]
         return column.recode(chosen.table, chosen.labels)
 
     def above(self, level: int) -> Hierarchy:
@@ -152,7 +143,7 @@ class Hierarchy:
         """The same hierarchy over other values; `place`: which known value each one is, −1 if missing or suppressed."""
         place = place.copy()
         levels = [_ground_of(self.levels[0], values, place)]
-        levels.extend(_level_of(level, values, place, self.listed) for level in self.levels[1:])
+        levels.extend(map(partial(_level_of, values, place, self.listed), self.levels[1:]))
         return Hierarchy(self.name, tuple(levels), self.source, self.listed, self)
 
     def to_rows(self) -> list[list[str]]:
@@ -176,17 +167,9 @@ class Hierarchy:
         csv.writer(text, delimiter=";", **style).writerows(rows)
         return text.getvalue()
 
-    def preview(self, column: Column, examples: int = 5) -> list[LevelPreview]:
-        """What each level does to the rows of the column, with the most frequent labels as examples."""
-        bound = self._fit(column)
-        return [_preview(number, level, column.counts, examples) for number, level in enumerate(bound.levels)]
-
     def _require(self, level: int) -> None:
         if not 0 <= level <= self.height:
             raise HierarchyError(Message("error_table.no_level", name=self.name, level=level, height=self.height))
-
-    def _fit(self, column: Column) -> Hierarchy:
-        return self if self.levels[0].labels.equals(column.values) else self.bind(column)
 
 
 # Over a dictionary --------------------------------------------------------------------------------------------------
@@ -209,8 +192,7 @@ def text_array(values: pa.Array) -> pa.Array:
 def outside(column: Column) -> np.ndarray:
     """Which dictionary entries stand outside every hierarchy: the missing and the suppressed one."""
     values = column.values
-    is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
-    found = pc.fill_null(pc.equal(values, STAR), True) if is_text else values.is_null()
+    found = pc.fill_null(pc.equal(values, STAR), True) if is_text(values) else values.is_null()
     return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
 
 
@@ -220,6 +202,21 @@ def odd_one(values: pa.Array, kinds: tuple[Kind, ...]) -> str | None:
         half = values.slice(0, len(values) // 2)
         values = values.slice(len(half)) if kind_of(half) in kinds else half
     return text_array(values)[0].as_py()  # type: ignore[no-any-return]
+
+
+def span_share(starts: np.ndarray, ends: np.ndarray, numbers: np.ndarray, *, counted: bool) -> np.ndarray:
+    """The part of the data's range that each span covers.
+
+    Counted (integers, days), it is the part of the possible values, and a span that holds one of them says it exactly,
+    so 0. Measured, it is the part of the length.
+    """
+    finite = numbers[np.isfinite(numbers)]
+    unit = 1.0 if counted else 0.0
+    lowest, highest = finite.min(initial=np.inf), finite.max(initial=-np.inf) + unit
+    if not lowest < highest:
+        return np.zeros(starts.size)
+    covered = np.clip(np.minimum(ends, highest) - np.maximum(starts, lowest), 0.0, None)
+    return np.where(covered <= unit, 0.0, covered / (highest - lowest))
 
 
 def leaf_share(table: np.ndarray, labels: int) -> np.ndarray:
@@ -276,7 +273,7 @@ def _ground_of(known: Level, values: pa.Array, place: np.ndarray) -> Level:
     return Level(values, Level.ground(values).table, share)
 
 
-def _level_of(level: Level, values: pa.Array, place: np.ndarray, listed: bool) -> Level:
+def _level_of(values: pa.Array, place: np.ndarray, listed: bool, level: Level) -> Level:
     """One level over other values; outsiders that join a label are noted in `place`, so that they follow it."""
     labels, share = level.labels, level.share
     table = np.append(level.table, 0).astype(np.int64)[place]
@@ -305,18 +302,3 @@ def _joined(own: pa.Array, level: Level, listed: bool) -> int | None:
 
 def _texts_by_code(level: Level) -> pa.Array:
     return text_array(level.labels).take(pa.array(level.table))
-
-
-def _preview(number: int, level: Level, counts: np.ndarray, examples: int) -> LevelPreview:
-    rows = np.bincount(level.table, weights=counts, minlength=len(level.labels)).astype(np.int64)
-    used = rows[rows > 0]
-    most = np.argsort(-rows, kind="stable")[: min(examples, used.size)]
-    labels = texts_of(level.labels.take(pa.array(most)))
-    return LevelPreview(
-        level=number,
-        labels=int(used.size),
-        smallest=int(used.min()) if used.size else 0,
-        median=float(np.median(used)) if used.size else 0.0,
-        largest=int(used.max(initial=0)),
-        examples=tuple(zip(labels, rows[most].tolist(), strict=True)),
-    )

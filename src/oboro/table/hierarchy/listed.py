@@ -134,7 +134,7 @@ def _delimiter(text: str) -> str:
         rows = list(islice(csv.reader(StringIO(head, newline=""), delimiter=delimiter), 1000))
         if len(head) < len(text) and len(rows) > 1:
             rows.pop()  # it may be cut in the middle
-        widths = {len(row) for row in rows if row}
+        widths = set(map(len, filter(None, rows)))
         if len(widths) == 1 and widths != {1}:
             return delimiter
     return max(DELIMITERS, key=head.lstrip().partition("\n")[0].count)
@@ -237,7 +237,7 @@ def _walk(name: str, source: Words, node: Any, parents: tuple[str, ...]) -> Iter
 def _whole(name: str, paths: Paths) -> Hierarchy:
     """The hierarchy over all listed values, after every check."""
     paths = _without_copies(name, paths)
-    levels = (Level.ground(paths.columns[0]), *(_level(column) for column in paths.columns[1:]))
+    levels = (Level.ground(paths.columns[0]), *map(_level, paths.columns[1:]))
     for number in range(1, len(levels) - 1):
         pair = conflict(levels[number], levels[number + 1])
         if pair is not None:

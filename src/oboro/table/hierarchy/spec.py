@@ -16,7 +16,6 @@ from pydantic import ConfigDict, Discriminator, Field, SkipValidation, Tag, fiel
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import listed
 from oboro.table.hierarchy.dates import UNITS, date_levels
-from oboro.table.hierarchy.intervals import Form, edge_levels, width_levels
 from oboro.table.hierarchy.levels import Hierarchy, Level, outside
 from oboro.table.hierarchy.masks import mask_levels
 from oboro.table.hierarchy.ranked import NeighbourGroups, ValuePriority, neighbour_levels, priority_levels
@@ -50,6 +49,9 @@ OPTIONS = {
 
 def _say_one_form(schema: dict[str, Any]) -> None:
     schema["oneOf"] = [{"maxProperties": 0}, *({"required": [form]} for form in FORMS)]
+
+
+Form = Literal["whole", "any"]
 
 
 class Edges(Parameters):
@@ -199,7 +201,7 @@ class HierarchySpec(Parameters):
     @field_validator("dates")
     @classmethod
     def _fine_to_coarse(cls, units: list[str] | None) -> list[str] | None:
-        if units is not None and units != [unit for unit in UNITS if unit in units]:
+        if units is not None and units != sorted(set(units), key=list(UNITS).index):
             raise ValueError(Message("error_table.date_units", known=list(UNITS), units=units))
         return units
 
@@ -221,8 +223,8 @@ class HierarchySpec(Parameters):
     def _ends(self) -> HierarchySpec:
         if isinstance(self.intervals, Edges) and {"origin", "bottom", "top"} & self.model_fields_set:
             raise ValueError(Message("error_table.edges_open"))
-        ends = [end for end in (self.bottom, self.top) if end is not None]
-        if not all(map(math.isfinite, [self.origin, *ends])) or ends != sorted(ends):
+        finite = all(map(math.isfinite, (self.origin, self.bottom or 0.0, self.top or 0.0)))
+        if not finite or (self.bottom is not None and self.top is not None and self.bottom > self.top):
             raise ValueError(Message("error_table.ends", bottom=self.bottom, top=self.top))
         return self
 
@@ -252,10 +254,14 @@ class HierarchySpec(Parameters):
         """The levels over values that a rule gives."""
         levels: list[Level] = []
         if isinstance(self.intervals, Edges):
+            from oboro.table.hierarchy.intervals import edge_levels
+
             given = self.intervals
             closed = given.closed == "right"
             levels = edge_levels(name, values, given.edges, right=closed, names=given.labels, form=self.numbers)
         elif self.intervals is not None:
+            from oboro.table.hierarchy.intervals import width_levels
+
             levels = width_levels(name, values, self.intervals, self.origin, self.bottom, self.top, self.numbers)
         elif self.dates is not None:
             levels = date_levels(name, values, self.dates)

@@ -21,6 +21,7 @@ from oboro.table.japanese.written_dates import (
     why_no_date,
     written_dates,
 )
+from oboro.table.values import may_be_japanese
 from oboro.text import Message
 
 __all__ = ["plain_text", "read_written", "unit_written", "why_unread"]
@@ -32,7 +33,6 @@ _SCALES = {"兆": 12, "十億": 9, "億": 8, "百万": 6, "万": 4, "千": 3}
 _PARTS = "".join(f"(?:(?P<n{power}>{_N}){name})?" for name, power in _SCALES.items())
 _AMOUNT = rf"^満?(?P<yen>¥?)(?P<sign>[-+▲△]?){_PARTS}(?P<n0>{_N})?(?P<unit>円|歳|才|年)?$"
 _DIGIT = r"[0-9]"
-_LETTER = r"^\s*[MTSHRmtshr][0-9]"  # an era's letter: the only sign of a Japanese date in ASCII
 # What values of one column may say together: an age, yen, scaled yen, a year; or nothing.
 _BARE, _AGE, _YEN, _SCALED, _YEARS = 1, 2, 4, 8, 16
 _TOGETHER = (_BARE | _AGE, _BARE | _YEN, _YEN | _SCALED, _BARE | _YEARS)
@@ -61,11 +61,8 @@ def read_written(texts: pa.Array) -> pa.Array | None:
     >>> read_written(pa.array(["350万円", "350"])) is None, read_written(pa.array(["39", "40"])) is None
     (True, True)
     """
-    known = texts.drop_null()
-    if not len(known) or not _may_be(known.slice(0, HEAD).cast(pa.string())):
-        return None
-    known = known.cast(pa.string())
-    if not (_japanese(known) or pc.any(pc.match_substring_regex(known, _LETTER)).as_py()) or not _may_be(known):
+    known = texts.drop_null().cast(pa.string())
+    if not may_be_japanese(known) or not _may_be(known.slice(0, HEAD)) or not _may_be(known):
         return None
     plain = plain_text(known)
     read = _dates(known, plain)
@@ -76,15 +73,15 @@ def read_written(texts: pa.Array) -> pa.Array | None:
     return read.take(pa.array(place, mask=texts.is_null().to_numpy(zero_copy_only=False)))
 
 
+def _japanese(texts: pa.Array) -> bool:
+    return not pc.all(pc.string_is_ascii(texts)).as_py()
+
+
 def _may_be(texts: pa.Array) -> bool:
     plain = plain_text(texts)
     dates = looks_like_dates(plain)
     numbers = pc.and_(pc.match_substring_regex(plain, _AMOUNT), pc.match_substring_regex(plain, _DIGIT))
     return bool(pc.all(pc.or_(dates, numbers)).as_py())
-
-
-def _japanese(texts: pa.Array) -> bool:
-    return not pc.all(pc.string_is_ascii(texts)).as_py()
 
 
 def _dates(texts: pa.Array, plain: pa.Array) -> pa.Array | None:

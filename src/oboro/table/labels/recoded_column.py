@@ -144,8 +144,10 @@ class RecodedColumn:
     @cached_property
     def share(self) -> np.ndarray:
         """The part of the original domain that each entry may stand for: 0 one value, 1 everything, NaN not known."""
-        out = np.where(self.known, self._from_levels([level.share for level in self.levels], 1.0), np.nan)
-        return out if self.behind is None else np.where(self._plain, _spread(self.behind, self.original), out)
+        level, _ = self.place
+        out = np.where(level >= 0, self._from_levels([one.share for one in self.levels], 1.0), np.nan)
+        plain = (level <= 0) & ~self.stars
+        return out if self.behind is None else np.where(plain, _spread(self.behind, self.original), out)
 
     @cached_property
     def weight(self) -> np.ndarray:
@@ -156,11 +158,7 @@ class RecodedColumn:
         if self.behind is None:
             return out
         behind = np.add.reduceat(counts[self.behind.codes], self.behind.starts[:-1])
-        return np.asarray(np.where(self._plain, behind, out))
-
-    @property
-    def _plain(self) -> np.ndarray:
-        return np.asarray((self.place[0] <= 0) & ~self.stars)
+        return np.asarray(np.where((self.place[0] <= 0) & ~self.stars, behind, out))
 
     def _from_levels(self, values: list[np.ndarray], star: float) -> np.ndarray:
         """For each entry the number that its level has for its label."""

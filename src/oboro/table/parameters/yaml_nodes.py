@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import chain, repeat
 from typing import Any
 
 __all__ = ["MOST_NODES", "written_out"]
@@ -15,7 +16,7 @@ def written_out(node: Any, known: dict[int, float] | None = None) -> float:
     known = {} if known is None else known
     if id(node) not in known:
         known[id(node)] = math.inf  # until it is known: whoever meets it again on the way down is inside of it
-        inner = [] if node.id == "scalar" else node.value
-        nodes = [one for part in inner for one in (part if isinstance(part, tuple) else (part,))]
-        known[id(node)] = 1 + sum(written_out(one, known) for one in nodes)
+        inner = () if node.id == "scalar" else node.value
+        nodes = chain.from_iterable(inner) if node.id == "mapping" else inner
+        known[id(node)] = 1 + sum(map(written_out, nodes, repeat(known)))
     return known[id(node)]

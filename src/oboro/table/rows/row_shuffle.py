@@ -135,10 +135,13 @@ class RowShuffle:
 
     def columns_shuffled(self, data: Dataset) -> Dataset:
         """The same for whoever only writes it: it does not know where its rows came from."""
-        held = _held(data)
-        codes = self._all_shuffled([column.codes for column in held.values()])
-        moved = {name: Column(held[name].values, one) for name, one in zip(held, codes, strict=True)}
-        return Dataset({name: moved.get(name, column) for name, column in data.columns.items()}, data.rows)
+        held = {name: column for name, column in data.columns.items() if not isinstance(column, UnreadColumn)}
+        arrays = [column.codes for column in held.values()]
+        if self.buckets > 1 and min([array.nbytes for array in arrays], default=CACHED + 1) <= CACHED:
+            self.order  # noqa: B018  (once, and not in every thread)
+        codes = dict(zip(held, on_cores(self, arrays, rows=self.within.size), strict=True))
+        moved = {name: Column(held[name].values, one) for name, one in codes.items()}
+        return Dataset({**data.columns, **moved}, data.rows)
 
     def blocks(self, data: Dataset, rows: int) -> Iterator[Dataset]:
         """The table in the new order, so many rows at a time, for whoever only writes it. A block is looked up when it is its turn.
@@ -146,8 +149,8 @@ class RowShuffle:
         Columns that are larger than a cache are moved as a whole before. Blocks are small and use memory that was used before: new
         memory took as long as the looking up.
         """
-        large = {name: column for name, column in _held(data).items() if column.codes.nbytes > CACHED}
-        moved = self.columns_shuffled(data.select(list(large)))
+        held = [name for name, column in data.columns.items() if not isinstance(column, UnreadColumn)]
+        moved = self.columns_shuffled(data.select([name for name in held if data[name].codes.nbytes > CACHED]))
         for begin in range(0, max(data.rows, 1), rows):
             end = min(begin + rows, data.rows)
             yield self._block(data, moved, begin, end)
@@ -163,11 +166,6 @@ class RowShuffle:
         columns = on_cores(one, data.columns.keys(), data.columns.values(), rows=end - begin)
         return Dataset(dict(zip(data.columns, columns, strict=True)), end - begin)
 
-    def _all_shuffled(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
-        if any(array.nbytes <= CACHED for array in arrays):
-            self.order  # noqa: B018  (once, and not in every thread)
-        return on_cores(self, arrays, rows=self.within.size)
-
 
 def _looked_up(values: np.ndarray, order: np.ndarray | None) -> np.ndarray:
     assert order is not None
@@ -178,10 +176,6 @@ def _looked_up(values: np.ndarray, order: np.ndarray | None) -> np.ndarray:
     out = np.empty(order.size, dtype=values.dtype)
     grouping.look_up(np.ascontiguousarray(values), order, out)
     return out
-
-
-def _held(data: Dataset) -> dict[str, Column]:
-    return {name: column for name, column in data.columns.items() if not isinstance(column, UnreadColumn)}
 
 
 def _drawn_bits(rng: np.random.Generator, size: int, bits: int) -> np.ndarray:

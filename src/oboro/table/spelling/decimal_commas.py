@@ -9,6 +9,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from oboro.system import arrow_functions as pc
+from oboro.table.spelling.value_texts import is_text
 
 __all__ = ["has_decimal_commas", "read_decimal_commas", "with_decimal_commas"]
 
@@ -24,7 +25,7 @@ def has_decimal_commas(texts: pa.Array) -> bool:
     >>> has_decimal_commas(pa.array(["1.234,56", "12", None])), has_decimal_commas(pa.array(["1,234", "5,678"]))
     (True, False)
     """
-    if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
+    if not is_text(texts):
         return False
     known = texts.drop_null()
     if not len(known) or not (_are_numbers(known.slice(0, HEAD)) and _are_numbers(known)):

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from oboro.system import arrow_functions as pc
 from oboro.table.dataset import Column
+from oboro.table.spelling.value_texts import is_text
 from oboro.table.value_counts import clean
 
 __all__ = ["FOLDS", "Fold", "as_folded", "empty_as_missing", "folded", "near_duplicates"]
@@ -32,7 +33,7 @@ def folded(column: Column, folds: Collection[Fold]) -> Column:
     >>> folded(Column.of(["flu", "Flu ", "cold", None]), ["space", "case"]).decode().to_pylist()
     ['flu', 'flu', 'cold', None]
     """
-    if not folds or not _is_text(column.values):
+    if not folds or not is_text(column.values):
         return column
     encoded = _keys(column.values, folds).dictionary_encode(null_encoding="encode")
     if len(encoded.dictionary) == len(column.values):
@@ -48,7 +49,7 @@ def as_folded(value: Any, column: Column, folds: Collection[Fold]) -> Any:
     >>> as_folded("FLU", folded(Column.of(["flu", "Flu ", "cold"]), ["space", "case"]), ["space", "case"])
     'flu'
     """
-    if not folds or not isinstance(value, str) or not _is_text(column.values):
+    if not folds or not isinstance(value, str) or not is_text(column.values):
         return value
     keys = _keys(pa.concat_arrays([column.values, pa.array([value], column.values.type)]), folds)
     place = keys[:-1].index(keys[-1]).as_py()
@@ -61,7 +62,7 @@ def empty_as_missing(column: Column) -> Column:
     >>> empty_as_missing(Column.of(["a", "", None])).decode().to_pylist()
     ['a', None, None]
     """
-    if not _is_text(column.values):
+    if not is_text(column.values):
         return column
     place = column.values.index("").as_py()
     return column if place < 0 else column.where(column.codes == place, None)
@@ -73,15 +74,11 @@ def near_duplicates(column: Column) -> int:
     >>> near_duplicates(Column.of(["flu", "Flu ", "FLU", "cold"]))
     2
     """
-    if not _is_text(column.values):
+    if not is_text(column.values):
         return 0
     held = clean(column)
     keys = _keys(held.values, FOLDS)
     return 0 if keys is held.values else len(held.values) - len(keys.unique())
-
-
-def _is_text(values: pa.Array) -> bool:
-    return bool(pa.types.is_string(values.type) or pa.types.is_large_string(values.type))
 
 
 def _keys(texts: pa.Array, folds: Collection[Fold]) -> pa.Array:
@@ -99,9 +96,8 @@ def _keys(texts: pa.Array, folds: Collection[Fold]) -> pa.Array:
 
 def _one_case(texts: pa.Array) -> bool:
     """Whether no two can differ in case: there are no capitals, or nothing else, as in codes."""
-    return any(
-        pc.all(pc.equal(change(texts), texts)).as_py() is not False for change in (pc.ascii_lower, pc.ascii_upper)
-    )
+    small, large = pc.match_substring_regex(texts, "[a-z]"), pc.match_substring_regex(texts, "[A-Z]")
+    return not (pc.any(small).as_py() and pc.any(large).as_py())
 
 
 def _odd_spaces(texts: pa.Array) -> bool:

@@ -19,6 +19,7 @@ from pydantic import BeforeValidator, StrictBool
 from oboro.errors import ColumnError, UsageError
 from oboro.system import arrow_functions as pc
 from oboro.table.dataset import Column
+from oboro.table.spelling.value_texts import booleans, is_text, text_values
 from oboro.table.values import DATE_TEXT, DATETIME_TEXT, NUMBER_TEXT, STAR, Kind, kind_of, numbers_of, texts_of
 from oboro.text import Message, Raw
 
@@ -125,7 +126,7 @@ def equal_values(column: Column, name: str, wanted: Sequence[Value]) -> np.ndarr
     if kind is Kind.BOOLEAN or _only_words(texts, kind):
         texts, kind = pc.utf8_lower(texts), Kind.BOOLEAN
     words = [word for value in wanted if (word := _word(value, kind)) is not None]
-    found = _booleans(pc.is_in(texts, value_set=pa.array(words, pa.string())))
+    found = booleans(pc.is_in(texts, value_set=pa.array(words, pa.string())))
     if STAR in wanted:
         found |= np.array([text == STAR for text in column.texts], dtype=bool)
     places = [_placed(value, values, name) for value in wanted if value != STAR and _has_place(value, kind)]
@@ -153,18 +154,13 @@ def matched(asked: pa.Array, known: pa.Array) -> np.ndarray:
     >>> matched(pa.array([39.0, 7.5]), pa.array(["39.00", "40", "x"])).tolist()
     [0, -1]
     """
-    own, theirs = _texts(asked), _texts(known)
+    own, theirs = text_values(asked), text_values(known)
     place = pc.index_in(own, value_set=theirs, skip_nulls=True).fill_null(-1)
     found: np.ndarray = place.to_numpy(zero_copy_only=False).astype(np.int64)
-    open_ = (found < 0) & _booleans(own.is_valid())
+    open_ = (found < 0) & booleans(own.is_valid())
     if open_.any():
         found[open_] = _by_meaning(asked, theirs)[open_]
     return found
-
-
-def _texts(values: pa.Array) -> pa.Array:
-    """Values as text; text is what it is already, and half a million labels need not become Python's."""
-    return values if pa.types.is_string(values.type) else pa.array(texts_of(values), pa.string())
 
 
 def _by_meaning(asked: pa.Array, known: pa.Array) -> np.ndarray:
@@ -186,7 +182,7 @@ def _by_meaning(asked: pa.Array, known: pa.Array) -> np.ndarray:
 
 def _same_number(asked: pa.Array, known: pa.Array, pattern: str) -> np.ndarray:
     """By place on the line; a known place that two values share, or that a float64 cannot tell from its neighbour, matches none."""
-    here = np.flatnonzero(_booleans(pc.match_substring_regex(known.fill_null(""), pattern).fill_null(False)))
+    here = np.flatnonzero(booleans(pc.match_substring_regex(known.fill_null(""), pattern).fill_null(False)))
     here = here[[bool(known[int(one)].as_py()) for one in here]] if here.size else here
     try:
         places = numbers_of(known.take(pa.array(here)))
@@ -205,8 +201,7 @@ def _same_number(asked: pa.Array, known: pa.Array, pattern: str) -> np.ndarray:
 
 def _unsuppressed(values: pa.Array) -> pa.Array:
     """The values with the suppressed one missing: what kind the others are does not depend on it."""
-    is_text = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
-    return pc.if_else(pc.equal(values, STAR), None, values) if is_text else values
+    return pc.if_else(pc.equal(values, STAR), None, values) if is_text(values) else values
 
 
 def _only_words(texts: pa.Array, kind: Kind) -> bool:
@@ -232,7 +227,3 @@ def _has_place(value: Value, kind: Kind) -> bool:
         return _word(value, kind) is None
     given = kind_of_value(value)
     return comparable(given, kind) and not given is kind is Kind.INTEGER
-
-
-def _booleans(array: pa.Array) -> np.ndarray:
-    return np.array(array.to_numpy(zero_copy_only=False), dtype=bool)

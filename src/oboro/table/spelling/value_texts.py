@@ -20,6 +20,21 @@ TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 DAY = 86_400
 
 
+def is_text(values: pa.Array) -> bool:
+    """Whether values are written as text, whatever they look like."""
+    return bool(pa.types.is_string(values.type) or pa.types.is_large_string(values.type))
+
+
+def text_values(values: pa.Array) -> pa.Array:
+    """The values as text; text as it is."""
+    return values if pa.types.is_string(values.type) else pa.array(texts_of(values), pa.string())
+
+
+def booleans(array: pa.Array) -> np.ndarray:
+    """Truth values of Arrow for NumPy."""
+    return np.array(array.to_numpy(zero_copy_only=False), dtype=bool)
+
+
 def texts_of(values: pa.Array) -> list[str | None]:
     """Each value as text, `None` where it is missing; what hierarchies and conditions are matched by.
 

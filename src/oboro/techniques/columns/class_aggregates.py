@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 from oboro.errors import ColumnError
 from oboro.table.dataset import Column
 from oboro.table.groups import Groups
-from oboro.table.labels.notation import range_marks
 from oboro.table.values import Kind, texts_of
 from oboro.techniques.columns import group_values
 from oboro.techniques.columns.numeric import places, written
@@ -75,6 +74,8 @@ def _interval(name: str, column: Column, groups: Groups) -> Column:
     np.maximum.at(ends[1], groups.labels[known], before[known])
     low, high = (group_values.without_minority(np.where(np.isinf(end), np.nan, end), before, groups) for end in ends)
     first, last = (pa.array(texts_of(written(end, column, name)), pa.string()) for end in (low, high))
+    from oboro.table.labels.notation import range_marks
+
     dash = range_marks(first, plain=column.kind in (Kind.INTEGER, Kind.NUMBER))
     labels = pc.binary_join_element_wise(first, dash, last, "", null_handling="emit_null")
     return Column(pc.if_else(pa.array(low == high), first, labels), groups.labels).tidy()

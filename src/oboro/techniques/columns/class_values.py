@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Self
 
 import numpy as np
 import pyarrow as pa
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from oboro.decide.lattice.search import SearchResult
 from oboro.errors import UsageError
@@ -30,12 +29,6 @@ class ClassValues(WorthAsked):
     aggregates: dict[str, ClassAggregate] = Field(default_factory=dict)
     """Quasi-identifiers whose levels only decide who stands together: in every class their values become the mean, the median, the
     mode (most frequent) or the interval (smallest to largest) of the class."""
-
-    @model_validator(mode="after")
-    def _aggregates_fit(self) -> Self:
-        if self.aggregates and (self.needs_population or self.profitability or self.earlier):
-            raise ValueError(Message("error_technique.aggregates_with"))
-        return self
 
     def as_sure(self, found: SearchResult) -> SearchResult:
         """What a search found. With exempt records, suppressing somebody without need makes people who fit no class need no record

@@ -13,6 +13,7 @@ from pydantic import ConfigDict, Field, field_validator, model_validator
 from oboro.table.dataset import Column
 from oboro.table.parameters import Parameters
 from oboro.table.spelling.named_values import Value, absent, equal_values, near_values, place, shown
+from oboro.table.spelling.value_texts import booleans, text_values
 from oboro.text import Message
 
 __all__ = ["Condition"]
@@ -72,22 +73,17 @@ class Condition(Parameters):
 
     @model_validator(mode="after")
     def _says_something(self) -> Condition:
-        if not self._given:
+        if not self.model_dump(exclude_none=True):
             allowed = [field.alias or name for name, field in type(self).model_fields.items()]
             raise ValueError(Message("error_technique.empty_condition", allowed=allowed))
         return self
 
-    @property
-    def _given(self) -> dict[str, Any]:
-        return {name: value for name in type(self).model_fields if (value := getattr(self, name)) is not None}
-
     def holds(self, column: Column, name: str) -> np.ndarray:
         """For each entry of the column's dictionary, whether the condition holds; `name` is for the error message."""
-        given = self._given
         result = np.ones(len(column.values), dtype=bool)
         for operator, compare in _COMPARE.items():
-            if operator in given:
-                bound = place(given[operator], column, name)
+            if (said := getattr(self, operator)) is not None:
+                bound = place(said, column, name)
                 result &= compare(column.numbers(name), bound)
         if self.equals is not None:
             result &= equal_values(column, name, [self.equals])
@@ -98,15 +94,18 @@ class Condition(Parameters):
         if self.not_in is not None:
             result &= ~equal_values(column, name, self.not_in)
         if self.missing is not None:
-            result &= _booleans(column.values.is_null()) == self.missing
+            result &= booleans(column.values.is_null()) == self.missing
         if self.matches is not None:
-            result &= _booleans(pc.match_substring_regex(_texts(column), self.matches).fill_null(False))
+            found = pc.match_substring_regex(text_values(column.values), self.matches)
+            result &= booleans(found.fill_null(False))
         return result
 
     def warnings(self, column: Column, name: str) -> list[Message]:
         """What it names and no row has: a typing error, or a value that this table happens to lack."""
-        named = [*(self.among or ()), *(self.not_in or ())]
-        named += [value for value in (self.equals, self.not_equals) if value is not None]
+        given = (*(self.among or ()), *(self.not_in or ()), self.equals, self.not_equals)
+        if given == (None, None):
+            return []
+        named = [value for value in given if value is not None]
         lacking = [(value, near_values(value, column)) for value in absent(column, name, named)]
         return [
             Message("technique.condition.absent_near", column=name, value=shown(value), near=near)
@@ -121,7 +120,8 @@ class Condition(Parameters):
         >>> [str(one) for one in Condition(above=90, missing=False).plan("age")]
         ["'age' is above 90", "'age' is not missing"]
         """
-        return [_told(name, operator, value) for operator, value in self._given.items()]
+        given = {operator: getattr(self, operator) for operator in type(self).model_fields}
+        return [_told(name, operator, value) for operator, value in given.items() if value is not None]
 
 
 def _told(name: str, operator: str, value: Any) -> Message:
@@ -132,11 +132,3 @@ def _told(name: str, operator: str, value: Any) -> Message:
     return Message(
         f"technique.condition.{operator}", column=name, value=repr(value) if operator == "matches" else shown(value)
     )
-
-
-def _texts(column: Column) -> pa.Array:
-    return pa.array(column.texts, pa.string())
-
-
-def _booleans(array: pa.Array) -> np.ndarray:
-    return np.array(array.to_numpy(zero_copy_only=False), dtype=bool)

@@ -12,11 +12,12 @@ from pydantic import Field, model_validator
 from oboro.errors import ColumnError
 from oboro.table.dataset import Column
 from oboro.table.spelling.decimal_commas import has_decimal_commas, with_decimal_commas
+from oboro.table.spelling.value_texts import is_text
 from oboro.table.values import Kind, from_numbers
 from oboro.techniques.base import Technique
 from oboro.text import Message
 
-__all__ = ["DAY", "OnColumns", "differing", "is_date", "is_text", "narrowed", "places", "written"]
+__all__ = ["DAY", "OnColumns", "differing", "is_date", "narrowed", "places", "written"]
 
 # The calendar of Python and of most files: the years 1 to 9999, in days since 1970.
 FIRST_DAY, LAST_DAY = -719_162.0, 2_932_896.0
@@ -44,11 +45,6 @@ class OnColumns(Technique):
     def names(self) -> tuple[str, ...]:
         """The columns, one or several."""
         return self.attributes or ((self.attribute,) if self.attribute is not None else ())
-
-
-def is_text(column: Column) -> bool:
-    """Whether the values are written as text (as they come from a CSV file), whatever they look like."""
-    return bool(pa.types.is_string(column.values.type) or pa.types.is_large_string(column.values.type))
 
 
 def is_date(column: Column) -> bool:
@@ -81,7 +77,7 @@ def written(numbers: np.ndarray, column: Column, name: str) -> pa.Array:
     if kind is Kind.DATETIME and pa.types.is_timestamp(column.values.type) and column.values.type.tz:
         # From the count, not from the zoneless time: a cast of that would be free to take it for local time.
         array = pc.cast(pc.cast(array, pa.int64()), pa.timestamp("us", column.values.type.tz))
-    if is_text(column):
+    if is_text(column.values):
         return with_decimal_commas(array) if has_decimal_commas(column.values) else array
     return narrowed(array, column.values.type)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from oboro.decide.lattice.nodes import Levels
-from oboro.decide.lattice.objective import CellLoss, ClassLoss, Loss
+from oboro.decide.lattice.objective import CellLoss, ClassLoss
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.search import SearchResult
 from oboro.errors import ColumnError, PromiseError, UsageError
@@ -23,7 +23,6 @@ from oboro.verifier.promise_check import Promise
 
 if TYPE_CHECKING:
     from oboro.decide.lattice.levels_by_class import Recoding
-    from oboro.decide.lattice.worth.class_payments import ClassEarnings
 
 __all__ = ["AllowedLevels", "AskedOfLevels", "LevelLimits"]
 
@@ -50,31 +49,33 @@ class AllowedLevels:
     """For each column the levels that may be chosen, ascending. A search counts its levels among these."""
 
     levels: tuple[tuple[int, ...], ...]
+    limited: bool = False
+    """Whether some level may not be chosen; if not, a search counts as the hierarchies do."""
 
     @staticmethod
     def of(hierarchies: Mapping[str, Hierarchy], limits: Limits, step: str) -> AllowedLevels:
         """The levels that keep all limits. Raises `PromiseError` where none is left."""
-        if unknown := [name for name in limits if name not in hierarchies]:
+        if not limits.keys() <= hierarchies.keys():
+            unknown = [name for name in limits if name not in hierarchies]
             raise UsageError(Message("error_technique.limits_of", step=step, names=list(hierarchies), unknown=unknown))
-        chosen = [_allowed(hierarchy, limits.get(name), step) for name, hierarchy in hierarchies.items()]
-        return AllowedLevels(tuple(chosen))
+        every = {name: tuple(range(hierarchy.height + 1)) for name, hierarchy in hierarchies.items()}
+        for name, limit in limits.items():
+            every[name] = _allowed(hierarchies[name], limit, step)
+        return AllowedLevels(tuple(every.values()), bool(limits))
 
-    def restrict(self, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Hierarchy]:
-        """The hierarchies with nothing but these levels."""
-        pairs = zip(hierarchies.items(), self.levels, strict=True)
-        return {name: hierarchy.picking(levels) for (name, hierarchy), levels in pairs}
-
-    def restrict_loss(self, loss: Loss) -> Loss:
-        """The loss of the same levels."""
-        if isinstance(loss, ClassLoss):
-            return loss
+    def restrict(self, problem: Problem) -> Problem:
+        """The same problem with nothing but these levels: hierarchies, losses, and what classes earn."""
+        pairs, loss, earnings = zip(problem.hierarchies, self.levels, strict=True), problem.loss, problem.earnings
         if isinstance(loss, CellLoss):
-            return replace(loss, costs=self._picked(loss.costs))
-        return replace(loss, leaves=self._picked(loss.leaves))
-
-    def restrict_earnings(self, earnings: ClassEarnings | None) -> ClassEarnings | None:
-        """What classes of the same levels earn."""
-        return None if earnings is None else replace(earnings, leaves=self._picked(earnings.leaves))
+            loss = replace(loss, costs=self._picked(loss.costs))
+        elif not isinstance(loss, ClassLoss):
+            loss = replace(loss, leaves=self._picked(loss.leaves))
+        return replace(
+            problem,
+            hierarchies=tuple(hierarchy.picking(levels) for hierarchy, levels in pairs),
+            loss=loss,
+            earnings=None if earnings is None else replace(earnings, leaves=self._picked(earnings.leaves)),
+        )
 
     def _picked(self, parts: Sequence[Sequence[T]]) -> tuple[tuple[T, ...], ...]:
         """Of what each column has for each level, that of these levels."""
@@ -99,6 +100,8 @@ class AllowedLevels:
 
     def found(self, found: SearchResult) -> SearchResult:
         """What a search found, in the levels of the hierarchies."""
+        if not self.limited:
+            return found
         return replace(
             found,
             best=None if found.best is None else self._node(found.best),
@@ -128,10 +131,8 @@ class AskedOfLevels:
     """None where there are no records."""
 
 
-def _allowed(hierarchy: Hierarchy, limits: LevelLimits | None, step: str) -> tuple[int, ...]:
+def _allowed(hierarchy: Hierarchy, limits: LevelLimits, step: str) -> tuple[int, ...]:
     every = range(hierarchy.height + 1)
-    if limits is None:
-        return tuple(every)
     last = hierarchy.height if limits.greatest is None else limits.greatest
     if last > hierarchy.height or limits.least > hierarchy.height:
         raise UsageError(Message("error_technique.level_too_high", step=step, high=[hierarchy.name]))

@@ -19,7 +19,7 @@ from oboro.text import Message
 if TYPE_CHECKING:
     from oboro.decide.lattice.levels_by_class import Recoding
 
-__all__ = ["global_facts", "local_facts", "mixed", "no_levels", "progress", "ranked", "runner_up", "warning"]
+__all__ = ["global_facts", "local_facts", "mixed", "no_levels", "progress", "runner_up", "warning"]
 
 
 def progress(step: str, so_far: SearchProgress) -> Message:
@@ -45,11 +45,6 @@ def warning(found: SearchResult) -> Message:
     told = Message("search.best_so_far_bounded", why=why, loss=found.best.loss, bound=found.bound)
     longer = Message("search.longer" if found.stopped == "size" else "search.more_time")
     return told if found.stopped == "interrupt" else Message("search.with_hint", told=told, hint=longer)
-
-
-def ranked(found: SearchResult) -> dict[str, Any]:
-    """What every column loses, the greatest first, where that is what decides."""
-    return {"ranks": list(found.ranks)} if found.ranks else {}
 
 
 def runner_up(node: Node) -> dict[str, Any]:
@@ -139,7 +134,7 @@ def global_facts(
             "value": best.loss,
             "exact": found.exact,
             "bound": found.bound,
-            **ranked(found),
+            **({"ranks": list(found.ranks)} if found.ranks else {}),
         },
         "suppressed": suppressed,
         "lattice": lattice,

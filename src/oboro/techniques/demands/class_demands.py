@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from collections.abc import Collection, Mapping, Sequence
+from math import ceil
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from oboro.errors import UsageError
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.schema import Schema
-from oboro.techniques.demands.in_series import InSeries
+from oboro.techniques.base import Outcome, Technique, Work
 from oboro.techniques.demands.models_asked import Alpha, Closeness, Demand, Disclosure, Diversity, Likeness, Presence
 from oboro.techniques.demands.population_table import PopulationTable
 from oboro.techniques.demands.risk_sizes import least_size
@@ -27,8 +28,15 @@ __all__ = ["ClassDemands", "Share"]
 Share = Annotated[float, Field(gt=0, le=1)]
 
 
-class ClassDemands(InSeries):
-    """A step whose classes must keep more than a size."""
+class ClassDemands(Technique):
+    """A step whose classes must keep more than a size, also together with earlier releases."""
+
+    earlier: list[PopulationTable] = Field(default_factory=list)
+    """Releases of the same people that are out already, oldest first: files, looked for beside the recipe; in Python also frames.
+    Whoever comes, stays or leaves does so among k people then, with l secrets; who cannot is held back.
+    """
+    changing: list[str] = Field(default_factory=list)
+    """Columns whose values change from release to release, so that nobody follows a row by them."""
 
     quasi: list[str] | None = Field(default=None, min_length=1)
     """The columns to generalize. Without it: all quasi-identifiers."""
@@ -64,20 +72,35 @@ class ClassDemands(InSeries):
     presence: Presence | None = None
     """Which share of the matching people in the population may be in the table, at least and at most (δ-presence)."""
 
-    @model_validator(mode="after")
-    def _population_for_something(self) -> Self:
-        if (self.population is not None) != self.needs_population:
-            raise ValueError(Message("error_technique.population_with"))
-        return self
+    def reads(self, names: Sequence[str]) -> Collection[str]:
+        """With earlier releases every column is looked at: rows are followed by what they say."""
+        return names if self.earlier else super().reads(names)
 
-    @property
-    def needs_population(self) -> bool:
-        """Whether something is asked of people beyond the table."""
-        return self.k_map is not None or self.presence is not None
+    def run(self, work: Work) -> Outcome:
+        """Do it; with earlier releases as often as rows must be held back."""
+        if not self.earlier:
+            return self.once(work)
+        from oboro.techniques.demands.kept_in_series import keep_in_series  # most jobs need none of it
+
+        return keep_in_series(self, work)
+
+    def once(self, work: Work) -> Outcome:
+        """Do it without regard to earlier releases."""
+        raise NotImplementedError
+
+    def in_series(self, schema: Schema) -> tuple[list[str], int, dict[str, int]]:
+        """The columns that are generalized, k, and how many values of each secret are asked for."""
+        asked = {name: ceil(one.l if isinstance(one, Diversity) else one) for name, one in self.l_diversity.items()}
+        return list(schema.chosen(self.quasi, self.step)), getattr(self, "k", 1), asked
+
+    def series_told(self, schema: Schema) -> list[Message]:
+        """What is demanded of a series, in words. Only where people are followed is it kept with all releases together."""
+        apart = "_apart" if len(self.earlier) > 1 and schema.person is None else ""
+        return [Message(f"technique.demand.series{apart}", releases=len(self.earlier))] if self.earlier else []
 
     def files(self) -> tuple[str, ...]:
         """The files of the population and of earlier releases, if they were given as such."""
-        return tuple(one for one in (self.population, *super().files()) if isinstance(one, str))
+        return tuple(one for one in (self.population, *self.earlier) if isinstance(one, str))
 
     def demands(self, schema: Schema) -> list[tuple[str, Demand]]:
         """Every demand beyond k with its sensitive column."""
@@ -102,8 +125,6 @@ class ClassDemands(InSeries):
 
     def sample_limits(self, sample: int) -> list[Model]:
         """What the verifier is to check of a table that is a sample; it has so many records, or people."""
-        if not self.of_sizes and self.estimated_k_map is None:
-            return []
         from oboro.verifier.models.sample_risk import (
             EstimatedKMap,
             PopulationUniqueness,
@@ -130,13 +151,10 @@ class ClassDemands(InSeries):
     @property
     def of_sizes(self) -> bool:
         """Whether something is demanded of the sizes of all classes together."""
-        limits = (self.records_at_risk, self.sample_uniqueness, self.population_uniqueness)
-        return any(one is not None for one in limits)
+        return (self.records_at_risk, self.sample_uniqueness, self.population_uniqueness) != (None, None, None)
 
     def size_limits(self, sample: int) -> tuple[SizeLimit, ...]:
         """What the search decides by, of the sizes of all classes."""
-        if not self.of_sizes:
-            return ()
         from oboro.decide.lattice.suppression.size_limits import SizeLimit
 
         limits = []
@@ -151,19 +169,18 @@ class ClassDemands(InSeries):
     def least_class(self, sample: int) -> int:
         """How many records, or people, every class needs for k and the limits on risk."""
         sizes = [getattr(self, "k", 1), 1 if self.maximum_risk is None else least_size(self.maximum_risk)]
-        sizes += [
-            int(model.required) for model in self.sample_limits(sample) if model.message == "model.estimated_k_map"
-        ]
-        return max([*sizes, *self.further_sizes()])
+        if self.estimated_k_map is not None:
+            sizes.append(int(self.sample_limits(sample)[-1].required))
+        return max(sizes)
 
-    def further_sizes(self) -> list[int]:
-        """How many records further demands need in every class."""
-        return []
+    def size_models(self, sample: int) -> list[Model]:
+        """What the verifier is to check of the sizes of classes."""
+        risks = self.maximum_risk is not None or self.average_risk is not None
+        estimates = self.of_sizes or self.estimated_k_map is not None
+        return (self.risk_limits() if risks else []) + (self.sample_limits(sample) if estimates else [])
 
     def risk_limits(self) -> list[Model]:
         """What the verifier is to check of the risk."""
-        if self.maximum_risk is None and self.average_risk is None:
-            return []
         from oboro.verifier.models.risk_limits import AverageRisk, MaximumRisk
 
         models: list[Model] = [] if self.maximum_risk is None else [MaximumRisk(risk=self.maximum_risk)]

@@ -15,8 +15,8 @@ from oboro.table.hierarchy import Hierarchy
 from oboro.table.labels.possible_values import possible_values
 from oboro.table.value_counts import clean
 from oboro.techniques.base import Outcome, Work
+from oboro.techniques.demands.class_demands import ClassDemands
 from oboro.techniques.demands.held_back import held_back
-from oboro.techniques.demands.in_series import InSeries
 from oboro.text import Message
 from oboro.verifier.models.series_model import SeriesAnonymity
 from oboro.verifier.series.earlier_release import STEADY, EarlierRelease
@@ -29,14 +29,14 @@ __all__ = ["keep_in_series"]
 Series = tuple[EarlierRelease, ...]
 
 
-def keep_in_series(step: InSeries, work: Work) -> Outcome:
+def keep_in_series(step: ClassDemands, work: Work) -> Outcome:
     """Do the step so that whoever comes, stays or leaves does so among many; rows are held back until that is so."""
     return _Run(step, work).kept()
 
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    step: InSeries
+    step: ClassDemands
     work: Work
 
     def kept(self) -> Outcome:
@@ -150,7 +150,7 @@ def _whole(found: Any, label: int, hierarchy: Hierarchy, level: int) -> int:
     return level
 
 
-def _lowered(step: InSeries, floor: Mapping[str, int]) -> InSeries:
+def _lowered(step: ClassDemands, floor: Mapping[str, int]) -> ClassDemands:
     """The step with the levels that it was given counted from the lowest that are allowed."""
     given: dict[str, int] | None = getattr(step, "levels", None)
     if given is None or not any(floor.values()):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from oboro.decide.lattice.objective import Aggregate, Loss, LossName, loss_of
 from oboro.errors import UsageError
@@ -74,16 +74,6 @@ class WorthAsked(ClassDemands):
     profitability: Profitability | None = None
     """What a record is worth to its publisher and to an attacker: every class must earn something, or no attack may pay off."""
 
-    @model_validator(mode="after")
-    def _worth_fits(self) -> Self:
-        if (self.loss == "classification") != (self.target is not None):
-            raise ValueError(Message("error_technique.target"))
-        if self.loss == "payout" and self.profitability is None:
-            raise ValueError(Message("error_technique.payout"))
-        if self.by_class and (self.aggregate is not None or self.gen_factor != 0.5):
-            raise ValueError(Message("error_technique.by_class", loss=self.loss))
-        return self
-
     @property
     def by_class(self) -> bool:
         """Whether what is lost is paid by classes."""
@@ -99,12 +89,12 @@ class WorthAsked(ClassDemands):
     def needs_population(self) -> bool:
         """Whether something is asked of people beyond the table."""
         journalist = self.profitability is not None and self.profitability.attacker == "journalist"
-        return journalist or super().needs_population
+        return journalist or self.k_map is not None or self.presence is not None
 
-    def further_sizes(self) -> list[int]:
-        """So many that no attack of a prosecutor pays off, where none may."""
-        asked = self.profitability
-        return [] if asked is None or asked.attacker == "journalist" else [asked.least]
+    def least_class(self, sample: int) -> int:
+        """The same, and so many that no attack of a prosecutor pays off, where none may."""
+        asked, least = self.profitability, super().least_class(sample)
+        return least if asked is None or asked.attacker == "journalist" else max(least, asked.least)
 
     def loss_over(
         self, columns: Mapping[str, Column], hierarchies: Mapping[str, Hierarchy], schema: Schema, data: Dataset

@@ -75,9 +75,9 @@ class Model(Parameters):
         """Judge classes that were already formed."""
         if classes.data.rows == 0:
             return self.vacuous(EMPTY)
-        if not classes.asked.any():
+        if classes.exempt and not classes.asked.any():
             return self.vacuous(ALL_EXEMPT)
-        parts = (*self._scores(classes), classes.sizes, classes.records)
+        parts = (*self._scores(classes), classes.sizes, classes.groups.sizes)
         scores, broken, sizes, records = (part[classes.asked] for part in parts) if classes.exempt else parts
         found = Verdict.of(self.describe(), self.required, scores, broken, sizes, self.most, records)
         return found if classes.person is None else found.counting_people()

@@ -15,6 +15,7 @@ from oboro.app.web.screens.shown_state import shown_state
 from oboro.app.web.tickets import Offer
 from oboro.errors import UsageError
 from oboro.explorer.column_values import histogram
+from oboro.recipe.preparing.column_hierarchy import previews
 from oboro.table.hierarchy import HierarchySpec, listed
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.hierarchy.propose import Unit, propose
@@ -61,7 +62,7 @@ def show_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any
         "spec": _written(spec),
         "proposed": _written(proposed),
         "plan": ask.say(spec.plan()),
-        "levels": [asdict(one) for one in tree.preview(column, EXAMPLES)],
+        "levels": [asdict(one) for one in previews(tree, column, EXAMPLES)],
         "histogram": None if (found := histogram(column)) is None else asdict(found),
         "edges": None if found is None else _round_edges(found.low, found.high, found.whole),
         "rows": rows,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from oboro.kernels import kernel
@@ -64,18 +66,8 @@ def promising(
     return count
 
 
-def _score(
-    marked: np.ndarray,
-    sure: np.ndarray,
-    entropy: np.ndarray,
-    centre: float,
-    width: float,
-    below: np.ndarray,
-    above: np.ndarray,
-    shape: np.ndarray,
-    fill: bool,
-    out: np.ndarray,
-) -> int:
+def _score(*given: Any) -> int:
+    marked, sure, entropy, centre, width, below, above, shape, fill, out = given  # as `choose` is given them
     beyond = (entropy - centre) / width
     fails = np.where(sure, 0.0, 0.5 + 0.5 * beyond / (1.0 + np.abs(beyond)))
     scores = np.where(marked, fails * below + (1.0 - fails) * above, -1.0)

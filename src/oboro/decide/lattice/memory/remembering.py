@@ -175,7 +175,8 @@ class RememberingChecker(NodeChecker):
     def _quick_sizes(self, levels: Levels) -> Look:
         """The sizes of classes without numbering these: half the time."""
         tuples = self.tuples
-        table, space = self._table(levels)
+        assert self.can_check(levels), "a node finer than what the tuples were joined by"
+        table, space = self.digits[0].table(levels)
         hashed = space > 8 * len(tuples) + 1024
         held, places = self._scratch(2 << (2 * len(tuples) - 1).bit_length() if hashed else space)
         classes, out = np.zeros(FEW_SIZES + 1, dtype=np.int64), np.zeros(2, dtype=np.int64)

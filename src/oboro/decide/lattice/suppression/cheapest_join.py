@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from operator import attrgetter
 
 import numpy as np
 
@@ -73,7 +74,7 @@ class CheapestJoin:
         self.high = inf if self.hurdle == inf else self.fold(self.hurdle)
         self.unpriced = not self.costs.any()  # then only what is joined already tells what it costs
         everybody = np.arange(self.sizes.size)
-        least = self._try([demand.base for demand in self.demands], everybody, (), 0, 0.0)
+        least = self._try(list(map(attrgetter("base"), self.demands)), everybody, (), 0, 0.0)
         whole = self.left >= 0
         if self.best is None:
             return Join(None, inf, self.hurdle if whole else min(self.unfold(least), self.hurdle), whole)

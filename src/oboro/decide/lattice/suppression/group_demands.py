@@ -17,14 +17,13 @@ somebody may be in both, and only this is known: a class is needed that has a pe
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from oboro.decide.class_rules import Rule
 
-__all__ = ["FewClasses", "GroupDemand", "LinearDemand", "PeopleDemand", "PopulationDemand", "RuleDemand"]
+__all__ = ["GroupDemand", "LinearDemand", "RuleDemand"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,73 +79,3 @@ class RuleDemand(GroupDemand):
         """By a half-space that has every group that keeps the rule on its other side."""
         gap, gains = self.rule.lacking(held, self.each[classes])
         return (gap, gains) if gap > 0 else super().lacking(held, classes)
-
-
-@dataclass(frozen=True, eq=False)
-class PeopleDemand(GroupDemand):
-    """k people, and a rule about whose values are counted by people. Counts are of pairs of a person and a value."""
-
-    k: int
-    persons: np.ndarray
-    """Whose each pair is."""
-    values: np.ndarray
-    """Which value each pair has."""
-    rule: Rule | None
-
-    def broken(self, held: np.ndarray) -> bool:
-        """Whether these pairs are too few people, or break the rule; nobody breaks none."""
-        there = held > 0
-        people = int(np.unique(self.persons[there]).size)
-        if people == 0 or people < self.k:
-            return people > 0
-        if self.rule is None:
-            return False
-        return self.rule.breaks(np.bincount(self.values[there], minlength=self.rule.whole.size), people)
-
-    def lacking(self, held: np.ndarray, classes: np.ndarray) -> tuple[float, np.ndarray]:
-        """A class is needed that has a pair that the group has not."""
-        return 1.0, (self.each[classes][:, held == 0] > 0).any(axis=1).astype(np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class PopulationDemand(LinearDemand):
-    """k-map or one limit of δ-presence. Counts: the group's records, and the people who fit no class that stays."""
-
-    judge: Callable[[int, int], bool]
-    """Whether so many records and people break the limit; as classes are judged, after one division."""
-
-    def broken(self, held: np.ndarray) -> bool:
-        """Whether the limit is broken."""
-        return self.judge(int(held[0]), int(held[1]))
-
-
-@dataclass(frozen=True, eq=False)
-class FewClasses(GroupDemand):
-    """Few classes for the records, so that the mean risk is low. Counts: the classes that joined, the records suppressed."""
-
-    classes: int
-    """Classes that may stay."""
-    records: int
-    """Of the whole table."""
-    most: int | None
-    """So many classes at most, the group being one."""
-    risk: float | None
-    """So many classes a record at most among those who stay."""
-
-    def broken(self, held: np.ndarray) -> bool:
-        """Whether too many classes stay."""
-        joined, gone = int(held[0]), int(held[1])
-        stay, left = self.classes - joined, self.records - gone
-        if self.most is not None and stay + (gone > 0) > self.most:
-            return True
-        return self.risk is not None and left > 0 and stay / left > self.risk
-
-    def lacking(self, held: np.ndarray, classes: np.ndarray) -> tuple[float, np.ndarray]:
-        """How many classes are too many: all, or of those who stay."""
-        joined, gone = int(held[0]), int(held[1])
-        stay, left = self.classes - joined, self.records - gone
-        if self.most is not None and stay + (gone > 0) > self.most:
-            return float(stay + 1 - self.most), np.ones(classes.size)
-        assert self.risk is not None
-        gap = stay - self.risk * left
-        return (gap, 1.0 - self.risk * self.each[classes, 1]) if gap > 0 else super().lacking(held, classes)

@@ -17,19 +17,13 @@ from oboro.decide.lattice import whole_people
 from oboro.decide.lattice.kernels import rule_kinds
 from oboro.decide.lattice.objective import CellLoss, ClassLoss
 from oboro.decide.lattice.suppression.cheapest_join import CheapestJoin, Join
-from oboro.decide.lattice.suppression.group_demands import (
-    FewClasses,
-    GroupDemand,
-    LinearDemand,
-    PeopleDemand,
-    PopulationDemand,
-    RuleDemand,
-)
+from oboro.decide.lattice.suppression.group_demands import GroupDemand, LinearDemand, RuleDemand
 
 if TYPE_CHECKING:
     from oboro.decide.lattice.judged_classes import NodeClasses
     from oboro.decide.lattice.node_check import NodeChecker
     from oboro.decide.lattice.nodes import Levels
+    from oboro.decide.lattice.population_limits import Population
     from oboro.decide.lattice.worth.class_payments import ClassPayments
 
 __all__ = ["STEPS", "Completed", "complete", "joining"]
@@ -117,7 +111,8 @@ class _Group:
         """The best classes to join."""
         loss = self.problem.loss
         demands = self.demands()
-        if any(one.estimated is not None for one in self.problem.class_sizes):
+        limits = self.problem.class_sizes
+        if limits and any(one.estimated is not None for one in limits):
             steps = min(steps, ESTIMATES)
         join = CheapestJoin(demands, self.sizes, self.costs, room, self.value, loss.fold, loss.unfold, steps, hurdle)
         if self.problem.class_sizes or self.classes.thinned:
@@ -141,29 +136,29 @@ class _Group:
 
     def demands(self) -> Sequence[GroupDemand]:
         """What the suppressed must keep, and what the number of classes must."""
-        few = [*self._few_classes(), *self._class_sizes()]
-        if self.problem.relaxed:
+        problem, least = self.problem, self.problem.least_suppressed
+        few = [] if problem.most_classes is None and problem.kept_risk is None else self._few_classes()
+        few += self._class_sizes() if problem.class_sizes else []
+        if problem.relaxed:
             return few
-        if self.problem.person is not None:
+        if problem.person is not None:
             return [*few, *self._of_people()]
-        sizes = LinearDemand(
-            np.array([self.gone]), self.sizes[:, np.newaxis], np.ones(1), float(self.problem.least_suppressed)
-        )
-        rules = [self._of_rule(i) for i in range(len(self.problem.rules))]
-        sized = self.gone or self.problem.least_suppressed > self.problem.k  # a class that joins has k records itself
-        return [*few, *([sizes] if sized else []), *self._population(), *rules]
+        if self.gone or least > problem.k:  # a class that joins has k records itself
+            few.append(LinearDemand(np.array([self.gone]), self.sizes[:, np.newaxis], np.ones(1), float(least)))
+        few += [] if problem.population is None else self._population(problem.population)
+        return [*few, *map(self._of_rule, range(len(problem.rules)))]
 
     def _few_classes(self) -> list[GroupDemand]:
         most, risk = None if self.problem.relaxed else self.problem.most_classes, self.problem.kept_risk
         if most is None and risk is None:
             return []
+        from oboro.decide.lattice.suppression.people_demands import FewClasses
+
         each = np.stack([np.ones_like(self.sizes), self.sizes], axis=1)
         return [FewClasses(np.array([0, self.gone]), each, self.stay, self.problem.rows, most, risk)]
 
     def _class_sizes(self) -> list[GroupDemand]:
         """Limits on the sizes of all classes."""
-        if not self.problem.class_sizes:
-            return []
         from oboro.decide.lattice.suppression.size_limits import SizesDemand
 
         stay = self.classes.sizes[~self.classes.gone & (self.classes.sizes > 0)]
@@ -175,10 +170,12 @@ class _Group:
             each[:, -1], base[-1] = self.sizes, self.gone
         return [SizesDemand(base, each, distinct, counts, one, self.problem.rows) for one in self.problem.class_sizes]
 
-    def _population(self) -> list[GroupDemand]:
+    def _population(self, population: Population) -> list[GroupDemand]:
         """k-map, the greatest and the least presence."""
-        population, people = self.problem.population, self.classes.if_suppressed
-        if population is None or people is None:
+        from oboro.decide.lattice.suppression.people_demands import PopulationDemand
+
+        people = self.classes.if_suppressed
+        if people is None:
             return []
         base = np.array([self.gone, int(people[self.classes.gone].sum())])
         each = np.stack([self.sizes, people[self.candidates]], axis=1)
@@ -208,6 +205,8 @@ class _Group:
 
     def _of_people(self) -> list[GroupDemand]:
         """Pairs of a person and a value, rule by rule; without a rule every person is a pair."""
+        from oboro.decide.lattice.suppression.people_demands import PeopleDemand
+
         tuples, k = self.checker.tuples, self.problem.k
         assert tuples.persons is not None
         found: list[GroupDemand] = []

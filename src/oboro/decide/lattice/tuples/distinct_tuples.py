@@ -27,12 +27,10 @@ SAMPLE = 20_000  # rows looked at to guess whether many records share their tupl
 class DistinctTuples:
     """Distinct combinations of codes and how many records share them."""
 
-    codes: tuple[np.ndarray, ...]
-    """Per block of attributes: one row per tuple, one column per attribute; the attributes' codes are numbered
-    through.
-    """
+    codes: np.ndarray
+    """One row per tuple, one column per attribute; the attributes' codes are numbered through."""
     blocks: tuple[range, ...]
-    """Which attributes each block holds."""
+    """Attributes in a row whose values together make a key; only where there are very many is there more than one block."""
     offsets: np.ndarray
     """Where each attribute's codes start."""
     weights: np.ndarray
@@ -70,9 +68,9 @@ class DistinctTuples:
         people = None if population is None else 1 - weights
         if _many_alike([*codes, *secrets], every):
             wide = [Column(column.values, part) for column, part in zip(columns, codes, strict=True)]
-            groups = Groups.of([*wide, *(_as_column(secret) for secret in secrets)], every)
+            groups = Groups.of([*wide, *map(_as_column, secrets)], every)
             first = groups.first_rows()
-            codes, secrets = [part[first] for part in codes], tuple(secret[first] for secret in secrets)
+            codes, secrets = [part[first] for part in codes], tuple([secret[first] for secret in secrets])
             labels, weights = groups.labels[:rows], groups.sizes if people is None else _sums(groups, weights)
             people = None if people is None else _sums(groups, people)
         return DistinctTuples(*_numbered_through(codes, widths), weights, secrets, labels, people)
@@ -107,7 +105,7 @@ class DistinctTuples:
         """Some of the tuples (a boolean each); no longer tied to records."""
         return replace(
             self,
-            codes=tuple(part[which] for part in self.codes),
+            codes=self.codes[which],
             weights=self.weights[which],
             secrets=tuple(secret[which] for secret in self.secrets),
             rows=None,
@@ -121,7 +119,7 @@ class DistinctTuples:
         first = groups.first_rows()
         return replace(
             self,
-            codes=tuple(part[first] for part in self.codes),
+            codes=self.codes[first],
             weights=_sums(groups, self.weights),
             people=None if self.people is None else _sums(groups, self.people),
             secrets=tuple(secret[first] for secret in self.secrets),
@@ -148,13 +146,14 @@ def _sums(groups: Groups, numbers: np.ndarray) -> np.ndarray:
 
 def _numbered_through(
     codes: Sequence[np.ndarray], widths: Sequence[int]
-) -> tuple[tuple[np.ndarray, ...], tuple[range, ...], np.ndarray]:
-    """The codes in blocks, numbered through, the blocks, and where each attribute's codes start."""
+) -> tuple[np.ndarray, tuple[range, ...], np.ndarray]:
+    """The codes side by side, numbered through, the blocks, and where each attribute's codes start."""
     offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
-    blocks = _blocks(widths)
-    through = smallest_unsigned(int(offsets[-1]))
-    numbered = tuple(_side_by_side([codes[a] for a in block], offsets[list(block)], through) for block in blocks)
-    return numbered, blocks, offsets
+    dtype = smallest_unsigned(int(offsets[-1]))
+    out = np.empty((codes[0].size, len(codes)), dtype=dtype)
+    for a, part in enumerate(codes):
+        np.add(part, dtype(offsets[a]), out=out[:, a], casting="unsafe", dtype=dtype)
+    return out, _blocks(widths), offsets
 
 
 def _inverse(order: np.ndarray) -> np.ndarray:
@@ -188,13 +187,6 @@ def _blocks(widths: Sequence[int]) -> tuple[range, ...]:
             blocks.append(range(start, a))
             start = a
     return (*blocks, range(start, len(widths)))
-
-
-def _side_by_side(codes: Sequence[np.ndarray], offsets: np.ndarray, dtype: type[np.unsignedinteger]) -> np.ndarray:
-    out = np.empty((codes[0].size, len(codes)), dtype=dtype)
-    for a, part in enumerate(codes):
-        np.add(part, dtype(offsets[a]), out=out[:, a], casting="unsafe", dtype=dtype)
-    return out
 
 
 def number_alike(keys: np.ndarray, space: int) -> tuple[np.ndarray, int]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import prod
 
 import numpy as np
 
@@ -31,16 +30,15 @@ class FusedDigits:
 
     @staticmethod
     def of(codes: np.ndarray, offsets: np.ndarray, block: range, hierarchies: Sequence[Hierarchy]) -> FusedDigits:
-        """From the codes of a block of attributes, numbered through. O(tuples · attributes)."""
+        """From codes, numbered through, of which the digits stand for a block. O(tuples · attributes)."""
         widths = np.diff(offsets).tolist()
-        groups = _grouped({a: widths[a] for a in block}, min(WIDEST, len(codes) // 8))
-        sizes = [prod(widths[a] for a in group) for group in groups]
+        groups, sizes = _grouped(widths, block, min(WIDEST, len(codes) // 8))
         out, start = np.empty((len(codes), len(groups)), dtype=smallest_unsigned(sum(sizes))), 0
         for g, group in enumerate(groups):
             digit = np.zeros(len(codes), dtype=np.int64)
             for a in group:
                 digit *= widths[a]
-                digit += codes[:, a - block.start]
+                digit += codes[:, a]
                 digit -= offsets[a]
             out[:, g] = digit + start
             start += sizes[g]
@@ -50,7 +48,7 @@ class FusedDigits:
         """For each value of each digit its part of a node's keys, and how many keys can be."""
         parts, stride = [], 1
         for g, group in enumerate(self.groups):
-            key = (g, *(levels[a] for a in group))
+            key = (g, *map(levels.__getitem__, group))
             if key not in self._tables:
                 if len(self._tables) >= MOST_TABLES:
                     self._tables.clear()
@@ -71,11 +69,11 @@ class FusedDigits:
         return out, count
 
 
-def _grouped(widths: Mapping[int, int], most: int) -> list[list[int]]:
-    """Attributes in groups of few values together; the widest first, each with the narrow ones that still fit."""
+def _grouped(widths: Sequence[int], block: range, most: int) -> tuple[list[list[int]], list[int]]:
+    """Attributes in groups of few values together, and how many; the widest first, each with the narrow ones that still fit."""
     groups: list[list[int]] = []
     sizes: list[int] = []
-    for a in sorted(widths, key=lambda a: -widths[a]):
+    for a in sorted(block, key=widths.__getitem__, reverse=True):
         fits = [g for g, size in enumerate(sizes) if size * widths[a] <= most]
         if fits:
             groups[fits[0]].append(a)
@@ -83,4 +81,4 @@ def _grouped(widths: Mapping[int, int], most: int) -> list[list[int]]:
         else:
             groups.append([a])
             sizes.append(widths[a])
-    return groups
+    return groups, sizes

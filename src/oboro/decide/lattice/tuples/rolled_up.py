@@ -108,7 +108,7 @@ class RolledUp:
         self.seen.tuples[:size], self.seen.weights[:size] = np.arange(size), self.tuples.weights[order]
         self.ladders = _Ladders.of(self.problem)
         narrow = np.uint16 if self.digits.width < 1 << 16 and self.tuples.offsets[-1] < 1 << 16 else np.uint32
-        self.read = self.digits.codes[order].astype(narrow), self.tuples.codes[0][order].astype(narrow)
+        self.read = self.digits.codes[order].astype(narrow), self.tuples.codes[order].astype(narrow)
         dealt = np.array([a for group in self.digits.groups for a in group], dtype=np.int64)
         ends = np.cumsum([0, *map(len, self.digits.groups)])
         self.layout = dealt, ends, self.tuples.offsets

@@ -11,8 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from oboro.table.hierarchy.intervals import span_share
-from oboro.table.hierarchy.levels import Level
+from oboro.table.hierarchy.levels import Level, span_share
 from oboro.table.hierarchy.ready.labelled_values import refuse
 from oboro.table.values import Kind, kind_of, numbers_of
 

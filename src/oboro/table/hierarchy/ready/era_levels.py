@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from oboro.table.hierarchy.intervals import span_share
-from oboro.table.hierarchy.levels import Level, text_array
+from oboro.table.hierarchy.levels import Level, span_share, text_array
 from oboro.table.hierarchy.ready.labelled_values import apart, refuse
 from oboro.table.japanese.eras import ERAS, era_numbers, joined_labels
 from oboro.table.japanese.written_dates import DAY, MONTH, YEAR, WrittenDates, written_dates
 from oboro.table.japanese.written_values import plain_text
+from oboro.table.spelling.value_texts import is_text
 from oboro.table.values import Kind, kind_of, numbers_of
 
 __all__ = ["era_levels"]
@@ -33,7 +33,7 @@ def era_levels(name: str, values: pa.Array) -> list[Level]:
 
 def _days(name: str, values: pa.Array) -> WrittenDates:
     kind = kind_of(values)
-    if kind in (Kind.DATE, Kind.DATETIME) and not _is_text(values):
+    if kind in (Kind.DATE, Kind.DATETIME) and not is_text(values):
         days = numbers_of(values) // (MICROSECONDS if kind is Kind.DATETIME else 1)
         return _exact(days.astype(np.int64))
     if kind is Kind.DATETIME:
@@ -44,10 +44,6 @@ def _days(name: str, values: pa.Array) -> WrittenDates:
     dates = written_dates(plain)
     refuse("eras", name, values, ~dates.valid)
     return dates
-
-
-def _is_text(values: pa.Array) -> bool:
-    return bool(pa.types.is_string(values.type) or pa.types.is_large_string(values.type))
 
 
 def _exact(days: np.ndarray) -> WrittenDates:
