@@ -22,7 +22,9 @@ COLUMNS = {"workclass": 1, "marital": 5, "race": 8, "sex": 9, "country": 13}
 def adult() -> list[dict[str, str]]:
     """The records of both files, with a number for each person."""
     folder = Path(os.environ["OBORO_DATA"]) / "adult"
-    lines = [line.split(", ") for name in ("adult.data", "adult.test") for line in (folder / name).read_text().splitlines()]
+    lines = [
+        line.split(", ") for name in ("adult.data", "adult.test") for line in (folder / name).read_text().splitlines()
+    ]
     people = [line for line in lines if len(line) == 15]
     return [{"person": str(i), **{name: one[at] for name, at in COLUMNS.items()}} for i, one in enumerate(people)]
 

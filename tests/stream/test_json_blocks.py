@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import oboro
+from oboro.recipe.stream import run_stream
 from oboro.stream import DelayFree
 from oboro.stream.runner.codecs import decode_json, encode_json
 from oboro.stream.window.window import Window
@@ -96,3 +99,24 @@ def test_warming_leaves_no_trace(mode: str) -> None:
     window = Window(attributes=["age"], k=2, window=4, person="name", categories=["age"])
     window.warm()
     assert (window.records, window.flush()) == (0, [])
+
+
+def test_a_stream_of_lines_is_the_same_by_way_of_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain lines go through as JSON; a bad one among them is a letter either way."""
+    lines = [json.dumps({"age": n % 7, "sex": "FM"[n % 2], "note": n}) for n in range(60)]
+    lines[40] = "no record"
+    (tmp_path / "in.ndjson").write_text("\n".join(lines) + "\n")
+    recipe = oboro.Recipe(
+        attributes={"age": {"role": "quasi"}, "sex": {"role": "quasi"}, "note": {}}, steps=[{"k_anonymize": {"k": 3}}]
+    )
+    for name in ("direct", "records"):
+        ways = {
+            "target": tmp_path / name,
+            "state": tmp_path / f"{name}.state",
+            "dead_letters": tmp_path / f"{name}.dead",
+        }
+        metrics = run_stream(recipe, source=str(tmp_path / "in.ndjson"), **{one: str(at) for one, at in ways.items()})
+        assert metrics["records"] == 59
+        monkeypatch.setattr(DelayFree, "take_json", lambda *_: None)
+    assert (tmp_path / "direct").read_bytes() == (tmp_path / "records").read_bytes()
+    assert (tmp_path / "direct.dead").read_bytes() == (tmp_path / "records.dead").read_bytes()

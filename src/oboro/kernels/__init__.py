@@ -48,9 +48,14 @@ class Kernel:
         self.work = work
         self.function, self.how, self.little = function, how, little
         self.left = LITTLE if little is function else LITTLE_FOR_NUMPY
+        self.plain = (
+            little is None and not how["inner"]
+        )  # always compiled: asked first, since some calls take microseconds
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Run the loop."""
+        if self.plain:
+            return self.compiled(*arguments, **named)
         if self.how["inner"]:  # only a loop that Python runs, because there is little to do, can call it from here
             return self.function(*arguments, **named)
         if self.little is not None and self.left > 0 and not _compile_all:

@@ -25,7 +25,7 @@ from oboro.stream.delay_free.kernels.release_history import MISSING
 from oboro.stream.delay_free.value_levels import ValueLevels
 from oboro.stream.record_fields import wrong_fields
 from oboro.table.dataset import Column, Dataset
-from oboro.table.values import tells_nothing
+from oboro.table.values import STAR, tells_nothing
 from oboro.text import Message
 
 __all__ = ["Form", "KnownRecord", "RecordCoder"]
@@ -92,6 +92,8 @@ class RecordCoder:
         """What is needed of each attribute for each record, at hand."""
         self._codes = [attribute.leaves for attribute in self.attributes]
         self._each = [(one.height, (1 << one.height) - 1) for one in self.attributes]
+        self._paths = [(one.name, one.paths, one.height) for one in self.attributes]
+        self._levels_of: dict[int, tuple[int, ...]] = {}
 
     # One record ---------------------------------------------------------------------------------------------------
 
@@ -151,19 +153,29 @@ class RecordCoder:
         return found
 
     def _form(self, leaves: list[int], mask: int) -> Form:
-        levels, suppressed, left = [], 0, mask
+        if self._flat and min(leaves) >= 0:  # then the mask alone decides, and there are few
+            levels = self._levels_of.get(mask)
+            if levels is None:
+                levels = self._levels_of[mask] = tuple([1 - (mask >> bit & 1) for bit in range(len(leaves))])
+                if len(self._levels_of) > REMEMBERED:
+                    self._levels_of.clear()
+            return Form(mask, levels, len(levels) - mask.bit_count())
+        suppressed, left, found = 0, mask, []
         for (height, all_levels), leaf in zip(self._each, leaves, strict=True):
             level = height - (left & all_levels).bit_count() if leaf >= 0 else height
-            levels.append(level)
+            found.append(level)
             suppressed += level == height
             left >>= height
-        return Form(mask, tuple(levels), suppressed)
+        return Form(mask, tuple(found), suppressed)
 
     def cells(self, known: KnownRecord, form: Form) -> dict[str, Any]:
-        """The released attributes of a record, to be copied."""
+        """The released attributes of a record, to be copied; as `ValueLevels.released` says, without a call for each."""
         if form.cells is None:
-            attributes = zip(self.attributes, known.leaves, form.levels, strict=True)
-            form.cells = {one.name: one.released(leaf, level) for one, leaf, level in attributes}
+            attributes = zip(self._paths, known.leaves, form.levels, strict=True)
+            form.cells = {
+                name: STAR if leaf < 0 or level >= height else paths[leaf][level]
+                for (name, paths, height), leaf, level in attributes
+            }
         return form.cells
 
     def head(self, known: KnownRecord, form: Form) -> bytes:
