@@ -49,6 +49,9 @@ def large(held: int = 1 << 29, bucket: int = 4, codes: int = 0, whole: int = 0) 
         patch.object(parse, "SELDOM", 0),
         patch.object(shuffled_lines, "GROUP", 64),
         patch.object(shuffled_lines, "CHUNK", 1),
+        patch.object(
+            shuffled_lines, "LARGEST", 60 if held else 1 << 24
+        ),  # some buckets of lines are split, and some are not
         patch.object(shuffled_batches, "GROUP", 8),
         patch.object(record_blocks, "CELLS", 120),
     ):
@@ -170,6 +173,10 @@ def test_it_is_a_permutation_and_moves_all_columns_alike(rows: int, bucket: int,
         place += len(rows_of)
     assert sorted(order) == list(range(rows))
     assert shuffle.order.tolist() == order
+    if rows:
+        split = shuffle.split(min(bucket, rows))
+        assert split.order.tolist() == order
+        assert split.starts.tolist() == [0, *np.cumsum(np.bincount(split.bucket, minlength=split.buckets)).tolist()]
     values = np.arange(rows).astype(np.uint16) * 7
     assert shuffle(values).tolist() == [7 * row for row in order]
 

@@ -24,6 +24,8 @@ from oboro.table.rows.row_shuffle import RowShuffle
 __all__ = ["ShuffledLines"]
 
 GROUP = 1 << 22  # bytes of text that are put in their places together, at least
+MOST_BUCKETS = 1 << 12
+LARGEST = 1 << 24  # bytes of a bucket: each is held as a whole, so one with longer lines is split
 CHUNK = 1 << 15  # bytes that are read from one run at a time, on average, at least
 
 
@@ -56,6 +58,12 @@ class ShuffledLines:
     lengths: list[np.ndarray] = field(default_factory=list)
     lines: list[np.ndarray] = field(default_factory=list)  # where each bucket begins in the lines of each run
     bytes: list[np.ndarray] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        ends, rows = self.copied.untouched.block_ends, self.shuffle.within.size
+        size = ends[-1].end if ends else 0
+        if size > LARGEST * self.shuffle.buckets:
+            self.shuffle = self.shuffle.split(min(-(-size // GROUP), rows, MOST_BUCKETS))
 
     def parts(self, done: RowProgress | None = None) -> Iterator[memoryview]:
         """The text of all rows, in their new order."""
