@@ -37,7 +37,7 @@ PARTS: dict[str, tuple[str, float, float, float]] = {
     "streams": ("methods.streams", 0.1, 1, 120),
     "service": ("methods.service", 0.5, 1, 240),
     "microaggregation": ("methods.microaggregation", 0, 2, 90),
-    "concealment": ("methods.concealment", 0, 2, 120),
+    "concealment": ("methods.concealment", 0, 3, 300),
     "windows": ("methods.windows", 0, 1, 240),
     "adult": ("methods.adult_searches", 0, 2, 120),
     "searches": ("methods.searches", 0, 6, 240),

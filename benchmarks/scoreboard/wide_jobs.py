@@ -16,16 +16,18 @@ SEARCHED = 5  # seconds that a search among more columns than can be proved may 
 
 def wide_tables(place: Place) -> Iterator[Line]:
     """A thousand columns, five thousand, and then with 20 and 100 quasi-identifiers."""
+    narrower = min(place.scale * 2, 1.0)  # for a first look also fewer columns: rows cannot be few
+    thousand, thousands = max(int(1000 * narrower), 110), max(int(5000 * narrower), 220)
     usual = made(place, 1_000_000, 100, "csv")
     speed = usual.stat().st_size / anonymized(usual).processor
     forget(usual)
-    narrow = made(place, 100_000, 5000, "csv")
+    narrow = made(place, 100_000, thousands, "csv")
     yield _line("100,000 × 5,000", narrow, anonymized(narrow), speed)
     for count in (20, 100):
         took = anonymized(narrow, recipe=_with_quasi(narrow, count))
         yield _line(f"100,000 × 5,000, {count} quasi-identifiers", narrow, took, speed)
     forget(narrow)
-    wide = made(place, 1_000_000, 1000, "csv")
+    wide = made(place, 1_000_000, thousand, "csv")
     yield _line("1,000,000 × 1,000", wide, anonymized(wide), speed)
     forget(wide)
 
