@@ -52,7 +52,7 @@ faults: $(VENV)/.dev  ## kill tables and streams KILLS times (2000), by chance f
 	PYTHONPATH=$(CURDIR) $(BIN)/python -m tests.faults.killer --kills $(or $(KILLS),2000) --seed $(or $(SEED),1) $(if $(JSON),--json $(JSON))
 
 kills: $(VENV)/.dev  ## kill services between brokers KILLS times each (200), by chance from SEED; ONLY=nats for one broker
-	$(BIN)/python -m oboro.papers.service.kill_run --kills $(or $(KILLS),200) --seed $(or $(SEED),20) $(if $(ONLY),--only $(ONLY))
+	$(BIN)/python -m oboro.papers.service.kill_run --kills $(or $(KILLS),200) --seed $(or $(SEED),20) $(if $(ONLY),--only $(ONLY)) --side-by-side $(if $(JSON),--json $(JSON))
 
 fuzz: $(VENV)/.dev  ## made-up input on every reader, recipe, state and command: CASES=n or BUDGET=seconds, SEED=n
 	$(BIN)/python -m tests.fuzz.run $(if $(CASES),--cases $(CASES)) $(if $(BUDGET),--budget $(BUDGET)) \

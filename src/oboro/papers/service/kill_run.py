@@ -32,6 +32,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=20)
     parser.add_argument("--only", choices=[kind.kind for kind in KINDS], action="append")
     parser.add_argument("--side-by-side", action="store_true")
+    parser.add_argument("--json", type=Path, help="a file that keeps what was found")
     given = parser.parse_args(words)
     kinds = []
     for kind in KINDS:
@@ -42,11 +43,13 @@ def main(words: Sequence[str] | None = None) -> int:
         else:
             kinds.append(kind)
     run = killed_side_by_side if given.side_by_side else _in_turn
-    wrong = 0
+    tallies = []
     for found in run(kinds, given.kills, given.seed):
-        wrong += found["wrong"]
+        tallies.append(found)
         print(json.dumps(found), flush=True)
-    return 1 if wrong else 0
+        if given.json is not None:
+            given.json.write_text(json.dumps(tallies, indent=1) + "\n", encoding="utf-8")
+    return 1 if any(found["wrong"] for found in tallies) else 0
 
 
 def _in_turn(kinds: Sequence[type[LocalBroker]], kills: int, seed: int) -> Iterator[dict[str, Any]]:
