@@ -89,8 +89,8 @@ def test_a_japanese_page_is_in_step_or_says_that_it_lags(page: Path) -> None:
     pages = module("translations")
     if page in pages.translations():
         assert pages.in_step(page) or "lags" in pages.said(page), (
-            f"{pages.translations()[page].name} has changed: change {page.name} too and run `python docs/translations.py`,"
-            " or say `lags: true` in its front matter"
+            f"{pages.translations()[page].name} has changed: change {page.name} too and run"
+            f" `python docs/translations.py {page.stem}`, or say `lags: true` in its front matter"
         )
 
 
