@@ -19,7 +19,11 @@ from oboro.stream.window.window import Window
 SETTINGS: dict[str, Any] = {"attributes": ["age", "sex"], "k": 2, "hierarchies": {"age": {"intervals": [10]}}}
 VALUES = st.one_of(st.sampled_from(["F", "M", "", '"', "é\u2028", "\ud800", "*", "a\nb"]), st.none(), st.booleans())
 RECORD = st.fixed_dictionaries(
-    {"age": st.integers(0, 30), "sex": VALUES, "note": st.one_of(VALUES, st.floats(allow_nan=False), st.integers())}
+    {
+        "age": st.integers(0, 30),
+        "sex": VALUES,
+        "note": st.one_of(VALUES, st.floats(allow_nan=False, allow_infinity=False), st.integers()),
+    }
 )
 
 
@@ -101,22 +105,26 @@ def test_warming_leaves_no_trace(mode: str) -> None:
     assert (window.records, window.flush()) == (0, [])
 
 
-def test_a_stream_of_lines_is_the_same_by_way_of_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Plain lines go through as JSON; a bad one among them is a letter either way."""
+@pytest.mark.parametrize("bad", [False, True])
+def test_a_stream_of_lines_is_the_same_by_way_of_records(
+    bad: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Plain lines go through as JSON; where one of a block is bad, all go by way of records."""
     lines = [json.dumps({"age": n % 7, "sex": "FM"[n % 2], "note": n}) for n in range(60)]
-    lines[40] = "no record"
-    (tmp_path / "in.ndjson").write_text("\n".join(lines) + "\n")
-    recipe = oboro.Recipe(
-        attributes={"age": {"role": "quasi"}, "sex": {"role": "quasi"}, "note": {}}, steps=[{"k_anonymize": {"k": 3}}]
-    )
-    for name in ("direct", "records"):
-        ways = {
-            "target": tmp_path / name,
-            "state": tmp_path / f"{name}.state",
-            "dead_letters": tmp_path / f"{name}.dead",
-        }
-        metrics = run_stream(recipe, source=str(tmp_path / "in.ndjson"), **{one: str(at) for one, at in ways.items()})
-        assert metrics["records"] == 59
-        monkeypatch.setattr(DelayFree, "take_json", lambda *_: None)
+    (tmp_path / "in.ndjson").write_text("\n".join([*lines, "no record"][: 60 + bad]) + "\n")
+    roles: dict[str, Any] = {"age": {"role": "quasi"}, "sex": {"role": "quasi"}, "note": {}}
+    recipe, whole = oboro.Recipe(attributes=roles, steps=[{"k_anonymize": {"k": 3}}]), DelayFree.take_json
+    direct: list[Any] = []
+    for name, take in (
+        ("direct", lambda *given: direct.append(whole(*given)) or direct[-1]),
+        ("records", lambda *_: None),
+    ):
+        monkeypatch.setattr(DelayFree, "take_json", take)
+        ways: dict[str, Any] = {"target": str(tmp_path / name), "dead_letters": str(tmp_path / f"{name}.dead")}
+        metrics = run_stream(recipe, source=str(tmp_path / "in.ndjson"), state=tmp_path / f"{name}.state", **ways)
+        assert metrics["records"] == 60
+    assert [taken is None for taken in direct] == [bad]
     assert (tmp_path / "direct").read_bytes() == (tmp_path / "records").read_bytes()
-    assert (tmp_path / "direct.dead").read_bytes() == (tmp_path / "records.dead").read_bytes()
+    letters = [(tmp_path / f"{name}.dead").read_bytes() for name in ("direct", "records")]
+    assert letters[0] == letters[1]
+    assert bool(letters[0]) == bad
