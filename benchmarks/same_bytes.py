@@ -66,6 +66,8 @@ STEPS: dict[str, list[Any]] = {
         {"synthesize": {"attribute": "income", "k": 10}},
     ],
 }
+# Released columns single people out that no promise covers. Here that is meant, or most recipes would release nothing to compare.
+ACCEPT = {"unique_on": [*QUASI, "income", "last_purchase", "category", "amount"], "because": "made-up people"}
 MODES = ("swap", "count", "paper", "sequential", "fixed")
 UNSTABLE = re.compile(  # times, versions, digests of files that hold times
     r'"(seconds|bytes|sha256|path|python|oboro|numpy|numba|pyarrow|scipy|scikit-learn)": [^,}\n]+|\d+(\.\d+)? ?(m?s|µs)\b'
@@ -89,10 +91,14 @@ def jobs(out: Path) -> None:
     oboro("synth", "purchases", "--rows", 40_000, "--seed", 7, "--columns", 12, "--output", out / "purchases.parquet")
     (out / "starter.yaml").write_text(oboro("init", people).stdout)
     for name, steps in STEPS.items():
-        table(out, people, name, {"attributes": ROLES, "steps": [DROP, *steps], "seed": 11})
+        table(out, people, name, {"attributes": ROLES, "steps": [DROP, *steps], "seed": 11, "accept": ACCEPT})
     for kind in ("people.csv", "purchases.parquet"):
-        released = out / f"ready-{kind}"
-        oboro("anonymize", out / kind, "-r", out / f"{kind}.recipe.yaml", "-o", released)
+        released, recipe = out / f"ready-{kind}", out / f"{kind}.recipe.yaml"
+        text = recipe.read_text()
+        recipe.write_text(
+            text if "\nseed:" in text else f"{text}\nseed: 11\n"
+        )  # without one no two releases are the same
+        oboro("anonymize", out / kind, "-r", recipe, "-o", released)
     streams(out, people)
     adult(out)
 

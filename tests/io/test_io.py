@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from oboro.errors import ColumnError, FileError, UsageError
-from oboro.io import byte_streams
+from oboro.io import byte_streams, converted_bytes
 from oboro.io.byte_streams import encoding_of
 from oboro.io.csv.dialect import Dialect, dialect_of
 from oboro.io.files import read
@@ -65,7 +65,7 @@ def test_text_that_turns_japanese_late(tmp_path: Path) -> None:
 
 
 def test_characters_cut_by_the_pieces_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(byte_streams, "PIECE", 7)
+    monkeypatch.setattr(converted_bytes, "PIECE", 7)
     for encoding in ("cp932", "utf-16"):
         path = tmp_path / f"{encoding}.csv"
         path.write_bytes(("氏,住\n" + "日本語,東京\n" * 50).encode(encoding))
