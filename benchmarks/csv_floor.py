@@ -1,4 +1,4 @@
-"""What a CSV job cannot do without: reading a file, cutting it into fields, numbering these, writing as many bytes. It decides nothing.
+"""What a CSV job cannot do without: reading a file, cutting it into fields, numbering these, writing as many bytes.
 
     python benchmarks/csv_floor.py table.csv [--times 3]
 
