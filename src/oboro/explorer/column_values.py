@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from math import floor, log10
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,5 +52,6 @@ def in_parts(column: Column, parts: int) -> tuple[list[str | None], np.ndarray]:
     known = np.isfinite(numbers)
     edges = np.linspace(numbers[known].min(), numbers[known].max(), parts + 1)
     places = np.where(known, np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, parts - 1), parts)
-    labels: list[str | None] = [f"{low:g} – {high:g}" for low, high in pairwise(edges)]
+    digits = max(0, 1 - floor(log10(edges[1] - edges[0] or 1)))  # two that differ from part to part
+    labels: list[str | None] = [f"{low:,.{digits}f} – {high:,.{digits}f}" for low, high in pairwise(edges)]
     return [*labels, None], places[column.codes]

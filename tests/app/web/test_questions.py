@@ -481,3 +481,65 @@ def test_a_question_that_is_nested_too_deeply_is_none(page: Page) -> None:
     answer = page.client.post("/api/ask/state", content=b"[" * 100_000, headers={"x-oboro-token": TOKEN})
     assert answer.status_code == 413
     assert "no JSON object" in answer.text
+
+
+def test_a_sheet_and_the_row_of_its_names_are_chosen(page: Page, tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["nothing here"])
+    held = book.create_sheet("people")
+    for row in (["A list of people"], [], ["age", "town"], *([20 + i % 9, f"T{i % 3}"] for i in range(40))):
+        held.append(row)
+    book.save(tmp_path / "book.xlsx")
+    sent = page.upload("book.xlsx", (tmp_path / "book.xlsx").read_bytes()).json()["result"]
+    assert page.ask("sheets", upload=sent["upload"])["sheets"] == ["Sheet", "people"]
+    state = page.ask("open", upload=sent["upload"], sheet="people", header_row="3")["state"]
+    assert state["table"]["columns"] == ["age", "town"]
+    assert state["table"]["rows"] == 40
+    assert "--sheet people" in page.ask("drawer", screen="take")["command"]
+    state = page.open("plain.csv", b"31,F\n32,M\n", header=False)
+    assert state["table"]["rows"] == 2
+
+
+def test_distributions_are_readable(page: Page) -> None:
+    """Numbers without exponents; a column that numbers people has no distribution; all counts add up."""
+    rows = "".join(f"p{i},{1_000_000 + 37_111 * i},{20 + i % 9}\n" for i in range(300))
+    page.open("pay.csv", f"id,pay,age\n{rows}".encode())
+    page.ask("role", column="id", role="other")
+    page.ask("role", column="pay", role="other")
+    page.ask("role", column="age", role="quasi")
+    found = {one["column"]: one for one in page.ask("distributions")["columns"]}
+    assert set(found) == {"pay", "age"}
+    assert not any("e+" in one["label"] for one in found["pay"]["labels"])
+    assert found["pay"]["labels"][0]["label"].startswith("1,000,000 – 1,5")
+    assert all(sum(label["before"] for label in one["labels"]) == 300 for one in found.values())
+
+
+def test_a_long_list_is_shown_as_one(page: Page) -> None:
+    """A hierarchy with too many values to be edited is not shown as none."""
+    values = [f"v{i}" for i in range(600)]
+    page.open("many.csv", ("code,age\n" + "".join(f"{one},{i % 7}\n" for i, one in enumerate(values))).encode())
+    page.ask("role", column="code", role="quasi")
+    page.ask("hierarchy_set", column="code", spec={"rows": [[one, one[:2], "*"] for one in values]})
+    shown = page.ask("hierarchy", column="code")
+    assert shown["kind"] == "tree"
+    assert "tree" in dict(shown["kinds"])
+    assert shown["rows"] is None
+
+
+def test_identifiers_are_counted_as_all_columns_are(page: Page) -> None:
+    page.open("people.csv", people_csv(60) + b"person 0,33,T1,F,flu\n")
+    page.ask("person", column="")
+    assert {one["name"]: one["unique_alone"] for one in page.ask("columns")["columns"]}["name"] == 59
+    page.ask("person", column="name")
+    shown = page.ask("columns")
+    assert (shown["people"], shown["columns"][0]["unique_alone"]) == (60, 60)
+
+
+def test_what_the_page_needs_is_small() -> None:
+    """The extra `web`: at most four megabytes."""
+    from importlib.metadata import files
+
+    held = [one for name in ("starlette", "uvicorn", "h11", "anyio", "idna", "click") for one in files(name) or ()]
+    found = [Path(str(one.locate())) for one in held if one.suffix != ".pyc"]
+    assert 500_000 < sum(one.stat().st_size for one in found if one.exists()) < 4_000_000

@@ -75,7 +75,7 @@ def show_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any
         "kinds": [
             (kind, ask.say(Message(f"hierarchy.kind.{kind}")))
             for kind in ("plain", *OF_KIND.get(kind_of(column.values), OF_TEXT))
-            if kind != "tree" or rows is not None
+            if kind != "tree" or rows is not None or _kind(spec) == "tree"
         ],
     }
 

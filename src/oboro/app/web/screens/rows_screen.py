@@ -47,7 +47,9 @@ def show_distributions(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str,
     found = []
     for name in released:
         ask.tell(Message("web.counting"))
-        found.append(plain(state.session.distribution(name, levels)))
+        one = state.session.distribution(name, levels)
+        if one.others is None or max(label.before for label in one.labels) > 1:  # of numbers of people there is no distribution
+            found.append(plain(one))
     return {"version": state.number, "columns": found}
 
 
