@@ -103,6 +103,32 @@ def test_the_cheapest_join_equals_trying_every_set(group):
         assert (found.loss, sizes[list(found.chosen)].sum()) == (pytest.approx(best[0]), best[1])
 
 
+@settings(max_examples=200)
+@given(
+    st.lists(st.tuples(st.integers(5, 9), st.integers(0, 6)), min_size=1, max_size=7),
+    st.integers(0, 8),
+    st.integers(0, 25),
+    st.sampled_from([np.inf, 1.0, 0.5]),
+)
+def test_where_any_class_is_enough_the_cheapest_joins(classes, lacking, room, hurdle):
+    """Only records are lacking. A class that joins may add them all, so that one is enough, or a part."""
+    sizes, costs = np.array(classes).T
+    costs = costs / 7
+    demand = LinearDemand(np.array([10 - lacking]), sizes[:, np.newaxis], np.ones(1), 10.0)
+    value = lambda joined: float(0.25 + 1.5 * sum(costs[list(joined)]))  # noqa: E731  # costs are what it is at least
+    found = CheapestJoin([demand], sizes, costs, room, value, float, float, 10_000, hurdle).run()
+    sets = [some for count in range(len(costs) + 1) for some in combinations(range(len(costs)), count)]
+    able = [
+        (round(value(some), 10), int(sizes[list(some)].sum()))
+        for some in sets
+        if sizes[list(some)].sum() >= lacking and sizes[list(some)].sum() <= room and value(some) <= hurdle
+    ]
+    assert found.whole
+    assert (found.chosen is None) == (not able)
+    if able:
+        assert (round(found.loss, 10), int(sizes[list(found.chosen)].sum())) == min(able)
+
+
 def _table(number, demands, loss, rng):
     n, width = int(rng.integers(14, 34)), int(rng.integers(1, 3))
     columns = [rng.choice(list("pqrsu"), n, p=[0.4, 0.2, 0.2, 0.1, 0.1]).tolist() for _ in range(width)]

@@ -76,6 +76,10 @@ class NodeChecker:
         """
         if self.counts_sizes and (node := self.check_together([levels], hurdle)[0]) is not None:
             return node
+        return self.completed(levels, hurdle, steps)
+
+    def completed(self, levels: Levels, hurdle: float = inf, steps: int = STEPS) -> Node:
+        """Check one node class by class, and let classes join the suppressed where these are no safe class."""
         classes = self.judge(self.classes(levels), self.problem.limit)
         suppressed, floor = classes.suppressed, self._floor(classes)
         if suppressed > self.problem.limit:

@@ -92,7 +92,7 @@ class SlicedChecker:
         if small > limit:
             return Node(levels, limit + 1, limit + 1, 0, False, inf)
         if 0 < small < self.problem.k and not self.problem.relaxed:
-            return self.checker.check(levels, hurdle, steps)
+            return self.checker.completed(levels, hurdle, steps)
         value = loss.value(levels, counted.tally() if small and not unneeded else None)
         return Node(levels, small, small, 0, True, value, settled=not (small and unneeded))
 

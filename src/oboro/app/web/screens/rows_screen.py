@@ -48,7 +48,8 @@ def show_distributions(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str,
     for name in released:
         ask.tell(Message("web.counting"))
         one = state.session.distribution(name, levels)
-        if one.others is None or max(label.before for label in one.labels) > 1:  # of numbers of people there is no distribution
+        numbered = one.others is not None and max(label.before for label in one.labels) == 1
+        if not numbered:  # what numbers people has no distribution
             found.append(plain(one))
     return {"version": state.number, "columns": found}
 

@@ -65,9 +65,14 @@ class LookMemory:
             slices = self._checker(division.slices, lambda: SlicedChecker(problem))
             assert isinstance(slices, SlicedChecker)
             return RememberingSlices(problem, slices.layouts, memory=self, division=division)
-        tuples = self._checker(division.tuples, lambda: NodeChecker.of(problem))
-        assert isinstance(tuples, NodeChecker)
-        return RememberingChecker(problem, tuples.tuples, problem.lattice.bottom, memory=self, division=division)
+        tuples = self.tuple_checker(problem, division).tuples
+        return RememberingChecker(problem, tuples, problem.lattice.bottom, memory=self, division=division)
+
+    def tuple_checker(self, problem: Problem, division: Division) -> NodeChecker:
+        """What checks nodes by the distinct tuples of the records, without memory of nodes; the tuples are kept."""
+        found = self._checker(division.tuples, lambda: NodeChecker.of(problem))
+        assert isinstance(found, NodeChecker)
+        return NodeChecker(problem, found.tuples, problem.lattice.bottom)
 
     def _space(self, division: Division) -> KnownNodes:
         """What is known of a lattice's nodes; the latest few lattices are kept."""

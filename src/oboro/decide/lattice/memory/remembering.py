@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from math import inf
 from typing import Any
 
@@ -225,6 +225,11 @@ class RememberingSlices(SlicedChecker):
     def known(self) -> dict[Levels, float]:
         """Of every node that was looked at, how many records are surely suppressed."""
         return _known(self.problem, self.division)
+
+    @cached_property
+    def checker(self) -> NodeChecker:
+        """For nodes where whole classes must be suppressed in addition; tuples are made once for all questions."""
+        return self.memory.tuple_checker(self.problem, self.division)
 
     def sizes(self, levels: Levels) -> Look:
         """The sizes of all classes."""

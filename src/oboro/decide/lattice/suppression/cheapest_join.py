@@ -24,7 +24,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from oboro.decide.lattice.suppression.group_demands import GroupDemand
+from oboro.decide.lattice.suppression.group_demands import GroupDemand, LinearDemand
 
 __all__ = ["CheapestJoin", "Join"]
 
@@ -97,6 +97,8 @@ class CheapestJoin:
         if self._hopeless(least, size) or self.left < 0 or len(chosen) >= DEPTH:
             self.left = -1 if len(chosen) >= DEPTH else self.left
             return least
+        if self._one_is_enough(gap, gains):
+            return self._cheapest_one(order, chosen, size, cost)
         for place, c in enumerate(order):
             rest = order[place:]
             if self._hopeless(self.base + cost + self._cover(gap, gains[place:], rest, size), size):
@@ -107,6 +109,23 @@ class CheapestJoin:
             if self.left < 0:
                 break
         return least
+
+    def _one_is_enough(self, gap: float, gains: np.ndarray) -> bool:
+        """Whether any one of the classes mends the group for certain: as where the suppressed lack records, and a class has k."""
+        alone = len(self.demands) == 1 and isinstance(self.demands[0], LinearDemand)
+        return alone and not self.unpriced and bool(gains.size) and bool(gains.min() >= gap)
+
+    def _cheapest_one(self, classes: np.ndarray, chosen: tuple[int, ...], size: int, cost: float) -> float:
+        """The best of single classes, the cheapest first: more never loses less. Trying each with a bound took seconds."""
+        ranked = classes[np.lexsort((classes, self.sizes[classes], np.round(self.costs[classes], 15)))]
+        for c in ranked:
+            bound, more = self.base + cost + float(self.costs[c]), size + int(self.sizes[c])
+            if self._hopeless(bound, 0) or self.left < 0:
+                break
+            if not self._hopeless(bound, more):
+                self.left -= 1
+                self.offer((*chosen, int(c)), more)
+        return self.base + cost + float(self.costs[ranked[0]])
 
     def _most_lacking(
         self, broken: list[int], held: list[np.ndarray], allowed: np.ndarray, size: int
