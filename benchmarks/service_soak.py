@@ -27,6 +27,7 @@ from oboro.papers.service.measuring import RECIPE, bodies
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.service.service_making import make_service
 from oboro.recipe.service.service_settings import ServiceSettings
+from oboro.recipe.stream_plan import StreamOptions, anonymizer
 from oboro.stream.service.service import Service
 from oboro.system.process import megabytes_now
 
@@ -64,6 +65,7 @@ def main() -> None:
 
 def soaked(broker: LocalBroker, folder: Path, mode: str, seconds: float, batch: int) -> dict[str, Any]:
     """Feed a service for so long; what was seen once a second, and the time of a new start."""
+    anonymizer(Recipe(**RECIPE), StreamOptions(**MODES[mode])).warm()  # nothing is compiled while it is measured
     keep_latest(broker, ("IN", "OUT"))
     broker.send("IN", bodies(SEND)) if broker.kind == "redis" else None
     seen = folder / "seen"
