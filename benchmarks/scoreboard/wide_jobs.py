@@ -17,7 +17,7 @@ SEARCHED = 5  # seconds that a search among more columns than can be proved may 
 def wide_tables(place: Place) -> Iterator[Line]:
     """A thousand columns, five thousand, and then with 20 and 100 quasi-identifiers."""
     narrower = min(place.scale * 2, 1.0)  # for a first look also fewer columns: rows cannot be few
-    thousand, thousands = max(int(1000 * narrower), 110), max(int(5000 * narrower), 220)
+    thousand, thousands = max(int(1000 * narrower), 110), max(int(5000 * narrower), 400)
     usual = made(place, 1_000_000, 100, "csv")
     speed = usual.stat().st_size / anonymized(usual).processor
     forget(usual)
