@@ -170,9 +170,11 @@ def test_values_that_were_missing_before_stay_missing() -> None:
     )
 
 
-def test_decimal_commas_are_numbers(tmp_path: Path) -> None:
-    before = write(tmp_path / "o.csv", HEAD, PEOPLE)
-    rows = [(age, zip_, edu, f"{total + 1:.2f}".replace(".", ",")) for age, zip_, edu, total in PEOPLE]
+@pytest.mark.parametrize("form", [",.2f", ".2f"])
+def test_decimal_commas_are_numbers(tmp_path: Path, form: str) -> None:
+    before = write(tmp_path / "o.csv", HEAD, [(*head, total + 1000) for *head, total in PEOPLE])
+    swapped = str.maketrans(",.", ".,")  # 1.001,25
+    rows = [(age, zip_, edu, f"{total + 1001:{form}}".translate(swapped)) for age, zip_, edu, total in PEOPLE]
     found = evaluate(before, write(tmp_path / "r.csv", HEAD, rows, delimiter=";"), "--quasi", "age")
     assert any("decimal comma were read as numbers: sum" in one["text"] for one in found["warnings"])
     assert next(one["kind"] for one in found["columns"] if one["name"] == "sum") == "number"

@@ -246,10 +246,10 @@ def test_a_starter_shows_itself_in_the_reader_s_language(monkeypatch: pytest.Mon
     shown = starter._repr_html_()
     assert "<th>役割</th>" in shown
     assert "準識別子" in shown
-    assert "A starter recipe" not in shown
+    assert "A first recipe" not in shown
     monkeypatch.setenv("OBORO_LANG", "en")
     assert "<th>role</th>" in starter._repr_html_()
-    assert "A starter recipe" in starter._repr_html_()
+    assert "A first recipe" in starter._repr_html_()
 
 
 def test_a_verification_shows_itself_in_the_reader_s_language(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,13 @@ def test_a_technique_and_a_recipe_refuse_the_same_table() -> None:
     with pytest.raises(PromiseError) as planned:
         Recipe(attributes=ATTRIBUTES, steps=[STEP], seed=1).run(TABLE)
     assert str(alone.value) == str(planned.value)
-    assert "k_anonymize: distinct 2-diversity of disease is broken" in str(alone.value)
+    assert "k_anonymize: no choice of levels keeps the promise" in str(alone.value)  # the search reads it as CSV does
+
+
+def test_the_check_reads_it_as_csv_does() -> None:
+    promise = Promise("k_anonymize", ("sex",), (DistinctLDiversity(sensitive="disease", l=2),))
+    with pytest.raises(PromiseError, match="k_anonymize: distinct 2-diversity of disease is broken"):
+        verify_promises(Dataset.of(TABLE), [promise], ["k_anonymize"])
 
 
 def test_they_accept_it_where_nothing_merges() -> None:

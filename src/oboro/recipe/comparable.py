@@ -23,6 +23,7 @@ from oboro.table.labels.starred_values import without_star
 from oboro.table.named_columns import names_shown
 from oboro.table.rows.row_origins import Rows
 from oboro.table.schema import Schema
+from oboro.table.spelling.decimal_commas import has_decimal_commas
 from oboro.table.spelling.value_texts import is_text
 from oboro.table.values import STAR, kind_of
 from oboro.text import Message
@@ -30,7 +31,7 @@ from oboro.text import Message
 __all__ = ["comparable", "explained", "renaming"]
 
 NOTHING = ("NA", "<NA>", "N/A", "NaN", "nan", "NULL", "null", "None", "?", ".")
-COMMA = r"^([-+]?[0-9]+),([0-9]+)$"
+COMMA, WITH_COMMA = r"^([-+]?[0-9]+),([0-9]+)$", r"^[-+]?[0-9.]+,[0-9]+$"
 
 
 def comparable(
@@ -134,10 +135,14 @@ def _still_as_written(column: Column, released: Column) -> Column:
 
 def _numbers(column: Column) -> Column:
     """A column of numbers that were written with a decimal comma, or beside words for nothing; any other as it is."""
-    if not (_commas(column) or _words(column)) or kind_of(column.values).numeric:
+    if not (_commas(column) or _words(column)):
         return column
     plain = _without(column, NOTHING)
-    points = pc.replace_substring_regex(plain.values, COMMA, r"\1.\2")
+    certain = has_decimal_commas(without_star(plain.values))  # then a point is between thousands
+    if kind_of(column.values).numeric and not certain:
+        return column
+    texts = pc.replace_substring(plain.values, ".", "") if certain else plain.values
+    points = pc.replace_substring_regex(texts, COMMA, r"\1.\2")
     if not kind_of(without_star(points)).numeric:
         return column
     return plain.recode(np.arange(len(points)), points)
@@ -146,7 +151,7 @@ def _numbers(column: Column) -> Column:
 def _commas(column: Column) -> bool:
     if not is_text(column.values) or not pc.any(pc.match_substring(column.values, ",")).as_py():
         return False  # a look for the letter alone is much faster
-    return bool(pc.any(pc.match_substring_regex(column.values, COMMA)).as_py())
+    return bool(pc.any(pc.match_substring_regex(column.values, WITH_COMMA)).as_py())
 
 
 def _words(column: Column) -> list[str]:
