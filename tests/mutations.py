@@ -160,7 +160,7 @@ MUTATIONS = (
         (
             (
                 "recipe/released/released_order.py",
-                'return order == "shuffled" or (order is None and any(map(attrgetter("promising"), steps)))',
+                'return order == "shuffled" or (order is None and any(step.promising for step in steps))',
                 'return order == "shuffled"',
             ),
         ),

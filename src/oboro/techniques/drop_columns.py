@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from itertools import filterfalse
 from typing import Any, ClassVar
 
 from pydantic import Field
@@ -54,7 +53,7 @@ class DropColumns(Technique):
     def run(self, work: Work) -> Outcome:
         """Select the others."""
         work.schema.require(work.data, self.attributes, self.step)
-        kept = list(filterfalse(self.attributes.__contains__, work.data))
+        kept = [name for name in work.data if name not in self.attributes]
         if not kept:
             raise UsageError(Message("error_technique.no_column_left", step=self.step, columns=list(work.data)))
         return Outcome(work.data.select(kept), work.schema.without(self.attributes), {"dropped": list(self.attributes)})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from itertools import filterfalse
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
@@ -95,7 +94,7 @@ def unprotected(data: Dataset, schema: Schema, promises: Sequence[Promise], step
     covered = {*schema.sensitive, *changed_by(steps, "random"), *changed_by(steps, "pseudonymisation")}
     for promise in promises:
         covered.update(promise.quasi)
-    return list(filterfalse(covered.__contains__, data))
+    return [name for name in data if name not in covered]
 
 
 def changed_by(steps: Sequence[StepRecord], how: Literal["random", "pseudonymisation"]) -> set[str]:

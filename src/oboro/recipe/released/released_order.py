@@ -8,7 +8,6 @@ the released values alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
@@ -29,7 +28,7 @@ Order = Literal["shuffled", "kept"]
 
 def moves_rows(order: Order | None, steps: Sequence[Technique]) -> bool:
     """Whether rows leave the order in which they came: as asked, else where a step promises something."""
-    return order == "shuffled" or (order is None and any(map(attrgetter("promising"), steps)))
+    return order == "shuffled" or (order is None and any(step.promising for step in steps))
 
 
 def released_order(steps: Sequence[Technique], data: Dataset, rng: np.random.Generator) -> RowShuffle | None:
@@ -60,5 +59,5 @@ def _should_move(steps: Sequence[Technique]) -> bool:
 
 
 def _last_sort(steps: Sequence[Technique]) -> Sort | None:
-    last = dict(zip(map(attrgetter("step"), steps), steps, strict=True))
-    return cast("Sort | None", last.get("sort"))
+    sorts = [step for step in steps if step.step == "sort"]
+    return cast("Sort", sorts[-1]) if sorts else None
