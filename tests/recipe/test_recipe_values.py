@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from oboro.errors import ColumnError, PromiseError
 from oboro.table.dataset import Column
 from oboro.table.spelling.named_values import absent, equal_values, matched, near_values
 from oboro.techniques.columns.conditions import Condition
+from oboro.verifier.series.shared_codes import shared_codes
 
 # 12 people: stage 1 three times among them, twice in the young class.
 AGE = [21, 22, 23, 24, 31, 32, 33, 34, 35, 36, 37, 38]
@@ -262,6 +264,29 @@ def test_matched_against_the_naive_twin(asked: list[str], known: list[str]) -> N
     for text, place in zip(column.texts, matched(column.values, pa.array(known)).tolist(), strict=True):
         same = [i for i, one in enumerate(known) if _means(text or "", one, kind)]
         assert place == (known.index(text or "") if text in known else same[0] if len(same) == 1 else -1)
+
+
+DAYS = [date(2024, 1, 31), date(2024, 2, 1)]
+MIDNIGHTS = [datetime(2024, 1, 31), datetime(2024, 2, 1)]
+SAME_DAYS = {
+    "days": pa.array(DAYS),
+    "text": pa.array(["2024/1/31", "2024-02-01"]),
+    "seconds": pa.array(["2024-01-31T00:00", "2024-02-01 00:00:00"]),
+    **{unit: pa.array(MIDNIGHTS, pa.timestamp(unit)) for unit in ("s", "ms", "us", "ns")},
+}
+
+
+@pytest.mark.parametrize("asked", SAME_DAYS)
+@pytest.mark.parametrize("known", SAME_DAYS)
+def test_a_day_is_its_midnight_however_it_is_written(asked: str, known: str) -> None:
+    hours = pa.array([datetime(2024, 1, 31, 5), datetime(2024, 2, 1, 0, 0, 1)])
+    assert matched(SAME_DAYS[asked], SAME_DAYS[known]).tolist() == [0, 1]
+    assert matched(hours, SAME_DAYS[known]).tolist() == [-1, -1]
+
+
+def test_columns_of_a_series_share_what_any_of_them_wrote_before() -> None:
+    codes, values = shared_codes([Column.of([2]), Column.of([1, 2]), Column.of(["1.0", "2.0"])])
+    assert [one.tolist() for one in codes[1:]] == [[1, 0], [1, 0]], values
 
 
 def test_large_whole_numbers_are_not_confused() -> None:

@@ -153,14 +153,23 @@ def matched(asked: pa.Array, known: pa.Array) -> np.ndarray:
 
     >>> matched(pa.array([39.0, 7.5]), pa.array(["39.00", "40", "x"])).tolist()
     [0, -1]
+    >>> matched(pa.array(["2020-01-31T00:00:00"]), pa.array(["2020-01-31"])).tolist()
+    [0]
     """
     own, theirs = text_values(asked), text_values(known)
     place = pc.index_in(own, value_set=theirs, skip_nulls=True).fill_null(-1)
     found: np.ndarray = place.to_numpy(zero_copy_only=False).astype(np.int64)
     open_ = (found < 0) & booleans(own.is_valid())
     if open_.any():
-        found[open_] = _by_meaning(asked, theirs)[open_]
+        found[open_] = _by_meaning(asked, _in_microseconds(known, theirs))[open_]
     return found
+
+
+def _in_microseconds(values: pa.Array, texts: pa.Array) -> pa.Array:
+    """The texts of values, moments with six decimals: nine, as pandas counts them, are no way to write a moment."""
+    if not (pa.types.is_timestamp(values.type) and values.type.unit == "ns"):
+        return texts
+    return text_values(pc.cast(values, pa.timestamp("us", values.type.tz), safe=False))
 
 
 def _by_meaning(asked: pa.Array, known: pa.Array) -> np.ndarray:
@@ -168,7 +177,7 @@ def _by_meaning(asked: pa.Array, known: pa.Array) -> np.ndarray:
     if kind in NUMBERS:
         return _same_number(asked, known, NUMBER_TEXT)
     if kind in TIMES:
-        return _same_number(asked, known, DATE_TEXT if kind is Kind.DATE else DATETIME_TEXT)
+        return _same_time(asked, known, kind)
     own = pa.array(texts_of(asked), pa.string())
     if not (kind is Kind.BOOLEAN or _only_words(own, kind)):
         return np.full(len(asked), -1)
@@ -180,12 +189,25 @@ def _by_meaning(asked: pa.Array, known: pa.Array) -> np.ndarray:
     return np.asarray(place.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def _same_number(asked: pa.Array, known: pa.Array, pattern: str) -> np.ndarray:
-    """By place on the line; a known place that two values share, or that a float64 cannot tell from its neighbour, matches none."""
+def _same_time(asked: pa.Array, known: pa.Array, kind: Kind) -> np.ndarray:
+    """By the moment: a day is its midnight, so that a column of days meets the same one written with hours."""
+    days, moments = (DATE_TEXT, 1.0), (DATETIME_TEXT, 1 / DAY)
+    if kind is Kind.DATETIME:
+        days, moments = (DATE_TEXT, DAY), (DATETIME_TEXT, 1.0)
+    own, other = (days, moments) if kind is Kind.DATE else (moments, days)
+    found = _same_number(asked, known, *own)
+    return np.where(found < 0, _same_number(asked, known, *other), found)
+
+
+def _same_number(asked: pa.Array, known: pa.Array, pattern: str, unit: float = 1.0) -> np.ndarray:
+    """By place on the line; a known place that two values share, or that a float64 cannot tell from its neighbour, matches none.
+
+    Known places are counted in other units than those asked for: `unit` of ours is one of theirs.
+    """
     here = np.flatnonzero(booleans(pc.match_substring_regex(known.fill_null(""), pattern).fill_null(False)))
     here = here[[bool(known[int(one)].as_py()) for one in here]] if here.size else here
     try:
-        places = numbers_of(known.take(pa.array(here)))
+        places = unit * numbers_of(known.take(pa.array(here)))
     except (ColumnError, pa.ArrowInvalid, ValueError):  # looks like dates and is none
         return np.full(len(asked), -1)
     order = np.argsort(places, kind="stable")

@@ -31,16 +31,19 @@ def shared_codes(columns: Sequence[Column]) -> tuple[list[np.ndarray], int]:
     places = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     starts = np.cumsum([0, *(len(column.values) for column in columns)])
     tables = [places[begin:end] for begin, end in pairwise(starts)]
-    for column, table in zip(columns[1:], tables[1:], strict=True):
-        _match_by_meaning(column, table, columns[0], tables[0])
+    for later, column in enumerate(columns):
+        for before in range(later):
+            _match_by_meaning(column, tables[later], tables[:later], columns[before], tables[before])
     return [table[column.codes] for table, column in zip(tables, columns, strict=True)], len(encoded.dictionary)
 
 
-def _match_by_meaning(column: Column, table: np.ndarray, first: Column, known: np.ndarray) -> None:
-    """Give values that the first column writes otherwise (1 and 1.0) the number that they have there."""
-    fresh = np.flatnonzero(~np.isin(table, known))
-    if fresh.size and first.counts.size:
-        place = matched(column.values.take(pa.array(fresh)), first.values)
+def _match_by_meaning(
+    column: Column, table: np.ndarray, seen: Sequence[np.ndarray], before: Column, known: np.ndarray
+) -> None:
+    """Give values that no column before has, and that this one writes otherwise (1 and 1.0), the number that they have there."""
+    fresh = np.flatnonzero(~np.isin(table, np.concatenate(seen)))
+    if fresh.size and before.counts.size:
+        place = matched(column.values.take(pa.array(fresh)), before.values)
         table[fresh[place >= 0]] = known[place[place >= 0]]
 
 
