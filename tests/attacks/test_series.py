@@ -123,7 +123,7 @@ def test_python_and_the_command_line_say_the_same(tmp_path: Path) -> None:
     files = {name: str(tmp_path / f"{name}.csv") for name in ("march", "april", "people")}
     roles = ["--quasi", "age", "--sensitive", "ill"]
     said = call("assess", files["april"], *roles, "--earlier", files["march"])
-    assert "new since earlier release 1: of 1 row 1 are" in said.out
+    assert "New since earlier release 1: of 1 row, 1 are" in said.out
     report = call("evaluate", files["people"], files["april"], *roles, "--k", "5", "--earlier", files["march"])
     assert report.code == 1
     assert "Together with earlier releases it narrows 1" in report.out

@@ -112,5 +112,5 @@ def test_vmdav_as_a_technique():
     technique = Microaggregate(attributes=("age", "income"), k=3, method="vmdav", gamma=1.1)
     for data in tables().values():
         check(technique, data)
-    with pytest.raises(ValueError, match="gamma: goes with method: vmdav only"):
+    with pytest.raises(ValueError, match="gamma: is for method: vmdav only"):
         Microaggregate(attribute="n", k=3, gamma=0.2)

@@ -51,7 +51,7 @@ def test_a_decimal_that_64_bits_would_change_stays_text(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ('{"a": 1}\n{"a": \n', "line 2"),
-        ('{"a": 1}\n\n[1]\n', "line 3: is no JSON object"),
+        ('{"a": 1}\n\n[1]\n', "line 3: is not a JSON object"),
         ('{"a": 1, "a": 2}\n', "line 1: the key 'a' stands twice"),
         ('{"a": 1}\n{"a": {"b": 1}}\n', "line 2: the column 'a' holds an object"),
         ('{"a": NaN}\n', "line 1"),

@@ -93,7 +93,7 @@ def test_a_named_folder_that_others_can_write_is_refused(fresh: pytest.MonkeyPat
         cache_place()
     (tmp_path / "file").write_text("")
     fresh.setenv("OBORO_CACHE", str(tmp_path / "file"))
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         cache_place()
 
 

@@ -133,7 +133,7 @@ def test_microaggregation_inside_classes_and_entropies(tmp_path: Path) -> None:
 
 def test_no_project(tmp_path: Path) -> None:
     (tmp_path / "x.deid").write_text("hello")
-    with pytest.raises(FileError, match="no project of ARX"):
+    with pytest.raises(FileError, match="not an ARX project"):
         from_arx(tmp_path / "x.deid")
     bomb = '<!DOCTYPE x [<!ENTITY a "aaaa">]><config>&a;</config>'
     with pytest.raises(FileError, match="document type"):

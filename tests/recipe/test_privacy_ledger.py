@@ -72,7 +72,7 @@ def test_a_later_recipe_does_not_raise_the_budget(tmp_path: Path) -> None:
 def test_a_ledger_that_is_none_or_is_held(tmp_path: Path, monkeypatch) -> None:
     for text in ("hello", "{}", '{"epsilon": -1, "delta": 0}', '{"epsilon": 1, "delta": 0, "spent": [{"epsilon": 1}]}'):
         (tmp_path / "people.json").write_text(text)
-        with pytest.raises(FileError, match="no ledger"):
+        with pytest.raises(FileError, match="not the ledger"):
             recipe(tmp_path).run(PEOPLE)
     (tmp_path / "people.json").unlink()
     monkeypatch.setattr(privacy_ledger, "PATIENCE", 0.01)

@@ -62,7 +62,7 @@ def test_counted_in_people_it_is_released() -> None:
 def test_it_can_be_accepted_in_plain_words() -> None:
     release = recipe(accept={"rows_of": ["patient"], "because": "a patient is a bed here"}).run(visits())
     assert any("a patient is a bed here" in str(one) for one in release.cautions)
-    with pytest.raises(RecipeError, match="say one thing"):
+    with pytest.raises(RecipeError, match="give exactly one"):
         recipe(accept={"rows_of": ["patient"], "series": True, "because": "two things"})
 
 

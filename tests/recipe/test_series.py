@@ -178,7 +178,7 @@ def test_a_recipe_that_names_earlier_releases_looks_before_it_writes(tmp_path: P
     done = call(*words)
     assert done.code == 1
     assert not out.exists()
-    assert "Together with earlier releases this one tells people" in done.err
+    assert "Together with earlier releases, this one would single people out" in done.err
     assert "march.csv" not in call("anonymize", *words[1:], "--lang", "ja").out
 
 
@@ -189,7 +189,7 @@ def test_what_a_series_tells_can_be_accepted_in_plain_words(tmp_path: Path) -> N
     assert out.exists()
     assert "April replaces March" in done.out
     assert "earlier release march.csv" in done.out  # evidence of what was read
-    with pytest.raises(RecipeError, match="say one thing: unique_on"):
+    with pytest.raises(RecipeError, match="give exactly one of unique_on"):
         oboro.Recipe(attributes={}, steps=[], accept={"because": "nothing"})
 
 

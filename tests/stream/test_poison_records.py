@@ -65,7 +65,7 @@ def test_a_record_is_released_or_a_dead_letter(
 
 @pytest.mark.parametrize("values", [[1 << 64, 1], ["\ud800", "a"], [1, "a"], [object()]])
 def test_values_that_no_column_holds_are_refused_without_being_shown(values: list[object]) -> None:
-    with pytest.raises(InputError, match="cannot stand in one column"):
+    with pytest.raises(InputError, match="cannot be in one column"):
         Column.of(values)
 
 

@@ -240,7 +240,7 @@ def test_levels_are_chosen_within_limits_and_paid_for() -> None:
         ({"levels": None}, "give either levels"),
         ({"search_epsilon": 0.5}, "give either levels"),
         ({"levels": None, "search_epsilon": 1}, "less than epsilon"),
-        ({"limits": {"age": {"least": 1}}}, "limits go with"),
+        ({"limits": {"age": {"least": 1}}}, "limits are for"),
         ({"sampling": 0.9}, "at most 0.63212"),
     ],
 )

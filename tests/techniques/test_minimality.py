@@ -161,7 +161,7 @@ def test_blind_refuses_where_a_demand_does_not_hold() -> None:
 
 
 def test_blind_does_not_go_with_a_series_whose_secrets_are_looked_at() -> None:
-    with pytest.raises(ValueError, match="does not go with `earlier`"):
+    with pytest.raises(ValueError, match="cannot be combined with `earlier`"):
         KAnonymize(k=5, blind=True, l_diversity={"s": 2}, earlier=[TOWN])
 
 

@@ -113,13 +113,13 @@ def test_a_seed_repeats_nothing() -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"epsilon": 1}, "delta goes with"),
+        ({"epsilon": 1}, "delta is for"),
         ({"epsilon": 1, "delta": 1e-6}, "every column needs bounds"),
         ({"epsilon": 1, "delta": 1e-6, "bounds": {"min": 0}}, "every column needs bounds"),
-        ({"epsilon": 1, "distribution": "laplace", "delta": 1e-6, "bounds": {"min": 0, "max": 1}}, "delta goes with"),
-        ({"scale": 1, "delta": 1e-6}, "delta goes with"),
+        ({"epsilon": 1, "distribution": "laplace", "delta": 1e-6, "bounds": {"min": 0, "max": 1}}, "delta is for"),
+        ({"scale": 1, "delta": 1e-6}, "delta is for"),
         ({"epsilon": 1, "scale": 1}, "give one of scale"),
-        ({"scale": 1, "numbers": "whole"}, "numbers goes with epsilon"),
+        ({"scale": 1, "numbers": "whole"}, "numbers is for noise with epsilon"),
         ({"epsilon": 1, "distribution": "laplace", "multiplicative": True}, "to each value alone"),
     ],
 )

@@ -390,7 +390,7 @@ def test_every_control_of_the_promise_asks_what_the_recipe_asks(people: Page, tm
     """Each control is moved alone; what it asks stands in the recipe, and the answer is the recipe's own."""
     (tmp_path / "root" / "everybody.csv").write_bytes(people_csv(600))
     whole = people.ask("form", lang="ja")
-    assert [one["title"] for one in whole["groups"]][1:3] == ["機微な列", "リスクの上限"]
+    assert [one["title"] for one in whole["groups"]][1:3] == ["要配慮の列", "リスクの上限"]
     moves = {
         "slider": lambda f: f["steps"][len(f["steps"]) // 2],
         "select": lambda f: next(one for one, _ in f["options"][::-1] if one != f["off"]),
@@ -480,7 +480,7 @@ def test_whoever_has_the_token_gets_words_for_any_question(people: Page, name: s
 def test_a_question_that_is_nested_too_deeply_is_none(page: Page) -> None:
     answer = page.client.post("/api/ask/state", content=b"[" * 100_000, headers={"x-oboro-token": TOKEN})
     assert answer.status_code == 413
-    assert "no JSON object" in answer.text
+    assert "not a JSON object" in answer.text
 
 
 def test_a_sheet_and_the_row_of_its_names_are_chosen(page: Page, tmp_path: Path) -> None:

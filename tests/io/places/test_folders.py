@@ -69,7 +69,7 @@ def test_a_column_that_a_file_lacks_is_missing_there_and_types_are_widened(tmp_p
     pq.write_table(pa.table({"a": pa.array([2**40])}), tmp_path / "2.parquet")
     assert read(tmp_path).data.to_arrow().to_pydict() == {"a": [1, 2**40], "b": ["x", None]}
     pq.write_table(pa.table({"a": ["text"]}), tmp_path / "3.parquet")
-    with pytest.raises(InputError, match="column 'a' has types"):
+    with pytest.raises(InputError, match="column 'a' has different types"):
         read(tmp_path)
 
 
