@@ -245,12 +245,17 @@ def parquet(data: pa.Table) -> bytes:
 
 def test_what_a_killed_process_left_is_swept(tmp_path: Path) -> None:
     from oboro.engines import staging
+    from oboro.system.drafts import draft_name
 
-    left = tmp_path / f"{staging.PREFIX}{staging._host()}-999999999-x"
+    left = tmp_path / draft_name("out")
     left.mkdir()
     with staging.staged(str(tmp_path / "out")) as folder:
         assert not left.exists()
-        assert Path(folder.made.folder).parent.stat().st_mode & 0o077 == 0
+        assert Path(folder.made.folder).stat().st_mode & 0o077 == 0
+        for name in ("told", "given-up"):
+            (Path(folder.made.folder) / name).touch()
+        folder.taken({"told": 0})
+    assert [one.name for one in (tmp_path / "out").iterdir()] == ["told"]
     assert sorted(one.name for one in tmp_path.iterdir()) == ["out"]
 
 

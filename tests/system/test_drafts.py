@@ -16,6 +16,7 @@ from oboro.system import drafts
 from oboro.system.atomic_file import atomic, check_free
 from oboro.system.drafts import Draft, sweep
 from oboro.system.private_file import LOCKS_LET_READ
+from oboro.system.staged_folder import staged_folder
 
 pytestmark = pytest.mark.skipif(not LOCKS_LET_READ, reason="nobody holds a draft here, so none is swept")
 
@@ -85,6 +86,43 @@ def test_a_draft_that_is_swept_before_it_is_held_is_made_again(tmp_path: Path, m
     assert (tmp_path / "out.csv").read_bytes() == b"x"
 
 
+def test_a_folder_that_nobody_holds_any_more_is_swept_too(tmp_path: Path) -> None:
+    pid = os.fork()
+    if pid == 0:
+        with staged_folder(tmp_path / "out", replace=False) as folder:
+            (folder / "part-0.csv").write_bytes(b"raw")
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(pid, 0)
+    assert len(list(tmp_path.iterdir())) == 1
+    with staged_folder(tmp_path / "out", replace=False) as folder:
+        assert sweep(tmp_path) == 0
+        assert [one.name for one in tmp_path.iterdir()] == [folder.name]
+        assert folder.stat().st_mode & 0o777 == 0o700
+    assert [one.name for one in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("old", ["file", "folder", "empty"])
+def test_a_folder_takes_the_place_of_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, at_once: bool
+) -> None:
+    if not at_once:
+        monkeypatch.setattr("oboro.system.staged_folder._exchanged", lambda one, other: False)
+    target = tmp_path / "out"
+    if old == "file":
+        target.write_bytes(b"old")
+    else:
+        target.mkdir()
+        if old == "folder":
+            (target / "old").touch()
+            with pytest.raises(OSError, match="not empty"), staged_folder(target, replace=False):
+                pass
+    with staged_folder(target, replace=True) as folder:
+        (folder / "new").touch()
+        assert target.is_file() == (old == "file")
+    assert [one.relative_to(tmp_path).as_posix() for one in sorted(tmp_path.rglob("*"))] == ["out", "out/new"]
+
+
 def test_what_may_be_somebody_elses_stays(tmp_path: Path) -> None:
     mine = left_behind(tmp_path)
     names = [
@@ -94,12 +132,11 @@ def test_what_may_be_somebody_elses_stays(tmp_path: Path) -> None:
     ]
     for name in names:
         (tmp_path / name).write_bytes(b"")
-    (tmp_path / mine.name.replace("other", "folder")).mkdir()
     (tmp_path / "elsewhere").write_bytes(b"kept")
     (tmp_path / mine.name.replace("other", "link")).symlink_to(tmp_path / "elsewhere")
     assert sweep(tmp_path) == 1
     assert not mine.exists()
-    assert len(list(tmp_path.iterdir())) == len(names) + 3
+    assert len(list(tmp_path.iterdir())) == len(names) + 2
     assert (tmp_path / "elsewhere").read_bytes() == b"kept"
 
 

@@ -1,20 +1,16 @@
 """Write, verify, publish: a folder gets its name only when what stands in it was verified.
 
-Until then it is a private folder beside its place, named `_oboro-…`, which nobody else may enter. After a failure it is removed;
-after `kill -9` whoever writes there next removes it. In an object store it is a prefix of that name (`oboro.io.places.stored`).
+Until then it is a private folder beside its place (`oboro.system.staged_folder`); in an object store it is a prefix below it, named
+`_oboro-…` (`oboro.io.places.stored`).
 """
 
 from __future__ import annotations
 
 import os
-import shutil
-import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from pathlib import Path
-from uuid import uuid4
 
 from oboro.engines.part_files import PartFolder
 from oboro.errors import FileError, UsageError
@@ -22,12 +18,10 @@ from oboro.io.places.place_names import Place, as_place
 from oboro.io.places.place_out import refuse_place_read
 from oboro.io.places.stored.store_out import check_stored, stored_folder
 from oboro.system.atomic_file import check_place, why_unwritable
-from oboro.system.drafts import umask
+from oboro.system.staged_folder import private_folder, staged_folder
 from oboro.text import Message
 
 __all__ = ["Staged", "check_apart", "check_folder", "staged"]
-
-PREFIX = "_oboro-"
 
 
 @dataclass(frozen=True)
@@ -77,7 +71,7 @@ def check_apart(place: str, target: Path | Place) -> None:
 def staged(path: str, force: bool = False) -> Iterator[Staged]:
     """A folder to write to. It appears under `path` when the block ends well; what was there before stays until then."""
     target = check_folder(path, force)
-    with _staged_here(target.absolute()) if isinstance(target, Path) else _stored(target, force) as found:
+    with _staged_here(target.absolute(), force) if isinstance(target, Path) else _stored(target, force) as found:
         yield found
 
 
@@ -95,56 +89,21 @@ def _stored(place: Place, force: bool) -> Iterator[Staged]:
 
 
 @contextmanager
-def _staged_here(target: Path) -> Iterator[Staged]:
-    """On a file system that driver and executors see: one folder that gets its name at once."""
-    sweep_staging(target.parent)
-    draft = target.parent / f"{PREFIX}{_host()}-{os.getpid()}-{uuid4().hex[:8]}"
+def _staged_here(target: Path, force: bool) -> Iterator[Staged]:
+    """On a file system that driver and executors see: one folder that gets its name at once.
 
-    def take(sizes: Mapping[str, int]) -> PartFolder:
-        """A task that the driver gave up may still write beside them."""
-        for name in sizes:
-            os.rename(draft / "made" / name, draft / "rows" / name)
-        return PartFolder(str(target), str(draft / "rows"))
-
+    Tasks write into another one: a task that the driver gave up may still write there.
+    """
     try:
-        for folder in (draft, draft / "made", draft / "rows"):
-            folder.mkdir(mode=0o700)
-        yield Staged(PartFolder(str(target), str(draft / "made")), take)
-        _publish(draft, target)
+        with staged_folder(target, replace=force) as rows, private_folder(target) as made:
+
+            def take(sizes: Mapping[str, int]) -> PartFolder:
+                for name in sizes:
+                    os.rename(made / name, rows / name)
+                return PartFolder(str(target), str(rows))
+
+            yield Staged(PartFolder(str(target), str(made)), take)
     except OSError as problem:
         raise FileError(
             Message("error_system.cannot_be_written", path=str(target), why=why_unwritable(problem))
         ) from None
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-
-
-def _publish(draft: Path, target: Path) -> None:
-    """One rename; where a folder is replaced, two, and the old one goes last. From then on others may read it."""
-    for path in (draft / "rows", *(draft / "rows").iterdir()):
-        os.chmod(path, (0o777 if path.is_dir() else 0o666) & ~umask())
-    if target.exists():
-        os.rename(target, draft / "before")
-    os.rename(draft / "rows", target)
-
-
-def sweep_staging(folder: Path) -> None:
-    """Remove what processes of this machine left that are no more."""
-    for draft in folder.glob(f"{PREFIX}{_host()}-*-*"):
-        process = draft.name.split("-")[2]
-        if process.isdigit() and not _lives(int(process)):
-            shutil.rmtree(draft, ignore_errors=True)
-
-
-def _host() -> str:
-    return blake2b(socket.gethostname().encode(), digest_size=4).hexdigest()
-
-
-def _lives(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

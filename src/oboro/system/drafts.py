@@ -1,4 +1,4 @@
-"""Files that are being written: known as ours by their names, held by their writer, and swept once that was killed.
+"""Files and folders that are being written: known as ours by their names, held by their writer, and swept once that was killed.
 
 A process that ends by `kill -9` cannot clean up. The system lets go of its locks, though: a draft that nobody holds belongs to
 nobody any more. Locks of another machine may not be seen here, so only drafts of this machine are swept; others stay.
@@ -18,7 +18,7 @@ from pathlib import Path
 from oboro.system.private_file import LOCKS_LET_READ, hold_output, open_private, take
 from oboro.text import Message
 
-__all__ = ["DRAFT", "Draft", "draft_name", "machine", "sweep", "tell_when_swept", "umask"]
+__all__ = ["Draft", "draft_name", "is_named", "remove", "sweep", "tell_when_swept", "umask"]
 
 NAME_BYTES = 100  # of the file that a draft is of: what stands behind it must fit into a name too
 DRAFT = re.compile(r"\..+\.oboro-([0-9a-f]{8})-[0-9a-f]{8}\.part", re.DOTALL)
@@ -51,7 +51,7 @@ class Draft:
         while True:
             self.path = self.target.with_name(draft_name(self.target.name))
             descriptor = open_private(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-            if hold_output(descriptor) and _is_named(self.path, descriptor):
+            if hold_output(descriptor) and is_named(self.path, descriptor):
                 return descriptor
             os.close(descriptor)  # somebody swept it in the moment before it was held
 
@@ -66,8 +66,18 @@ class Draft:
     def remove(self) -> None:
         """Leave nothing of it."""
         if self.path is not None:
-            with suppress(OSError):
-                self.path.unlink()
+            remove(self.path)
+
+
+def remove(draft: Path) -> bool:
+    """Leave nothing of a file or a folder; whether it is gone."""
+    try:
+        draft.unlink()
+    except OSError:
+        import shutil
+
+        shutil.rmtree(draft, ignore_errors=True)
+    return not os.path.lexists(draft)
 
 
 def umask() -> int:
@@ -112,7 +122,7 @@ def sweep(folder: Path) -> int:
 
 def _is_ours(entry: os.DirEntry[str]) -> bool:
     found = DRAFT.fullmatch(entry.name)
-    return found is not None and found[1] == machine() and entry.is_file(follow_symlinks=False)
+    return found is not None and found[1] == machine() and not entry.is_symlink()
 
 
 def _removed(draft: str) -> bool:
@@ -124,12 +134,7 @@ def _removed(draft: str) -> bool:
     try:
         if os.fstat(descriptor).st_uid != os.geteuid() or not _take_abandoned(descriptor):
             return False
-        if not _is_named(Path(draft), descriptor):
-            return False
-        with suppress(OSError):
-            os.unlink(draft)
-            return True
-        return False
+        return is_named(Path(draft), descriptor) and remove(Path(draft))
     finally:
         os.close(descriptor)
 
@@ -143,7 +148,7 @@ def _take_abandoned(descriptor: int) -> bool:
     return True
 
 
-def _is_named(path: Path, descriptor: int) -> bool:
+def is_named(path: Path, descriptor: int) -> bool:
     """Whether an open file still has this name."""
     try:
         return os.path.samestat(os.lstat(path), os.fstat(descriptor))

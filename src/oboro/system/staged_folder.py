@@ -3,55 +3,59 @@
 from __future__ import annotations
 
 import ctypes
-import errno
 import os
-import secrets
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from oboro.system.drafts import DRAFT, draft_name, machine, umask
-from oboro.system.private_file import LOCKS_LET_READ, take
+from oboro.system.drafts import draft_name, is_named, remove, sweep, umask
+from oboro.system.private_file import LOCKS_LET_READ, hold_output
 
-__all__ = ["staged_folder"]
+__all__ = ["private_folder", "staged_folder"]
 
 EXCHANGE = 2  # of Linux: two names change places in one step
 
 
 @contextmanager
 def staged_folder(target: Path, *, replace: bool) -> Iterator[Path]:
-    """A private folder that takes the name `target` when the block ends well; a folder that was there stays until then.
+    """A private folder that takes the name `target` when the block ends well; what was there stays until then.
 
-    It is held as long as somebody writes in it. Without `replace` only an empty folder gives way; `OSError` otherwise.
+    Without `replace` only an empty folder gives way; `OSError` otherwise.
     """
     target = Path(os.path.realpath(target))
     target.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(target.parent)
-    folder, held = _made(target)
-    try:
+    with private_folder(target) as folder:
         yield folder
         for file in folder.iterdir():
             _finish(file)
         _publish(folder, target, replace)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+
+
+@contextmanager
+def private_folder(beside: Path) -> Iterator[Path]:
+    """A folder beside another one that only this process's owner may enter. It is held, and removed when the block ends."""
+    sweep(beside.parent)
+    folder, held = _made(beside)
+    try:
+        yield folder
     finally:
+        remove(folder)
         if held is not None:
             os.close(held)
 
 
-def _made(target: Path) -> tuple[Path, int | None]:
+def _made(beside: Path) -> tuple[Path, int | None]:
     while True:
-        folder = target.with_name(draft_name(target.name))
+        folder = beside.with_name(draft_name(beside.name))
         folder.mkdir(mode=0o700)
-        held = _hold(folder)
-        if folder.is_dir():
-            return folder, held
-        if held is not None:
-            os.close(held)  # somebody swept it in the moment before it was held
+        if not LOCKS_LET_READ:
+            return folder, None
+        with suppress(FileNotFoundError):  # somebody swept it in the moment before it was held
+            held = os.open(folder, os.O_RDONLY)
+            if hold_output(held) and is_named(folder, held):
+                return folder, held
+            os.close(held)
 
 
 def _finish(file: Path) -> None:
@@ -66,7 +70,7 @@ def _finish(file: Path) -> None:
 
 
 def _publish(folder: Path, target: Path, replace: bool) -> None:
-    if replace and target.is_dir() and any(target.iterdir()):
+    if replace and target.exists():
         _exchange(folder, target)
     else:
         if os.name == "nt" and target.is_dir():
@@ -77,17 +81,17 @@ def _publish(folder: Path, target: Path, replace: bool) -> None:
 
 
 def _exchange(folder: Path, target: Path) -> None:
-    """The new folder for the old one; where the system cannot do that in one step, in two."""
-    if not _exchanged(folder, target):
-        old = target.with_name(draft_name(f"{target.name}-{secrets.token_hex(2)}"))
-        os.rename(target, old)
-        try:
-            os.rename(folder, target)
-        except BaseException:
-            os.rename(old, target)
-            raise
-        folder = old
-    shutil.rmtree(folder, ignore_errors=True)
+    """The new folder for what was there, which is then under the private name; if the system cannot do that at once, in steps."""
+    if _exchanged(folder, target):
+        return
+    old = target.with_name(draft_name(target.name))
+    os.rename(target, old)
+    try:
+        os.rename(folder, target)
+    except BaseException:
+        os.rename(old, target)
+        raise
+    remove(old)
 
 
 def _exchanged(one: Path, other: Path) -> bool:
@@ -95,35 +99,3 @@ def _exchanged(one: Path, other: Path) -> bool:
         return False
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     return rename is not None and rename(-100, os.fsencode(one), -100, os.fsencode(other), EXCHANGE) == 0
-
-
-def _hold(folder: Path) -> int | None:
-    if not LOCKS_LET_READ:
-        return None
-    descriptor = os.open(folder, os.O_RDONLY)
-    with suppress(OSError):  # a file system without locks
-        take(descriptor)
-    return descriptor
-
-
-def _sweep(parent: Path) -> None:
-    """Remove the folders of this machine that nobody holds any more."""
-    if not LOCKS_LET_READ:
-        return
-    for one in parent.glob(".*.part"):
-        found = DRAFT.fullmatch(one.name)
-        if found is None or found[1] != machine() or one.is_symlink() or not one.is_dir():
-            continue
-        try:
-            descriptor = os.open(one, os.O_RDONLY | os.O_NOFOLLOW)
-        except OSError:
-            continue
-        try:
-            if os.fstat(descriptor).st_uid == os.geteuid():
-                take(descriptor)
-                shutil.rmtree(one, ignore_errors=True)
-        except OSError as problem:
-            if problem.errno not in (errno.EWOULDBLOCK, errno.EACCES):
-                continue
-        finally:
-            os.close(descriptor)
