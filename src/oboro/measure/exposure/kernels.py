@@ -148,23 +148,28 @@ def count_people(labels: np.ndarray, people: np.ndarray, missing: int, classes: 
             classes[1, label] += np.uint32(1)
 
 
+@kernel(inner=True, bare=True)
+def _add_class(classes: np.ndarray, i: int, unique: np.ndarray, out: np.ndarray) -> None:
+    """One class more."""
+    size, people = np.int64(classes[0, i]), np.int64(classes[1, i])
+    out[0] += 1
+    out[1] += size * size
+    out[2] += people == 0
+    out[3] = people if out[0] == 1 else min(out[3], people)
+    if people == 1:
+        unique[classes[2, i] - 1] = True
+
+
 @kernel(little=True)
 def sum_up_people(classes: np.ndarray, unique: np.ndarray, out: np.ndarray) -> None:
     """Of the classes that `count_people` counted: how many, the squares of their rows, how many are nobody's, the fewest people.
 
     Who is the only one of a class is marked in `unique`. O(classes).
     """
-    distinct, squares, nobodys, least = 0, np.int64(0), 0, NONE
+    out[:] = 0
     for i in range(classes.shape[1]):
-        size, held = np.int64(classes[0, i]), np.int64(classes[1, i])
-        if size:
-            distinct += 1
-            squares += size * size
-            nobodys += held == 0
-            least = min(least, held)
-            if held == 1:
-                unique[classes[2, i] - 1] = True
-    out[0], out[1], out[2], out[3] = distinct, squares, nobodys, least if distinct else 0
+        if classes[0, i]:
+            _add_class(classes, i, unique, out)
 
 
 @kernel(little=True)
@@ -183,7 +188,7 @@ def people_within(
     As in `classes_within`, and of each value the rows of a person stand together. `classes` has three zeros for each code of the
     other column, and is left so. O(n).
     """
-    distinct, squares, nobodys, least = 0, np.int64(0), 0, NONE
+    out[:] = 0
     for value in range(starts.size - 1):
         for i in range(starts[value], starts[value + 1]):
             code, person = codes[order[i]], np.int64(people[order[i]])
@@ -193,13 +198,6 @@ def people_within(
                 classes[1, code] += np.uint32(1)
         for i in range(starts[value], starts[value + 1]):
             code = codes[order[i]]
-            size, held = np.int64(classes[0, code]), np.int64(classes[1, code])
-            if size:
-                distinct += 1
-                squares += size * size
-                nobodys += held == 0
-                least = min(least, held)
-                if held == 1:
-                    unique[classes[2, code] - 1] = True
+            if classes[0, code]:
+                _add_class(classes, code, unique, out)
                 classes[0, code], classes[1, code], classes[2, code] = 0, 0, 0
-    out[0], out[1], out[2], out[3] = distinct, squares, nobodys, least if distinct else 0

@@ -8,11 +8,12 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 
+from oboro.papers.service.feeding import wait_until
 from oboro.papers.service.local_brokers import LocalBroker, ended, forked
 
 __all__ = ["taken_over"]
 
-PATIENCE = 60.0
+NOBODY = "nobody took over"
 
 
 def taken_over(
@@ -29,13 +30,13 @@ def taken_over(
     """
     broker.send(source, first)
     leader = forked(lead)
-    _until(lambda: _held(broker, target) >= len(first))
+    wait_until(lambda: _held(broker, target) >= len(first), NOBODY)
     other = forked(lead)
     time.sleep(1.0)  # it stands by
     os.kill(leader, signal.SIGSTOP)  # a leader that does not know that it is gone
     began = time.monotonic()
     broker.send(source, more)
-    _until(lambda: _held(broker, target) >= len(first) + len(more))
+    wait_until(lambda: _held(broker, target) >= len(first) + len(more), NOBODY)
     took = time.monotonic() - began
     os.kill(leader, signal.SIGCONT)
     time.sleep(0.5)
@@ -49,11 +50,3 @@ def _held(broker: LocalBroker, target: str) -> int:
         return len({json.loads(body)["note"] for _, body in broker.held(target)})
     except Exception:  # it is not there yet
         return -1
-
-
-def _until(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + PATIENCE
-    while not holds():
-        if time.monotonic() > until:
-            raise RuntimeError("nobody took over")
-        time.sleep(0.02)

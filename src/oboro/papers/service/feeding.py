@@ -19,7 +19,7 @@ import numpy as np
 from oboro.papers.service.local_brokers import LocalBroker, ended, forked
 from oboro.stream.service.service import Service
 
-__all__ = ["Latency", "latency", "stamped"]
+__all__ = ["Latency", "latency", "stamped", "wait_until"]
 
 NOTE = re.compile(rb'"note": ?(\d+)')
 TICK = 0.002  # seconds between two sends
@@ -51,7 +51,7 @@ def latency(
     broker.send(name, [json.dumps({**json.loads(bodies[0]), "note": 0}).encode()])
     ready, found = folder / f"{name}.ready", folder / f"{name}.latency"
     service = forked(lambda: _watched(make(name), ready, found))
-    _until(ready.exists)
+    wait_until(ready.exists, "the service did not become ready")
     ended(forked(lambda: _feed(broker, name, bodies, rate, seconds)))
     time.sleep(0.3)
     if code := ended(service, signal.SIGTERM):
@@ -92,9 +92,10 @@ def _feed(broker: LocalBroker, name: str, bodies: Sequence[bytes], rate: float, 
             time.sleep(max(TICK, 0.2 / rate))
 
 
-def _until(holds: Callable[[], Any]) -> None:
+def wait_until(holds: Callable[[], Any], otherwise: str) -> None:
+    """Wait for something; after a minute raise what is wrong."""
     until = time.monotonic() + PATIENCE
     while not holds():
         if time.monotonic() > until:
-            raise RuntimeError("the service did not become ready")
+            raise RuntimeError(otherwise)
         time.sleep(0.005)

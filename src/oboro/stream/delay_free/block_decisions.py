@@ -40,7 +40,20 @@ def decided_block(
 ) -> DecidedBlock:
     """All of a block, by the values of its attributes; raises `InputError` where one of them is refused, and then none is taken."""
     known = coder.meet_all(keys)
-    return DecidedBlock(known, _forms(coder, side, known, numbers, now, again))
+    forms: list[Any] = [one.settled for one in known]
+    new = [i for i, form in enumerate(forms) if form is None] if None in forms else []
+    asked = [i for i in new if not _settle(coder, side, known[i])]
+    decided = side.decide_some(
+        [known[i].codes for i in asked],
+        [numbers[i] for i in asked] if numbers is not None else None,
+        now,
+        [again[i] for i in asked] if again is not None else None,
+    )
+    for i, mask in zip(asked, decided, strict=True):
+        forms[i] = coder.form(known[i], mask)
+    for i in new:
+        forms[i] = forms[i] or known[i].settled
+    return DecidedBlock(known, forms)
 
 
 def released_records(coder: RecordCoder, block: DecidedBlock, admitted: Sequence[Values]) -> list[dict[str, Any]]:
@@ -55,30 +68,6 @@ def released_records(coder: RecordCoder, block: DecidedBlock, admitted: Sequence
 def released_json(coder: RecordCoder, block: DecidedBlock, rows: Sequence[Row]) -> list[bytes]:
     """The same in JSON."""
     return coder.json.write([form.head or coder.head(one, form) for one, form in zip(*block, strict=True)], rows)
-
-
-def _forms(
-    coder: RecordCoder,
-    side: CountingMode,
-    known: list[KnownRecord],
-    numbers: list[tuple[int, int]] | None,
-    now: float,
-    again: Sequence[int] | None,
-) -> list[Form]:
-    forms: list[Any] = [one.settled for one in known]
-    new = [i for i, form in enumerate(forms) if form is None] if None in forms else []
-    asked = [i for i in new if not _settle(coder, side, known[i])]
-    decided = side.decide_some(
-        [known[i].codes for i in asked],
-        [numbers[i] for i in asked] if numbers is not None else None,
-        now,
-        [again[i] for i in asked] if again is not None else None,
-    )
-    for i, mask in zip(asked, decided, strict=True):
-        forms[i] = coder.form(known[i], mask)
-    for i in new:
-        forms[i] = forms[i] or known[i].settled
-    return forms
 
 
 def _settle(coder: RecordCoder, side: CountingMode, known: KnownRecord) -> bool:
