@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable
@@ -23,34 +22,6 @@ from oboro.system.extras import EXTRA_OF
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-CORE = """
-import sys, os
-from pathlib import Path
-class Absent:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"fastexcel", "jinja2", "opendp", "openpyxl", "scipy", "sklearn", "vl_convert", "pandas"}:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-sys.meta_path.insert(0, Absent())
-os.chdir(sys.argv[1])
-import oboro
-from oboro.errors import UsageError
-from oboro.kernels import always_compiled
-from oboro.recipe.preparing.sample_files import write_sample
-recipe = oboro.Recipe.load(write_sample("people", Path("people.csv"), rows=300))
-with always_compiled():
-    release = recipe.run("people.csv")
-release.write("released.csv")
-assert release.summary() and oboro.assess("released.csv")
-assert oboro.verify(oboro.read("released.csv"), quasi=["sex"], k=2).holds
-assert list(oboro.stream.DelayFree(attributes=["sex"], k=2).push_many([{"sex": "F"}] * 3))
-for needs_more, extra in ((lambda: release.report, "science"), (lambda: release.write("released.xlsx"), "excel")):
-    try:
-        needs_more()
-    except UsageError as error:
-        assert f"oboro[{extra}]" in str(error), error
-    else:
-        raise AssertionError(extra)
-"""
 PART_OF = {"pydantic-core": "pydantic", "py4j": "pyspark", "llvmlite": "numba"}  # pinned by the one that it is part of
 DATABASES = ("postgresql", "sqlite", "duckdb")  # whose drivers are imported when a table is in one
 YOURS = {"pandas", "polars"}  # imported only where the user's own frame is one of theirs
@@ -158,12 +129,6 @@ def test_a_package_is_named_with_the_extra_that_brings_it() -> None:
     for module, extra in EXTRA_OF.items():
         assert packages()[module] in declared(extra)
     assert declared("science") <= declared("report")
-
-
-def test_the_core_does_without_the_extras(tmp_path: Path) -> None:
-    """In an environment where only the core is: tables and streams go through, and what needs more says what."""
-    done = subprocess.run([sys.executable, "-c", CORE, str(tmp_path)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
 
 
 def test_workflows_call_what_the_makefile_has() -> None:

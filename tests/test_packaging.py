@@ -27,6 +27,34 @@ holds: bool = oboro.verify(release.data, quasi=["age"], k=2).holds
 technique = oboro.TopCode(attribute="age", at=90)
 wrong: int = oboro.Recipe.load("recipe.yaml")
 """
+CORE = """
+import sys, os
+from pathlib import Path
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"fastexcel", "jinja2", "opendp", "openpyxl", "scipy", "sklearn", "vl_convert", "pandas"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Absent())
+os.chdir(sys.argv[1])
+import oboro
+from oboro.errors import UsageError
+from oboro.kernels import always_compiled
+from oboro.recipe.preparing.sample_files import write_sample
+recipe = oboro.Recipe.load(write_sample("people", Path("people.csv"), rows=300))
+with always_compiled():
+    release = recipe.run("people.csv")
+release.write("released.csv")
+assert release.summary() and oboro.assess("released.csv")
+assert oboro.verify(oboro.read("released.csv"), quasi=["sex"], k=2).holds
+assert list(oboro.stream.DelayFree(attributes=["sex"], k=2).push_many([{"sex": "F"}] * 3))
+for needs_more, extra in ((lambda: release.report, "science"), (lambda: release.write("released.xlsx"), "excel")):
+    try:
+        needs_more()
+    except UsageError as error:
+        assert f"oboro[{extra}]" in str(error), error
+    else:
+        raise AssertionError(extra)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +161,12 @@ def test_it_works_in_an_empty_environment(way: str, request: pytest.FixtureReque
         "import importlib.util as u; print([n for n in ('scipy', 'sklearn', 'pandas', 'starlette') if u.find_spec(n)])"
     )
     assert run("python", "-c", missing).strip() == "[]"
+
+
+def test_the_core_does_without_the_extras(tmp_path: Path) -> None:
+    """In an environment where only the core is: tables and streams go through, and what needs more says what."""
+    done = subprocess.run([sys.executable, "-c", CORE, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("checker", ["mypy", "basedpyright"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import product
 from math import sqrt
 from unittest.mock import patch
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.drawing import picks
 
 from oboro.attacks import Attack, Rate, attack
 from oboro.attacks.comparison.attacker_view import AttackerView
@@ -125,12 +127,8 @@ LIKES = {
 
 @settings(max_examples=40)
 @given(
-    st.lists(
-        st.tuples(st.sampled_from([22, 30, 33, 36, 47, None]), st.sampled_from(["cook", "judge", "nurse", None])),
-        min_size=4,
-        max_size=30,
-    ),
-    st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), min_size=1, max_size=8),
+    picks(product([22, 30, 33, 36, 47, None], ["cook", "judge", "nurse", None]), min_size=4, max_size=30),
+    picks(product(range(8), range(8)), min_size=1, max_size=8),
 )
 def test_who_fits_a_description_is_what_its_words_say(
     persons: list[tuple[int | None, str | None]], said: list[tuple[int, int]]
@@ -166,7 +164,7 @@ def test_who_fits_a_description_is_what_its_words_say(
 
 
 @settings(max_examples=30)
-@given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abc")), min_size=2, max_size=25), st.booleans())
+@given(picks(product(range(10), "abc"), min_size=2, max_size=25), st.booleans())
 def test_the_nearest_class_has_the_least_distance(rows: list[tuple[int, str]], leave_out: bool) -> None:
     original = Dataset.of({"x": [*(x for x, _ in rows), 0, 9], "c": [*(c for _, c in rows), "a", "b"]})
     view = AttackerView.of(original, original, ["x", "c"])
@@ -230,7 +228,7 @@ def test_a_guess_among_equals_is_fair() -> None:
 
 
 @settings(max_examples=30)
-@given(st.lists(st.integers(0, 4), min_size=1, max_size=40), st.integers(0, 99))
+@given(picks(range(5), min_size=1, max_size=40), st.integers(0, 99))
 def test_members_of_classes_are_found_by_number(labels: list[int], seed: int) -> None:
     table = Dataset.of({"x": labels})
     classes = AttackerView.of(table, table, ["x"]).classes()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import reject
 from hypothesis import strategies as st
+from tests.drawing import picks
 from tests.naive.lattice import Naive, TooMany
 
 from oboro.decide.class_rules import alpha_rule, closeness_rule, disclosure_rule, diversity_rule, likeness_rule
@@ -132,8 +133,8 @@ def cases(draw):
     columns = []
     for a in range(attributes):
         values = [row[0] for row in rows[a]] + ([None] if draw(st.integers(0, 4)) == 0 else [])
-        columns.append(draw(st.lists(st.sampled_from(values), min_size=n, max_size=n)))
-    secret = draw(st.lists(st.sampled_from(["a", "b", "c", "d"]), min_size=n, max_size=n))
+        columns.append(draw(picks(values, min_size=n, max_size=n)))
+    secret = draw(picks(["a", "b", "c", "d"], min_size=n, max_size=n))
     return Case(
         columns,
         rows,
@@ -142,7 +143,7 @@ def cases(draw):
         limit=int(draw(st.floats(0, 0.6)) * n),
         demands=draw(st.lists(DEMANDS, max_size=2)),
         loss=draw(st.sampled_from(LOSSES)),
-        weights=draw(st.lists(st.sampled_from([0.5, 1.0, 2.0]), min_size=attributes, max_size=attributes)),
+        weights=draw(picks([0.5, 1.0, 2.0], min_size=attributes, max_size=attributes)),
     )
 
 
@@ -162,10 +163,24 @@ def checked(naive, levels):
         reject()
 
 
-def assert_equals_brute_force(case, **options):
+EVERY_WAY = ({"minimal": True}, {"minimal": False}, {"strategy": "depth_first", "minimal": True})
+
+
+def assert_equals_brute_force(case, *ways, **options):
+    """Each way to search finds what plain loops find, which are asked once; the problem, and what they saw of every node."""
     minimal, best, seen = solved(case.naive())
     problem = case.problem()
-    found = search(problem, **options)
+    for way in ways or (options,):
+        assert_finds(search(problem, **way), problem, minimal, best, seen)
+    return problem, seen
+
+
+def best_of(seen):
+    """The least loss and its node, as plain loops saw them."""
+    return min(((round(loss, 10), node) for node, (*_, loss) in seen.items() if loss is not None), default=None)
+
+
+def assert_finds(found, problem, minimal, best, seen):
     assert found.exact
     if found.minimal is not None:
         assert found.minimal == minimal

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.drawing import picks
 from tests.naive.concealment import cheapest_matchings, cheapest_pairs, cheapest_regular, distance, unproved
 from typer.testing import CliRunner
 
@@ -84,9 +85,7 @@ def test_missing_weights_and_kinds_count() -> None:
 
 
 people_strategy = st.sampled_from([3, 4, 5, 6, 6, 6]).flatmap(
-    lambda n: st.tuples(
-        st.lists(st.integers(0, 6), min_size=n, max_size=n), st.lists(st.sampled_from("ab"), min_size=n, max_size=n)
-    )
+    lambda n: st.tuples(picks(range(7), min_size=n, max_size=n), picks("ab", min_size=n, max_size=n))
 )
 
 

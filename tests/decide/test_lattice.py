@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.decide.lattice_cases import (
     DEMANDS,
+    EVERY_WAY,
     LOSSES,
     Case,
     assert_equals_brute_force,
@@ -18,8 +18,8 @@ from tests.decide.lattice_cases import (
     checked,
     larger_case,
     rule_of,
-    solved,
 )
+from tests.drawing import picks
 from tests.naive.lattice import breaks
 
 from oboro.decide.class_rules import diversity_rule
@@ -37,8 +37,25 @@ from oboro.table.hierarchy import HierarchySpec
 
 @settings(max_examples=120)
 @given(cases())
-def test_search_equals_brute_force(case):
-    assert_equals_brute_force(case, minimal=True)
+def test_every_search_and_every_node_equal_brute_force(case):
+    """All minimal nodes, the optimum alone, depth first; each node, which loses no less than its bound."""
+    problem, seen = assert_equals_brute_force(case, *EVERY_WAY)
+    checker, bounded = NodeChecker.of(problem), isinstance(problem.loss, CellLoss)
+    bases, slopes = problem.loss.bounds(problem.limit) if bounded else ((), ())
+    for levels, (suppressed, extra, satisfying, loss) in seen.items():
+        node = checker.check(levels)
+        assert (node.suppressed, node.satisfying, node.feasible) == (suppressed, satisfying, loss is not None) or (
+            not satisfying
+            and node.suppressed > problem.limit  # weak rules are not asked once strong ones suppress too many
+        )
+        if loss is not None:
+            assert node.extra == extra
+            assert node.loss == pytest.approx(loss, abs=1e-9)
+        if node.feasible and bounded:
+            base, slope = (
+                sum(part[level] for part, level in zip(parts, levels, strict=True)) for parts in (bases, slopes)
+            )
+            assert base + slope * node.suppressed <= problem.loss.fold(node.loss) + 1e-9
 
 
 def test_weak_rules_are_not_taken_for_monotone():
@@ -53,41 +70,10 @@ def test_weak_rules_are_not_taken_for_monotone():
         case = Case(
             columns, [ladder, ladder], rng.choice(list("ab"), n).tolist(), 2, n * 4 // 5, [demand], "loss", [1, 1]
         )
-        _, _, seen = solved(case.naive())
+        problem, seen = assert_equals_brute_force(case, {"minimal": True}, {"minimal": False})
         good = {node for node, result in seen.items() if result[2]}
-        against += any(p not in good for node in good for p in case.problem().lattice.parents(node))
-        assert_equals_brute_force(case, minimal=True)
-        assert_equals_brute_force(case, minimal=False)
+        against += any(p not in good for node in good for p in problem.lattice.parents(node))
     assert against > 5
-
-
-@settings(max_examples=60)
-@given(cases())
-def test_the_optimum_alone_equals_brute_force(case):
-    assert_equals_brute_force(case, minimal=False)
-
-
-@settings(max_examples=60)
-@given(cases())
-def test_depth_first_equals_brute_force(case):
-    assert_equals_brute_force(case, strategy="depth_first", minimal=True)
-
-
-@settings(max_examples=60)
-@given(cases())
-def test_every_node_is_seen_as_by_plain_loops(case):
-    problem, naive = case.problem(), case.naive()
-    checker = NodeChecker.of(problem)
-    for levels in naive.nodes():
-        node = checker.check(levels)
-        suppressed, extra, satisfying, loss = checked(naive, levels)
-        assert (node.suppressed, node.satisfying, node.feasible) == (suppressed, satisfying, loss is not None) or (
-            not satisfying
-            and node.suppressed > problem.limit  # weak rules are not asked once strong ones suppress too many
-        )
-        if loss is not None:
-            assert node.extra == extra
-            assert node.loss == pytest.approx(loss, abs=1e-9)
 
 
 @pytest.mark.parametrize("many", [0, 1 << 30], ids=["counted", "ordered"])
@@ -131,8 +117,7 @@ def test_larger_lattices_equal_brute_force(loss):
     """Enough nodes for the search to narrow its view several times."""
     case = larger_case(loss, rows=300, attributes=5)
     assert case.problem().lattice.size == 3**5
-    assert_equals_brute_force(case, minimal=True)
-    assert_equals_brute_force(case, minimal=False)
+    assert_equals_brute_force(case, {"minimal": True}, {"minimal": False})
 
 
 @settings(max_examples=60)
@@ -150,7 +135,7 @@ def test_the_order_of_rows_does_not_matter(case, random):
 @settings(max_examples=300)
 @given(DEMANDS, st.data())
 def test_joining_classes_keeps_rules(demand, data):
-    histogram = st.lists(st.integers(0, 6), min_size=4, max_size=4).filter(any)
+    histogram = picks(range(7), min_size=4, max_size=4).filter(any)
     one, other, rest = (np.array(data.draw(histogram)) for _ in range(3))
     secret = np.repeat(["a", "b", "c", "d"], one + other + rest)
     rule = rule_of(Column.of([*"abcd", *secret]), demand)
@@ -162,7 +147,7 @@ def test_joining_classes_keeps_rules(demand, data):
 
 
 @settings(max_examples=300)
-@given(DEMANDS, st.lists(st.integers(0, 6), min_size=4, max_size=4).filter(any), st.lists(st.sampled_from("abcd")))
+@given(DEMANDS, picks(range(7), min_size=4, max_size=4).filter(any), picks("abcd"))
 def test_rules_equal_plain_loops(demand, counts, rest):
     secrets = [letter for letter, count in zip("abcd", counts, strict=True) for _ in range(count)]
     whole = [*"abcd", *secrets, *rest]
@@ -195,21 +180,6 @@ def test_numbering_by_hash_equals_a_dictionary(keys, spread):
     expected = [seen.setdefault(int(key), len(seen)) for key in keys]
     assert out.tolist() == expected
     assert found == len(seen)
-
-
-@settings(max_examples=80)
-@given(cases())
-def test_no_node_loses_less_than_its_bound(case):
-    problem = case.problem()
-    assume(isinstance(problem.loss, CellLoss))
-    checker, (bases, slopes) = NodeChecker.of(problem), problem.loss.bounds(problem.limit)
-    for levels in product(*(range(size) for size in problem.lattice.shape)):
-        node = checker.check(levels)
-        if node.feasible:
-            base, slope = (
-                sum(part[level] for part, level in zip(parts, levels, strict=True)) for parts in (bases, slopes)
-            )
-            assert base + slope * node.suppressed <= problem.loss.fold(node.loss) + 1e-9
 
 
 @pytest.mark.parametrize("values", [3, 40], ids=["counters", "hashes"])

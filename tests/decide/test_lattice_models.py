@@ -8,7 +8,16 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.decide.lattice_cases import LOSSES, assert_equals_brute_force, cases, checked
+from tests.decide.lattice_cases import (
+    EVERY_WAY,
+    LOSSES,
+    assert_equals_brute_force,
+    assert_finds,
+    best_of,
+    cases,
+    checked,
+)
+from tests.drawing import picks
 from typer.testing import CliRunner
 
 import oboro
@@ -36,7 +45,7 @@ def crowded(draw):
         return case
     more = draw(st.integers(0, 20))
     values = [[row[0] for row in rows] for rows in case.rows]
-    others = [draw(st.lists(st.sampled_from(some), min_size=more, max_size=more)) for some in values]
+    others = [draw(picks(some, min_size=more, max_size=more)) for some in values]
     low, high = sorted([draw(st.sampled_from(PARTS)), draw(st.sampled_from(PARTS))])
     least = draw(st.integers(1, 6)) if what in ("k_map", "all") else 1
     return replace(case, others=others, crowd=(least, *((0.0, 1.0) if what == "k_map" else (low, high))))
@@ -44,23 +53,13 @@ def crowded(draw):
 
 @settings(max_examples=100)
 @given(crowded())
-def test_search_equals_brute_force(case):
-    assert_equals_brute_force(case, minimal=True)
-
-
-@settings(max_examples=40)
-@given(crowded())
-def test_the_optimum_alone_and_depth_first_equal_brute_force(case):
-    assert_equals_brute_force(case, minimal=False)
-    assert_equals_brute_force(case, strategy="depth_first", minimal=True)
-
-
-@settings(max_examples=40)
-@given(crowded())
-def test_a_proof_over_boxes_equals_brute_force(case):
+def test_every_search_equals_brute_force(case):
+    """Every node listed; depth first; a proof over boxes."""
+    problem, seen = assert_equals_brute_force(case, *EVERY_WAY)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "LISTED", 0)
-        assert_equals_brute_force(case, minimal=False, prove=True)
+        found = search.search(problem, minimal=False, prove=True)
+    assert_finds(found, problem, None, best_of(seen), seen)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.decide.lattice_cases import Case, assert_equals_brute_force, cases, checked, larger_case, solved
+from tests.decide.lattice_cases import EVERY_WAY, Case, assert_equals_brute_force, cases, checked, larger_case, solved
 from tests.naive.people import NaivePeople
 
 from oboro.decide.lattice.levels_by_class import recode
@@ -45,15 +45,8 @@ def shared(draw, whole):
 
 @settings(max_examples=120)
 @given(shared(whole=False))
-def test_search_equals_brute_force(case):
-    assert_equals_brute_force(case, minimal=True)
-
-
-@settings(max_examples=40)
-@given(shared(whole=False))
-def test_the_optimum_alone_and_depth_first_equal_brute_force(case):
-    assert_equals_brute_force(case, minimal=False)
-    assert_equals_brute_force(case, strategy="depth_first", minimal=True)
+def test_every_search_equals_brute_force(case):
+    assert_equals_brute_force(case, *EVERY_WAY)
 
 
 @settings(max_examples=120)

@@ -6,8 +6,8 @@ from itertools import product
 
 import numpy as np
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.decide.lattice_cases import DEMANDS, cases, rule_of
+from tests.drawing import picks
 
 from oboro.decide.lattice.kernels.least_removed import least_removed
 from oboro.decide.lattice.node_check import NodeChecker
@@ -20,9 +20,7 @@ def removed(rule, held):
 
 
 @settings(max_examples=150)
-@given(
-    DEMANDS, st.lists(st.integers(0, 5), min_size=4, max_size=4), st.lists(st.integers(1, 9), min_size=4, max_size=4)
-)
+@given(DEMANDS, picks(range(6), min_size=4, max_size=4), picks(range(1, 10), min_size=4, max_size=4))
 def test_no_part_of_a_class_that_keeps_the_rule_lacks_fewer_records(demand, held, more):
     whole = np.array(held) + np.array(more)
     column = Column.of([value for value, times in zip("abcd", whole, strict=True) for _ in range(times)])

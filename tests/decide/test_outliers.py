@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.drawing import picks
 
 from oboro.decide.outliers import Outliers
 from oboro.decide.outliers.combinations import highest
@@ -29,7 +30,7 @@ numbers = st.lists(st.one_of(st.none(), st.integers(-50, 50)), min_size=1, max_s
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30), st.data())
 def test_quantiles_of_counts_are_those_of_the_values_written_out(values: list[float], data: st.DataObject) -> None:
     distinct = np.unique(values)
-    counts = np.array(data.draw(st.lists(st.integers(1, 5), min_size=distinct.size, max_size=distinct.size)))
+    counts = np.array(data.draw(picks(range(1, 6), min_size=distinct.size, max_size=distinct.size)))
     at = data.draw(st.lists(st.floats(0, 1), min_size=1, max_size=4))
     expected = np.quantile(np.repeat(distinct, counts), at)
     np.testing.assert_allclose(quantiles(distinct, counts, at), expected, rtol=1e-9, atol=1e-9)
@@ -323,7 +324,7 @@ def test_equal_records_have_equal_scores() -> None:
         np.testing.assert_array_equal(scores[:51], scores[51:])
 
 
-@given(st.lists(st.integers(0, 5), max_size=30), st.floats(0.01, 0.99))
+@given(picks(range(6), max_size=30), st.floats(0.01, 0.99))
 def test_the_highest_are_never_more_than_their_share(scores: list[int], share: float) -> None:
     rows = highest(np.array(scores, dtype=float), share)
     assert rows.sum() <= share * len(scores)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.decide.lattice_cases import DEMANDS, LOSSES, Case, assert_equals_brute_force, rule_of
+from tests.drawing import picks
 from tests.naive.lattice import breaks
 
 from oboro.decide.lattice import search as searching
@@ -19,7 +20,7 @@ from oboro.decide.lattice.suppression.cheapest_join import CheapestJoin
 from oboro.decide.lattice.suppression.group_demands import LinearDemand, RuleDemand
 from oboro.table.dataset import Column
 
-HISTOGRAMS = st.lists(st.integers(0, 6), min_size=4, max_size=4).filter(any)
+HISTOGRAMS = picks(range(7), min_size=4, max_size=4).filter(any)
 LADDER = [["p", "P", "*"], ["q", "P", "*"], ["r", "R", "*"], ["s", "R", "*"], ["u", "U", "*"]]
 EVERY = [
     ("distinct", 3),
@@ -39,9 +40,7 @@ EVERY = [
 
 
 @settings(max_examples=120, suppress_health_check=[HealthCheck.filter_too_much])
-@given(
-    DEMANDS, HISTOGRAMS, st.lists(HISTOGRAMS, min_size=1, max_size=5), st.lists(st.sampled_from("abcd"), max_size=12)
-)
+@given(DEMANDS, HISTOGRAMS, st.lists(HISTOGRAMS, min_size=1, max_size=5), picks("abcd", max_size=12))
 def test_what_mends_a_group_adds_what_it_lacks(demand, held, others, rest):
     """The half-space: every set of classes that makes the group keep the rule adds at least as much as the group lacks."""
     rule = rule_of(Column.of([*"abcd", *rest, *np.repeat(list("abcd"), held)]), demand)
@@ -71,7 +70,7 @@ def groups(draw):
     demand = draw(DEMANDS)
     base = np.array(draw(HISTOGRAMS))
     each = np.array(draw(st.lists(HISTOGRAMS, min_size=count, max_size=count)))
-    costs = np.array(draw(st.lists(st.integers(0, 5), min_size=count, max_size=count))) / 7
+    costs = np.array(draw(picks(range(6), min_size=count, max_size=count))) / 7
     return demand, base, each, costs, draw(st.integers(0, 40)), draw(st.sampled_from([np.inf, 1.0, 0.5]))
 
 
@@ -105,7 +104,7 @@ def test_the_cheapest_join_equals_trying_every_set(group):
 
 @settings(max_examples=200)
 @given(
-    st.lists(st.tuples(st.integers(5, 9), st.integers(0, 6)), min_size=1, max_size=7),
+    picks(product(range(5, 10), range(7)), min_size=1, max_size=7),
     st.integers(0, 8),
     st.integers(0, 25),
     st.sampled_from([np.inf, 1.0, 0.5]),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.drawing import picks
 
 from oboro.decide.intervals import kernels
 from oboro.decide.intervals.hansen import _by_monotony, _by_window, hansen
@@ -107,7 +108,7 @@ def naive_levels(edges: np.ndarray, records: np.ndarray, k: int, most: int) -> l
 
 # Small inputs: everything --------------------------------------------------------------------------------------------
 
-lines = st.lists(st.integers(0, 12), min_size=1, max_size=24)
+lines = picks(range(13), min_size=1, max_size=24)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -126,7 +127,7 @@ def test_equal_to_brute_force(method: Method, numbers: list[int], k: int, precis
     assert score(values, counts, tuple(found.ends), method, precision) == pytest.approx(best, abs=1e-9)
 
 
-@given(numbers=st.lists(st.integers(0, 60), min_size=2, max_size=80), k=st.integers(1, 12))
+@given(numbers=picks(range(61), min_size=2, max_size=80), k=st.integers(1, 12))
 def test_hansen_breaks_its_upper_bound_only_where_ties_force_it(numbers: list[int], k: int) -> None:
     values, counts = np.unique(np.array(numbers, dtype=float), return_counts=True)
     if counts.sum() < k:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats.contingency import association
+from tests.drawing import picks
 
 from oboro.measure.changed_cells import changed_cells
 from oboro.measure.identifiers import scan
@@ -14,11 +17,7 @@ from oboro.measure.statistics.associations import associations, pairs
 from oboro.table.dataset import Dataset
 
 
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(["a", "b", None]), st.sampled_from(["x", "y", "z", "*"])), min_size=4, max_size=60
-    )
-)
+@given(picks(product(["a", "b", None], ["x", "y", "z", "*"]), min_size=4, max_size=60))
 def test_cramer_is_that_of_scipy(rows: list[tuple[str | None, str]]) -> None:
     found = associations(Dataset.of({"a": [a for a, _ in rows], "b": [b for _, b in rows]}), ["a", "b"]).values[0, 1]
     kept = [(a, b) for a, b in rows if b != "*"]
@@ -49,7 +48,7 @@ def test_what_changed_is_measured_pair_by_pair() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from([1, 2, None]), st.sampled_from([1, 2, None])), min_size=1, max_size=30),
+    picks(product([1, 2, None], [1, 2, None]), min_size=1, max_size=30),
     st.randoms(),
 )
 def test_changed_cells_are_counted_where_rows_moved(rows: list[tuple[int | None, int | None]], chance: object) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.drawing import picks
 
 from oboro.measure.statistics.associations import pairs
 from oboro.measure.statistics.correlations import correlation_difference
@@ -75,7 +76,7 @@ columns = st.lists(values, min_size=1, max_size=20)
 
 
 @settings(max_examples=60)
-@given(columns, st.lists(st.sampled_from([1, 2, 4, 9, None, "*"]), min_size=1, max_size=20))
+@given(columns, picks([1, 2, 4, 9, None, "*"], min_size=1, max_size=20))
 def test_numbers_some_of_which_are_lost(first: list[Any], second: list[Any]) -> None:
     first, second = [*first, 1, 9], [*second, 2]
     column = Column.of([None if one is None else str(one) for one in second])
@@ -102,8 +103,8 @@ def test_numbers_some_of_which_are_lost(first: list[Any], second: list[Any]) -> 
 
 @settings(max_examples=60)
 @given(
-    st.lists(st.sampled_from("abcd"), max_size=15),
-    st.lists(st.sampled_from(["a", "b", "ab", "cd", "*"]), min_size=1, max_size=15),
+    picks("abcd", max_size=15),
+    picks(["a", "b", "ab", "cd", "*"], min_size=1, max_size=15),
 )
 def test_categories_some_of_which_are_lost(more: list[str], labels: list[str]) -> None:
     towns = [*"abcd", *more]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.drawing import picks
 
 from oboro.measure.key_figures import LOSSES, key_figures
 from oboro.measure.risk import risk
@@ -16,8 +17,8 @@ from oboro.table.hierarchy import HierarchySpec
 @st.composite
 def releases(draw: st.DrawFn) -> tuple[Dataset, Dataset, dict[str, HierarchySpec]]:
     rows = draw(st.integers(0, 12))
-    ages = draw(st.lists(st.sampled_from([23, 27, 31, 58]), min_size=rows, max_size=rows))
-    sexes = draw(st.lists(st.sampled_from(["F", "M", None]), min_size=rows, max_size=rows))
+    ages = draw(picks([23, 27, 31, 58], min_size=rows, max_size=rows))
+    sexes = draw(picks(["F", "M", None], min_size=rows, max_size=rows))
     before = Dataset(
         {"age": Column.encode(pa.array(ages, pa.int64())), "sex": Column.encode(pa.array(sexes, pa.string()))}, rows
     )

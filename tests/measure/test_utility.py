@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ks_2samp, wasserstein_distance
+from tests.drawing import picks
 
 from oboro.errors import ColumnError, UsageError
 from oboro.measure.metrics import Measure
@@ -216,7 +217,7 @@ def test_numbers_agree_with_scipy(first: list[int], second: list[int]) -> None:
     assert value(found, "wasserstein", "n") == pytest.approx(wasserstein_distance(first, second) / (width or 1))
 
 
-words = st.lists(st.sampled_from(["a", "b", "*", None]), min_size=1, max_size=12)
+words = picks(["a", "b", "*", None], min_size=1, max_size=12)
 
 
 @given(words, words)

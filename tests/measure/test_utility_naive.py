@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import product
 from math import log2
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.drawing import picks
 from tests.report.building import build
 
 from oboro.measure.statistics.correlations import correlation_difference
@@ -180,7 +182,7 @@ def test_every_figure_of_every_release_lies_in_its_range(released: Dataset, pair
         assert one["risk"] is None or 0 <= one["risk"]["low"] <= one["risk"]["value"] <= one["risk"]["high"] <= 1
 
 
-numbers = st.lists(st.sampled_from([1, 2, 3, 7, 7.5, None, "*"]), min_size=1, max_size=25)
+numbers = picks([1, 2, 3, 7, 7.5, None, "*"], min_size=1, max_size=25)
 
 
 @given(numbers, numbers)
@@ -202,7 +204,7 @@ def test_divergences_of_numbers_leave_missing_ones_out_and_count_lost_ones(first
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(*[st.sampled_from([0, 1, 2, 5, None])] * 2), min_size=3, max_size=20))
+@given(picks(product([0, 1, 2, 5, None], repeat=2), min_size=3, max_size=20))
 def test_the_error_of_a_correlation_is_that_of_leaving_one_record_out(rows: list[tuple[Any, Any]]) -> None:
     """Records with a gap count neither for the correlation nor for its error."""
     rows = [*rows, (0, 1), (1, 3), (4, 2)] * 20

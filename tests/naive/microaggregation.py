@@ -7,6 +7,7 @@ from collections import Counter
 from itertools import pairwise
 
 from hypothesis import strategies as st
+from tests.drawing import picks
 
 from oboro.table.groups import Groups
 
@@ -99,6 +100,6 @@ def spaces(draw):
         draw(st.lists(st.integers(-6, 6).map(float) if plain else coordinates, min_size=rows, max_size=rows))
         for _ in range(numeric)
     ]
-    traits = [draw(st.lists(st.integers(0, 3), min_size=rows, max_size=rows)) for _ in range(categorical)]
+    traits = [draw(picks(range(4), min_size=rows, max_size=rows)) for _ in range(categorical)]
     gaps = [49.0 if any(map(math.isnan, column)) else 0.0 for column in numbers]
     return numbers, gaps, traits, rows, draw(st.integers(2, 6))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.drawing import picks
 
 from oboro import Recipe
 from oboro.errors import PromiseError
@@ -143,7 +144,7 @@ def _chance(domain: list[str], rho: Fraction) -> dict[tuple[str, str], Fraction]
 
 @settings(max_examples=25, deadline=None)
 @given(
-    st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("cde")), min_size=4, max_size=4),
+    picks(product("ab", "cde"), min_size=4, max_size=4),
     st.sampled_from([(0.2, 0.3), (0.5, 0.5), (0.7, 0.1)]),
 )
 def test_the_joint_linkage_bounds_the_posterior_of_every_release(

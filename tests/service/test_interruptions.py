@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.drawing import picks
 from tests.service.brokers_here import BODIES, service
 
 from oboro.errors import BrokerError, ConflictError
@@ -63,7 +64,7 @@ class ShakySink:
 @given(
     earlier=st.integers(0, 12),
     block=st.integers(1, 5),
-    faults=st.lists(st.sampled_from(["", "", "before", "after"]), max_size=25),
+    faults=picks(["", "", "before", "after"], max_size=25),
 )
 def test_what_is_published_and_compared_survives_every_cut(earlier: int, block: int, faults: list[Fault]) -> None:
     """An earlier life has published some of it; this one decides from the beginning."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.drawing import picks
 from tests.naive import stream as naive
 
 from oboro.stream import DelayFree
@@ -23,7 +24,7 @@ TIMES = int(os.environ.get("OBORO_STREAMS") or 1)  # as many times more streams,
 @st.composite
 def streams(draw, longest=6):
     """Attributes (plain or with a tree), k, and a few records."""
-    deep = draw(st.lists(st.booleans(), min_size=1, max_size=3))
+    deep = draw(picks([False, True], min_size=1, max_size=3))
     rows = draw(st.integers(1, longest))
     alphabet = draw(st.sampled_from(["ab", "abc", "abcde"]))
     cell = st.one_of(st.sampled_from(alphabet), st.sampled_from([*alphabet, None]))
@@ -108,8 +109,8 @@ def test_candidates_are_those_of_some_correspondence(stream, data):
 @given(stream=streams(12), data=st.data())
 def test_no_pattern_would_have_lost_less(mode, stream, data):
     deep, k, records = stream
-    people = data.draw(st.one_of(st.just([]), st.lists(st.integers(0, 3), min_size=12, max_size=12)))
-    secrets = data.draw(st.one_of(st.just([]), st.lists(st.sampled_from("stu"), min_size=12, max_size=12)))
+    people = data.draw(st.one_of(st.just([]), picks(range(4), min_size=12, max_size=12)))
+    secrets = data.draw(st.one_of(st.just([]), picks("stu", min_size=12, max_size=12)))
     options: dict[str, Any] = {"person": "who"} if people else {}
     options |= {"l_diversity": {"secret": 2}} if secrets else {}
     fields = {**({"who": people} if people else {}), **({"secret": secrets} if secrets else {})}
@@ -136,8 +137,8 @@ def test_no_pattern_would_have_lost_less(mode, stream, data):
 @given(stream=streams(6), data=st.data())
 def test_k_people_and_different_secrets(mode, stream, data):
     deep, k, records = stream
-    people = data.draw(st.lists(st.integers(0, 3), min_size=len(records), max_size=len(records)))
-    secrets = data.draw(st.lists(st.sampled_from("st"), min_size=len(records), max_size=len(records)))
+    people = data.draw(picks(range(4), min_size=len(records), max_size=len(records)))
+    secrets = data.draw(picks("st", min_size=len(records), max_size=len(records)))
     anonymizer = make(deep, k, mode, person="who", l_diversity={"secret": 2})
     released = run(anonymizer, deep, records, who=people, secret=secrets)
     assert naive.stream_anonymous(released, records, deep, k, people)
@@ -169,7 +170,7 @@ def test_a_batch_is_as_good_as_its_records(mode, stream, data):
     deep, k, records = stream
     names = NAMES[: len(deep)]
     cut = data.draw(st.integers(0, len(records)))
-    people = data.draw(st.lists(st.integers(0, 3), min_size=12, max_size=12))
+    people = data.draw(picks(range(4), min_size=12, max_size=12))
     options: dict[str, Any] = data.draw(st.sampled_from([{}, {"person": "who"}]))
     rows = [
         {**dict(zip(names, one, strict=True)), **({"who": people[i]} if options else {})}
@@ -187,7 +188,7 @@ def test_a_batch_is_as_good_as_its_records(mode, stream, data):
 @given(stream=streams(14), data=st.data())
 def test_a_block_decides_like_its_records_also_in_a_replay(mode, stream, data):
     deep, k, records = stream
-    people = data.draw(st.lists(st.integers(0, 3), min_size=14, max_size=14))
+    people = data.draw(picks(range(4), min_size=14, max_size=14))
     options: dict[str, Any] = data.draw(
         st.sampled_from([{}, {"person": "who"}, {"keep": ["who"]}, {"l_diversity": {"who": 2}}, {"horizon": 4}])
     )
@@ -218,7 +219,7 @@ def test_what_is_forgotten_protects_nobody(mode, stream, data):
     """Only the last `horizon` records count, with people and without."""
     deep, k, records = stream
     horizon = data.draw(st.integers(1, 4))
-    people = data.draw(st.one_of(st.just([]), st.lists(st.integers(0, 3), min_size=14, max_size=14)))
+    people = data.draw(st.one_of(st.just([]), picks(range(4), min_size=14, max_size=14)))
     options: dict[str, Any] = {"person": "who"} if people else {}
     released = run(
         make(deep, k, mode, horizon=horizon, **options), deep, records, **({"who": people} if people else {})

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
+from tests.drawing import picks
 
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
@@ -53,7 +54,7 @@ def few(values: st.SearchStrategy[Any], at_least: int = 0) -> st.SearchStrategy[
 def width_forms(draw: st.DrawFn) -> dict[str, Any]:
     finest = draw(st.sampled_from([1, 2, 5, 7, 0.1, 0.25, 2.5]))
     widths = [finest]
-    for factor in draw(st.lists(st.integers(2, 5), max_size=2)):
+    for factor in draw(picks(range(2, 6), max_size=2)):
         widths.append(float(Decimal(str(widths[-1])) * factor) if isinstance(finest, float) else widths[-1] * factor)
     ends = sorted(draw(st.lists(st.integers(-100, 100), min_size=2, max_size=2)))
     form = {"intervals": widths, "origin": draw(st.sampled_from([0, 3, 0.5])), "bottom": ends[0], "top": ends[1]}
@@ -114,4 +115,4 @@ def cases(draw: st.DrawFn) -> tuple[list[Any], dict[str, Any]]:
     if kind in ("number", "edges", "date", "time") and draw(st.booleans()):
         form["star"] = draw(st.booleans())
     outsiders = [None] if kind in ("number", "edges", "date", "time") else [None, "*"]
-    return values + draw(st.lists(st.sampled_from(outsiders), max_size=2)), form
+    return values + draw(picks(outsiders, max_size=2)), form

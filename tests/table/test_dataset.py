@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.drawing import picks
 
 from oboro.errors import ColumnError
 from oboro.table import groups as groups_room
@@ -41,10 +42,10 @@ def test_take_keeps_only_values_in_use(values: list[str | None], data: st.DataOb
         assert set(taken.values.to_pylist()) == {values[i] for i in rows}
 
 
-@given(st.lists(st.integers(0, 3), min_size=1), st.data())
+@given(picks(range(4), min_size=1), st.data())
 def test_recode_looks_up_and_merges(values: list[int], data: st.DataObject) -> None:
     column = Column.of(values)
-    table = np.array(data.draw(st.lists(st.integers(0, 2), min_size=len(column.values), max_size=len(column.values))))
+    table = np.array(data.draw(picks(range(3), min_size=len(column.values), max_size=len(column.values))))
     labels = ["x", "y", "x"]
     recoded = column.recode(table, pa.array(labels))
     assert recoded.decode().to_pylist() == [labels[table[code]] for code in column.codes]
@@ -53,7 +54,7 @@ def test_recode_looks_up_and_merges(values: list[int], data: st.DataObject) -> N
 
 @given(st.lists(st.one_of(st.none(), st.integers(0, 3)), min_size=1), st.data())
 def test_where_writes_text_into_numbers(values: list[int | None], data: st.DataObject) -> None:
-    mask = np.array(data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values))))
+    mask = np.array(data.draw(picks([False, True], min_size=len(values), max_size=len(values))))
     column = Column.encode(pa.array(values, pa.int64())).where(mask, "*")
     expected = ["*" if hit else None if v is None else str(v) for v, hit in zip(values, mask, strict=True)]
     assert column.decode().to_pylist() == expected

@@ -11,6 +11,7 @@ import pyarrow.csv
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.drawing import picks
 from tests.naive.local import Naive, as_sets, grouped
 
 from oboro.decide.class_rules import closeness_rule, diversity_rule
@@ -39,8 +40,8 @@ def tables_of_records(draw, rules=True):
     rows = draw(st.integers(1, 40))
     few = draw(st.integers(1, 12))
     numbers = draw(st.lists(st.one_of(st.none(), st.integers(0, few)), min_size=rows, max_size=rows))
-    letters = draw(st.lists(st.sampled_from(["a", "b", "c", "d", "e", "f", "g", None]), min_size=rows, max_size=rows))
-    codes = draw(st.lists(st.integers(0, 3), min_size=rows, max_size=rows))
+    letters = draw(picks(["a", "b", "c", "d", "e", "f", "g", None], min_size=rows, max_size=rows))
+    codes = draw(picks(range(4), min_size=rows, max_size=rows))
     weight = draw(st.sampled_from([0.5, 1.0, 2.0]))
     column = Column.of(letters)
     hierarchy = Attribute.model_validate({"hierarchy": TREE}).hierarchy
@@ -49,9 +50,9 @@ def tables_of_records(draw, rules=True):
         TreeAttribute.of(column, hierarchy.build("t", column, None)),
         TreeAttribute.plain(np.array(codes), 4),
     ]
-    keep = draw(st.lists(st.booleans(), min_size=3, max_size=3).filter(any))
+    keep = draw(picks([False, True], min_size=3, max_size=3).filter(any))
     attributes = [one for one, kept in zip(chosen, keep, strict=True) if kept]
-    secret = Column.of(draw(st.lists(st.sampled_from("xyz"), min_size=rows, max_size=rows)))
+    secret = Column.of(draw(picks("xyz", min_size=rows, max_size=rows)))
     made = {
         "none": [],
         "distinct": [diversity_rule("s", secret, l=2)],

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.drawing import picks
 
 from oboro import KAnonymize, LocalRecode, Recipe
 from oboro.attacks.minimality import infer_by_minimality
@@ -66,9 +67,7 @@ def test_the_attack_says_nothing_where_the_picture_does_not_fit() -> None:
 @settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_the_attack_is_its_naive_twin(data: st.DataObject) -> None:
-    cells = data.draw(
-        st.lists(st.tuples(st.sampled_from(["a0", "a1", "b0", "b1"]), st.sampled_from("xyz")), min_size=2, max_size=12)
-    )
+    cells = data.draw(picks(product(["a0", "a1", "b0", "b1"], "xyz"), min_size=2, max_size=12))
     level, k, two = data.draw(st.integers(0, 1)), data.draw(st.integers(1, 4)), data.draw(st.booleans())
     gone = data.draw(st.sets(st.sampled_from(["a0", "a1", "b0", "b1"][: 4 // (1 + level)])))
     labels = [_masked(q, level) for q, _ in cells]

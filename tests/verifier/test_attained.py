@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from itertools import product
 from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.command_line import call
+from tests.drawing import picks
 from tests.naive import exposure as naive
 
 import oboro
@@ -50,7 +52,7 @@ def test_rows_of_nobody_have_no_k() -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=12))
+@given(picks(product(range(3), range(3)), min_size=1, max_size=12))
 def test_what_is_attained_holds_and_nothing_stronger_does(pairs: list[tuple[int, int]]) -> None:
     table = {"a": [a for a, _ in pairs], "s": [s for _, s in pairs]}
     k, l, t = oboro.verify(table, quasi="a", sensitive="s").verdicts  # noqa: E741
@@ -62,9 +64,7 @@ def test_what_is_attained_holds_and_nothing_stronger_does(pairs: list[tuple[int,
 
 
 @settings(max_examples=40, deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["p", "q", None])), min_size=1, max_size=14), st.booleans()
-)
+@given(picks(product(range(4), ["p", "q", None]), min_size=1, max_size=14), st.booleans())
 def test_the_extremes_in_one_pass_are_those_of_the_models(pairs: list[tuple[int, str | None]], compiled: bool) -> None:
     data = Dataset.of({"a": [a for a, _ in pairs], "s": [s for _, s in pairs]})
     classes = Classes.of(data, ["a"])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.drawing import picks
 from tests.naive.concealment import possible_pairs
 
 from oboro.table.dataset import Column, Dataset
@@ -17,7 +20,7 @@ from oboro.verifier.promise_check import Promise
 
 graphs = st.sampled_from([1, 2, 3, 4, 5, 6, 7, 7, 7]).flatmap(
     lambda n: st.sampled_from([*range(1, n + 1), n, n]).flatmap(
-        lambda m: st.lists(st.lists(st.booleans(), min_size=n, max_size=n), min_size=m, max_size=m)
+        lambda m: st.lists(picks([False, True], min_size=n, max_size=n), min_size=m, max_size=m)
     )
 )
 
@@ -38,7 +41,7 @@ def test_equals_all_matchings(fits: list[list[bool]]) -> None:
     assert found.records.tolist() == [sum(o == one for _, o in pairs) for one in range(len(fits[0]))]
 
 
-@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 3)), min_size=1, max_size=6), st.randoms())
+@given(picks(product("ab", range(1, 4)), min_size=1, max_size=6), st.randoms())
 @settings(max_examples=100)
 def test_like_people_and_records_share_a_node(people: list[tuple[str, int]], random: object) -> None:
     """Values or `*`, as a delay-free stream releases them: kinds with multiplicities against single people."""

@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.command_line import call
+from tests.drawing import picks
 
 import oboro
 from oboro.io.files import read
@@ -156,7 +157,7 @@ def test_a_release_holds_under_the_strictest_reading(
 
 
 @settings(max_examples=40)
-@given(st.lists(st.sampled_from(["", '""', "a", '"a"', '"a,b"', '"x""y"']), min_size=1, max_size=9))
+@given(picks(["", '""', "a", '"a"', '"a,b"', '"x""y"'], min_size=1, max_size=9))
 def test_classes_of_csv_against_the_naive_twin(tmp_path_factory: pytest.TempPathFactory, cells: list[str]) -> None:
     path = tmp_path_factory.mktemp("cells") / "t.csv"
     path.write_text("age,x\n" + "".join(f"{cell},1\n" for cell in cells))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from fractions import Fraction
+from itertools import product
 from math import exp, prod
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from tests.drawing import picks
 
 import oboro
 from oboro.errors import ColumnError, HierarchyError, UsageError
@@ -260,7 +262,7 @@ def naive_tally(labels: np.ndarray, codes: np.ndarray) -> list[list[tuple[int, i
 def coded(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int]:
     width = draw(st.integers(1, 9))
     size = draw(st.integers(1, 30))
-    labels = draw(st.lists(st.integers(0, 4), min_size=size, max_size=size))
+    labels = draw(picks(range(5), min_size=size, max_size=size))
     dense = np.unique(labels, return_inverse=True)[1].astype(np.uint32)
     codes = draw(st.lists(st.integers(0, width - 1), min_size=size, max_size=size))
     return dense, np.array(codes, dtype=draw(st.sampled_from([np.uint8, np.uint16]))), width
@@ -333,7 +335,7 @@ def test_a_hair_below_log_two_is_broken() -> None:
 
 
 @example(4, (4, 1, 1, 1, 1))  # exactly log 4, though not uniform
-@given(st.integers(1, 5), st.lists(st.integers(1, 12), min_size=1, max_size=6).map(tuple))
+@given(st.integers(1, 5), picks(range(1, 13), min_size=1, max_size=6).map(tuple))
 def test_entropy_in_doubt_is_decided_exactly(l: int, counts: tuple[int, ...]) -> None:  # noqa: E741
     assert _decide(l, tuple(sorted(counts))) == naive_entropy_holds(list(counts), l)
 
@@ -438,7 +440,7 @@ def test_agreement_with_pycanon(frame: pd.DataFrame) -> None:
 
 
 @settings(max_examples=25)
-@given(st.lists(st.tuples(st.integers(2, 4), st.integers(1, 3)), min_size=1, max_size=4))
+@given(picks(product(range(2, 5), range(1, 4)), min_size=1, max_size=4))
 def test_recursive_agreement_with_pycanon(shapes: list[tuple[int, int]]) -> None:
     """pycanon sorts the counts upwards, so that its r₁ is the rarest value; with equal counts that is no difference."""
     rows = [
