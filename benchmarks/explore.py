@@ -100,7 +100,8 @@ def purchases_session(rows: str = "10000000") -> oboro.Session:
 def measured(session: oboro.Session) -> dict[str, Any]:
     """The figures of one table."""
     session.solve({"k": 2})  # compiles, encodes, lays out
-    for held in (session.table.looks.looks, session.table.looks._spaces, session.table.looks.nodes, session._asked):
+    looks = session.table.looks
+    for held in (looks.looks, looks._spaces, looks.nodes, looks._rolled, session._asked):
         held.clear()
     rng, clock, cpu = np.random.default_rng(0), time.perf_counter(), time.process_time()
     points = [(time.perf_counter() - clock, time.process_time() - cpu) for _ in session.frontier(KS, SHARES)]

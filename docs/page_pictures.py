@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import shutil
+import subprocess
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -33,6 +35,7 @@ def main() -> None:
     folder.mkdir()
     recipe = write_sample("people", folder / "people.csv", rows=20_000)
     Recipe.load(recipe).run(folder / "people.csv").write(folder / "released.csv")
+    run_stream(folder)
     with page_server(folder, above=private) as serving, sync_playwright() as running:
         serving.desk.first = first_table(folder / "people.csv", recipe, {})
         threading.Thread(target=serving.run, daemon=True).start()
@@ -50,6 +53,27 @@ def main() -> None:
         browser.close()
         serving.server.should_exit = True
     shutil.rmtree(private)
+
+
+def run_stream(folder: Path) -> None:
+    """A stream of people, with its metrics and its state."""
+    (folder / "stream.yaml").write_text(
+        "attributes: {sex: {role: quasi}, job: {role: quasi}}\nunnamed: drop\nsteps: [{k_anonymize: {k: 5}}]\n"
+    )
+    words = [
+        sys.executable,
+        "-m",
+        "oboro",
+        "stream",
+        "--recipe",
+        "stream.yaml",
+        "--from",
+        "people.csv",
+        "--to",
+        "out.csv",
+    ]
+    done = subprocess.run([*words, "--state", "state", "--json"], cwd=folder, stderr=subprocess.PIPE, check=True)
+    (folder / "metrics.ndjson").write_bytes(done.stderr)
 
 
 def go(page: Any, screen: str, wait: str) -> None:
@@ -112,11 +136,22 @@ def take(page: Any) -> None:
     page.wait_for_selector(".verified")
 
 
+def stream(page: Any) -> None:
+    """A stream by its metrics and its state."""
+    go(page, "stream", "form")
+    page.fill("#stream-metrics", "metrics.ndjson")
+    page.fill("#stream-state", "state")
+    page.locator("form button.main").click()
+    page.wait_for_selector(".figure-card")
+
+
 def assess(page: Any) -> None:
-    """A released file alone."""
+    """A released file alone, and what it tells."""
     go(page, "assess", ".entry")
     page.locator("section:first-child .entry", has_text="released.csv").first.click()
-    page.wait_for_selector(".role-list")
+    page.locator(".role-list ~ button.main").click()
+    page.wait_for_selector("dl.lines")
+    page.evaluate("document.querySelector('.report-card').scrollIntoView()")
 
 
 def japanese(page: Any) -> None:
@@ -148,7 +183,7 @@ SHOWN = {
     "pairs": pairs,
     "report": report,
     "take": take,
-    "stream": lambda page: go(page, "stream", "form"),
+    "stream": stream,
     "assess": assess,
     "open": lambda page: go(page, "open", ".entry"),
     "japanese": japanese,

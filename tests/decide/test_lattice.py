@@ -194,12 +194,14 @@ def test_classes_of_finer_nodes_count_as_the_tuples_do(monkeypatch, values):
     nodes = rng.permutation(list(np.ndindex(*lattice.shape)))
     for _ in range(2):
         for some in np.array_split(nodes, 40):
-            counts = checker.rolled_up.count(some, problem.limit)
-            for levels, found, tally in zip(some, *counts, strict=True):
+            sizes = np.zeros((len(some), 9), dtype=np.int64)
+            counts = checker.rolled_up.count(some, 3, problem.limit, sizes)
+            for levels, found, tally, by_size in zip(some, *counts, sizes, strict=True):
                 classes = checker.classes(tuple(levels.tolist()))
                 gone, kept = classes.sizes[classes.sizes < 3], classes.sizes[classes.sizes >= 3]
                 figures = [gone.sum(), classes.sizes.size, kept.size, classes.sizes @ classes.sizes, kept @ kept]
                 assert found.tolist() == [*figures, kept.min(initial=1 << 62)]
+                assert by_size.tolist() == np.bincount(np.minimum(classes.sizes, 8), minlength=9).tolist()
                 if 0 < gone.sum() <= problem.limit:
                     assert (tally == checker.tallied(replace(classes, gone=classes.sizes < 3))).all()
     assert len(checker.rolled_up.seen.nodes) > 3

@@ -140,7 +140,8 @@ def _nodes(rng: Rng) -> tuple[Any, ...]:
     kept, ends = (np.zeros(2 * rows, np.uint32), np.zeros(2 * rows, np.int64)), np.zeros(4, np.int64)
     tuples = np.arange(rows, dtype=np.uint32)
     read = tuples, weights, digits, codes + np.array([0, 3], np.uint16)
-    out = np.zeros((3, 2, 3), np.int64), np.zeros((3, 6), np.int64)
+    sizes = np.zeros((3 * int(rng.integers(0, 2)), 5), np.int64)
+    out = np.zeros((3, 2, 3), np.int64), sizes, np.zeros((3, 6), np.int64)
     return (nodes, seen, bounds, *read, *layout, *ladders, k, most, False, slots, table, keys, *kept, ends, *out)
 
 

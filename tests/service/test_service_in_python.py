@@ -20,6 +20,7 @@ from oboro.errors import UsageError
 from oboro.papers.service.kills.trial import RECIPE
 from oboro.papers.service.local_brokers import LocalBroker, LocalRedis, free_port
 from oboro.recipe.recipe import Recipe
+from oboro.stream import DelayFree
 from oboro.stream.service.health_page import health_page
 from oboro.stream.service.watching import Watch, log_line
 from oboro.text import Message
@@ -97,6 +98,7 @@ def test_other_bodies(broker: LocalBroker, tmp_path: Path, form: str) -> None:
     )
     counts = one.run()
     assert (counts["released"], counts["dead_letters"]) == (len(ROWS), 1)
+    assert counts["smallest_crowd"] == RECIPE["steps"][1]["k_anonymize"]["k"]
     assert [json.loads(each)["note"] for _, each in broker.held(f"OUT-{form}")] == [row["note"] for row in ROWS]
 
 
@@ -140,6 +142,15 @@ def test_what_machines_ask() -> None:
         watch.ready, watch.records = True, 7
         assert asked("/health/ready")[0] == 200
         assert "oboro_records_total 7.0" in asked("/metrics")[1]
+        assert "oboro_smallest_crowd" not in asked("/metrics")[1]
+        anonymizer = DelayFree(["sex"], 2)
+        anonymizer.push_many([{"sex": "F"}] * 3)
+        watch.glance = anonymizer.glance
+        watch.saved()
+        told = asked("/metrics")[1]
+        assert "oboro_smallest_crowd 2.0" in told
+        assert "oboro_suppressed_cells 1.0" in told
+        assert "oboro_state_age_seconds 0." in told
 
 
 def test_passwords_do_not_stand_in_addresses(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.drawing import picks
 from tests.naive import stream as naive
 
 from oboro.stream import DelayFree
-from oboro.verifier.stream_check import Pairing, candidates, verify_stream
+from oboro.verifier.stream_check import Pairing, _earlier, _people, candidates, verify_stream
 
 MODES = ["swap", "count", "paper", "sequential", "fixed"]
 NAMES = ["x", "y", "z"]
@@ -68,9 +68,31 @@ def verdict(deep, k, records, released, **more):
 @given(stream=streams())
 def test_every_prefix_is_anonymous(mode, stream):
     deep, k, records = stream
-    released = run(make(deep, k, mode), deep, records)
+    anonymizer = make(deep, k, mode)
+    released = run(anonymizer, deep, records)
     assert naive.stream_anonymous(released, records, deep, k)
     assert verdict(deep, k, records, released).holds
+    assert_crowd(anonymizer, crowds(deep, records, released), exact=mode == "count" and None not in sum(records, ()))
+
+
+def crowds(deep, records, released, people=None):
+    """For each release that says something, what it may belong to: itself and the earlier ones that the verifier counts."""
+    names = NAMES[: len(deep)]
+    trees = {name: naive.TREE for name, is_deep in zip(names, deep, strict=True) if is_deep}
+    both = ([dict(zip(names, one, strict=True)) for one in some] for some in (records, released))
+    pairing = Pairing.of(*both, names, trees)
+    who = np.arange(len(records)) if people is None else _people(people)
+    others, _ = _earlier(pairing, who, np.zeros(len(records), dtype=np.int64))
+    return (others + 1)[~pairing.suppressed()].tolist()
+
+
+def assert_crowd(anonymizer, expected, exact):
+    """What is told is never below k, and never above what the verifier counts; where nothing is left out, that."""
+    told, k = anonymizer.stats()["smallest_crowd"], anonymizer.settings.k
+    assert (told is None) == (not expected)
+    if expected:
+        assert k <= told <= min(expected)
+        assert told == min(expected) or not exact
 
 
 @settings(max_examples=80)
@@ -142,6 +164,7 @@ def test_k_people_and_different_secrets(mode, stream, data):
     anonymizer = make(deep, k, mode, person="who", l_diversity={"secret": 2})
     released = run(anonymizer, deep, records, who=people, secret=secrets)
     assert naive.stream_anonymous(released, records, deep, k, people)
+    assert_crowd(anonymizer, crowds(deep, records, released, people), exact=False)
     fields = {"who": people, "secret": secrets}
     assert verdict(deep, k, records, released, person="who", sensitive="secret", l=2, fields=fields).holds
 
@@ -153,7 +176,8 @@ def test_a_restart_changes_nothing(mode, stream, data, tmp_path_factory):
     deep, k, records = stream
     horizon = data.draw(st.sampled_from([None, 3])) if mode != "fixed" else None
     cut = data.draw(st.integers(0, len(records)))
-    expected = run(make(deep, k, mode, horizon=horizon), deep, records)
+    whole = make(deep, k, mode, horizon=horizon)
+    expected = run(whole, deep, records)
     file = tmp_path_factory.mktemp("state") / "state"
     anonymizer = make(deep, k, mode, horizon=horizon)
     before = run(anonymizer, deep, records[:cut])
@@ -161,6 +185,7 @@ def test_a_restart_changes_nothing(mode, stream, data, tmp_path_factory):
     again = DelayFree.restore(file)
     assert again.stats() == anonymizer.stats()
     assert before + run(again, deep, records[cut:]) == expected
+    assert again.smallest_crowd == whole.smallest_crowd
 
 
 @pytest.mark.parametrize("mode", MODES)

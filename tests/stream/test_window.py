@@ -131,6 +131,8 @@ def test_everything_together_keeps_the_promise(
         out, attributes=MIXED["attributes"], k=k, window=window, sensitive="illness", l=2, people=people
     )
     assert verdict.holds, verdict.sentence()
+    assert (stream.smallest_crowd is None) == (not out)
+    assert not out or k <= stream.smallest_crowd <= verdict.verdicts[0].achieved
     assert all(one["illness"] == records[one["number"]]["illness"] for one in out)
     for one in withheld:
         original = records[one["number"]]
@@ -190,6 +192,17 @@ def test_a_secret_in_the_minority_is_looked_for() -> None:
     assert len(out) == 9
     assert out[0]["x"] == out[8]["x"] == 25.0
     assert {out[0]["s"], out[8]["s"]} == {"a", "b"}
+
+
+def test_the_smallest_crowd_is_the_smallest_group() -> None:
+    """Where nobody joins a group later, it is what the verifier counts; in records, or in people."""
+    records = [{"x": 100.0 * (i // 4) + i % 4 / 10, "s": "abbc"[i % 4]} for i in range(16)]
+    for more, people in (({"l_diversity": {"s": 3}}, None), ({"person": "s"}, [one["s"] for one in records])):
+        stream = Window(["x"], 3, 8, scaling="none", order="kept", **more)
+        out = stream.push_many(records) + stream.flush()
+        assert stream.stats()["joins"] == 0
+        achieved = verify_window(out, attributes=["x"], k=3, people=people).verdicts[0].achieved
+        assert stream.smallest_crowd == achieved == (3 if people else 4)
 
 
 def test_one_person_is_not_a_crowd() -> None:

@@ -42,10 +42,10 @@ def look(question: Question, levels: Levels, version: int) -> NodeLook:
 
 def _neighbours(question: Question, levels: Levels) -> Iterator[Neighbour]:
     lattice = question.problem.lattice
-    for beside in (*lattice.children(levels), *lattice.parents(levels)):
-        a = next(a for a, level in enumerate(levels) if beside[a] != level)
+    for node in question.checker.check_all([*lattice.children(levels), *lattice.parents(levels)]):
+        a = next(a for a, level in enumerate(levels) if node.levels[a] != level)
         column = question.names[a]
-        yield Neighbour(column, question.named(beside)[column], question.figures(question.node(beside)))
+        yield Neighbour(column, question.named(node.levels)[column], question.figures(node))
 
 
 def compare(question: Question, a: Levels, b: Levels, version: int) -> Comparison:

@@ -27,6 +27,8 @@ class TakenAway:
     command: str
     cells: tuple[str, ...]
     """The script, part by part."""
+    output: str
+    """The file that it writes."""
 
     @property
     def python(self) -> str:
@@ -47,13 +49,15 @@ class TakenAway:
 
     @property
     def ci_job(self) -> str:
-        """A job for GitHub's service that runs the command; the recipe stands in the repository."""
+        """A job for GitHub's service that runs the command and hands over the release; data and recipe are in the repository."""
         steps = [
             "      - uses: actions/checkout@v5",
             "      - uses: actions/setup-python@v6",
             '        with: {python-version: "3.13"}',
             "      - run: python -m pip install oboro",
             f"      - run: {json.dumps(self.command, ensure_ascii=False)}",
+            "      - uses: actions/upload-artifact@v4",
+            f"        with: {{name: release, path: {json.dumps(self.output, ensure_ascii=False)}}}",
         ]
         head = ["name: anonymize", "on: [workflow_dispatch]", "permissions: {contents: read}", "jobs:", "  release:"]
         return "\n".join([*head, "    runs-on: ubuntu-latest", "    steps:", *steps, ""])
@@ -73,7 +77,7 @@ def taken_away(
         f"release = recipe.run({data!r}{how})",
         f"release.write({output!r})",
     )
-    return TakenAway(text, shlex.join(words), cells)
+    return TakenAway(text, shlex.join(words), cells, output)
 
 
 def reading_options(reading: Mapping[str, Any]) -> list[str]:

@@ -120,6 +120,15 @@ class Anonymizer(Protocol):
         """Counts for people to look at: `records`, `suppressed_cells` or a loss, and so on."""
         ...
 
+    @property
+    def smallest_crowd(self) -> int | None:
+        """The fewest records, or people, that were counted behind a release when it was decided; None before there was one."""
+        ...
+
+    def glance(self) -> dict[str, int | None]:
+        """Of `stats` what costs nothing and may be asked at any moment, from any thread."""
+        ...
+
     def close(self) -> None:
         """End what runs in the background."""
         ...

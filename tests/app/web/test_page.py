@@ -26,6 +26,9 @@ SOME = (
 )
 TAKE = {"en": "Make and verify the release", "ja": "作成して検証する"}
 VERSION = "document.querySelector('.table-name').dataset.version"
+METRICS = (
+    '{"records": 1200, "suppressed_cells": 40, "smallest_crowd": 5, "latency_ms": {"p99": 2.5}, "dead_letters": 3}\n'
+)
 EVIL = "<script>document.title='broken'</script>"
 
 
@@ -36,6 +39,7 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PageServer]:
     folder.chmod(0o700)
     (folder / "people.csv").write_bytes(people_csv())
     (folder / "released.csv").write_bytes(people_csv(60))
+    (folder / "metrics.ndjson").write_text(METRICS)
     with page_server(folder, above=folder) as made:
         thread = threading.Thread(target=made.run, daemon=True)
         thread.start()
@@ -240,7 +244,7 @@ def test_every_screen_is_for_everybody(page: Any) -> None:
     ways = [*product(("en", "ja"), ("light", "dark"), WIDTHS.values())]
     for place, screen in enumerate(SCREENS):
         go(page, screen)
-        fill_screen(page, screen)
+        fill_screen(page, screen, everything)
         for lang, scheme, width in ways if everything else SOME[place % 2]:
             if page.input_value("#lang") != lang:
                 page.select_option("#lang", lang)
@@ -256,8 +260,8 @@ def test_every_screen_is_for_everybody(page: Any) -> None:
     assert len(judged(page, "planted", colours=True)) == 1
 
 
-def fill_screen(page: Any, screen: str) -> None:
-    """Let a screen show what it has."""
+def fill_screen(page: Any, screen: str, everything: bool) -> None:
+    """Let a screen show what it has; reports, which take seconds, only where everything is looked at."""
     if screen in ("promise", "hierarchy"):
         page.wait_for_selector("[data-version]")
     if screen == "promise":
@@ -273,6 +277,17 @@ def fill_screen(page: Any, screen: str) -> None:
         page.wait_for_selector("[data-key=release]:not([disabled])", timeout=60_000)
         page.locator("[data-key=release]").click()
         page.wait_for_selector(".verified", timeout=60_000)
+    if screen == "stream":
+        page.fill("#stream-metrics", "metrics.ndjson")
+        page.locator("form button.main").click()
+        page.wait_for_selector(".figure-card")
+    if screen == "report" and everything:
+        page.locator("[data-key=attack]:not([disabled])").click()
+        page.wait_for_selector("iframe", timeout=60_000)
+    if screen == "assess" and everything:
+        page.locator("section:first-child .entry", has_text="released.csv").first.click()
+        page.locator(".role-list ~ button.main").click()
+        page.wait_for_selector("dl.lines", timeout=60_000)
 
 
 def judged(page: Any, where: str, colours: bool = False) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -96,8 +97,22 @@ def test_recipe_command_script_and_notebook_release_the_same_bytes(
     exec(compile("\n".join(cells), "notebook", "exec"), {})
     by_notebook = Path("released.csv").read_bytes()
     assert here == Path("by_recipe.csv").read_bytes() == by_command == by_script == by_notebook
-    job = yaml.safe_load(files["ci"])
-    assert job["jobs"]["release"]["steps"][-1]["run"] == command
+    Path("released.csv").unlink()
+    assert run_job(files["ci"]) == (0, "released.csv")
+    assert Path("released.csv").read_bytes() == here
+    Path("released.csv").unlink()
+    Path("recipe.yaml").write_text(files["recipe"].replace("k: 4\n", "k: 301\n"))
+    assert run_job(files["ci"])[0] == 1
+    assert not Path("released.csv").exists()
+
+
+def run_job(text: str) -> tuple[int, str]:
+    """Run the commands of a CI job as its service does, with this package installed: the exit code, and what is handed over."""
+    steps = yaml.safe_load(text)["jobs"]["release"]["steps"]
+    paths = [str(Path(sys.executable).parent), os.environ["PATH"]]
+    env = {**os.environ, "PATH": os.pathsep.join(paths), "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    codes = (subprocess.run(["bash", "-e", "-c", step["run"]], env=env).returncode for step in steps if "run" in step)
+    return next((code for code in codes if code), 0), steps[-1]["with"]["path"]
 
 
 def test_how_a_file_is_read_is_taken_away_too(page: Page) -> None:
@@ -304,6 +319,7 @@ STREAM = """# HELP oboro_records_total Records taken
 # TYPE oboro_records_total counter
 oboro_records_total 1200.0
 oboro_dead_letters_total 3.0
+oboro_smallest_crowd 5.0
 oboro_ready 1.0
 oboro_block_seconds_bucket{le="0.001"} 50.0
 oboro_block_seconds_bucket{le="0.01"} 99.0
@@ -332,10 +348,12 @@ def test_a_stream_is_watched_by_its_metrics_and_its_state(page: Page, tmp_path: 
     server = HTTPServer(("127.0.0.1", 0), Metrics)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}"
-    figures = page.ask("stream", url=url)["figures"]
-    assert figures == {
+    watched = page.ask("stream", url=url)
+    assert ["5", "smallest crowd"] in watched["cards"]
+    assert watched["figures"] == {
         "records": 1200,
         "dead_letters": 3,
+        "smallest_crowd": 5,
         "ready": 1,
         "block_seconds_p50": 0.001,
         "block_seconds_p99": 0.01,
@@ -362,6 +380,7 @@ def test_a_stream_is_watched_by_its_metrics_and_its_state(page: Page, tmp_path: 
     assert ["20", "records came"] in found["cards"]
     assert found["folder"]["said"] == "no process holds it: the stream stands"
     assert found["figures"]["suppressed_cells"] == 1
+    assert ["2", "smallest crowd"] in found["cards"]
     assert found["state"]["snapshot"]["age"] < 600
     assert found["state"]["running"] is False
 

@@ -11,7 +11,6 @@ from functools import cached_property
 from itertools import repeat
 from math import inf
 from operator import le
-from threading import local
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -146,40 +145,27 @@ class NodeChecker:
         Of a node that cannot lose less than `hurdle`, the loss is only bounded.
         """
         assert all(map(self.can_check, chosen)), "a node finer than what the tuples were joined by"
-        counts = self.rolled_up.count(np.array(chosen, dtype=np.int64), self.problem.limit)
+        counts = self.rolled_up.count(np.array(chosen, dtype=np.int64), self.problem.k, self.problem.limit)
         return [self.problem.node_of_sizes(*one, hurdle) for one in zip(chosen, *counts, strict=True)]
 
     def survey(self, levels: Levels) -> tuple[np.ndarray, np.ndarray]:
         """Sums over the classes of a node (see `NodeCounts`), and its suppressed records by attribute and cost. Parts of a table
         that share no class add up to the whole: all are sums, but the last of the first is a least.
         """
-        counts = self.rolled_up.count(np.array([levels]), self.problem.limit)
+        counts = self.rolled_up.count(np.array([levels]), self.problem.k, self.problem.limit)
         return counts.sizes[0], counts.tallies[0]
 
     def any_kept(self, levels: Levels) -> bool:
         """Whether a class of the node is large enough; a quick no, a yes only as far as size is concerned."""
         if len(self.tuples.blocks) > 1:
             return True
-        return bool(self.rolled_up.count(np.array([levels]), 0).sizes[0, 2])
+        return bool(self.rolled_up.count(np.array([levels]), self.problem.k, 0).sizes[0, 2])
 
     def safe(self, tuples: np.ndarray) -> bool:
         """Whether some tuples together keep every rule as one class."""
         people = 0 if self.tuples.people is None else int(self.tuples.people[tuples].sum())
         size, held = self._as_class(tuples)
         return self._safe(size, people, held)
-
-    @cached_property
-    def _local(self) -> local:
-        return local()
-
-    def _scratch(self, counters: int) -> tuple[np.ndarray, np.ndarray]:
-        """Zeroed counters and a place per tuple, kept for the next node: touching fresh memory costs more than counting."""
-        kept = self._local
-        if getattr(kept, "held", None) is None or kept.held.size < counters:
-            kept.held = np.zeros(counters, dtype=np.int64)
-        if getattr(kept, "places", None) is None:
-            kept.places = np.empty(len(self.tuples), dtype=np.uint64)
-        return kept.held[:counters], kept.places
 
     def classes(self, levels: Levels) -> NodeClasses:
         """Group the tuples by their generalized codes."""

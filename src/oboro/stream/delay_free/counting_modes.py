@@ -145,7 +145,7 @@ class CountingMode:
     def _make_room(self) -> None:
         """Double whatever is full; memory that holds mostly forgotten entries is tidied instead."""
         history, arrivals = self.history, self.arrivals
-        records, entries = history.sizes.tolist()
+        records, entries, _ = history.sizes.tolist()
         if self.rules.forgets and arrivals.ends[1] - arrivals.ends[0] >= arrivals.entry.size:
             self.arrivals = _longer(arrivals)
         if (
@@ -177,7 +177,7 @@ class CountingMode:
         stream would go on differently.
         """
         history, arrivals = self.history, self.arrivals
-        records, entries = history.sizes.tolist()
+        records, entries, _ = history.sizes.tolist()
         arrays = {name: getattr(history, name)[:entries].copy() for name in (*OF_ENTRY, "owner")}
         arrays["codes"] = history.codes[:, :records].copy()
         order = _in_order(arrivals)
@@ -229,7 +229,7 @@ class CountingMode:
         for name in (*OF_ENTRY, "owner"):
             getattr(history, name)[:entries] = arrays[name]
         history.total[:records] = np.bincount(owner, weights=arrays["count"], minlength=records).astype(np.int64)
-        history.sizes[kept.RECORDS], history.sizes[kept.ENTRIES] = records, entries
+        history.sizes[:] = records, entries, self.smallest_crowd
         _link(history, records, entries)
         kept.relink(history)
         self.history = history
@@ -241,11 +241,23 @@ class CountingMode:
 
     def facts(self) -> dict[str, Any]:
         """How much is remembered."""
-        records, entries = self.history.sizes.tolist()
+        records, entries, _ = self.history.sizes.tolist()
         return {
             "distinct": int(np.count_nonzero(self.history.total[:records])),
             "entries": int(np.count_nonzero(self.history.count[:entries])),
         }
+
+    @property
+    def smallest_crowd(self) -> int:
+        """The fewest records, or people, that were counted behind a release; 0 where there was none."""
+        return int(self.history.sizes[kept.CROWD])
+
+    @smallest_crowd.setter
+    def smallest_crowd(self, crowd: int) -> None:
+        self.history.sizes[kept.CROWD] = crowd
+
+    def note_whole(self, codes: tuple[int, ...], mask: int) -> None:
+        """Nothing: what is always released whole was counted when that began."""
 
     def rewrite(self, change: Callable[[dict[str, np.ndarray]], None]) -> None:
         """Let somebody number codes, people or secrets anew, in the arrays of what is not forgotten."""
@@ -270,7 +282,7 @@ def _empty(bits: int, records: int, entries: int) -> kept.ReleaseHistory:
     by_entry = {name: np.zeros(entries, dtype=np.int64) for name in BY_ENTRY}
     slots = np.full(2 * records, -1, dtype=np.int64)
     codes = np.zeros((bits, records), dtype=np.int32)
-    return kept.ReleaseHistory(slots=slots, codes=codes, **by_record, **by_entry, sizes=np.zeros(2, dtype=np.int64))
+    return kept.ReleaseHistory(slots=slots, codes=codes, **by_record, **by_entry, sizes=np.zeros(3, dtype=np.int64))
 
 
 def _link(history: kept.ReleaseHistory, records: int, entries: int) -> None:

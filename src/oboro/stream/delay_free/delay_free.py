@@ -92,6 +92,7 @@ class DelayFree(Closing):
         # In a replay a function may be ready sooner than it was: what was decided then is done.
         if known.codes not in self._side.whole or forced not in (None, known.full):
             return self._decide(values, known, now, forced)
+        self._side.note_whole(known.codes, known.full)
         return self._released(known, known.full, values), known.full
 
     def _decide(
@@ -295,6 +296,7 @@ class DelayFree(Closing):
             "folder": str(self.folder),
             **self._coder.dump(),
             "counts": [self.records, self.suppressed_cells, self.generalized_cells, self.suppressed_records],
+            "smallest_crowd": self._side.smallest_crowd,
             "next_tidy": self._next_tidy,
             "clock": self._clock.now(),
             "extra": dict(extra or {}),
@@ -319,11 +321,13 @@ class DelayFree(Closing):
     def _take_up(self, meta: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         """What `save` wrote; `ValueError` and the like where it cannot be."""
         self._coder.restore(meta)
-        require(all(type(number) is int and number >= 0 for number in (*meta["counts"], meta["next_tidy"])))
+        crowd = meta.get("smallest_crowd", 0)  # counted from here on, where what was saved did not know it
+        require(all(type(number) is int and number >= 0 for number in (*meta["counts"], meta["next_tidy"], crowd)))
         self._count(*meta["counts"])
         self._next_tidy = meta["next_tidy"]
         self._side.check(arrays, self._coder.sizes())
         self._side.load(arrays)
+        self._side.smallest_crowd = crowd
         self.extra = dict(meta["extra"])
         self._clock = SteadyClock(moment(meta.get("clock", 0.0)))
 
@@ -335,9 +339,19 @@ class DelayFree(Closing):
             "suppressed_cells": self.suppressed_cells,
             "generalized_cells": self.generalized_cells,
             "suppressed_records": self.suppressed_records,
+            "smallest_crowd": self.smallest_crowd,
             "function_version": self._side.version,
             **self._side.facts(),
         }
+
+    @property
+    def smallest_crowd(self) -> int | None:
+        """The fewest records, or people, that were counted behind a release when it was decided; None before there was one."""
+        return self._side.smallest_crowd or None
+
+    def glance(self) -> dict[str, int | None]:
+        """What may be asked at any moment, from any thread."""
+        return {"suppressed_cells": self.suppressed_cells, "smallest_crowd": self.smallest_crowd}
 
     def close(self) -> None:
         """End what runs in the background."""

@@ -39,10 +39,10 @@ CHUNK = 512  # records of a batch that share a function before the newest is ask
 
 
 class GeneralizingFunction:
-    """Patterns, ready to be looked up: for each mask that occurs, the codes that it keeps."""
+    """Patterns, ready to be looked up: for each mask that occurs, the codes that it keeps, and from how many records they come."""
 
-    def __init__(self, found: np.ndarray, worth: np.ndarray) -> None:
-        self.found = found
+    def __init__(self, found: np.ndarray, members: np.ndarray, worth: np.ndarray) -> None:
+        self.found, self.members = found, members
         self.whole = set(map(tuple, found.tolist()))
         """Rows that a pattern leaves as they are: those that look like one, missing values included."""
         bits = np.int64(1) << np.arange(worth.size, dtype=np.int64)
@@ -52,13 +52,14 @@ class GeneralizingFunction:
         for mask in distinct:
             kept = np.flatnonzero(mask & bits)
             take = _taker(kept.tolist())
-            self._tables.append((mask, take, {take(row) for row in found[masks == mask].tolist()}))
+            rows, sizes = found[masks == mask].tolist(), members[masks == mask].tolist()
+            self._tables.append((mask, take, dict(zip(map(take, rows), sizes, strict=True))))
         self._known: dict[tuple[int, ...], int] = {}
 
     @staticmethod
     def none(worth: np.ndarray) -> GeneralizingFunction:
         """What there is before anything is known: everything becomes `*`."""
-        return GeneralizingFunction(np.zeros((0, worth.size), dtype=np.int64), worth)
+        return GeneralizingFunction(np.zeros((0, worth.size), dtype=np.int64), np.zeros(0, dtype=np.int64), worth)
 
     def masks(self, rows: np.ndarray) -> np.ndarray:
         """The masks for rows of codes."""
@@ -71,6 +72,10 @@ class GeneralizingFunction:
             mask = next((m for m, take, rows in self._tables if take(codes) in rows), 0)
             self._known[codes] = mask
         return mask
+
+    def made_from(self, codes: tuple[int, ...], mask: int) -> int | None:
+        """From how many records the pattern was made that keeps these bits of a row; None if there is none."""
+        return next((rows.get(take(codes)) for m, take, rows in self._tables if m == mask), None)
 
 
 def _taker(places: list[int]) -> Callable[[Sequence[int]], tuple[int, ...]]:
@@ -127,7 +132,12 @@ def _generate(
     worth: np.ndarray,
 ) -> GeneralizingFunction | None:
     groups = _group(settings, attributes, rows, secrets)
-    return None if groups is None else GeneralizingFunction(np.unique(patterns(rows, groups), axis=0), worth)
+    if groups is None:
+        return None
+    found, which = np.unique(patterns(rows, groups), axis=0, return_inverse=True)
+    members = np.zeros(len(found), dtype=np.int64)
+    np.add.at(members, which.ravel(), groups.sizes)
+    return GeneralizingFunction(found, members, worth)
 
 
 class PaperMode:
@@ -143,7 +153,7 @@ class PaperMode:
         self.worth = worth
         self.version = 0
         self.stored = StoredRecords(settings, worth.size)
-        self.seen = 0
+        self.seen = self.smallest_crowd = 0
         self._function = GeneralizingFunction.none(worth)
         self._due = threading.Event()
         self._idle = threading.Event()
@@ -163,9 +173,27 @@ class PaperMode:
         masks = np.zeros(rows.shape[0], dtype=np.int64)
         for start in range(0, rows.shape[0], step):
             part = slice(start, start + step)
-            masks[part] = self._function.masks(rows[part])
+            masks[part] = self._released(rows[part])
             self.replay(rows[part], people[part], secrets[part], now, masks[part])
         return masks
+
+    def _released(self, rows: np.ndarray) -> np.ndarray:
+        masks = self._function.masks(rows)
+        for row, mask in zip(rows.tolist(), masks.tolist(), strict=True):
+            self.note_whole(tuple(row), mask)
+        return masks
+
+    def note_whole(self, codes: tuple[int, ...], mask: int) -> None:
+        """Note the crowd behind a release: those that its pattern was made from, and itself unless it may be one of them.
+
+        In a replay the function may be another one by now; none was made from fewer than k.
+        """
+        alone = self.settings.person is None
+        if mask and (self.smallest_crowd == 0 or self.smallest_crowd > self.settings.k + alone):
+            self._note((self._function.made_from(codes, mask) or self.settings.k) + alone)
+
+    def _note(self, crowd: int) -> None:
+        self.smallest_crowd = min(self.smallest_crowd or crowd, crowd)
 
     def decide_one(
         self, codes: tuple[int, ...], person: int, secret: int, now: float, forced: int | None = None
@@ -174,6 +202,7 @@ class PaperMode:
         row, person_, secret_ = np.array([codes], dtype=np.int32), np.array([person]), np.array([secret])
         if forced is None:
             return int(self.decide(row, person_, secret_, now)[0])
+        self.note_whole(codes, forced)
         self.replay(row, person_, secret_, now, np.array([forced]))
         return forced
 
@@ -238,7 +267,12 @@ class PaperMode:
         """What is stored, and the function."""
         with self._lock:
             arrays = {f"store_{name}": values for name, values in self.stored.dump().items()}
-        return {**arrays, "function": self._function.found, "seen": np.array([self.seen, self.version])}
+        return {
+            **arrays,
+            "function": self._function.found,
+            "members": self._function.members,
+            "seen": np.array([self.seen, self.version]),
+        }
 
     def check(self, arrays: Mapping[str, np.ndarray], known: tuple[np.ndarray, int, int]) -> None:
         """Raise `ValueError` unless `load` may take these up. `known`: labels of each bit, people, secrets."""
@@ -246,6 +280,8 @@ class PaperMode:
         require(rows.dtype == np.int32 and rows.shape == (len(rows), self.worth.size))
         require(function.dtype == np.int64 and function.shape == (len(function), self.worth.size))
         require(within(rows, -1, known[0]) and within(function, -1, known[0]))
+        members = arrays.get("members", function[:, 0])
+        require(members.dtype == np.int64 and members.shape == (len(function),))
         for name, (kind, *_) in (FACTS.fields or {}).items():
             require(arrays[f"store_{name}"].dtype == kind and arrays[f"store_{name}"].shape == (len(rows),))
         require(
@@ -257,7 +293,11 @@ class PaperMode:
         """Take up what `dump` gave."""
         prefix = "store_"
         self.stored.load({name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)})
-        self._function = GeneralizingFunction(arrays["function"], self.worth)
+        found = arrays["function"]
+        members = arrays.get(
+            "members", np.full(len(found), self.settings.k)
+        )  # what was saved earlier did not know them
+        self._function = GeneralizingFunction(found, members, self.worth)
         self.seen, self.version = (int(number) for number in arrays["seen"])
 
     def facts(self) -> dict[str, Any]:
@@ -281,7 +321,7 @@ class FixedMode(PaperMode):
         masks = np.zeros(rows.shape[0], dtype=np.int64)
         start = min(max(0, self.settings.initial - self.seen), rows.shape[0])
         self.replay(rows[:start], people[:start], secrets[:start], now, masks[:start])
-        masks[start:] = self._function.masks(rows[start:])
+        masks[start:] = self._released(rows[start:])
         self.seen += rows.shape[0] - start
         return masks
 
@@ -312,6 +352,8 @@ class SequentialMode(PaperMode):
                 mine = arrays["rows"][groups.labels == groups.labels[-1]]
                 shared = (mine == mine[0]).all(axis=0) & (mine[0] >= 0)
                 masks[i] = int((shared * bits).sum())
+                if masks[i]:
+                    self._note(len(mine))
         return masks
 
     def replay(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float, masks: np.ndarray) -> None:

@@ -30,6 +30,12 @@ STATES = {
     "leading": "1 if this process publishes, 0 if it stands by",
     "behind": "Records that wait in the input, when it was last asked",
 }
+FIGURES = {
+    "smallest_crowd": "The fewest records, or people, that were counted behind a release when it was decided",
+    "suppressed_cells": "Released cells that are suppressed, of the whole stream",
+    "held": "Records that wait in the window",
+    "state_age_seconds": "Seconds since the latest snapshot of this process",
+}
 SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0)
 
 
@@ -95,6 +101,8 @@ def _metrics(watch: Watch) -> Callable[[], bytes]:
                 yield CounterMetricFamily(f"oboro_{name}", about, value=float(getattr(watch, name)))
             for name, about in STATES.items():
                 yield GaugeMetricFamily(f"oboro_{name}", about, value=float(getattr(watch, name)))
+            for name, value in watch.figures().items():
+                yield GaugeMetricFamily(f"oboro_{name}", FIGURES[name], value=float(value))
 
     registry = CollectorRegistry()
     registry.register(_Counts())

@@ -96,6 +96,7 @@ class Service:
         self.folder = self._keep(StateFolder(plan.state, JournalEntry, plan.fsync)) if plan.state else None
         anonymizer, self.at = self._known() or (self._make(), ServicePosition(lang=plan.lang))
         self._opened.callback(anonymizer.close)
+        self.watch.glance = anonymizer.glance
         self._fresh = self.at.position is None
         self.watch.leading = self.lease is None
         self._check_plan(anonymizer)
@@ -362,9 +363,11 @@ class Service:
         if self.folder is not None:
             anonymizer.save(self.folder.next(), extra=extra)
             self.folder.advance()
+            self.watch.saved()
         elif self.store is not None and self.watch.leading:
             try:
                 put_away(anonymizer, extra, self.store)
+                self.watch.saved()
             except BrokerError as away:  # the one before still holds; only the next start takes longer
                 self.watch.say(Message("service.not_saved", why=away.words), "warning")
         self._taken_bytes = 0

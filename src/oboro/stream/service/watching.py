@@ -37,6 +37,9 @@ class Watch:
         self.elsewhere = 0
         self.behind = 0
         self.ready, self.connected, self.leading = False, True, True
+        self.glance: Callable[[], dict[str, int | None]] = dict
+        """What the anonymizer tells of itself."""
+        self._saved: float | None = None
         self.latencies: deque[float] = deque(maxlen=LATENCIES)
         self.told: list[Callable[[int, Decided, float], None]] = []
         self._began = time.perf_counter()
@@ -58,6 +61,15 @@ class Watch:
         for tell in self.told:
             tell(count, done, seconds)
 
+    def saved(self) -> None:
+        """A snapshot was written now."""
+        self._saved = time.monotonic()
+
+    def figures(self) -> dict[str, float]:
+        """What the anonymizer tells of itself, as far as it can be known now, and how old the latest snapshot of this run is."""
+        told: dict[str, float] = {name: value for name, value in self.glance().items() if value is not None}
+        return told if self._saved is None else {**told, "state_age_seconds": round(time.monotonic() - self._saved, 3)}
+
     def counts(self) -> dict[str, Any]:
         """What `oboro stream --json` prints at the end."""
         seconds = time.perf_counter() - self._began
@@ -70,6 +82,7 @@ class Watch:
             "elsewhere": self.elsewhere,
             "interruptions": self.interruptions,
             "behind": self.behind,
+            **self.figures(),
             "seconds": round(seconds, 3),
             "records_per_second": round(self.records / seconds, 1) if seconds else 0.0,
             "latency_ms": {

@@ -257,6 +257,7 @@ class Window(Closing):
             "key": f"{self._key:032x}",
             "withheld": list(self._withheld),
             "counts": [self.records, self.released, self.withheld_records],
+            "smallest_crowd": self.engine.smallest_crowd,
             "due": self._due,
             "clock": self._clock.now(),
             "extra": dict(extra or {}),
@@ -283,6 +284,9 @@ class Window(Closing):
         traits, demands = ([len(codes) for codes in some] for some in (self._categories, self._demands))
         check_window(arrays, self.engine, traits, demands)
         self.engine.load(arrays)
+        crowd = meta.get("smallest_crowd", 0)  # counted from here on, where what was saved did not know it
+        require(type(crowd) is int and crowd >= 0)
+        self.engine.smallest_crowd = crowd
         self._waiting.update((number, tuple(rest)) for number, rest in meta["waiting"])
         require(sorted(self._waiting) == sorted(self.engine.owners))
         require(all(len(rest) == len(self._rest) for rest in self._waiting.values()))
@@ -300,8 +304,18 @@ class Window(Closing):
             "records": self.records,
             "released": self.released,
             "withheld": self.withheld_records,
+            "smallest_crowd": self.smallest_crowd,
             **self.engine.facts(),
         }
+
+    @property
+    def smallest_crowd(self) -> int | None:
+        """The fewest records, or people, of a group when it was formed; None before the first."""
+        return self.engine.smallest_crowd or None
+
+    def glance(self) -> dict[str, int | None]:
+        """What may be asked at any moment, from any thread."""
+        return {"held": self.engine.held, "smallest_crowd": self.smallest_crowd}
 
 
 def _key(settings: WindowSettings) -> int:
@@ -327,6 +341,7 @@ def _spec(settings: WindowSettings, key: int) -> EngineSpec:
         group=settings.group,
         p=settings.p or 2,
         least=least,
+        people=settings.person is not None,
         weights=np.sqrt([settings.weights.get(name, 1.0) for name in (*numbers, *categories)]),
         scales=None if scaling == "none" else np.array([given.get(name, np.nan) for name in numbers]),
         seed=settings.seed or 0,

@@ -50,6 +50,7 @@ class EngineSpec:
     group: Literal["paper", "grow"] = "grow"
     p: int = 2
     least: tuple[int, ...] = ()  # different values of each demand
+    people: bool = False  # whether the last demand is that for different people
     weights: np.ndarray = field(default_factory=lambda: np.empty(0))  # of numbers, then of categories
     scales: np.ndarray | None = None  # NaN: learned from the stream; None: all are 1
     seed: int = 0
@@ -80,6 +81,7 @@ class WindowEngine:
             kind=KINDS[plan.kind],
             base=plan.base,
             exchange=spec.key is not None,
+            people=len(spec.least) - 1 if spec.people else -1,
         )
         squared = np.square(spec.weights if spec.weights.size else np.ones(spec.numbers + spec.traits))
         self.heads = max(1, min(plan.batch, spec.window // 16))
@@ -104,6 +106,7 @@ class WindowEngine:
             marks=np.zeros(kernels.MARKS, dtype=np.int64),
             chance=np.zeros(max(DRAWS, 2 * spec.k), dtype=np.uint64),
             losses=np.zeros(3),
+            crowd=np.zeros(1, dtype=np.int64),
         )
         # Both sets of lists are made for the same heads.
         self.state = self.state._replace(cache_lists=self.state.cache_lists._replace(row=self.state.lists.row))
@@ -125,6 +128,15 @@ class WindowEngine:
     def waiting(self) -> int:
         """Records without a group."""
         return int(self.state.marks[WAITERS])
+
+    @property
+    def smallest_crowd(self) -> int:
+        """The smallest group so far, in records or people; 0 before the first."""
+        return int(self.state.crowd[0])
+
+    @smallest_crowd.setter
+    def smallest_crowd(self, crowd: int) -> None:
+        self.state.crowd[0] = crowd
 
     def advance(self, rows: Incoming) -> Outgoing:
         """Take records in; what leaves for that, in the order of coming."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from oboro.kernels import kernel
 
-__all__ = ["count_tuples", "pair_of", "row_key"]
+__all__ = ["pair_of", "row_key"]
 
 
 @kernel(inner=True, bare=True)
@@ -25,26 +25,3 @@ def pair_of(key: int, mask: int, held: np.ndarray) -> int:
     while held[np.uint64(2) * spot + np.uint64(1)] != 0 and np.uint64(held[np.uint64(2) * spot]) != key:
         spot = (spot + np.uint64(1)) & mask
     return spot
-
-
-@kernel(inner=True, bare=True)
-def count_tuples(
-    codes: np.ndarray, weights: np.ndarray, table: np.ndarray, hashed: bool, held: np.ndarray, places: np.ndarray
-) -> None:
-    """Add the weight of each tuple to the counter of its class in `held`, and say in `places` which that is.
-
-    `held` has a zeroed counter per possible key, or for hashed keys a power of two of them, at least twice as many as
-    tuples, each with its key before it (`held[2 * spot]`). O(tuples · attributes).
-    """
-    mask = np.uint64((held.size >> 1) - 1)
-    for i in range(codes.shape[0]):
-        key = np.uint64(0)
-        for a in range(codes.shape[1]):
-            key += table[codes[i, a]]
-        spot = key
-        if hashed:
-            spot = pair_of(key, mask, held)
-            held[np.uint64(2) * spot] = key
-            spot = np.uint64(2) * spot + np.uint64(1)
-        held[spot] += weights[i]
-        places[i] = spot

@@ -18,7 +18,7 @@ def _count_below(marked: np.ndarray, shape: np.ndarray, out: np.ndarray) -> None
     out[:] = counts.ravel()
 
 
-@kernel(little=_count_below)
+@kernel(little=_count_below, work=lambda marked, shape, out: 4 * marked.size * shape.size)
 def count_below(marked: np.ndarray, shape: np.ndarray, out: np.ndarray) -> None:
     """For each node how many marked nodes are finer or itself: running sums along every axis. O(nodes · axes)."""
     out[:] = marked
@@ -84,7 +84,7 @@ def _score(*given: Any) -> int:
     return len(chosen)
 
 
-@kernel(little=_score)
+@kernel(little=_score, work=lambda marked, *rest: 24 * marked.size)  # they are sorted
 def choose(
     marked: np.ndarray,
     sure: np.ndarray,

@@ -69,7 +69,7 @@ def _read(nodes: np.ndarray, seen: np.ndarray, bounds: np.ndarray, *rest: Any) -
 
 def _count_nodes(nodes: np.ndarray, seen: np.ndarray, bounds: np.ndarray, *rest: Any) -> None:
     tuples, weights, _, codes, _, _, offsets, first, labels, numbers, steps, k, most = rest[:13]
-    kept_ends, tally, out = rest[-3:]
+    kept_ends, tally, histogram, out = rest[-4:]
     kept_ends[:] = 0
     for m in range(len(nodes)):
         source = source_of.little(nodes[m], seen, bounds)  # type: ignore[attr-defined]
@@ -81,6 +81,8 @@ def _count_nodes(nodes: np.ndarray, seen: np.ndarray, bounds: np.ndarray, *rest:
         _, one, which = np.unique(key, return_index=True, return_inverse=True)
         sizes = np.zeros(one.size, dtype=np.int64)
         np.add.at(sizes, which, sums)
+        if len(histogram):
+            np.add.at(histogram[m], np.minimum(sizes, histogram.shape[1] - 1), 1)
         small, large = sizes < k, sizes[sizes >= k]
         gone = int(sizes[small].sum())
         out[m] = gone, sizes.size, large.size, sizes @ sizes, large @ large, large.min(initial=1 << 62)
@@ -116,6 +118,7 @@ def count_nodes(
     kept_weights: np.ndarray,
     kept_ends: np.ndarray,
     tally: np.ndarray,
+    histogram: np.ndarray,
     out: np.ndarray,
 ) -> None:
     """Everything about some nodes that only ask for k. O(classes of the finer nodes · digits + classes · attributes).
@@ -126,8 +129,9 @@ def count_nodes(
     `slots` is zeroed, and again afterwards; it has eight for each tuple, `DIRECT`, and `HASHES` more.
 
     Gives in `out` the suppressed records, the classes, the kept ones, the sum of squared sizes of all and of the kept ones, and
-    the smallest kept size; in `tally[a, step]` the suppressed by what they cost, unless these are more than `most`; and in `kept`
-    and `kept_weights`, if asked to `keep` them, the classes, up to `kept_ends`, where they are few enough to be worth it.
+    the smallest kept size; in `tally[a, step]` the suppressed by what they cost, unless these are more than `most`; in `histogram`,
+    if it has rows, how many classes have each size, the last one or more; and in `kept` and `kept_weights`, if asked to `keep`
+    them, the classes, up to `kept_ends`, where they are few enough to be worth it.
     """
     for m in range(nodes.shape[0]):
         source = source_of(nodes[m], seen, bounds)
@@ -157,6 +161,10 @@ def count_nodes(
                     for a in range(nodes.shape[1]):
                         place = first[a, nodes[m, a]] - offsets[a] + np.int64(codes[mine[c], a])
                         tally[m, a, steps[place]] += size
+        if histogram.shape[0] > 0:
+            last = np.int64(histogram.shape[1] - 1)
+            for c in range(found):
+                histogram[m, min(sizes[c], last)] += 1
         # The next node writes over what is not kept; there must be room for its classes, however many these are.
         worth = keep and 4 * found <= 3 * (end - begin) and base + found + keys.size <= kept.size
         kept_ends[m + 1] = base + found if worth else base

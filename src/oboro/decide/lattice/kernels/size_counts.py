@@ -7,50 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from oboro.decide.lattice.kernels.class_keys import count_tuples, pair_of, row_key
+from oboro.decide.lattice.kernels.class_keys import pair_of, row_key
 from oboro.kernels import kernel
 
-__all__ = ["count_sizes", "count_sizes_hashed", "read_sizes", "read_sizes_of_rows", "tuple_sizes"]
-
-
-def _tuple_sizes(codes: np.ndarray, weights: np.ndarray, table: np.ndarray, *rest: np.ndarray) -> None:
-    *_, classes, out = rest
-    found, labels = np.unique(table[codes].sum(axis=1, dtype=np.uint64), return_inverse=True)
-    sizes = np.zeros(found.size, np.int64)
-    np.add.at(sizes, labels.ravel(), weights)
-    np.add.at(classes, np.minimum(sizes, classes.size - 1), 1)
-    out[:2] = sizes.size, sizes @ sizes
-
-
-@kernel(little=_tuple_sizes)
-def tuple_sizes(
-    codes: np.ndarray,
-    weights: np.ndarray,
-    table: np.ndarray,
-    hashed: bool,
-    held: np.ndarray,
-    places: np.ndarray,
-    classes: np.ndarray,
-    out: np.ndarray,
-) -> None:
-    """Add to `classes` how many classes have each size; gives in `out` how many there are and the sum of their squared sizes.
-
-    Distinct tuples instead of rows; `held` and `places` as for `count_tuples`, and `held` is zeroed again. Sizes beyond the
-    end of `classes` count as its last. O(tuples · attributes).
-    """
-    count_tuples(codes, weights, table, hashed, held, places)
-    found, squares, last = 0, 0, classes.size - 1
-    for i in range(codes.shape[0]):
-        size = held[places[i]]
-        if size > 0:
-            held[places[i]] = 0
-            if hashed:
-                held[places[i] - np.uint64(1)] = 0
-            found += 1
-            squares += size * size
-            classes[min(size, last)] += 1
-    out[0] = found
-    out[1] = squares
+__all__ = ["count_sizes", "count_sizes_hashed", "read_sizes", "read_sizes_of_rows"]
 
 
 @kernel()

@@ -42,12 +42,17 @@ class Look:
         return Look(sizes, np.cumsum(held), times, **more)
 
     @staticmethod
-    def of_histogram(classes: np.ndarray, most: int, rows: int) -> Look:
-        """From how many classes have each size; the last ones have `most` records or more. Squares are not known."""
-        sizes = np.flatnonzero(classes[:most])
-        sizes = sizes[sizes > 0]
-        held, times = np.append(np.cumsum(sizes * classes[sizes]), rows), classes[np.append(sizes, most)]
-        return Look(np.append(sizes, most), held, times, int(times.sum()), 0, most=most)
+    def of_histogram(classes: np.ndarray, most: int, rows: int, squares: int = 0) -> Look:
+        """From how many classes have each size; the last ones have `most` records or more."""
+        found = classes[1:most].nonzero()[0]
+        sizes, held = np.empty((2, found.size + 1), dtype=np.int64)
+        np.add(found, 1, out=sizes[:-1])
+        sizes[-1] = most
+        times = classes[sizes]
+        np.multiply(sizes[:-1], times[:-1], out=held[:-1])
+        held[:-1].cumsum(out=held[:-1])
+        held[-1] = rows
+        return Look(sizes, held, times, int(times.sum()), squares, most=most)
 
     def answers(self, k: int) -> bool:
         """Whether it says how much is suppressed for this k."""

@@ -88,9 +88,13 @@ class Division:
 
     def question(self, levels: Levels) -> tuple[Any, ...]:
         """The key of a node that was checked: nothing but the limit is missing in it."""
+        return (levels, *self._questioned)
+
+    @cached_property
+    def _questioned(self) -> tuple[Any, ...]:
         problem = self.problem
         odd = (problem.most_classes, problem.whole_people, problem.relaxed, *_further(problem))
-        return (levels, problem.k, self.cost, self.asked, odd)
+        return (problem.k, self.cost, self.asked, odd)
 
 
 def _further(problem: Problem) -> list[Any]:

@@ -27,6 +27,7 @@ from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.sliced_check import SlicedChecker
 from oboro.decide.lattice.tuples.distinct_tuples import DistinctTuples
+from oboro.decide.lattice.tuples.rolled_up import RolledUp
 
 if TYPE_CHECKING:
     from oboro.decide.lattice.memory.remembering import RememberingChecker, RememberingSlices
@@ -36,6 +37,7 @@ __all__ = ["LookMemory"]
 MOST_LOOKS = 300_000  # about a kilobyte each; beyond, the older half is forgotten
 MOST_CHECKERS = 6  # of as many choices of columns the tuples are kept
 MOST_REBASED = 24
+MOST_ROLLED = 8  # of as many what nodes are counted from is kept, up to 50 MB each
 LARGE = 1 << 20  # bytes
 MOST_LARGE, MOST_SMALL = 32, 2048  # arrays whose digests are known
 
@@ -51,6 +53,7 @@ class LookMemory:
     _checkers: dict[tuple[Any, ...], NodeChecker | SlicedChecker] = field(default_factory=dict)
     _spaces: dict[tuple[Any, ...], KnownNodes] = field(default_factory=dict)
     _rebased: dict[tuple[Any, ...], tuple[DistinctTuples, Levels]] = field(default_factory=dict)
+    _rolled: dict[tuple[Any, ...], RolledUp] = field(default_factory=dict)
     _large: dict[int, tuple[np.ndarray, bytes]] = field(default_factory=dict)
     _small: dict[int, tuple[np.ndarray, bytes]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
@@ -123,6 +126,16 @@ class LookMemory:
             self._rebased[key] = found
             while len(self._rebased) > MOST_REBASED:
                 del self._rebased[next(iter(self._rebased))]
+
+    def rolled_up(self, key: tuple[Any, ...], make: Callable[[], RolledUp]) -> RolledUp:
+        """What counts nodes from the classes of others; the latest few are kept."""
+        found = self._rolled.get(key) or make()
+        with self._lock:
+            self._rolled.pop(key, None)
+            self._rolled[key] = found
+            while len(self._rolled) > MOST_ROLLED:
+                del self._rolled[next(iter(self._rolled))]
+        return found
 
     def digest(self, array: np.ndarray) -> bytes:
         """What stands for the content of an array; of the latest few arrays it is known already."""

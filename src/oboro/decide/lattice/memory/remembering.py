@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import inf
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from oboro.decide.lattice.judged_classes import NodeClasses
-from oboro.decide.lattice.kernels import size_counts as kernels
 from oboro.decide.lattice.memory.class_sizes import Look
 from oboro.decide.lattice.memory.division import Division
 from oboro.decide.lattice.memory.look_memory import LookMemory
@@ -21,6 +20,7 @@ from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.sliced_check import SlicedChecker
+from oboro.decide.lattice.tuples.rolled_up import RolledUp
 from oboro.decide.lattice.worth.class_payments import ClassPayments
 
 __all__ = ["RememberingChecker", "RememberingSlices"]
@@ -76,12 +76,23 @@ def _reused(memory: LookMemory, division: Division, levels: Levels, ask: Callabl
     Where nothing joined the suppressed, a node is the same under every limit that it does not exceed. Otherwise only under the
     same, and if it was asked for `certain`, not only whether it is better than another.
     """
-    key, limit = division.question(levels), division.problem.limit
-    known = memory.nodes.get((*key, limit)) or memory.nodes.get(key)
-    if known is not None and known.suppressed <= limit:
+    known = _checked(memory, division, levels)
+    if known is not None:
         memory.hits += 1
         return known
-    node = ask()
+    return _kept(memory, division, ask(), certain=certain)
+
+
+def _checked(memory: LookMemory, division: Division, levels: Levels) -> Node | None:
+    """A node that was checked with the same question."""
+    key, limit = division.question(levels), division.problem.limit
+    known = memory.nodes.get((*key, limit)) or memory.nodes.get(key)
+    return known if known is not None and known.suppressed <= limit else None
+
+
+def _kept(memory: LookMemory, division: Division, node: Node, *, certain: bool) -> Node:
+    """The node, remembered where it will be the same."""
+    key, limit = division.question(node.levels), division.problem.limit
     if node.feasible and node.settled and node.extra == 0:
         memory.keep(memory.nodes, key, node)
     elif certain and node.settled and node.least == -inf:
@@ -112,6 +123,8 @@ class RememberingChecker(NodeChecker):
         """Check one node, from memory where that is enough."""
         if _unlike_others(self.problem):
             return NodeChecker.check(self, levels, hurdle, *more)
+        if self.many_at_once and not more:
+            return self.check_all([levels], hurdle)[0]
         failed = self._failed(levels) if _remembers(self.problem) else None
         if failed is not None:
             return failed
@@ -134,7 +147,6 @@ class RememberingChecker(NodeChecker):
                 self.memory.hits += failed is not None
                 return failed
         look = self._look(levels)
-        self.memory.keep_look(self.division, levels, look)
         return _answered(self.division, look, levels)
 
     @property
@@ -149,19 +161,65 @@ class RememberingChecker(NodeChecker):
 
     @property
     def many_at_once(self) -> bool:
-        """Each node by itself, for it may be known."""
-        return False
+        """Whether several nodes are checked sooner together than one by one."""
+        return self.counts_sizes and self._quick
+
+    @property
+    def _quick(self) -> bool:
+        """Whether the sizes of classes tell who is suppressed, and are counted without numbering the classes."""
+        problem = self.problem
+        few = problem.only_k and problem.k <= FEW_SIZES and len(self.tuples.blocks) == 1
+        return few and _remembers(problem)
+
+    @cached_property
+    def rolled_up(self) -> RolledUp:
+        """As every checker's; what it kept for other questions is found again."""
+        cost = self.division.cost if isinstance(self.problem.loss, CellLoss) else ()
+        key = (self.division.tuples, self.division.slices, cost, self.base)
+        return self.memory.rolled_up(key, lambda: RolledUp(self.problem, self.tuples, self.digits[0]))
+
+    def check_all(self, chosen: Sequence[Levels], hurdle: float = inf) -> list[Node]:
+        """Check several nodes; those that memory cannot tell together."""
+        if not self.many_at_once:
+            return [self.check(levels, hurdle) for levels in chosen]
+        found = {levels: self._recalled(levels) for levels in chosen}
+        unknown = [levels for levels, node in found.items() if node is None]
+        self.memory.hits += len(found) - len(unknown)
+        new = dict(zip(unknown, self._counted(unknown, hurdle), strict=True))
+        return [found[levels] or new[levels] for levels in chosen]
+
+    def _counted(self, chosen: Sequence[Levels], hurdle: float) -> list[Node]:
+        """Check several nodes by counting their classes, and remember them."""
+        if not chosen:
+            return []
+        problem, sizes = self.problem, np.zeros((len(chosen), FEW_SIZES + 1), dtype=np.int64)
+        assert all(map(self.can_check, chosen)), "a node finer than what the tuples were joined by"
+        counts = self.rolled_up.count(np.array(chosen, dtype=np.int64), problem.k, problem.limit, sizes)
+        nodes = []
+        for levels, sums, tally, held in zip(chosen, *counts, sizes, strict=True):
+            self._keep_sizes(levels, held, int(sums[3]))
+            node = problem.node_of_sizes(levels, sums, tally, hurdle) or self.completed(levels, hurdle)
+            certain = hurdle == inf and node.satisfying
+            nodes.append(_kept(self.memory, self.division, node, certain=certain))
+        return nodes
+
+    def _keep_sizes(self, levels: Levels, held: np.ndarray, squares: int) -> Look:
+        """Remember how many classes have each size, unless that is known."""
+        look = self.memory.look(self.division, levels)
+        if look is None or not look.answers(self.problem.k):
+            look = Look.of_histogram(held, FEW_SIZES, self.problem.rows, squares)
+            self.memory.keep_look(self.division, levels, look)
+        return look
+
+    def _recalled(self, levels: Levels) -> Node | None:
+        """The node, if memory tells it: that it fails, or what it is worth."""
+        look = self.memory.look(self.division, levels) if _remembers(self.problem) else None
+        failed = None if look is None else _answered(self.division, look, levels)
+        return failed or _checked(self.memory, self.division, levels)
 
     def at_once(self, levels: Levels) -> bool:
         """Whether memory is enough to check a node."""
-        if _unlike_others(self.problem):
-            return False
-        key, limit = self.division.question(levels), self.problem.limit
-        known = self.memory.nodes.get((*key, limit)) or self.memory.nodes.get(key)
-        if known is not None and known.suppressed <= limit:
-            return True
-        look = self.memory.look(self.division, levels) if _remembers(self.problem) else None
-        return look is not None and look.answers(self.problem.k) and look.small(self.problem.k) + look.gone > limit
+        return not _unlike_others(self.problem) and self._recalled(levels) is not None
 
     def sizes(self, levels: Levels) -> Look:
         """The sizes of all classes, whether a rule suppresses them or not."""
@@ -171,17 +229,6 @@ class RememberingChecker(NodeChecker):
             look = self._sizes(self.classes(levels))
             self.memory.keep(self.memory.looks, key, look)
         return look
-
-    def _quick_sizes(self, levels: Levels) -> Look:
-        """The sizes of classes without numbering these: half the time."""
-        tuples = self.tuples
-        assert self.can_check(levels), "a node finer than what the tuples were joined by"
-        table, space = self.digits[0].table(levels)
-        hashed = space > 8 * len(tuples) + 1024
-        held, places = self._scratch(2 << (2 * len(tuples) - 1).bit_length() if hashed else space)
-        classes, out = np.zeros(FEW_SIZES + 1, dtype=np.int64), np.zeros(2, dtype=np.int64)
-        kernels.tuple_sizes(self.digits[0].codes, tuples.weights, table, hashed, held, places, classes, out)
-        return replace(Look.of_histogram(classes, FEW_SIZES, self.problem.rows), squares=int(out[1]))
 
     @staticmethod
     def _sizes(classes: NodeClasses) -> Look:
@@ -199,11 +246,20 @@ class RememberingChecker(NodeChecker):
         return replace(self, tuples=found[0], base=found[1])
 
     def _look(self, levels: Levels) -> Look:
-        problem = self.problem
+        """Look at a node's classes, and remember them."""
+        if self._quick:
+            sizes = np.zeros((1, FEW_SIZES + 1), dtype=np.int64)
+            counts = self.rolled_up.count(np.array([levels]), self.problem.k, -1, sizes)
+            return self._keep_sizes(levels, sizes[0], int(counts.sizes[0, 3]))
+        look = self._judged_sizes(levels)
+        self.memory.keep_look(self.division, levels, look)
+        return look
+
+    def _judged_sizes(self, levels: Levels) -> Look:
+        """The sizes of those classes that no rule suppresses."""
+        problem, classes = self.problem, self.classes(levels)
         if not problem.rules and problem.population is None:
-            few = problem.person is None and problem.k <= FEW_SIZES and len(self.tuples.blocks) == 1
-            return self._quick_sizes(levels) if few else self._sizes(self.classes(levels))
-        classes = self.classes(levels)
+            return self._sizes(classes)
         counted = classes.sizes if classes.persons is None else classes.persons
         figures: dict[str, Any] = {"classes": int(np.count_nonzero(classes.sizes)), "squares": _squares(classes)}
         judged = self.judge(classes)

@@ -30,6 +30,7 @@ PLACES = 24  # classes kept for each tuple, all nodes together
 ENOUGH = 1 << 22  # but no more than these
 FRESH = 4  # and for each tuple in one call
 FEW = 2048  # tuples that are read as soon as classes are kept
+UNASKED = np.empty((0, 0), dtype=np.int64)
 WANTED = 2  # so often a finer node must be of use before its classes are kept
 
 
@@ -92,7 +93,7 @@ class _Scratch(local):
 
 @dataclass(eq=False)
 class RolledUp:
-    """Counts the nodes of a problem that asks for nothing but k, from tuples of one block."""
+    """Counts the nodes of a problem that asks for nothing but k, from tuples of one block; for whatever k, so it can be kept."""
 
     problem: Problem
     tuples: DistinctTuples
@@ -117,12 +118,13 @@ class RolledUp:
         self.telling, self.wanted = np.zeros(width, dtype=np.int64), Counter[tuple[int, ...]]()
         self.telling[told[: width // 3]] = 1
 
-    def count(self, nodes: np.ndarray, most: int) -> NodeCounts:
-        """Count some nodes; what the suppressed cost only where they are at most so many."""
+    def count(self, nodes: np.ndarray, k: int, most: int, histogram: np.ndarray = UNASKED) -> NodeCounts:
+        """Count some nodes; what the suppressed cost only where they are at most so many. Adds to `histogram`, if it is given, for
+        each node how many classes have each size (the last: or more)."""
         finer = self._wanted(nodes)
         if len(finer):
-            self._count(finer, -1, keep=True)
-        return self._count(nodes, most)
+            self._count(finer, k, -1, keep=True)
+        return self._count(nodes, k, most, histogram)
 
     def _wanted(self, nodes: np.ndarray) -> np.ndarray:
         """Finer nodes whose classes are worth keeping from now on: not yet there, and wanted a second time."""
@@ -135,13 +137,25 @@ class RolledUp:
             ready = [one for one, times in before.items() if times < WANTED <= self.wanted[one]]
         return np.array(ready, dtype=np.int64).reshape(-1, nodes.shape[1])
 
-    def _count(self, nodes: np.ndarray, most: int, *, keep: bool = False) -> NodeCounts:
+    def _count(
+        self, nodes: np.ndarray, k: int, most: int, histogram: np.ndarray = UNASKED, *, keep: bool = False
+    ) -> NodeCounts:
         loss, own = self.problem.loss, self.scratch
         width = loss.width if isinstance(loss, CellLoss) else 1
         found = NodeCounts(np.empty((len(nodes), 6), np.int64), np.zeros((*nodes.shape, width), np.int64))
         ends = np.zeros(len(nodes) + 1, dtype=np.int64)
-        written = own.slots, own.table, own.keys, own.kept, own.kept_weights, ends, found.tallies, found.sizes
-        count_nodes(nodes, *self.seen, *self.read, *self.layout, *self.ladders, self.problem.k, most, keep, *written)
+        written = (
+            own.slots,
+            own.table,
+            own.keys,
+            own.kept,
+            own.kept_weights,
+            ends,
+            found.tallies,
+            histogram,
+            found.sizes,
+        )
+        count_nodes(nodes, *self.seen, *self.read, *self.layout, *self.ladders, k, most, keep, *written)
         if ends[-1]:
             self._keep(nodes, ends, own)
         return found

@@ -10,6 +10,7 @@ import numpy as np
 
 from oboro.kernels import kernel
 from oboro.stream.delay_free.kernels.release_history import (
+    CROWD,
     ENTRIES,
     MISSING,
     RECORDS,
@@ -262,15 +263,85 @@ def best(history: ReleaseHistory, rules: ReleaseRules, record: int, row: np.ndar
     """
     full = full_mask(row)
     if record >= 0 and _suffices(history, rules, record, person, secret):
+        _note_alike(history, rules, record, full, person)
         return full
+    items = _agreements(history, rules, row)
+    found = _walk(history, rules, items, full, person, secret)
+    _note_matches(history, rules, items, found, person)
+    return found
+
+
+@kernel(inner=True)
+def _agreements(history: ReleaseHistory, rules: ReleaseRules, row: np.ndarray) -> np.ndarray:
+    """What earlier records agree with a row on, what is worth most first."""
     if rules.people or rules.secrets > 1:
         items = _listed(history, rules, row)
     elif row.size < 32:
         items = _tally(history, rules, row, np.empty(BLOCK, dtype=np.int32))
     else:
         items = _tally(history, rules, row, np.empty(BLOCK, dtype=np.int64))
-    order = np.argsort(-items[:, 2], kind="mergesort")[:KEPT]
-    return _walk(history, rules, items[order], full, person, secret)
+    return items[np.argsort(-items[:, 2], kind="mergesort")[:KEPT]]
+
+
+@kernel(inner=True)
+def weigh(
+    history: ReleaseHistory, rules: ReleaseRules, record: int, row: np.ndarray, mask: int, person: int, secret: int
+) -> None:
+    """Note the crowd behind a release that was decided before, as `best` did then."""
+    if not _may_be_smallest(history, rules, mask):
+        return
+    if record >= 0 and mask == full_mask(row) and _suffices(history, rules, record, person, secret):
+        _note_alike(history, rules, record, mask, person)
+    else:
+        _note_matches(history, rules, _agreements(history, rules, row), mask, person)
+
+
+@kernel(inner=True)
+def _may_be_smallest(history: ReleaseHistory, rules: ReleaseRules, mask: int) -> bool:
+    """Whether a release is one, and its crowd could be smaller than all before: none is smaller than k."""
+    return mask != 0 and (history.sizes[CROWD] == 0 or history.sizes[CROWD] > rules.others + 1)
+
+
+@kernel(inner=True)
+def _note_alike(history: ReleaseHistory, rules: ReleaseRules, record: int, mask: int, person: int) -> None:
+    """The crowd of a record that is released whole: those that are exactly alike, of other people, and itself."""
+    if not _may_be_smallest(history, rules, mask):
+        return
+    if not rules.people:
+        _note_crowd(history, history.total[record], person)
+        return
+    entry, length = history.head[record], 0
+    while entry >= 0:
+        length += 1
+        entry = history.next[entry]
+    people, others = np.empty(length, dtype=np.int64), 0
+    entry = history.head[record]
+    while entry >= 0:
+        if history.count[entry] > 0:
+            others = _count_in(True, history.person[entry], person, history.count[entry], people, others)
+        entry = history.next[entry]
+    _note_crowd(history, others, person)
+
+
+@kernel(inner=True)
+def _note_matches(history: ReleaseHistory, rules: ReleaseRules, items: np.ndarray, mask: int, person: int) -> None:
+    """The crowd of a release: the earlier records that were counted for it, of other people, and itself."""
+    if not _may_be_smallest(history, rules, mask):
+        return
+    people, others = np.empty(items.shape[0], dtype=np.int64), 0
+    for i in range(items.shape[0]):
+        if items[i, 0] & mask == mask:
+            who = history.person[items[i, 1]] if rules.people else NOBODY
+            others = _count_in(rules.people, who, person, items[i, 3], people, others)
+    _note_crowd(history, others, person)
+
+
+@kernel(inner=True)
+def _note_crowd(history: ReleaseHistory, others: int, person: int) -> None:
+    """So many others and itself, who may be one of them where its person is missing."""
+    crowd = others + (0 if person == MISSING else 1)
+    if history.sizes[CROWD] == 0 or crowd < history.sizes[CROWD]:
+        history.sizes[CROWD] = crowd
 
 
 @kernel()
@@ -303,8 +374,11 @@ def absorb(
         record = lookup(history, rows[i])
         if simple and record >= 0 and total[record] >= rules.others:
             masks[i] = full_mask(rows[i])  # and nothing to remember: no later decision could depend on it
+            _note_alike(history, rules, record, masks[i], people[i])
             continue
-        if not forced:
+        if forced:
+            weigh(history, rules, record, rows[i], masks[i], people[i], secrets[i])
+        else:
             masks[i] = best(history, rules, record, rows[i], people[i], secrets[i])
         entry = remember(history, rules, record, rows[i], masks[i], people[i], secrets[i])
         if rules.forgets:

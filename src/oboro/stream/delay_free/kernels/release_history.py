@@ -17,6 +17,7 @@ import numpy as np
 from oboro.kernels import kernel
 
 __all__ = [
+    "CROWD",
     "ENTRIES",
     "MISSING",
     "RECORDS",
@@ -29,7 +30,7 @@ __all__ = [
     "remember",
 ]
 
-RECORDS, ENTRIES = 0, 1  # places in `ReleaseHistory.sizes`
+RECORDS, ENTRIES, CROWD = 0, 1, 2  # places in `ReleaseHistory.sizes`
 MISSING = -2  # a person that nobody knows: protects nobody (−1: people are not asked for)
 
 
@@ -47,7 +48,9 @@ class ReleaseHistory(NamedTuple):
     count: np.ndarray
     person: np.ndarray
     secret: np.ndarray
-    sizes: np.ndarray  # used records, used entries
+    sizes: (
+        np.ndarray
+    )  # used records, used entries; the smallest crowd behind a release so far (0: there was no release)
 
 
 class ReleaseRules(NamedTuple):

@@ -24,6 +24,7 @@ class GroupRules(NamedTuple):
     kind: int  # of index
     base: int  # parts an anchor cuts the data into
     exchange: bool  # members of a group are released in each other's places
+    people: int  # the demand for different people; −1 if records are counted
 
 
 class GroupScratch(NamedTuple):
@@ -47,6 +48,15 @@ def _different(demands: np.ndarray, order: np.ndarray, size: int, slot: int, whi
         if demands[order[i], which] == demands[slot, which]:
             return False
     return True
+
+
+@kernel(inner=True, bare=True)
+def different_among(demands: np.ndarray, order: np.ndarray, size: int, which: int) -> int:
+    """How many different values the first members have; missing ones do not count."""
+    found = 0
+    for i in range(size):
+        found += _different(demands, order, i, order[i], which)
+    return found
 
 
 @kernel(inner=True, bare=True)

@@ -23,6 +23,7 @@ from oboro.stream.window.kernels.group_forming import (
     GroupScratch,
     average,
     commonest,
+    different_among,
     gather,
     gather_diverse,
 )
@@ -77,6 +78,7 @@ class WindowState(NamedTuple):
     marks: np.ndarray
     chance: np.ndarray  # random numbers, for places that are exchanged
     losses: np.ndarray  # sum over decisions of the loss of the head, their number; and the true loss over all records
+    crowd: np.ndarray  # the smallest group so far, in records or people; 0 before the first
 
 
 class Incoming(NamedTuple):
@@ -231,6 +233,9 @@ def _publish(
         _release_as(state, buffer.at, order[i], cache.at, slot)
     if rules.exchange:
         _exchange(state, order, size)
+    if state.crowd[0] == 0 or state.crowd[0] > rules.k:
+        crowd = size if rules.people < 0 else different_among(state.demands, order, size, rules.people)
+        state.crowd[0] = crowd if state.crowd[0] == 0 else min(crowd, state.crowd[0])
     if state.count[slot] <= 2 * rules.k - 1:
         put(cache, state.anchors, slot)
     state.losses[0] += loss
