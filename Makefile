@@ -73,11 +73,11 @@ manual: $(VENV)/.dev  ## write docs/oboro.1 anew, when the test of the manual pa
 picture: $(VENV)/.dev  ## draw docs/architecture.svg anew from the imports
 	$(BIN)/python docs/architecture.py
 
-lock: $(VENV)/.dev  ## pin the newest versions that pyproject.toml allows
+lock: $(VENV)/.dev  ## write both lock files anew from pyproject.toml: known versions stay (UPGRADE=1: the newest)
 	$(BIN)/uv pip compile $(LOCK) --extra build $(PARTS) pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile $(LOCK) --extra build $(PARTS) --extra docs --extra dev pyproject.toml -o requirements-dev.lock
 PARTS := --extra excel --extra report --extra web
-LOCK := --quiet --upgrade --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11
+LOCK := --quiet $(if $(UPGRADE),--upgrade) --universal --generate-hashes --no-emit-index-url --no-header --python-version 3.11
 
 clean:  ## remove the environment and every cache
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

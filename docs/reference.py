@@ -312,6 +312,10 @@ def _default(param: Any) -> str:
 # Figures --------------------------------------------------------------------------------------------------------------
 
 
+PLACE = re.compile(r"(?:\w+ = )?\{(\w+)[^}]*\}")
+"""Where a report writes a number of its own, such as `k = {k}`."""
+
+
 def _figures(lang: str) -> Iterator[str]:
     from oboro.text.message import catalogue
 
@@ -322,7 +326,8 @@ def _figures(lang: str) -> Iterator[str]:
     for key in words:
         if key.endswith(".title"):
             name = key.removesuffix(".title")
-            yield f"| `{name}` | {_cell(words[key])} | {_cell(words.get(f'{name}.meaning', ''))} |"
+            meaning = PLACE.sub(r"*\1*", words.get(f"{name}.meaning", ""))
+            yield f"| `{name}` | {_cell(words[key])} | {_cell(meaning)} |"
     yield ""
 
 

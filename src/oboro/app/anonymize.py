@@ -27,6 +27,7 @@ from oboro.app.options import (
     stages,
     warn_if_cold,
 )
+from oboro.app.options.completed_words import engines
 from oboro.app.options.gathered_options import FOUND_OUT, Reading, gathered
 from oboro.system.atomic_file import atomic
 from oboro.system.extras import bring, require_extra
@@ -59,7 +60,7 @@ def anonymize(
     reading: Reading = FOUND_OUT,
     output_encoding: str | None = None,
     excel_safe: ExcelSafe = False,
-    engine: str = "local",
+    engine: Annotated[str, typer.Option(autocompletion=engines)] = "local",
     as_json: AsJson = False,
 ) -> None:
     """Apply a recipe to a table, verify every promise on the result, and only then write it.

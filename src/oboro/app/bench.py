@@ -8,13 +8,14 @@ from typing import Annotated
 import typer
 
 from oboro.app.options import AsJson, stages
+from oboro.app.options.completed_words import benches
 from oboro.text import Message
 
 __all__ = ["bench"]
 
 
 def bench(
-    name: Annotated[str | None, typer.Argument()] = None,
+    name: Annotated[str | None, typer.Argument(autocompletion=benches)] = None,
     names: Annotated[bool, typer.Option("--list")] = False,
     quick: Annotated[bool, typer.Option("--quick")] = False,
     full: Annotated[bool, typer.Option("--full")] = False,

@@ -10,13 +10,14 @@ import typer
 
 from oboro.app.language import spoken
 from oboro.app.options import Force, stages
+from oboro.app.options.completed_words import kinds
 from oboro.text import Message
 
 __all__ = ["synth"]
 
 
 def synth(
-    kind: str,
+    kind: Annotated[str, typer.Argument(autocompletion=kinds)],
     output: Annotated[Path, typer.Option("--output", "-o")],
     rows: Annotated[int, typer.Option(min=1)] = 10_000,
     columns: Annotated[int, typer.Option(min=4)] = 100,

@@ -13,6 +13,7 @@ import typer
 
 from oboro.app.language import spoken
 from oboro.app.options import ExcelSafe, names
+from oboro.app.options.completed_words import modes
 from oboro.app.options.gathered_options import gathered
 from oboro.app.streams.stream_service import is_service, run_as_service
 from oboro.text import Message
@@ -47,7 +48,7 @@ def stream(
     target: Annotated[str | None, typer.Option("--to")] = None,
     state: Path | None = None,
     dead_letters: str | None = None,
-    mode: str | None = None,
+    mode: Annotated[str | None, typer.Option(autocompletion=modes)] = None,
     window: int | None = None,
     max_delay: float | None = None,
     categories: str | None = None,
