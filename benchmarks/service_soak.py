@@ -14,6 +14,7 @@ import argparse
 import json
 import platform
 import signal
+import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -71,7 +72,8 @@ def soaked(broker: LocalBroker, folder: Path, mode: str, seconds: float, batch: 
     seen = folder / "seen"
     running = forked(lambda: watched(service(broker, folder, mode, batch), folder / "state", seen))
     ended(forked(lambda: feed(broker, seconds, folder / "published")))
-    ended(running, signal.SIGKILL)
+    if (code := ended(running, signal.SIGKILL)) != -signal.SIGKILL:
+        raise RuntimeError(f"the service ended by itself: exit code {code}")
     points = [json.loads(line) for line in seen.read_text().splitlines()]
     again = folder / "again"
     ended(forked(lambda: started_again(service(broker, folder, mode, batch, once=True), again)))
@@ -132,9 +134,12 @@ def watched(one: Service, state: Path, seen: Path) -> None:
 def feed(broker: LocalBroker, seconds: float, place: Path) -> None:
     """Send while the time lasts, at most so many records ahead of what came out."""
     records, sent, began = stamped(bodies(50_000)), SEND if broker.kind == "redis" else 0, time.monotonic()
-    ask = asking(broker)
+    ask, told = asking(broker), began
     with broker.producer("IN") as send:
         while time.monotonic() - began < seconds:
+            if time.monotonic() - told > 30:
+                told = time.monotonic()
+                print(f"{told - began:.0f} of {seconds:.0f} s: {sent:,} records sent", file=sys.stderr, flush=True)
             if sent - ask() > AHEAD:
                 time.sleep(0.01)
                 continue

@@ -2,12 +2,14 @@
 
     python benchmarks/service_state.py --records 10000000
 
+Written to benchmarks/results/service_state.json.
 Five attributes as in `oboro bench service` (7,840 combinations, some far more frequent than others); ids are remembered (`--id`) as many as the horizon says.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import resource
 import time
 from dataclasses import asdict
@@ -38,6 +40,7 @@ def main() -> None:
     recipe, rng = Recipe(**RECIPE), np.random.default_rng(5)
     stream, ids = anonymizer(recipe, options), RecordIds("note", 100_000)
     began, done, next_look = time.process_time(), 0, 10_000
+    looks: list[dict[str, float]] = []
     while done < given.records:
         columns = [np.searchsorted(edges, rng.random(BLOCK)) for edges in EDGES]
         rows = zip(*(column.tolist() for column in columns), range(done, done + BLOCK), strict=True)
@@ -47,11 +50,15 @@ def main() -> None:
         stream.take(records, 0.0)
         done += BLOCK
         if done >= next_look or done >= given.records:
-            look(lambda: anonymizer(recipe, options), stream, ids, done, time.process_time() - began)
+            looks.append(look(lambda: anonymizer(recipe, options), stream, ids, done, time.process_time() - began))
             next_look *= 10
+    if given.horizon is None:
+        command = f"python benchmarks/service_state.py --records {given.records}"
+        whole = {"command": command, "over_records": looks}
+        (Path(__file__).parent / "results/service_state.json").write_text(json.dumps(whole, indent=1) + "\n")
 
 
-def look(make, stream, ids, done, took) -> None:  # type: ignore[no-untyped-def]
+def look(make, stream, ids, done, took):  # type: ignore[no-untyped-def]
     """Save and take up again."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "snapshot")
@@ -68,6 +75,13 @@ def look(make, stream, ids, done, took) -> None:  # type: ignore[no-untyped-def]
         f"taken up in {ended - restoring:.2f} s; {took / done * 1e6:.1f} µs a record, {memory} MB at most",
         flush=True,
     )
+    return {
+        "records": done,
+        "snapshot_mb": round(size / 1e6, 2),
+        "save_cpu_s": round(restoring - saving, 3),
+        "restore_cpu_s": round(ended - restoring, 3),
+        "memory_mb": memory,
+    }
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from oboro.app.language import spoken
 from oboro.app.options import ExcelSafe, names
 from oboro.app.options.completed_words import modes
 from oboro.app.options.gathered_options import gathered
-from oboro.app.streams.stream_service import is_service, run_as_service
+from oboro.app.streams.stream_service import is_service, require_some_released, run_as_service
 from oboro.text import Message
 
 __all__ = ["stream"]
@@ -132,6 +132,8 @@ def stream(
         print(file=sys.stderr)
     if as_json:
         _print(metrics)
+    if not metrics["stopped"]:
+        require_some_released(metrics["released_now"], metrics["dead_letters"])
 
 
 def _print(metrics: dict[str, Any]) -> None:

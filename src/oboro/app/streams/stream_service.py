@@ -10,7 +10,7 @@ from typing import Any
 from oboro.app.language import spoken
 from oboro.text import Message
 
-__all__ = ["is_service", "run_as_service"]
+__all__ = ["is_service", "require_some_released", "run_as_service"]
 
 
 def is_service(*places: str | None) -> bool:
@@ -42,3 +42,13 @@ def run_as_service(
         print(Message("service.dry", **counts).say(spoken()))
     if as_json:
         print(json.dumps(counts), file=sys.stderr, flush=True)
+    if not counts["stopped"]:
+        require_some_released(counts["released"], counts["dead_letters"])
+
+
+def require_some_released(released: int, refused: int) -> None:
+    """Raise where an input came to its end and every record was refused: nobody must take an empty output for done."""
+    from oboro.errors import InputError
+
+    if refused and not released:
+        raise InputError(Message("error_stream.all_refused", count=refused))

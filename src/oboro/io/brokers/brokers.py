@@ -27,7 +27,7 @@ class Broker:
 
 
 BROKERS = {
-    "kafka": Broker("kafka_topic", "kafka", 9092, "KafkaSource", "KafkaSink"),
+    "kafka": Broker("kafka_topic", "kafka", 9092, "KafkaSource", "KafkaSink", "kafka_keeping"),
     "mqtt": Broker("mqtt_topic", "mqtt", 1883, "MqttSource", "MqttSink"),
     "nats": Broker("nats_stream", "nats", 4222, "NatsSource", "NatsSink", "nats_keeping"),
     "rabbitmq": Broker("rabbitmq_queue", "rabbitmq", 5672, "RabbitmqSource", "RabbitmqSink"),

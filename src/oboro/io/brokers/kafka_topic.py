@@ -1,14 +1,14 @@
-"""Kafka: transactions. A block is one transaction; a producer that starts fences every earlier one of the same output.
+"""Kafka: transactions. A block is one transaction; a process that begins to publish fences every earlier one of the same output.
 
-Kafka cannot compare before it writes. So a process first takes the transactional id of the output (whoever had it commits nothing
-any more), then reads back the last released record, and goes on from its number. One process serves one partition of a topic.
+Kafka cannot compare before it writes. So before its first block a process takes the transactional id of the output (whoever had it
+commits nothing any more), then reads back the last released record, which must be the one it believes to be there. A process that
+only stands by fences nobody. One process serves one partition of a topic.
 
 Experimental: met with librdkafka's mock cluster only, which shows open and aborted records to those who read committed ones.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
@@ -17,9 +17,10 @@ from confluent_kafka import Message as KafkaMessage
 
 from oboro.errors import BrokerError, ConflictError, FileError, UsageError
 from oboro.io.brokers.broker_address import BrokerAddress
+from oboro.io.brokers.key_fields import KeyFields
 from oboro.text import Message
 
-__all__ = ["KafkaSink", "KafkaSource"]
+__all__ = ["KafkaLink", "KafkaSink", "KafkaSource"]
 
 ANSWER = 15.0
 NUMBER, MARK = "oboro-number", "oboro-mark"
@@ -31,7 +32,7 @@ class KafkaLink:
     """How to reach one partition of a topic."""
 
     def __init__(self, address: BrokerAddress, *more: str) -> None:
-        address.allow({"partition", *more})
+        address.allow({"partition", "mechanism", *more})
         self.address = address
         self.topic = address.name
         self.partition = int(address.options.get("partition", "0"))
@@ -39,7 +40,8 @@ class KafkaLink:
     def settings(self) -> dict[str, Any]:
         """What every client is told."""
         one = self.address
-        user = one.secret("USER")
+        one.ssl_context()  # a certificate that cannot be read is not a broker that is away
+        user, mechanism = one.secret("USER"), one.options.get("mechanism", "PLAIN")
         protocol = ("SASL_" if user else "") + ("SSL" if one.tls else "PLAINTEXT")
         found = {
             "bootstrap.servers": f"{one.host}:{one.port}",
@@ -47,7 +49,7 @@ class KafkaLink:
             "ssl.ca.location": one.secret("CA"),
             "ssl.certificate.location": one.secret("CERT"),
             "ssl.key.location": one.secret("KEY"),
-            "sasl.mechanism": "PLAIN" if user else None,
+            "sasl.mechanism": mechanism if user else None,
             "sasl.username": user,
             "sasl.password": one.secret("PASSWORD") if user else None,
             "log_level": 0,
@@ -98,13 +100,15 @@ class KafkaLink:
 
 
 class KafkaSource:
-    """Committed records of one partition."""
+    """Committed records of one partition. Keys and headers are dropped, unless the address asks for them as fields."""
 
     replays: ClassVar[bool] = True
     repeats: ClassVar[bool] = False
 
     def __init__(self, address: BrokerAddress) -> None:
-        self.link = KafkaLink(address)
+        self.link = KafkaLink(address, "key", "headers")
+        self._asked = KeyFields.of(address.options)
+        self.adds_fields = self._asked is not None
         self._consumer: Consumer | None = None
         self._next = 0
         self.whole = True
@@ -155,7 +159,11 @@ class KafkaSource:
         if most > 1:
             found += [one for one in self._consumer.consume(most - 1, 0) if one.error() is None]
         self._next = (found[-1].offset() or 0) + 1
-        return [(one.value() or b"", f"{one.offset()}@{one.timestamp()[1]}", one.timestamp()[1] / 1e3) for one in found]
+        return [(self._body(one), f"{one.offset()}@{one.timestamp()[1]}", one.timestamp()[1] / 1e3) for one in found]
+
+    def _body(self, message: KafkaMessage) -> bytes:
+        body = message.value() or b""
+        return body if self._asked is None else self._asked.put_in(body, message.key(), dict(message.headers() or ()))
 
     def confirm(self, position: str) -> None:
         """Nothing to acknowledge."""
@@ -178,48 +186,57 @@ class KafkaSink:
     compares: ClassVar[bool] = True
 
     def __init__(self, address: BrokerAddress) -> None:
-        self.link = KafkaLink(address, "key")
-        self._keyed = address.options.get("key")
+        self.link = KafkaLink(address, "key", "headers")
+        self._asked = KeyFields.of(address.options)
         self._producer: Producer | None = None
+        self._reading: Consumer | None = None
+        self._fenced = False  # whether nobody else can publish any more
         self._number = 0
         self._reader: Iterator[tuple[int, bytes]] | None = None
         self._ahead: tuple[int, bytes] | None = None
 
     def open(self) -> None:
-        """Fence whoever published here before."""
+        """Connect; whoever publishes here goes on, until this process publishes."""
         self.close()
-        name = f"oboro-{self.link.topic}-{self.link.partition}"
-        self._producer = Producer(
-            {**self.link.settings(), "transactional.id": name, "linger.ms": 0, "transaction.timeout.ms": 30_000}
-        )
+        self._producer = self._made()
         try:
             found = self._producer.list_topics(self.link.topic, timeout=ANSWER).topics[self.link.topic]
-            if self.link.partition not in found.partitions:  # it may be in the making
-                why = "the topic is not there yet"
-                raise BrokerError(Message("error_broker.away", place=self.link.address.place, why=why))
-            self._producer.init_transactions(ANSWER)
         except KafkaException as error:
             raise self.link.away(error) from None
+        if self.link.partition not in found.partitions:  # it may be in the making
+            why = "the topic is not there yet"
+            raise BrokerError(Message("error_broker.away", place=self.link.address.place, why=why))
+
+    def _made(self) -> Producer:
+        name = f"oboro-{self.link.topic}-{self.link.partition}"
+        given = {"transactional.id": name, "linger.ms": 0, "transaction.timeout.ms": 30_000}
+        return Producer({**self.link.settings(), **given})
+
+    def _fence(self, producer: Producer) -> None:
+        """From now on nobody who published here before can; and see where the output stands."""
+        try:
+            producer.init_transactions(ANSWER)
+        except KafkaException as error:
+            raise self.link.away(error) from None
+        self._fenced = True
+        self.last()
 
     def last(self) -> tuple[int, str, bytes]:
         """Read back the last released record; markers of transactions take offsets too, so it is looked for."""
-        consumer = self.link.consumer()
-        try:
-            low, high = self.link.bounds(consumer)
-            back = 16
-            while high > low:
-                start = max(low, high - back)
-                found = None
-                for one in self._from(consumer, start):
-                    found = one
-                if found is not None:
-                    self._number = int(_header(found, NUMBER) or 0) or 1
-                    return self._number, _header(found, MARK), found.value() or b""
-                if start == low:
-                    break
-                back *= 16
-        finally:
-            consumer.close()
+        self._reading = consumer = self._reading or self.link.consumer()
+        low, high = self.link.bounds(consumer)
+        back = 16
+        while high > low:
+            start = max(low, high - back)
+            found = None
+            for one in self._from(consumer, start):
+                found = one
+            if found is not None:
+                self._number = int(_header(found, NUMBER) or 0) or 1
+                return self._number, _header(found, MARK), found.value() or b""
+            if start == low:
+                break
+            back *= 16
         self._number = 0
         return 0, "", b""
 
@@ -266,35 +283,36 @@ class KafkaSink:
 
     def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
         """One transaction."""
-        producer = self._producer
-        if producer is None or self._number != after:
+        self._producer = producer = self._producer or self._made()
+        if not self._fenced:
+            self._fence(producer)
+        if self._number != after:
             raise ConflictError(Message("error_service.other_leader", place=self.link.address.place))
         try:
             producer.begin_transaction()
             for number, body in enumerate(bodies, after + 1):
-                headers: Any = [(NUMBER, str(number).encode()), (MARK, mark.encode())]
-                key = self._key(body)
+                key, more = (None, []) if self._asked is None else self._released(body)
+                headers: Any = [(NUMBER, str(number).encode()), (MARK, mark.encode()), *more]
                 producer.produce(self.link.topic, body, key, partition=self.link.partition, headers=headers)
             producer.commit_transaction(ANSWER)
         except (KafkaException, BufferError) as error:
             raise self._failed(error) from None
         self._number = after + len(bodies)
 
-    def _key(self, body: bytes) -> bytes | None:
-        """Of a released record: the released value of the field that was asked for. Keys of the input are never kept."""
-        if self._keyed is None:
-            return None
+    def _released(self, body: bytes) -> tuple[bytes | None, list[tuple[str, bytes]]]:
+        """Key and headers: released values of the fields that were asked for."""
+        assert self._asked is not None
         try:
-            value = json.loads(body)[self._keyed]
+            return self._asked.taken_from(body)
         except (ValueError, KeyError, TypeError):
-            place = self.link.address.place
-            raise UsageError(Message("error_broker.no_key", place=place, field=self._keyed)) from None
-        return value.encode() if isinstance(value, str) else json.dumps(value).encode()
+            place, field = self.link.address.place, ",".join(self._asked.fields)
+            raise UsageError(Message("error_broker.no_key", place=place, field=field)) from None
 
     def _failed(self, error: KafkaException | BufferError) -> BrokerError | ConflictError:
         if isinstance(error, BufferError):
             return BrokerError(Message("error_broker.away", place=self.link.address.server, why=str(error)))
         if error.args[0].code() in FENCED or error.args[0].fatal():
+            self._producer, self._fenced = None, False  # who tries again first sees what was published meanwhile
             return ConflictError(Message("error_service.other_leader", place=self.link.address.place))
         return self.link.away(error)
 
@@ -303,7 +321,10 @@ class KafkaSink:
 
     def close(self) -> None:
         """Let go of it."""
-        self._producer = self._reader = self._ahead = None
+        if self._reading is not None:
+            self._reading.close()
+        self._producer = self._reader = self._ahead = self._reading = None
+        self._fenced = False
 
 
 def _header(message: KafkaMessage, name: str) -> str:

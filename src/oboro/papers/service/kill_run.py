@@ -1,22 +1,26 @@
 """Kill services of each broker that is here, as often as is asked for: `make kills KILLS=200 ONLY=nats`.
 
-Brokers take turns, or each has a process of its own (`--side-by-side`); what was found is a line of JSON for each.
+Brokers take turns, or each has a process of its own (`--side-by-side`); what was found is a line of JSON for each. Many kills are
+done in parts, and each part is noted in the user's cache when it is done: a run that was broken off goes on from there.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from oboro.papers.service.kills.killing import KINDS_OF_STREAMS, kill_often
-from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis, ended, forked
+from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis, forked
 from oboro.papers.service.local_rabbitmq import LocalRabbitmq
+from oboro.papers.service.noted_parts import NotedParts
 from oboro.papers.service.threaded_brokers import LocalKafka, LocalMqtt
 
 __all__ = ["KINDS", "killed", "killed_side_by_side", "main"]
@@ -44,7 +48,7 @@ def main(words: Sequence[str] | None = None) -> int:
             kinds.append(kind)
     run = killed_side_by_side if given.side_by_side else _in_turn
     tallies = []
-    for found in run(kinds, given.kills, given.seed):
+    for found in run(kinds, given.kills, given.seed, lambda said: print(said, file=sys.stderr, flush=True)):
         tallies.append(found)
         print(json.dumps(found), flush=True)
         if given.json is not None:
@@ -52,23 +56,26 @@ def main(words: Sequence[str] | None = None) -> int:
     return 1 if any(found["wrong"] for found in tallies) else 0
 
 
-def _in_turn(kinds: Sequence[type[LocalBroker]], kills: int, seed: int) -> Iterator[dict[str, Any]]:
+def _in_turn(kinds: Sequence[type[LocalBroker]], kills: int, seed: int, _: object) -> Iterator[dict[str, Any]]:
     return (killed(kind, kills, seed) for kind in kinds)
 
 
-def killed_side_by_side(kinds: Sequence[type[LocalBroker]], kills: int, seed: int) -> Iterator[dict[str, Any]]:
-    """The same in a process for each broker."""
-    with TemporaryDirectory() as made:
-        places = [Path(made, kind.kind) for kind in kinds]
-        work = [forked(_noted(kind, kills, seed, place)) for kind, place in zip(kinds, places, strict=True)]
-        for pid, place in zip(work, places, strict=True):
-            if code := ended(pid):
-                raise RuntimeError(f"{place.name}: exit code {code}")
-            yield json.loads(place.read_text(encoding="utf-8"))
-
-
-def _noted(kind: type[LocalBroker], kills: int, seed: int, place: Path) -> Callable[[], object]:
-    return lambda: place.write_text(json.dumps(killed(kind, kills, seed)), encoding="utf-8")
+def killed_side_by_side(
+    kinds: Sequence[type[LocalBroker]], kills: int, seed: int, progress: Callable[[str], object] = lambda said: None
+) -> Iterator[dict[str, Any]]:
+    """The same in a process for each broker, in parts."""
+    runs = [NotedParts(kind.kind, kills, seed) for kind in kinds]
+    work = [forked(partial(one.run, kind, killed)) for one, kind in zip(runs, kinds, strict=True)]
+    said = ""
+    while work:
+        work = [pid for pid in work if not os.waitpid(pid, os.WNOHANG)[0]]
+        now = "; ".join(one.status() for one in runs)
+        if now != said:
+            said = now
+            progress(said)
+        time.sleep(0.2)
+    for one in runs:
+        yield one.whole()
 
 
 def killed(kind: type[LocalBroker], kills: int, seed: int) -> dict[str, Any]:

@@ -65,9 +65,7 @@ def rows(quick: bool = False, progress: Progress = lambda *_: None, full: bool =
 
 def _killed(kinds: list[type[LocalBroker]], kills: int, full: bool, progress: Progress) -> Iterator[BenchRow]:
     strict = [kind for kind in kinds if full and kind.once and kind.survives]
-    if strict:
-        progress(f"{', '.join(kind.kind for kind in strict)}: {ALL} kills each")
-    tallies = list(killed_side_by_side(strict, ALL, SEED))
+    tallies = list(killed_side_by_side(strict, ALL, SEED, progress))
     for kind in kinds:
         if kind not in strict:
             progress(f"{kind.kind}: {kills} kills")

@@ -69,6 +69,8 @@ def make_service(
     if every is not None:
         plan = replace(plan, every=every)
     source, sink, letters = _ends(settings, stop, dry)
+    if settings.form != "ndjson" and getattr(source, "adds_fields", False):
+        raise UsageError(Message("error_service.fields_in_json", source=settings.source, form=settings.form))
     return Service(
         lambda: anonymizer(recipe, options),
         (source, sink),
@@ -121,7 +123,7 @@ def run_service(settings: ServiceSettings, *, dry: bool = False, lang: str = "en
         service = make_service(recipe, settings, dry=dry, lang=lang, watch=watch, stop=stop)
         if (part := settings.part) is not None:
             watch.say(expected_price(part, recipe.schema_given.quasi))
-        return service.run(own_process=True)
+        return {**service.run(own_process=True), "stopped": stop.asked}
 
 
 def _record(form: BodyForm, body: bytes) -> dict[str, Any] | None:

@@ -100,7 +100,7 @@ class CountingMode:
         rows = np.fromiter(chain.from_iterable(codes), np.int32, count * self.bits).reshape(count, self.bits)
         who = np.full((2, count), -1, dtype=np.int64) if numbers is None else np.array(numbers, dtype=np.int64).T.copy()
         masks = np.zeros(count, dtype=np.int64) if forced is None else np.array(forced, dtype=np.int64)
-        self._absorb(rows, who[0], who[1], now, forced is not None, masks)
+        self.absorb_rows(rows, (who[0], who[1]), now, forced is not None, masks)
         decided: list[int] = masks.tolist()
         if self._simple:
             self.whole.update(row for row, mask in zip(codes, decided, strict=True) if self._settled(row, mask))
@@ -110,18 +110,20 @@ class CountingMode:
         """The masks under which rows are released, one after the other."""
         masks = np.zeros(rows.shape[0], dtype=np.int64)
         people, secrets = np.ascontiguousarray(people), np.ascontiguousarray(secrets)  # or it is compiled once more
-        self._absorb(rows, people, secrets, now, False, masks)
+        self.absorb_rows(rows, (people, secrets), now, False, masks)
         return masks
 
     def replay(self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float, masks: np.ndarray) -> None:
         """Remember rows that were released before."""
         people, secrets = np.ascontiguousarray(people), np.ascontiguousarray(secrets)
-        self._absorb(rows, people, secrets, now, True, np.ascontiguousarray(masks))
+        self.absorb_rows(rows, (people, secrets), now, True, np.ascontiguousarray(masks))
 
-    def _absorb(
-        self, rows: np.ndarray, people: np.ndarray, secrets: np.ndarray, now: float, forced: bool, masks: np.ndarray
+    def absorb_rows(
+        self, rows: np.ndarray, numbers: tuple[np.ndarray, np.ndarray], now: float, forced: bool, masks: np.ndarray
     ) -> None:
-        since, done, total = self._kept_since(now), 0, rows.shape[0]
+        """Decide rows one after the other into `masks`, or remember what was decided; `numbers`: of people and secrets."""
+        (people, secrets), since = numbers, self._kept_since(now)
+        done, total = 0, rows.shape[0]
         while done < total:
             done += absorb(
                 self.history,

@@ -18,6 +18,7 @@ from oboro.stream.delay_free.delay_free_settings import COUNTING, DelayFreeSetti
 from oboro.stream.delay_free.generating_modes import FixedMode, PaperMode, SequentialMode
 from oboro.stream.delay_free.record_coder import KnownRecord, RecordCoder
 from oboro.stream.delay_free.value_levels import ValueLevels
+from oboro.stream.runner.codecs import encode_json_block
 from oboro.stream.snapshot import moment, read_snapshot, require, restoring, write_snapshot
 from oboro.system.steady_clock import SteadyClock
 from oboro.table.dataset import Dataset
@@ -31,6 +32,7 @@ SCALE = 1 << 20  # worth of one attribute with weight 1; whole numbers, so that 
 FORMAT = 2  # 1 forgot what has no weight any more, and went on a little differently
 MADE_UP = 300  # records: more than there is room for at first
 WARM: set[tuple[str, bool]] = set()  # modes that this process has compiled
+FEW = 4  # records of a block that are taken one by one as fast
 TIDY = 1024  # values more than those in use, before unused ones are looked for
 
 
@@ -222,18 +224,38 @@ class DelayFree(Closing):
         self, bodies: Sequence[bytes], now: float, decisions: Sequence[int] | None = None
     ) -> JsonBlock | None:
         """`take` from JSON to JSON in one; None, and nothing taken, where a record must be looked at by itself."""
-        coder = self._coder
         if not bodies or not self._by_blocks or self.settings.unnamed != "error":
             return None
-        rows = coder.json.read(bodies) if decisions is None or len(decisions) == len(bodies) else None
-        if rows is None:
+        if decisions is not None and len(decisions) != len(bodies):
             return None
         with suppress(InputError):
-            block = self._decided(
-                coder.json.keys(rows), () if coder.nobody else coder.json.values(rows), now, decisions
-            )
-            return JsonBlock(released_json(coder, block, rows), block.masks)
+            return self._take_cells(bodies, now, decisions) or self._take_rows(bodies, now, decisions)
         return None
+
+    def _take_cells(self, bodies: Sequence[bytes], now: float, decisions: Sequence[int] | None) -> JsonBlock | None:
+        """From bytes to bytes, where nothing but attributes has to be understood."""
+        coder, side, count = self._coder, self._side, len(bodies)
+        if not coder.nobody or count < FEW:
+            return None
+        block = coder.cells_of_json.read(bodies)
+        if block is None:
+            return None
+        assert isinstance(side, CountingMode)
+        nobody = np.full(count, -1, dtype=np.int64)
+        masks = np.zeros(count, dtype=np.int64) if decisions is None else np.array(decisions, dtype=np.int64)
+        side.absorb_rows(coder.cells_of_json.rows(block), (nobody, nobody), now, decisions is not None, masks)
+        released, counts = coder.cells_of_json.write(block, masks)
+        self._count(count, *counts)
+        return JsonBlock(released, masks.tolist())
+
+    def _take_rows(self, bodies: Sequence[bytes], now: float, decisions: Sequence[int] | None) -> JsonBlock | None:
+        coder = self._coder
+        rows = coder.json.read(bodies)
+        if rows is None:
+            return None
+        admitted = () if coder.nobody else coder.json.values(rows)
+        block = self._decided(coder.json.keys(rows), admitted, now, decisions)
+        return JsonBlock(released_json(coder, block, rows), block.masks)
 
     def _decided(
         self, keys: Sequence[Values], admitted: Sequence[Values], now: float, decisions: Sequence[int] | None
@@ -255,7 +277,9 @@ class DelayFree(Closing):
         given = self.settings.model_dump(exclude_unset=True, exclude={"hierarchies", "weights", "initial"})
         first: dict[str, Any] = {"initial": max(self.settings.k, MADE_UP // 2)} if self.settings.mode == "fixed" else {}
         with DelayFree(**given, **first) as other:
-            other.take([dict.fromkeys(self.settings.fields, number) for number in range(MADE_UP)], 0.0)
+            made_up = [dict.fromkeys(self.settings.fields, number) for number in range(MADE_UP)]
+            other.take(made_up, 0.0)
+            other.take_json(encode_json_block(made_up), 0.0)
         WARM.add(kind)
 
     def flush(self, now: float | None = None) -> list[dict[str, Any]]:

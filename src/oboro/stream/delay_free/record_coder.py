@@ -20,6 +20,7 @@ import pyarrow as pa
 from oboro.errors import ColumnError, InputError, UsageError
 from oboro.stream.anonymizer import Record
 from oboro.stream.delay_free.delay_free_settings import DelayFreeSettings
+from oboro.stream.delay_free.json_cells import JsonCells
 from oboro.stream.delay_free.json_rows import JsonRows
 from oboro.stream.delay_free.kernels.release_history import MISSING
 from oboro.stream.delay_free.value_levels import ValueLevels
@@ -87,6 +88,11 @@ class RecordCoder:
     def json(self) -> JsonRows:
         """For records that come and leave as JSON."""
         return JsonRows(self.settings.fields, self.attributes, self.rest)
+
+    @cached_property
+    def cells_of_json(self) -> JsonCells:
+        """The same, for plain ones."""
+        return JsonCells(self.settings.fields, self.attributes, len(self.rest))
 
     def _hold(self) -> None:
         """What is needed of each attribute for each record, at hand."""

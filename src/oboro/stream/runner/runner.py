@@ -89,7 +89,7 @@ class Runner:
         self._make = make
         self._latency: deque[float] = deque(maxlen=4096)
         self._began = self._watched = time.perf_counter()
-        self._first = 0
+        self._first = self._released_before = 0
         self._room: int | None = None  # bytes that are read at once, where they take long
 
     def run(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class Runner:
             self._replay()
         else:
             self._start()
-        self._first = self.anonymizer.records
+        self._first, self._released_before = self.anonymizer.records, self.at.released
         self.clock = SteadyClock(self.at.now)
         self.source = self._keep(StreamInput(plan.source, self.stop, plan.most))
         if self.source.producers is not None:
@@ -355,8 +355,10 @@ class Runner:
         p50, p99 = np.percentile(self._latency, [50, 99]).tolist() if self._latency else (0.0, 0.0)
         return {
             **self.anonymizer.stats(),
+            "released_now": self.at.released - self._released_before,
             "dead_letters": self.dead_letters,
             "in_doubt": self.in_doubt,
+            "stopped": self.stop.asked,
             "bytes_taken": self.at.taken,
             "bytes_written": self.at.written,
             "seconds": round(seconds, 3),

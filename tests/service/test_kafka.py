@@ -1,0 +1,172 @@
+"""Kafka's lease, snapshots, keys and secrets, on librdkafka's mock cluster.
+
+The mock compacts nothing, knows no certificates and no passwords (a front of ours asks for them), shows open and aborted records to
+everybody, and has one broker: what a real cluster does when members of a group disagree is not shown here.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+import pytest
+from tests.service.brokers_here import BODIES, running, serve, service
+from tests.service.certificates import TlsFront, make_certificates
+
+from oboro.errors import BrokerError, FileError, UsageError
+from oboro.io.brokers.key_fields import KeyFields
+from oboro.papers.service.fail_over import taken_over
+from oboro.papers.service.kills.trial import RECIPE
+from oboro.papers.service.local_brokers import ended, forked
+from oboro.papers.service.threaded_brokers import LocalKafka
+
+LEASE = 1.0
+BY_PERSON = {**RECIPE, "attributes": {**RECIPE["attributes"], "who": {"role": "other"}, "trace": {"role": "other"}}}
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalKafka]:
+    with running(LocalKafka, tmp_path_factory.mktemp("kafka")) as found:
+        assert isinstance(found, LocalKafka)
+        yield found
+
+
+def apart(work: Callable[[], object]) -> None:
+    """In a process of its own: the client has threads, which a fork would lose."""
+    assert ended(forked(work)) == 0
+
+
+def test_a_standby_takes_over_and_publishes_nothing_twice(broker: LocalKafka) -> None:
+    def lead() -> None:
+        service(broker.place("PEOPLE"), broker.place("OUT"), lease=LEASE, once=False).run()
+
+    assert taken_over(broker, "PEOPLE", "OUT", lead, BODIES[:60], BODIES[60:]) < 30
+    assert [json.loads(body)["note"] for _, body in broker.held("OUT")] == list(range(len(BODIES)))
+
+
+def test_a_snapshot_in_a_topic_replaces_a_disk(broker: LocalKafka, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several parts; the third start finds what the second named, and the parts of the first are gone."""
+
+    def work() -> None:
+        from oboro.io.brokers import kafka_keeping
+
+        monkeypatch.setattr(kafka_keeping, "PART", 1000)
+        given = {"snapshots": broker.place("KEPT")}
+        found = []
+        for turn in range(3):
+            found.append(serve(broker.place("MANY"), broker.place("FROM"), **given)["records"])
+            broker._send("MANY", BODIES[: turn + 2])
+        assert found == [len(BODIES), 2, 3]  # not from the beginning
+        store = service(broker.place("MANY"), broker.place("FROM"), **given).store
+        assert isinstance(store, kafka_keeping.KafkaStore)
+        held = store._read()
+        names = {key.partition(b"/")[0] for key in held}
+        assert len(names) == 2, names
+        assert len(held) > 3
+        del held[next(key for key in held if key != b"newest")]
+        monkeypatch.setattr(store, "_read", lambda: held)
+        assert store.get() is None  # not whole
+
+    broker.send("MANY", BODIES)
+    apart(work)
+    assert len(broker.held("FROM")) == len(BODIES) + 5
+
+
+def test_keys_and_headers_are_dropped_or_go_by_the_recipe(broker: LocalKafka, tmp_path: Path) -> None:
+    def work() -> None:
+        from confluent_kafka import Consumer, Producer, TopicPartition
+
+        producer = Producer({"bootstrap.servers": f"127.0.0.1:{broker.port}"})
+        for n, body in enumerate(BODIES[:20]):
+            headers: Any = [("trace", f"t{n}".encode()), ("secret", b"s")]
+            producer.produce("RAW", body, key=f"k{n}", partition=0, headers=headers)
+        producer.flush(20)
+
+        def read(topic: str) -> list[Any]:
+            consumer = Consumer({"bootstrap.servers": f"127.0.0.1:{broker.port}", "group.id": topic})
+            consumer.assign([TopicPartition(topic, 0, 0)])
+            found = [one for _ in range(60) if (one := consumer.poll(0.1)) is not None and one.error() is None]
+            consumer.close()
+            return found
+
+        serve(broker.place("RAW"), broker.place("PLAIN"), state=tmp_path / "plain")
+        dropped = read("PLAIN")
+        assert [one.key() for one in dropped] == [None] * 20
+        assert {name for one in dropped for name, _ in one.headers()} == {"oboro-number", "oboro-mark"}
+        more = "&key=who&headers=trace"
+        serve(broker.place("RAW") + more, broker.place("KEPTKEYS") + more, recipe=BY_PERSON, state=tmp_path / "kept")
+        kept = read("KEPTKEYS")
+        assert [one.key() for one in kept] == [f"k{n}".encode() for n in range(20)]
+        assert [dict(one.headers())["trace"] for one in kept] == [f"t{n}".encode() for n in range(20)]
+        assert all("secret" not in dict(one.headers()) for one in kept)
+
+    apart(work)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b'{"a": 1}', {"a": 1, "who": "k", "trace": None}),
+        (b" { } ", {"who": "k", "trace": None}),
+        (b"no record", None),
+        (b"", None),
+    ],
+)
+def test_a_key_becomes_a_field(body: bytes, expected: dict[str, Any] | None) -> None:
+    asked = KeyFields.of({"key": "who", "headers": "trace"})
+    assert asked is not None
+    found = asked.put_in(body, b"k", {"other": b"x"})
+    assert (json.loads(found) if expected is not None else found) == (expected if expected is not None else body)
+    assert KeyFields.of({"partition": "0"}) is None
+
+
+class KafkaFront(TlsFront):
+    """Asks for a certificate and a password, and says in the cluster's place that it is its broker."""
+
+    password = b"\0me\0secret"
+
+    def passed(self, data: bytes, answer: bool, near: socket.socket) -> bytes:
+        if answer:
+            host = b"127.0.0.1"
+            return data.replace(host + struct.pack(">i", self._to), host + struct.pack(">i", self.port))
+        if b"\0me\0" in data:  # a token of SASL PLAIN, which the mock does not know
+            if data[4:] != self.password:
+                raise OSError
+            near.sendall(struct.pack(">i", 0))
+            return b""
+        return data
+
+
+@pytest.mark.skipif(which("openssl") is None, reason="no openssl to make certificates with")
+def test_tls_and_a_password_from_the_environment(
+    broker: LocalKafka, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_certificates(tmp_path)
+    (tmp_path / "in").write_bytes(b"\n".join(BODIES) + b"\n")
+    files = {"CA": "ca.pem", "CERT": "client.pem", "KEY": "client.key"}
+    for name, value in {**{name: str(tmp_path / file) for name, file in files.items()}, "USER": "me"}.items():
+        monkeypatch.setenv(f"OBORO_BROKER_{name}", value)
+
+    def given(password: str, patience: float) -> int:
+        monkeypatch.setenv("OBORO_BROKER_PASSWORD", password)
+        place = front.place(broker.place("SECRET"))
+        return int(serve(str(tmp_path / "in"), place, state=tmp_path / password, patience=patience)["released"])
+
+    def work() -> None:
+        assert given("secret", 60.0) == len(BODIES)
+        with pytest.raises((BrokerError, UsageError)):
+            given("wrong", 0.1)
+        monkeypatch.setenv("OBORO_BROKER_CERT", str(tmp_path / "no.pem"))
+        with pytest.raises(FileError, match="certificate"):
+            given("secret", 60.0)
+
+    front = KafkaFront(tmp_path, broker.port)  # it stays in this process
+    try:
+        apart(work)
+    finally:
+        front.close()
