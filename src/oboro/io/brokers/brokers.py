@@ -27,11 +27,11 @@ class Broker:
 
 
 BROKERS = {
-    "kafka": Broker("kafka_topic", "kafka", 9092, "KafkaSource", "KafkaSink", "kafka_keeping"),
+    "kafka": Broker("kafka_topic", "kafka", 9092, "KafkaSource", "KafkaSink", "keeping.kafka_keeping"),
     "mqtt": Broker("mqtt_topic", "mqtt", 1883, "MqttSource", "MqttSink"),
-    "nats": Broker("nats_stream", "nats", 4222, "NatsSource", "NatsSink", "nats_keeping"),
+    "nats": Broker("nats_stream", "nats", 4222, "NatsSource", "NatsSink", "keeping.nats_keeping"),
     "rabbitmq": Broker("rabbitmq_queue", "rabbitmq", 5672, "RabbitmqSource", "RabbitmqSink"),
-    "redis": Broker("redis_stream", "redis", 6379, "RedisSource", "RedisSink", "redis_keeping"),
+    "redis": Broker("redis_stream", "redis", 6379, "RedisSource", "RedisSink", "keeping.redis_keeping"),
 }
 PORTS = {kind: broker.port for kind, broker in BROKERS.items()}
 

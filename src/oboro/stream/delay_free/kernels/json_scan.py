@@ -45,14 +45,14 @@ class KnownCells(NamedTuple):
     )  # labels[cell, level]: where the JSON of its name and label begins and ends in the pool; 0: not made yet
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _after_blanks(text: np.ndarray, at: int) -> int:
     while text[at] == BLANK:
         at += 1
     return at
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _equal(one: np.ndarray, at: int, other: np.ndarray, start: int, size: int) -> bool:
     for i in range(size):  # noqa: SIM110  (a generator would not compile)
         if one[at + i] != other[start + i]:
@@ -60,7 +60,7 @@ def _equal(one: np.ndarray, at: int, other: np.ndarray, start: int, size: int) -
     return True
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _named(text: np.ndarray, at: int, fields: PlainFields, first: int) -> int:
     """Which field's name stands here; the one that is expected is tried first. −1: none."""
     count = fields.ends.size - 1
@@ -75,7 +75,7 @@ def _named(text: np.ndarray, at: int, fields: PlainFields, first: int) -> int:
     return -1
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _text_end(text: np.ndarray, at: int, escapes: bool) -> int:
     """Behind the quote that ends a text; −1 where it is not plain."""
     at += 1
@@ -94,14 +94,14 @@ def _text_end(text: np.ndarray, at: int, escapes: bool) -> int:
     return -1
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _digits_end(text: np.ndarray, at: int) -> int:
     while ZERO <= text[at] <= NINE:
         at += 1
     return at
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _number_end(text: np.ndarray, at: int) -> int:
     """Behind a number that would be written like this; −1 if it would not."""
     negative = text[at] == MINUS
@@ -123,7 +123,7 @@ def _number_end(text: np.ndarray, at: int) -> int:
     return -1 if nothing and size > 1 and text[first] == ZERO else at
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _any_number_end(text: np.ndarray, at: int) -> int:
     """Behind whatever may be a number; who reads it sees whether it is one."""
     while ZERO <= text[at] <= NINE or text[at] in (MINUS, PLUS, POINT, SMALL_E, LARGE_E):
@@ -131,7 +131,7 @@ def _any_number_end(text: np.ndarray, at: int) -> int:
     return at
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _literal_end(text: np.ndarray, at: int) -> int:
     start = 0
     for size in (4, 5, 4):
@@ -141,7 +141,7 @@ def _literal_end(text: np.ndarray, at: int) -> int:
     return -1
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _value_end(text: np.ndarray, at: int, as_it_came: bool) -> int:
     """Behind a value; −1 where it is not plain."""
     if text[at] == QUOTE:
@@ -151,7 +151,7 @@ def _value_end(text: np.ndarray, at: int, as_it_came: bool) -> int:
     return _literal_end(text, at)
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _hash(text: np.ndarray, start: int, stop: int, field: int) -> int:
     value = np.uint64(14695981039346656037) ^ np.uint64(field)
     for i in range(start, stop):
@@ -159,7 +159,7 @@ def _hash(text: np.ndarray, start: int, stop: int, field: int) -> int:
     return np.int64((value ^ (value >> np.uint64(32))) & np.uint64(0x7FFFFFFF))
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _cell(cells: KnownCells, text: np.ndarray, start: int, stop: int, field: int) -> int:
     """The number of a cell, −1 if it was never met."""
     slots, owner, value, pool = cells.slots, cells.field, cells.value, cells.pool
@@ -174,7 +174,7 @@ def _cell(cells: KnownCells, text: np.ndarray, start: int, stop: int, field: int
     return -1
 
 
-@kernel()
+@kernel(bare=True)
 def place(cells: KnownCells, first: int, stop: int) -> None:
     """Put cells into the hash table, which has room for them."""
     last = cells.slots.size - 1
@@ -185,7 +185,7 @@ def place(cells: KnownCells, first: int, stop: int) -> None:
         cells.slots[at] = one
 
 
-@kernel()
+@kernel(bare=True)
 def scan(text: np.ndarray, fields: PlainFields, cells: KnownCells, found: np.ndarray, spans: np.ndarray) -> bool:
     """Read so many lines as `found` has rows; whether all are plain, and there are no more.
 
@@ -223,7 +223,7 @@ def scan(text: np.ndarray, fields: PlainFields, cells: KnownCells, found: np.nda
     return at == text.size
 
 
-@kernel()
+@kernel(bare=True)
 def climb(fields: PlainFields, cells: KnownCells, found: np.ndarray, rows: np.ndarray) -> None:
     """The codes on all levels, `rows[row, bit]`."""
     for row in range(found.shape[0]):
@@ -232,7 +232,7 @@ def climb(fields: PlainFields, cells: KnownCells, found: np.ndarray, rows: np.nd
                 rows[row, fields.offsets[i] + level] = cells.codes[found[row, i], level]
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _copied(source: np.ndarray, start: int, stop: int, out: np.ndarray, at: int) -> int:
     for i in range(start, stop):
         out[at] = source[i]
@@ -240,7 +240,7 @@ def _copied(source: np.ndarray, start: int, stop: int, out: np.ndarray, at: int)
     return at
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _level(mask: int, offset: int, height: int) -> int:
     """How many bits of an attribute are gone."""
     gone = 0
@@ -249,7 +249,7 @@ def _level(mask: int, offset: int, height: int) -> int:
     return gone
 
 
-@kernel()
+@kernel(bare=True)
 def write(
     text: np.ndarray,
     fields: PlainFields,

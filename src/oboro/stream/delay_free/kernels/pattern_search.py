@@ -18,8 +18,8 @@ from oboro.stream.delay_free.kernels.release_history import (
     ReleaseHistory,
     ReleaseRules,
     expire,
-    lookup,
     remember,
+    search,
 )
 
 __all__ = ["absorb", "agreement", "best"]
@@ -245,7 +245,7 @@ def _walk(history: ReleaseHistory, rules: ReleaseRules, items: np.ndarray, full:
     return found
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def full_mask(row: np.ndarray) -> int:
     """All bits that are not missing."""
     mask = np.int64(0)
@@ -363,6 +363,7 @@ def absorb(
     `masks` receives the decisions; `forced` means that they were taken before (a replay) and only have to be remembered.
     """
     sizes, total, count, ends = history.sizes, history.total, history.count, arrivals.ends
+    slots, codes = history.slots, history.codes
     simple = not rules.people and rules.secrets <= 1 and not rules.forgets
     for i in range(rows.shape[0]):
         if sizes[RECORDS] >= total.size or sizes[ENTRIES] >= count.size:
@@ -371,7 +372,7 @@ def absorb(
             if ends[1] - ends[0] >= arrivals.entry.size:
                 return i
             expire(history, arrivals, keep, cutoff)
-        record = lookup(history, rows[i])
+        record = search(slots, codes, rows[i])
         if simple and record >= 0 and total[record] >= rules.others:
             masks[i] = full_mask(rows[i])  # and nothing to remember: no later decision could depend on it
             _note_alike(history, rules, record, masks[i], people[i])

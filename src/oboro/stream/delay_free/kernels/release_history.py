@@ -28,6 +28,7 @@ __all__ = [
     "lookup",
     "relink",
     "remember",
+    "search",
 ]
 
 RECORDS, ENTRIES, CROWD = 0, 1, 2  # places in `ReleaseHistory.sizes`
@@ -73,7 +74,7 @@ class ArrivalOrder(NamedTuple):
     ends: np.ndarray
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _hash(row: np.ndarray) -> int:
     value = np.uint64(14695981039346656037)
     for code in row:
@@ -82,7 +83,7 @@ def _hash(row: np.ndarray) -> int:
     return np.int64(value >> np.uint64(2))
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _same(codes: np.ndarray, record: int, row: np.ndarray) -> bool:
     for bit in range(row.size):  # noqa: SIM110  (a generator would not compile)
         if codes[bit, record] != row[bit]:
@@ -93,7 +94,12 @@ def _same(codes: np.ndarray, record: int, row: np.ndarray) -> bool:
 @kernel()
 def lookup(history: ReleaseHistory, row: np.ndarray) -> int:
     """The number of a record that is like `row`, −1 if there is none."""
-    slots, codes = history.slots, history.codes
+    return search(history.slots, history.codes, row)
+
+
+@kernel(inner=True, bare=True)
+def search(slots: np.ndarray, codes: np.ndarray, row: np.ndarray) -> int:
+    """`lookup` in the arrays themselves: handing over all of a history takes longer than this."""
     last = slots.size - 1
     place = _hash(row) & last
     while slots[place] >= 0:

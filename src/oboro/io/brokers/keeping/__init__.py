@@ -1,0 +1,1 @@
+"""Snapshots and leases that brokers keep."""
