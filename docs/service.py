@@ -138,7 +138,7 @@ def filled(page: str) -> str:
     """The page with the figures of the results that there are."""
     found: dict[str, str] = {}
     service = _read("service")
-    if service is not None:
+    if isinstance(service, dict):  # with the command and the machine
         found |= {write.__name__: write(service) for write in (kills, cost, latency)}
     if runs := [one for path in sorted(RESULTS.glob("service_soak_*.json")) if (one := _read(path.stem))]:
         found["soak"] = soak(runs)

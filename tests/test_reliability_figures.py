@@ -1,4 +1,4 @@
-"""The figures on the page about reliability are those of the results beside it."""
+"""The figures on the pages about reliability and services are those of the results beside them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.fixture(scope="module")
-def figures() -> ModuleType:
-    spec = spec_from_file_location("reliability_figures", ROOT / "docs/reliability.py")
+def figures(name: str) -> ModuleType:
+    spec = spec_from_file_location(f"{name}_figures", ROOT / f"docs/{name}.py")
     assert spec
     assert spec.loader
     module = module_from_spec(spec)
@@ -22,9 +21,10 @@ def figures() -> ModuleType:
     return module
 
 
-def test_the_page_has_the_figures_of_the_results(figures: ModuleType) -> None:
-    page = (ROOT / "docs/reliability.md").read_text()
-    assert figures.filled(page) == page, "python docs/reliability.py writes them anew"
+@pytest.mark.parametrize("name", ["reliability", "service"])
+def test_the_page_has_the_figures_of_the_results(name: str) -> None:
+    page = (ROOT / f"docs/{name}.md").read_text()
+    assert figures(name).filled(page) == page, f"python docs/{name}.py writes them anew"
 
 
 @pytest.mark.parametrize("name", ["fuzz", "faults"])

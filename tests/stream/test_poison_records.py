@@ -181,3 +181,16 @@ def test_two_streams_do_not_write_one_file(tmp_path: Path) -> None:
     first.close()
     StreamOutput(str(tmp_path / "out.csv"), stop).close()
     stop.close()
+
+
+@pytest.mark.parametrize("as_service", [False, True])
+@pytest.mark.parametrize("good", [0, 1])
+def test_an_input_of_which_nothing_is_released_is_not_called_done(tmp_path: Path, good: int, as_service: bool) -> None:
+    (tmp_path / "recipe.yaml").write_text("attributes: {age: {role: quasi}}\nsteps: [{k_anonymize: {k: 2}}]\n")
+    (tmp_path / "in.ndjson").write_text('{"age": 3}\n' * good + '{"weight": 3}\nno record\n')
+    words = ["stream", "--recipe", "recipe.yaml", "--from", "in.ndjson", "--to", "out.ndjson", "--dead-letters", "dead"]
+    more = ["--batch", "10", "--state", "state", "--once"] if as_service else []
+    done = call(*words, *more, cwd=tmp_path)
+    assert done.code == (0 if good else 2)
+    assert ("every one was refused" in done.err) == (not good)
+    assert len((tmp_path / "dead").read_text().splitlines()) == 2

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import oboro
 from oboro.system.atomic_file import atomic
 
 __all__ = ["NotedParts"]
 
 PART = 250  # kills
-OLD = 24 * 3600.0  # seconds after which a part is done again: it may be another version's
+CODE = ("stream", "io/brokers", "recipe/service", "papers/service")  # another version begins anew
 SUMMED = (
     *("kills", "broker_kills", "streams", "cuts", "woken", "refusals", "lost", "doubled", "two_forms"),
     *("promise_broken", "wrong", "seconds"),
@@ -28,11 +29,13 @@ class NotedParts:
     def __init__(self, kind: str, kills: int, seed: int) -> None:
         self.kind, self.kills, self.seed = kind, kills, seed
         self.parts = [min(PART, kills - start) for start in range(0, kills, PART)]
-        self.folder = _cache() / f"{kind}-{kills}-{seed}"
+        self.folder = _cache() / f"{kind}-{kills}-{seed}-{_code()}"
 
     def run(self, kind: Any, killed: Callable[[Any, int, int], dict[str, Any]]) -> None:
         """Do what is not noted yet. A part that fails is noted as failed, and the others are done."""
         self.folder.mkdir(parents=True, exist_ok=True)
+        if len(self.parts) == 1:  # it takes no longer than a look at what is there
+            self._place(0).unlink(missing_ok=True)
         for number, kills in enumerate(self.parts):
             if self._noted(number) is None:
                 try:
@@ -47,7 +50,7 @@ class NotedParts:
 
     def _noted(self, number: int) -> dict[str, Any] | None:
         place = self._place(number)
-        if not place.exists() or time.time() - place.stat().st_mtime > OLD:
+        if not place.exists():
             return None
         found: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
         return found
@@ -89,6 +92,14 @@ class NotedParts:
             self._place(number).unlink()
         self.folder.rmdir()
         return found
+
+
+def _code() -> str:
+    """A digest of the code that is killed, and of what kills it."""
+    home, digest = Path(oboro.__file__).parent, hashlib.blake2b(digest_size=6)
+    for path in sorted(path for folder in CODE for path in (home / folder).rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _cache() -> Path:

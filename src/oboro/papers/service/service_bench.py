@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from oboro.papers.benchmark_rows import BenchRow
 from oboro.papers.service.fail_over import taken_over
 from oboro.papers.service.feeding import latency
-from oboro.papers.service.kill_run import KINDS, killed, killed_side_by_side
+from oboro.papers.service.kill_run import KINDS, killed_side_by_side
 from oboro.papers.service.local_brokers import LocalBroker, ended, forked
 from oboro.papers.service.measuring import RECIPE, Cost, bodies, measured, measured_service, warm_measured
 from oboro.recipe.recipe import Recipe
@@ -44,6 +44,8 @@ Progress = Callable[..., None]
 def rows(quick: bool = False, progress: Progress = lambda *_: None, full: bool = False) -> list[BenchRow]:
     """Every broker that is here."""
     kinds = []
+    if full and not sys.stderr.isatty():
+        progress = _line  # it takes long, and is left alone
     for kind in KINDS:
         if why := kind.found():
             print(f"oboro: {kind.kind} is left out: {why}", file=sys.stderr)
@@ -53,23 +55,35 @@ def rows(quick: bool = False, progress: Progress = lambda *_: None, full: bool =
     warm_measured()
     for kind in kinds:
         progress(f"{kind.kind}: cost")
-        with TemporaryDirectory() as made:
-            broker = kind(Path(made))
-            broker.start()
-            try:
-                found += _costs(broker, Path(made), quick)
-            finally:
-                broker.stop()
+        try:
+            found += _costs_of(kind, quick)
+        except Exception as error:  # what was found before is not lost
+            print(f"oboro: {kind.kind}: the cost was not measured: {error!r}", file=sys.stderr)
+            found.append(BenchRow("cost", kind.kind, {}, "failed", 1, None, 0.0))
     return found
+
+
+def _line(said: object) -> None:
+    print(f"oboro: {said}", file=sys.stderr, flush=True)
+
+
+def _costs_of(kind: type[LocalBroker], quick: bool) -> list[BenchRow]:
+    with TemporaryDirectory() as made:
+        broker = kind(Path(made))
+        broker.start()
+        try:
+            return list(_costs(broker, Path(made), quick))
+        finally:
+            broker.stop()
 
 
 def _killed(kinds: list[type[LocalBroker]], kills: int, full: bool, progress: Progress) -> Iterator[BenchRow]:
     strict = [kind for kind in kinds if full and kind.once and kind.survives]
-    tallies = list(killed_side_by_side(strict, ALL, SEED, progress))
-    for kind in kinds:
-        if kind not in strict:
-            progress(f"{kind.kind}: {kills} kills")
-            tallies.append(killed(kind, kills, SEED))
+    others = [kind for kind in kinds if kind not in strict]
+    tallies = [
+        *killed_side_by_side(strict, ALL, SEED, progress),
+        *killed_side_by_side(others, kills, SEED, progress),
+    ]
     for one in tallies:
         for text in one["failed"]:
             print(f"oboro: {one['broker']}: {text}", file=sys.stderr)
@@ -80,7 +94,7 @@ def _killed(kinds: list[type[LocalBroker]], kills: int, full: bool, progress: Pr
 
 
 def _costs(broker: LocalBroker, folder: Path, quick: bool) -> Iterator[BenchRow]:
-    records = RECORDS if broker.once else 2_000 if quick else 40_000
+    records = RECORDS if broker.survives and broker.once else 2_000 if quick else 40_000
     filled = 0
 
     def run(batch: int, decide: bool, rate: float | None = None, count: int = records) -> Cost:
@@ -98,7 +112,7 @@ def _costs(broker: LocalBroker, folder: Path, quick: bool) -> Iterator[BenchRow]
         yield BenchRow("cost", broker.kind, given, "cpu_ratio", ours / plain, None, ours)
         yield BenchRow("cost", broker.kind, given, "records_per_s", records / best, None, best)
         yield BenchRow("cost", broker.kind, given, "records_per_cpu_s", records / ours, None, ours)
-    for rate in (RATE,) if quick else (RATE, SLOW):
+    for rate in (RATE, SLOW):
         yield from _latencies(broker, folder, rate, quick) if broker.moves else _paced(broker, rate, records, run)
     if broker.leases:
         yield _fail_over(broker)
