@@ -149,6 +149,7 @@ def assess(page: Any) -> None:
     """A released file alone, and what it tells."""
     go(page, "assess", ".entry")
     page.locator("section:first-child .entry", has_text="released.csv").first.click()
+    page.locator("label[for=assess-amount-other]").click()
     page.locator(".role-list ~ button.main").click()
     page.wait_for_selector("dl.lines")
     page.evaluate("document.querySelector('.report-card').scrollIntoView()")

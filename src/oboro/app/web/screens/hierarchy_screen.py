@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any, get_args
 
 import pyarrow.compute as pc
@@ -61,7 +62,7 @@ def show_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any
         "column": name,
         "spec": _written(spec),
         "proposed": _written(proposed),
-        "plan": ask.say(spec.plan()),
+        "plan": ask.say(_without_folders(spec).plan()),
         "levels": [asdict(one) for one in previews(tree, column, EXAMPLES)],
         "histogram": None if (found := histogram(column)) is None else asdict(found),
         "edges": None if found is None else _round_edges(found.low, found.high, found.whole),
@@ -142,3 +143,8 @@ def offer_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, An
     state, name = desk.state(given.get("version")), str(given["column"])
     text = state.session.hierarchy(name).to_csv()
     return {"version": state.number, "ticket": desk.tickets.issue(Offer("hierarchy.csv", "text/plain", text=text))}
+
+
+def _without_folders(spec: HierarchySpec) -> HierarchySpec:
+    """A file is named, not where it lies: that may be long, and says nothing about levels."""
+    return spec if spec.csv is None else spec.model_copy(update={"csv": Path(spec.csv).name})

@@ -56,7 +56,7 @@ def _cards(found: dict[str, Any], ask: Ask) -> list[tuple[str, str]]:
     late, block = figures.get("latency_ms_p99"), _first(figures, "block_seconds_p99", "delay_seconds_p99")
     late = 1000 * block if late is None and block is not None else late
     if late is not None:
-        cards.insert(2, ("delay", ask.say(Message("watched.ms", n=float(late)))))
+        cards.insert(2, ("delay", ask.say(Message("watched.ms", n=f"{late:,.0f}" if late >= 100 else f"{late:.1f}"))))
     kept = ((found["state"] or {}).get("snapshot") or {}).get("age")
     since = _first(figures, "state_age_seconds", "snapshot_age_seconds") if kept is None else kept
     if since is not None:
