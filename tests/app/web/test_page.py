@@ -260,7 +260,7 @@ def test_every_screen_is_for_everybody(page: Any) -> None:
     assert len(judged(page, "planted", colours=True)) == 1
 
 
-def fill_screen(page: Any, screen: str, everything: bool) -> None:
+def fill_screen(page: Any, screen: str, everything: bool = False) -> None:
     """Let a screen show what it has; reports, which take seconds, only where everything is looked at."""
     if screen in ("promise", "hierarchy"):
         page.wait_for_selector("[data-version]")
