@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 # What is installed is compiled when it is first imported, not all at once: most of it never is, and that took a third of the set-up.
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile
 SOURCES := src tests
+# Processes of tests. A third one works while another waits for a server, a browser or a child: make unit WORKERS=3.
+WORKERS ?= 2
 
 # Tests run in several processes: what one has compiled, Python and kernels, the next one finds.
 unexport PYTHONDONTWRITEBYTECODE
@@ -43,10 +45,10 @@ postgresql:  # tables of a database are written and read with a real server; wit
 	  || echo "No PostgreSQL here: the tests with a PostgreSQL server are skipped" >&2
 
 unit: $(VENV)/.dev browser postgresql  ## tests, property tests and the examples in the documentation
-	$(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup --no-loadscope-reorder
 
 thorough: $(VENV)/.dev browser postgresql  ## the tests, with many more examples of each property that does not say how many
-	OBORO_EXAMPLES=thorough $(BIN)/python -m pytest --numprocesses=2 --dist=loadgroup --no-loadscope-reorder
+	OBORO_EXAMPLES=thorough $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup --no-loadscope-reorder
 
 faults: $(VENV)/.dev  ## kill tables and streams KILLS times (2000), by chance from SEED, and count what is wrong afterwards
 	PYTHONPATH=$(CURDIR) $(BIN)/python -m tests.faults.killer --kills $(or $(KILLS),2000) --seed $(or $(SEED),1) $(if $(JSON),--json $(JSON))

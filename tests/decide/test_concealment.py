@@ -551,7 +551,7 @@ def test_a_wrong_truth_is_refused(rows: list[float], words: str) -> None:
 
 
 def test_the_truth_that_is_written_is_the_one_that_evaluate_asks_for(tmp_path: Path) -> None:
-    crowd(60).to_arrow().to_pandas().to_csv(tmp_path / "people.csv", index=False)
+    crowd(30).to_arrow().to_pandas().to_csv(tmp_path / "people.csv", index=False)
     recipe = {
         "attributes": {name: {"role": "quasi"} for name in crowd(3)},
         "steps": [{"k_conceal": {"k": 3}}],
@@ -561,7 +561,7 @@ def test_the_truth_that_is_written_is_the_one_that_evaluate_asks_for(tmp_path: P
     people, plan, out, truth = (str(tmp_path / name) for name in ("people.csv", "recipe.yaml", "out.csv", "truth.csv"))
     done = CliRunner().invoke(app, ["anonymize", people, "--recipe", plan, "-o", out, "--truth", truth])
     assert done.exit_code == 0, done.output
-    release = Recipe.model_validate(recipe).run(crowd(60).to_arrow())
+    release = Recipe.model_validate(recipe).run(crowd(30).to_arrow())
     assert pd.read_csv(truth)["original_row"].tolist() == (release.dataset.origin_rows + 1).tolist()
     assert Path(truth).stat().st_mode & 0o777 == 0o600
     shown = CliRunner().invoke(app, ["evaluate", people, out, "--recipe", plan, "--truth", truth, "--json"])

@@ -9,14 +9,19 @@ from hypothesis import given, settings
 from tests.decide.lattice_cases import DEMANDS, cases, rule_of
 from tests.drawing import picks
 
-from oboro.decide.lattice.kernels.least_removed import least_removed
+from oboro.decide.lattice.kernels.node_classes import judge
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.table.dataset import Column
 
 
 def removed(rule, held):
+    """Of one class that breaks the rule, as its judge says it."""
     kind = (rule.kind, rule.count, rule.level, rule.whole, rule.tree)
-    return least_removed(held, int(held.sum()), *kind)
+    order, secrets, nobody = np.arange(held.size), np.arange(held.size, dtype=np.uint8), np.zeros(0, np.int32)
+    least, verdict = np.full(1, -1), np.zeros(1, np.uint8)
+    judge(order, np.array([0, held.size]), secrets, held, nobody, *kind, least, verdict)
+    assert verdict[0] == 1
+    return least[0]
 
 
 @settings(max_examples=150)

@@ -107,7 +107,8 @@ def closeness_rule(
         place = _places(tidy)
         whole = np.zeros(place.size, dtype=np.int64)
         whole[place] = tidy.counts
-        return Rule(secret, place[tidy.codes], whole, _flat(whole.size), rule_kinds.T_ORDERED, level=t)
+        codes = place.astype(tidy.codes.dtype)[tidy.codes]  # a kernel is compiled for each type
+        return Rule(secret, codes, whole, _flat(whole.size), rule_kinds.T_ORDERED, level=t)
     if distance == "equal":
         return _rule(secret, column, rule_kinds.T_TREE, level=t)
     if hierarchy is None:

@@ -19,7 +19,7 @@ ROUNDING = 1e-9  # what sums of weights may be wrong by, as a part of what they 
 TANGENTS = 3  # of the entropy, each where the one before says that the class would be left
 
 
-@kernel(little=True)
+@kernel(inner=True)
 def least_removed(
     held: np.ndarray, size: int, kind: int, count: int, level: float, whole: np.ndarray, tree: np.ndarray
 ) -> int:
@@ -42,7 +42,7 @@ def least_removed(
     return 0
 
 
-@kernel(little=True)
+@kernel(inner=True)
 def _fewest(held: np.ndarray, size: int, weights: np.ndarray) -> int:
     """The fewest records whose removal adds up what the weighted sum of `held` lacks to be 0."""
     lacking, scale = 0.0, 0.0
@@ -51,7 +51,7 @@ def _fewest(held: np.ndarray, size: int, weights: np.ndarray) -> int:
         scale += held[value] * abs(weights[value])
     lacking -= ROUNDING * scale
     taken = 0.0
-    for value in np.argsort(weights):
+    for value in _lightest_first(weights):
         if lacking <= 0 or weights[value] >= 0:
             break
         part = min(float(held[value]), -lacking / weights[value])
@@ -60,24 +60,31 @@ def _fewest(held: np.ndarray, size: int, weights: np.ndarray) -> int:
     return size if lacking > ROUNDING * scale else int(np.ceil(taken - ROUNDING * size))
 
 
-@kernel(little=True)
+@kernel(inner=True)
+def _lightest_first(weights: np.ndarray) -> np.ndarray:
+    """In one place: to compile a sort takes two seconds."""
+    return np.argsort(weights)
+
+
+@kernel(inner=True)
 def _over(held: int, size: int, most: float) -> int:
     """How many records of a value go until it is at most a share of the rest."""
     lacking = held - most * size
     return 0 if lacking <= 0 or most >= 1 else int(np.ceil(lacking / (1 - most) - ROUNDING * size))
 
 
-@kernel(little=True)
+@kernel(inner=True)
 def _recursive(held: np.ndarray, count: int, level: float) -> np.ndarray:
     """c · (all without the l − 1 most frequent) − (the most frequent) > 0."""
-    ranked = np.argsort(-held)
-    weights = np.full(held.size, level)
-    weights[ranked[: count - 1]] = 0.0
-    weights[ranked[0]] -= 1.0
+    weights, left = np.full(held.size, level), held.copy()
+    for _ in range(min(count - 1, held.size)):
+        largest = left.argmax()
+        weights[largest], left[largest] = 0.0, -1
+    weights[held.argmax()] -= 1.0
     return weights
 
 
-@kernel(little=True)
+@kernel(inner=True)
 def _by_entropy(held: np.ndarray, size: int, level: float) -> int:
     """By tangents of the entropy: Σ g · log(all / (l · p)) is at least what g has too much, whatever shares p are taken."""
     left, most = held.astype(np.float64), 0
@@ -91,7 +98,7 @@ def _by_entropy(held: np.ndarray, size: int, level: float) -> int:
         most = max(most, fewest)
         rest = float(fewest)
         left = held.astype(np.float64)
-        for value in np.argsort(weights):
+        for value in _lightest_first(weights):
             part = min(rest, left[value] - 0.5) if left[value] > 0 else 0.0
             left[value] -= part
             rest -= part
@@ -100,7 +107,7 @@ def _by_entropy(held: np.ndarray, size: int, level: float) -> int:
     return most
 
 
-@kernel(little=True)
+@kernel(inner=True)
 def _ordered(held: np.ndarray, size: int, level: float, whole: np.ndarray) -> np.ndarray:
     """The signs of what is carried past each value make the distance a weighted sum."""
     rows, carried = float(whole.sum()), 0.0
@@ -117,7 +124,7 @@ def _ordered(held: np.ndarray, size: int, level: float, whole: np.ndarray) -> np
     return weights + (level + mean)
 
 
-@kernel(little=True)
+@kernel(inner=True)
 def _tree(held: np.ndarray, size: int, level: float, whole: np.ndarray, tree: np.ndarray) -> np.ndarray:
     """The signs of what each ancestor holds too much make the distance a weighted sum."""
     rows = float(whole.sum())
@@ -135,7 +142,7 @@ def _tree(held: np.ndarray, size: int, level: float, whole: np.ndarray, tree: np
     return weights + (level + mean)
 
 
-@kernel(little=True)
+@kernel(inner=True)
 def _by_share(held: np.ndarray, size: int, kind: int, rows: int, level: float, whole: np.ndarray) -> int:
     """Each value by itself: its share may be too great, or for disclosure too small."""
     most = 0
