@@ -104,10 +104,9 @@ def _costs(broker: LocalBroker, folder: Path, quick: bool) -> Iterator[BenchRow]
         return _run(broker, folder, name, batch, decide, rate, count, filled)
 
     for batch in (256,) if quick else BATCHES:
-        passed, decided = run(batch, False), run(batch, True)
-        again, more = run(batch, False), run(batch, True)
-        plain, ours = min(passed.cpu, again.cpu), min(decided.cpu, more.cpu)
-        best = min(decided.seconds, more.seconds)
+        turns = [(run(batch, False), run(batch, True)) for _ in range(2 if quick else 3)]
+        plain, ours = (min(each[i].cpu for each in turns) for i in range(2))
+        best = min(decided.seconds for _, decided in turns)
         given = {"batch": batch, "records": records}
         yield BenchRow("cost", broker.kind, given, "cpu_ratio", ours / plain, None, ours)
         yield BenchRow("cost", broker.kind, given, "records_per_s", records / best, None, best)
