@@ -94,7 +94,7 @@ def _killed(kinds: list[type[LocalBroker]], kills: int, full: bool, progress: Pr
 
 
 def _costs(broker: LocalBroker, folder: Path, quick: bool) -> Iterator[BenchRow]:
-    records = RECORDS if broker.survives and broker.once else 2_000 if quick else 40_000
+    records = RECORDS if broker.survives and broker.once else 2_000 if quick else 5_000
     filled = 0
 
     def run(batch: int, decide: bool, rate: float | None = None, count: int = records) -> Cost:
