@@ -79,7 +79,6 @@ def verify(
 
     A stream: `oboro verify --stream people.ndjson released.ndjson --recipe recipe.yaml`
     """
-    from oboro.errors import UsageError
     from oboro.io.binary_formats import is_json_lines
     from oboro.text import Message
     from oboro.verifier.table_check import verify as check
@@ -88,22 +87,31 @@ def verify(
         went_in, came_out = _streams(stream, released, reading, partition)
         _end(_stream(went_in, came_out, recipe, quasi, models.k, person, sensitive, models.l), as_json)
     table = read_table(released, reading)
-    if quasi is None:
-        raise UsageError(Message("error_app.no_quasi"))
+    known = names(quasi) if quasi is not None else _quasi_of(recipe, table.data)
     everybody = read_table(population, reading).data if population else None
     result = check(
         table.data,
-        quasi=names(quasi),
+        quasi=known,
         sensitive=sensitive,
         **models.demands(),
         population=everybody,
         person=person,
         fold=[one.strip() for one in fold.split(",")] if fold else (),
-        hierarchies=_hierarchies(recipe, everybody, table.data, names(quasi)),
+        hierarchies=_hierarchies(recipe if population or quasi else None, everybody, table.data, known),
     )
     if is_json_lines(released):
         print(f"oboro: {Message('verdict.json_lines').say(spoken())}", file=sys.stderr)
     _end(result, as_json)
+
+
+def _quasi_of(recipe: Path | None, released: Any) -> list[str]:
+    """The quasi-identifiers of a recipe that were released."""
+    from oboro.errors import UsageError
+    from oboro.recipe.recipe import Recipe
+
+    if recipe is None:
+        raise UsageError(Message("error_app.no_quasi"))
+    return [name for name, one in Recipe.load(recipe).attributes.items() if one.role == "quasi" and name in released]
 
 
 def _streams(stream: str, released: str, reading: Reading, partition: str | None) -> tuple[Any, Any]:
