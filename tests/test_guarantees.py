@@ -77,8 +77,8 @@ def test_owners_in_a_window() -> None:
     for k in (3, 5, 10):
         for group in ("grow", "paper"):
             kept, exchanged = (told[k, group, order] for order in ("kept", "exchanged"))
-            cells = [f"{one['right']:.1%} ± {one['error']:.1%}" for one in (kept, exchanged)]
-            assert f"| {k} | `{group}` | {cells[0]} | {cells[1]} | {exchanged['blind']:.1%} |" in page("window")
+            cells = [f"{100 * one['right']:.1f} % ± {100 * one['error']:.1f} %" for one in (kept, exchanged)]
+            assert f"| {k} | `{group}` | {cells[0]} | {cells[1]} | {100 * exchanged['blind']:.1f} % |" in page("window")
     exchanged = [one for one in rows if one["order"] == "exchanged"]
     beyond = sum(map(lies_beyond, exchanged))
     said = f"Over all {len(exchanged)} settings with exchanged places, `fdh` and `fdhq` included, {beyond} lie"

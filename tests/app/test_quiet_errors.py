@@ -208,4 +208,4 @@ def test_a_value_in_a_message() -> None:
         with values_shown(False):
             assert "Ann" not in str(said)
     kinds = [Raw(value).kind for value in ("Ann", "31", 31.5, "2024-01-31", None, pa.scalar(1).as_py())]
-    assert kinds == ["text", "number", "number", "date", "missing", "number"]
+    assert kinds == ["text", "number", "figure", "date", "missing", "number"]

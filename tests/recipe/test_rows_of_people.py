@@ -9,6 +9,8 @@ from tests.command_line import call
 
 import oboro
 from oboro.errors import PromiseError, RecipeError
+from oboro.recipe.roles.repeated_people import repeated_people
+from oboro.table.dataset import Dataset
 
 BIRTHS = [1950 + who % 4 for who in range(40)]
 
@@ -155,3 +157,17 @@ def test_an_identifier_that_stays_in_a_large_file_is_not_read_and_that_is_said(
     (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n")
     release = recipe(step={"drop_columns": {"attributes": ["patient"]}}).run(tmp_path / "visits.csv")
     assert [one.id for one in release.cautions if one.id.startswith("exposure.rows")] == ["exposure.rows.unread"]
+
+
+def test_names_repeat_where_a_number_says_that_each_row_is_a_person() -> None:
+    people = {"name": [f"N{i % 300}" for i in range(600)], "sex": ["FM"[i % 2] for i in range(600)]}
+    assert repeated_people(Dataset.of(people)) is not None
+    assert repeated_people(Dataset.of(people | {"customer_id": [f"C{i}" for i in range(600)]})) is None
+
+
+def test_a_range_is_nobodys_number() -> None:
+    group = [i // 6 for i in range(120)]
+    rows = {"sex": ["FM"[i % 2] for i in group]}
+    assert repeated_people(Dataset.of(rows | {"code": [f"03-{1000 + i}" for i in group]})) is not None
+    assert repeated_people(Dataset.of(rows | {"code": [f"{i},50-{i + 9},75" for i in group]})) is None
+    assert repeated_people(Dataset.of(rows | {"code": [f"{i}万円～{i + 9}万円" for i in group]})) is None

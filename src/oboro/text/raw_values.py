@@ -45,9 +45,11 @@ class Raw:
 
     @property
     def kind(self) -> str:
-        """What it is, without saying it: missing, number, date or text."""
+        """What it is, without saying it: missing, number, date or text. What was computed (`figure`) has no length of its own."""
         if self.value is None:
             return "missing"
+        if isinstance(self.value, float):
+            return "figure"
         if isinstance(self.value, date) or re.fullmatch(DATE, str(self.value)):
             return "date"
         return "number" if re.fullmatch(NUMBER, str(self.value)) else "text"

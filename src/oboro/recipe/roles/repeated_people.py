@@ -7,6 +7,7 @@ birth; and that somebody calls it an identifier although its values repeat. The 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from oboro.recipe.roles.column_words import (
 )
 from oboro.table.dataset import Column, Dataset
 from oboro.table.groups import Groups
+from oboro.table.labels.notation import label_range
 from oboro.table.schema import Role
 from oboro.table.values import Kind
 from oboro.text import Message
@@ -34,6 +36,8 @@ OFTEN = 2  # rows of a person on average: so often no name repeats by chance
 CHANGED = 0.05  # of the people may have two sexes or births before it speaks against them: typing errors
 FIXED_REPEATS = 10  # so many values with several rows must agree before "the same in all rows" says something
 BLOCK = 1 << 16  # rows that are compared at a time
+SEEN = 64  # values that are asked whether they are ranges
+RANGED = re.compile(r"[–~～〜\[(]| to |[.,].*-")  # marks that no number of a person has
 LOOKED_AT = 12  # columns that are asked whether they are the moment, or stay the same
 
 
@@ -97,7 +101,11 @@ def repeated_people(data: Dataset) -> RepeatedPeople | None:
     >>> visits = {"patient": [i // 3 for i in range(60)], "visit": [i % 3 for i in range(60)]}
     >>> repeated_people(Dataset.of(visits)).column
     'patient'
+
+    A number of a person that tells all rows apart says that each row is a person, even if names repeat.
     """
+    if any(names_one_person(name) and len(data[name].values) == data.rows for name in data):
+        return None
     found = [one for name in data if (one := repeated_in(data, name)) is not None]
     return max(found, key=lambda one: (one.named, len(one.fixed), one.moment is not None, one.people), default=None)
 
@@ -138,9 +146,17 @@ def _may_number_people(name: str, column: Column, identifier: bool) -> bool:
         return False
     if names_moment(name) or distinct < FEWEST_PEOPLE or distinct == rows:
         return False
+    if not names_person(name) and _holds_ranges(column):  # a released group's range is in all of its rows
+        return False
     if rows > MOST_ROWS_EACH * distinct:
         return names_one_person(name)
     return names_person(name) or 2 * int((column.counts > 1).sum()) >= distinct
+
+
+def _holds_ranges(column: Column) -> bool:
+    """Whether the values are ranges such as `20–29` or `1,50-9,99`. A plain `03-1234` may be somebody's number."""
+    held = [text for text in column.texts[:SEEN] if text]
+    return all(RANGED.search(text) and label_range(text) is not None for text in held)
 
 
 def _moment(data: Dataset, name: str, held: np.ndarray) -> str | None:

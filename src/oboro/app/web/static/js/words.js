@@ -28,7 +28,7 @@ export const count = (value) => new Intl.NumberFormat(lang).format(value);
 export function percent(share, digits) {
   if (share === null || share === undefined) return "–";
   const places = digits ?? (share !== 0 && Math.abs(share) < 0.1 ? 1 : 0);
-  return new Intl.NumberFormat(lang, { style: "percent", maximumFractionDigits: places }).format(share);
+  return `${new Intl.NumberFormat(lang, { maximumFractionDigits: places }).format(100 * share)} %`;
 }
 export const number = (value, digits = 4) => new Intl.NumberFormat(lang, { maximumSignificantDigits: digits }).format(value);
 export function bytes(value) {
