@@ -135,7 +135,9 @@ def stream(
     if not metrics["stopped"]:
         require_some_released(metrics["released_now"], metrics["dead_letters"])
     if metrics["dead_letters"] and not as_json:
-        told = Message("command.stream_refused", dead=metrics["dead_letters"], all=metrics["dead_letters"] + metrics["records"])
+        told = Message(
+            "command.stream_refused", dead=metrics["dead_letters"], all=metrics["dead_letters"] + metrics["records"]
+        )
         print(told.say(spoken()), file=sys.stderr)
 
 
