@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -18,6 +19,7 @@ from tests.drawing import picks
 from oboro.decide.lattice import levels_by_class, search, search_limits, sliced_check
 from oboro.decide.lattice import problem as problem_module
 from oboro.decide.lattice.huge import block_bounds, box_search, hill_climb, huge_search
+from oboro.decide.lattice.huge.suppression_guess import SuppressionGuess
 from oboro.decide.lattice.kernels import node_marks
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Lattice
@@ -153,6 +155,41 @@ def test_a_climb_tries_single_coarser_steps_and_uses_its_time(monkeypatch):
     parents = {node for node in problem.lattice.parents(whole.best.levels) if not whole._hopeless(node)}
     assert parents <= set(whole.nodes)  # every single coarser step from the answer was tried
     assert problem.loss.value(whole.best.levels, None) <= whole.best.loss
+
+
+def test_a_bound_is_known_long_before_the_climb_rests(climbing):
+    """The proof takes turns with the climb from the first hundreds of checks on."""
+    problem = larger_case("loss", rows=300, attributes=9).problem()
+    bounds: list[tuple[int, float]] = []
+    asked = []
+    found = huge_search.HugeSearch(
+        problem, NodeChecker.of(problem), search_limits.SearchLimits(cancelled=lambda: len(asked) > 40)
+    )
+    found.boxes.run = lambda *given, run=found.boxes.run: (
+        asked.append(1),
+        run(*given),
+        bounds.append((found.evaluated, found.bound)),
+    )
+    found.run()
+    early = [bound for evaluated, bound in bounds if evaluated <= 2 * huge_search.TURN]
+    assert max(early) > 0.05
+
+
+def test_what_is_guessed_of_suppression_follows_what_was_seen():
+    """Where the logarithm is a sum over attributes, what suppresses too many comes last, and the rest by what it loses."""
+    problem = larger_case("loss", rows=300, attributes=3).problem()
+    every = np.array(list(product(range(3), repeat=3)))
+    gone = np.expm1(2 * (2 - every) @ [0.3, 0.9, 0.6]).round().astype(int)
+    top = NodeChecker.of(problem).check((2, 2, 2))
+    guess = SuppressionGuess(problem, problem.loss)
+    for _ in range(20):
+        guess.learn([replace(top, levels=tuple(one), surely=int(few)) for one, few in zip(every, gone, strict=True)])
+    outlook = guess.outlook(every)
+    kept, lost = gone < 0.9 * problem.limit, gone > 1.4 * problem.limit
+    assert kept.any()
+    assert lost.any()
+    assert outlook[kept].max() < outlook[lost].min()
+    assert tuple(every[outlook.argmin()]) == min(map(tuple, every[kept]), key=lambda one: problem.loss.value(one, None))
 
 
 def test_the_bound_of_a_block_does_not_ask_its_suppressed_to_be_safe(monkeypatch):

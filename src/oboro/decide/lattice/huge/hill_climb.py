@@ -2,19 +2,24 @@
 
 *Descent*: from the top, step by step to the finer neighbour that loses least, then by exchanges (one attribute
 coarser, alone or with another one finer) until none helps. *Kicks*: from the best node some attributes are made coarser by
-chance, and the descent begins there again, as long as there is time, or without a time limit as long as that helps now and
+chance, and the descent begins there again. *Guesses*, in turns with them: of many nodes near the best ones those are checked
+that lose least by a regression. Both go on as long as there is time, or without a time limit as long as that helps now and
 then. The chance is the same on every machine. How far the best node can be is told by `BoxSearch`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 from math import inf
+from operator import attrgetter
 
 import numpy as np
 
+from oboro.decide.lattice.huge.suppression_guess import SuppressionGuess
+from oboro.decide.lattice.kernels.box_bounds import below_any
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.objective import CellLoss
@@ -25,8 +30,13 @@ from oboro.decide.lattice.sliced_check import SlicedChecker
 __all__ = ["HillClimb"]
 
 WORK = 3_000_000_000  # cells read before the exchanges stop by themselves: about ten seconds
-KICKS = 500  # so many in a row that lead nowhere, and the climb rests
+KICKS = 200  # so many in a row that lead nowhere, and the climb rests
 NEARLY, BACK = 1.03, 10  # what loses so much more is gone on from; after so many kicks in vain, from the best again
+GUESSED, NEAR, LOOKS = (
+    400,
+    12,
+    8,
+)  # nodes that are guessed at a time, near so many of the best ones, and how many are checked
 SAME = 1e-12  # losses closer than this are equal
 
 
@@ -41,10 +51,15 @@ class HillClimb:
     """Whether it goes on however much it has read."""
     nodes: dict[Levels, Node] = field(default_factory=dict)
     best: Node | None = None
+    rest: Callable[[], None] = lambda: None
+    """Called after each check, for whoever takes turns with the climb; it may set a better `best`, which the climb goes on from."""
 
     def __post_init__(self) -> None:
-        self.failed = np.zeros((0, len(self.problem.hierarchies)), dtype=np.int64)
+        self.failed, self.fails = np.zeros((64, len(self.problem.hierarchies)), dtype=np.int16), 0
         self.work, self.chance = 0, np.random.default_rng(0)
+        loss = self.problem.loss
+        self.guess = SuppressionGuess(self.problem, loss) if isinstance(loss, CellLoss) and not loss.largest else None
+        self.elite: list[Node] = []
 
     def run(self, first: Sequence[Levels] = ()) -> None:
         """Descend, then exchange, until nothing helps or the time is over; from the best of `first`, if one can be released."""
@@ -79,6 +94,8 @@ class HillClimb:
         here, fruitless = self.best, 0
         while here is not None and self.best is not None and not self.over() and fruitless < KICKS:
             before, known = self.best, len(self.nodes)
+            if self.guess is not None:
+                self._look_at_guesses(self.guess)
             for node in self.check([self._nearby(here.levels)]):
                 end = self._slide(node)
                 here = end if end.loss < self.best.loss * NEARLY else here
@@ -88,6 +105,16 @@ class HillClimb:
             else:
                 fruitless += 1 if len(self.nodes) > known else 5
                 here = self.best if fruitless % BACK == 0 else here
+
+    def _look_at_guesses(self, guess: SuppressionGuess) -> None:
+        """Change some attributes of the best nodes by chance, and check what is guessed to lose least."""
+        chance, tops = self.chance, np.array(self.problem.lattice.heights)
+        near = np.array([node.levels for node in self.elite])[chance.integers(0, len(self.elite), GUESSED)]
+        changed = chance.random(near.shape).argsort(axis=1) < chance.integers(2, 6, (GUESSED, 1))
+        moved = near + changed * chance.choice([-2, -1, -1, 1, 1, 2], near.shape)
+        drawn = np.unique(moved.clip(0, tops), axis=0)
+        wanted = map(tuple, drawn[np.argsort(guess.outlook(drawn), kind="stable")].tolist())
+        self.check(list(islice((one for one in wanted if one not in self.nodes and not self._hopeless(one)), LOOKS)))
 
     def _nearby(self, levels: Levels) -> Levels:
         """Some attributes coarser, by chance; now and then many of them, up to the top."""
@@ -132,15 +159,31 @@ class HillClimb:
         new = [levels for levels in dict.fromkeys(wanted) if levels not in self.nodes and not self._hopeless(levels)]
         check = map if isinstance(self.checker, SlicedChecker) else self.pool.map  # slices use both threads themselves
         hurdle = inf if self.best is None else self.best.loss + SAME
-        for node in check(lambda levels: self.checker.check(levels, hurdle), new):
-            self.nodes[node.levels] = node
-            self.work += self.checker.weight * len(node.levels)
-            if node.surely > self.problem.limit:
-                self.failed = np.vstack([self.failed, node.levels])
-            if node.feasible and (self.best is None or node.rank < self.best.rank):
-                self.best = node
+        found = list(check(lambda levels: self.checker.check(levels, hurdle), new))
+        if found:
+            self._take_in(found)
         self.limits.report(self.progress)
+        self.rest()
         return [self.nodes[levels] for levels in wanted if levels in self.nodes]
+
+    def _take_in(self, found: list[Node]) -> None:
+        """Remember checked nodes: which are the best, which failed, and how many records they suppress."""
+        self.nodes.update((node.levels, node) for node in found)
+        self.work += self.checker.weight * len(found[0].levels) * len(found)
+        self._fail([node.levels for node in found if node.surely > self.problem.limit])
+        self.elite = sorted((*self.elite, *(node for node in found if node.feasible)), key=attrgetter("rank"))[:NEAR]
+        if self.elite and (self.best is None or self.elite[0].rank < self.best.rank):
+            self.best = self.elite[0]
+        if self.guess is not None:
+            self.guess.learn(found)
+
+    def _fail(self, levels: list[Levels]) -> None:
+        """Remember nodes that suppress too many, in room that doubles."""
+        end = self.fails + len(levels)
+        if end > len(self.failed):
+            self.failed = np.vstack([self.failed, np.zeros((end, self.failed.shape[1]), dtype=self.failed.dtype)])
+        self.failed[self.fails : end] = np.array(levels).reshape(-1, self.failed.shape[1])
+        self.fails = end
 
     def progress(self) -> SearchProgress:
         """How far the search is."""
@@ -148,7 +191,7 @@ class HillClimb:
         return SearchProgress(len(self.nodes), len(self.nodes), self.problem.lattice.size, loss)
 
     def _hopeless(self, levels: Levels) -> bool:
-        return bool((self.failed >= np.array(levels)).all(axis=1).any())
+        return below_any(np.array(levels, dtype=self.failed.dtype), self.failed[: self.fails])
 
     def _descend(self, start: Node) -> None:
         here: Node | None = start
@@ -167,12 +210,17 @@ class HillClimb:
             for once in lattice.children(coarser):
                 steps.update([once, *lattice.children(once)])
         steps.discard(here.levels)
-        ordered = sorted(steps, key=lambda levels: (self._outlook(levels), levels))
+        ordered = self._ordered(sorted(steps))
         for start in range(0, len(ordered), 16):
             if self.over() or self.best is not here:
                 return
             self.check(ordered[start : start + 16])
 
-    def _outlook(self, levels: Levels) -> float:
+    def _ordered(self, steps: list[Levels]) -> list[Levels]:
+        """The most promising first."""
         loss = self.problem.loss
-        return loss.value(levels, None) if isinstance(loss, CellLoss) else -float(sum(levels))
+        if self.guess is not None and steps:
+            return [steps[i] for i in np.argsort(self.guess.outlook(np.array(steps)), kind="stable")]
+        return sorted(
+            steps, key=lambda levels: loss.value(levels, None) if isinstance(loss, CellLoss) else -sum(levels)
+        )

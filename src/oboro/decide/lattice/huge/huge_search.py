@@ -1,6 +1,6 @@
 """Searching a lattice that cannot be listed: climb to a good node, then prove from below how good it is.
 
-The two take turns, each as many checks as the other: the climb begins where chance leads it, and from whatever the proof found.
+The two take turns, so that a bound is known soon: the climb begins where chance leads it and goes on from what the proof found.
 Without a limit both end after an amount of work; whoever wants the optimum whatever it takes lets them go on until it is proved.
 """
 
@@ -21,7 +21,7 @@ __all__ = ["HugeSearch"]
 
 PROVING = 3_000_000_000  # cells that the proof reads before it stops by itself: about ten seconds
 EACH = 60_000  # cells that a check counts for, however few it reads
-TURN = 500  # checks at least before the climb gets another turn
+TURN, SHARE = 500, 2  # checks of the climb before the proof gets its turn, and how many of them for one of the proof
 LONGER = 40_000  # groups looked at for the classes that join the suppressed, where the answer hangs on it
 
 
@@ -39,29 +39,39 @@ class HugeSearch:
     def __post_init__(self) -> None:
         tireless = self.prove or self.limits.seconds is not None
         self.climb = HillClimb(self.problem, self.checker, self.limits, tireless)
-        self.boxes = BoxSearch(self.problem, self.checker)
+        self.boxes = BoxSearch(self.problem, self.checker, self.climb.nodes)
+        self.climb.rest, self.turn = self._prove_between, 0
 
     def run(self) -> None:
-        """Climb, prove, and climb again from whatever the proof found."""
+        """Climb and prove in turns, and climb again from what the proof found; where the climb rests the proof goes on alone."""
         self.climb.run(self.first)
-        self.boxes.known, self.boxes.best = self.climb.nodes, self.climb.best
-        climbed = len(self.climb.nodes)
+        turn = TURN
         while True:
-            self.turn = self.boxes.checked + max(climbed, TURN)
-            self.boxes.run(self._rests, self._tell)  # at least one look, which tells a bound
+            self._prove(turn)  # at least one look, which tells a bound
             if self.over() or self.boxes.done:
                 break
-            before = len(self.climb.nodes)
-            self.climb.go_on(self.boxes.best)
-            climbed = len(self.climb.nodes) - before
-            if self.climb.best is not None and self.climb.best is not self.boxes.best:
-                self.boxes.record(self.climb.best)
+            found = self.boxes.best
+            self.climb.go_on(found)
+            turn = (
+                2 * turn if self.climb.best is found else TURN
+            )  # a climb that leads nowhere waits longer for its next turn
         self._make_sure()
 
-    def _rests(self) -> bool:
-        """Whether it is the climb's turn: as much was checked as in its last one, or there is a better node to begin from."""
-        better = self.boxes.best is not None and self.boxes.best is not self.climb.best
-        return self.over() or better or self.boxes.checked >= self.turn
+    def _prove_between(self) -> None:
+        """The proof's turn, each time the climb has checked so much."""
+        climbed = len(self.climb.nodes) - self.boxes.checked * SHARE
+        if climbed >= TURN and not self.over() and not self.boxes.done:
+            self._prove(TURN // SHARE)
+
+    def _prove(self, checks: int) -> None:
+        """Check so much for the proof, or until it finds a better node to climb from."""
+        if self.climb.best is not None and self.climb.best is not self.boxes.best:
+            self.boxes.record(self.climb.best)
+        self.turn, known = self.boxes.checked + checks, self.boxes.best
+        self.boxes.run(
+            lambda: self.over() or self.boxes.best is not known or self.boxes.checked >= self.turn, self._tell
+        )
+        self.climb.best = self.boxes.best
 
     def over(self) -> bool:
         """Whether time is up, or enough was read where nobody asked for a proof."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from oboro.kernels import kernel
 
-__all__ = ["least_of_box"]
+__all__ = ["below_any", "least_of_box"]
 
 
 @kernel(little=True)
@@ -48,3 +48,15 @@ def least_of_box(
             place += strides[i]
         total += least
     return total
+
+
+@kernel()
+def below_any(levels: np.ndarray, nodes: np.ndarray) -> bool:
+    """Whether a node is below one of some nodes, or is one of them. O(nodes), and few attributes of each."""
+    for node in range(nodes.shape[0]):
+        a = 0
+        while a < levels.size and nodes[node, a] >= levels[a]:
+            a += 1
+        if a == levels.size:
+            return True
+    return False
