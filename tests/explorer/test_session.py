@@ -208,6 +208,19 @@ def test_the_frontier_begins_at_once_and_never_falls():
         assert all(value <= more + 1e-12 for (k2, share2), more in loss.items() if k2 >= k and share2 <= share)
 
 
+def test_a_frontier_says_where_a_slightly_larger_k_costs_far_more():
+    """Towns of four people each, three towns a region: k = 4 keeps every town, k = 5 only regions."""
+    table = pd.DataFrame({"town": [f"t{i % 9}" for i in range(36)], "age": [30] * 36})
+    plan = Recipe(
+        attributes={"town": {"role": "quasi", "hierarchy": TOWN}, "age": {"role": "quasi"}},
+        steps=[{"k_anonymize": {"k": 2}}],
+    )
+    frontier = oboro.explore(table, plan).plot([2, 3, 4, 5, 6], [0.0])
+    points = {point.k: point.loss for point in frontier}
+    assert points[4] < points[5] == points[6]
+    assert [(cliff.k, cliff.loss) for cliff in frontier.cliffs] == [((4, 5), (points[4], points[5]))]
+
+
 def test_other_methods_stand_in_the_same_frontier():
     session = oboro.explore(people(40), recipe())
     curves = ("k_anonymize", "k_anonymize_local", "local_recode", "k_conceal")
