@@ -12,6 +12,7 @@ from oboro.papers.soak_bench import METRICS, MODES, rows
 def test_a_moment_of_every_mode(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(soak_bench, "WARM", 0.05)
     monkeypatch.setattr(soak_bench, "MADE_UP", 5000)
+    monkeypatch.setattr(soak_bench, "PAUSE", 0.1)
     found = rows(seconds=0.7)
     for mode in MODES:
         mine = [row for row in found if row.method == mode]

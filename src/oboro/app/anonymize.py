@@ -31,7 +31,7 @@ from oboro.app.options.completed_words import engines
 from oboro.app.options.gathered_options import FOUND_OUT, Reading, gathered
 from oboro.system.atomic_file import atomic
 from oboro.system.extras import bring, require_extra
-from oboro.system.process import is_alone, without_pandas
+from oboro.system.process import is_alone, without_module
 from oboro.text import Message
 from oboro.text.progress import READING
 
@@ -149,7 +149,7 @@ def _report_loaded(asked: bool, data: str, stage: Any) -> Iterator[Any]:
         yield stage
         return
     require_extra("report")  # one that is missing is said before any work
-    with without_pandas() if is_alone() else nullcontext(), ThreadPoolExecutor(1) as pool:
+    with without_module("pandas") if is_alone() else nullcontext(), ThreadPoolExecutor(1) as pool:
         if os.path.isfile(data) and os.path.getsize(data) < SMALL_FILE:
             yield stage
             return

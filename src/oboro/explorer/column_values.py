@@ -28,6 +28,7 @@ class Histogram:
     high: float
     counts: tuple[int, ...]
     missing: int
+    """Records without a number."""
     whole: bool
     """Whether there are only whole numbers."""
 

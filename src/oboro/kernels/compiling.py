@@ -4,11 +4,9 @@ machine), errors as in NumPy. `parallel` is for loops over `prange`."""
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cache
-from importlib.abc import MetaPathFinder
 from types import FunctionType
 from typing import Any
 
@@ -22,7 +20,7 @@ from numba.core.typing.templates import builtin_registry
 
 from oboro.kernels import Kernel, prange
 from oboro.kernels.kernel_cache import LayeredCache
-from oboro.system.process import is_alone
+from oboro.system.process import is_alone, without_module
 
 __all__ = ["compiled"]
 
@@ -102,28 +100,11 @@ TargetConfig.__eq__ = lambda one, other: isinstance(other, TargetConfig) and _ch
 TargetConfig.__hash__ = lambda options: hash(frozenset(_chosen(options)))
 
 
-@contextmanager
-def _without_blas() -> Iterator[None]:
-    """As if there were no scipy.linalg, for this thread: numba imports its BLAS for correlations, in a tenth of a second."""
-    mine = threading.get_ident()
-
-    class NoBlas(MetaPathFinder):
-        @classmethod
-        def find_spec(cls, name: str, path: object = None, target: object = None) -> None:
-            if name == "scipy.linalg" and threading.get_ident() == mine:
-                raise ModuleNotFoundError(name)
-
-    sys.meta_path.insert(0, NoBlas)
-    try:
-        yield
-    finally:
-        sys.meta_path.remove(NoBlas)
-
-
 @cache
 def _ready() -> None:
     """Before the first function is compiled, let numba know all that it can compile. What is found compiled needs none of it."""
-    with _without_blas() if is_alone() else nullcontext():
+    # numba would import scipy's BLAS for correlations, in a tenth of a second.
+    with without_module("scipy.linalg", by_thread=True) if is_alone() else nullcontext():
         cpu_target.target_context.refresh()
     from numba.np import arrayobj
 

@@ -29,6 +29,7 @@ __all__ = ["SECONDS", "pictures", "rows"]
 
 SECONDS, QUICK, WARM = 60.0, 5.0, 0.5  # of each mode, unless the caller says how many
 PIECE = 1 << 16  # bytes that are sent at a time
+PAUSE = 0.0  # seconds between two sends: without, what waits in sockets when the time is over is worked off too
 POINTS = 120  # of a curve
 MADE_UP = 50_000  # different people, who come again and again
 MODES: dict[str, tuple[StreamOptions, dict[str, dict[str, str]]]] = {
@@ -97,6 +98,7 @@ def _feed(server: socket.socket, lines: bytes, seconds: float) -> None:
             end = lines.find(b"\n", at + PIECE) + 1 or len(lines)
             connection.sendall(lines[at:end])
             at = end
+            time.sleep(PAUSE)
 
 
 def _lines(names: list[str]) -> bytes:

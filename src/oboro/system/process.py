@@ -6,6 +6,7 @@ import io
 import mmap
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
@@ -21,7 +22,7 @@ __all__ = [
     "on_cores",
     "peak_megabytes",
     "print_utf8",
-    "without_pandas",
+    "without_module",
 ]
 
 T = TypeVar("T")
@@ -67,29 +68,28 @@ def arrow_without_pandas() -> None:
     That takes longer than to anonymize a small table. Only for a process that hands no frame of pandas to pyarrow.
     """
     if "pandas" not in sys.modules:
-        with without_pandas():
+        with without_module("pandas"):
             import pyarrow
 
             pyarrow.array([0]).to_numpy()  # pyarrow asks once
 
 
 @contextmanager
-def without_pandas() -> Iterator[None]:
-    """As if pandas were not installed: what is imported meanwhile does not import it."""
-    sys.meta_path.insert(0, _NoPandas)
+def without_module(absent: str, *, by_thread: bool = False) -> Iterator[None]:
+    """As if a module were not installed: what is imported meanwhile (`by_thread`: by this thread) does not import it."""
+    mine = threading.get_ident()
+
+    class Absent(MetaPathFinder):
+        @classmethod
+        def find_spec(cls, name: str, path: object = None, target: object = None) -> None:
+            if name == absent and (not by_thread or threading.get_ident() == mine):
+                raise ModuleNotFoundError(name)
+
+    sys.meta_path.insert(0, Absent)
     try:
         yield
     finally:
-        sys.meta_path.remove(_NoPandas)
-
-
-class _NoPandas(MetaPathFinder):
-    """Finds that there is no pandas."""
-
-    @classmethod
-    def find_spec(cls, name: str, path: object = None, target: object = None) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError(name)
+        sys.meta_path.remove(Absent)
 
 
 def peak_megabytes() -> float | None:

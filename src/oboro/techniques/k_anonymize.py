@@ -26,7 +26,6 @@ from oboro.techniques.demands.allowed_levels import AllowedLevels, AskedOfLevels
 from oboro.techniques.demands.chosen_levels import global_facts, local_facts, mixed, no_levels, progress, warning
 from oboro.techniques.demands.fitting_demands import require_fitting
 from oboro.techniques.demands.models_asked import Alpha, Closeness, Disclosure, Diversity, Likeness, Presence
-from oboro.techniques.demands.population_table import PopulationCodes
 from oboro.techniques.demands.risk_sizes import most_classes
 from oboro.techniques.demands.suppressed_records import person_left, treated
 from oboro.text import Message, Words
@@ -169,7 +168,11 @@ class KAnonymize(ClassValues):
         schema.require(data, [*names, *sensitive, *further], self.step)
         if both := [name for name in self.suppress_also if name in (*names, *sensitive)]:
             raise UsageError(Message("error_technique.also_asked", step=self.step, columns=both))
-        population = None if self.population is None else PopulationCodes.read(self.population, work, names)
+        population = None
+        if self.population is not None:
+            from oboro.techniques.demands.population_table import PopulationCodes
+
+            population = PopulationCodes.read(self.population, work, names)
         columns = {name: data[name] for name in names} if population is None else population.columns
         hierarchies = {name: schema.hierarchy(name, columns[name]) for name in names}
         secrets = {name: schema.secret(name, data) for name, _ in demands}

@@ -122,10 +122,11 @@ class NodeChecker:
 
         return RolledUp(self.problem, self.tuples, self.digits[0])
 
-    @property
+    @cached_property
     def counts_sizes(self) -> bool:
-        """Whether sizes of classes tell all that is asked."""
-        return self.problem.sizes_alone and len(self.tuples.blocks) == 1
+        """Whether sizes of classes tell all that is asked, and what is lost."""
+        told = self.problem.only_k and isinstance(self.problem.loss, CellLoss | ClassLoss)
+        return told and len(self.tuples.blocks) == 1
 
     @property
     def many_at_once(self) -> bool:
@@ -325,12 +326,6 @@ class NodeChecker:
         for a, level in enumerate(classes.levels):
             out[:, a] = self.problem.hierarchies[a].levels[level].table[codes[:, a]]
         return out
-
-    def steps_of(self, classes: NodeClasses, which: np.ndarray) -> np.ndarray:
-        """For some classes and each attribute, by which of few amounts the suppression of a record is charged."""
-        order, starts = classes.members
-        some, steps = order[starts[which]], self.steps(classes.levels)
-        return np.asarray(steps[self.tuples.codes[some]], dtype=np.int64)
 
     def tallied(self, classes: NodeClasses) -> np.ndarray:
         """The suppressed records by attribute and by what they cost."""

@@ -79,7 +79,8 @@ class NodeStatus:
             self.nodes[node.levels] = node
             if node.feasible and (self.best is None or node.rank < self.best.rank):
                 self.best = node
-        self.failure_curve.learn(np.ravel_multi_index(tuple(levels.T), self.lattice.shape), ~passed)
+        places = np.ravel_multi_index(tuple(levels.T), self.lattice.shape)
+        self.failure_curve.learn(self.failure_curve.entropy[places], ~passed)
 
     def remember(self, known: dict[Levels, float], floors: dict[Levels, float]) -> None:
         """Note what is known of nodes from other searches: how many records each surely suppresses, and every finer one too, and
@@ -99,7 +100,7 @@ class NodeStatus:
         surely = self.lattice.greatest_above(surely.reshape(self.lattice.shape))
         self.fails |= surely > self.problem.limit
         np.maximum(self.surely, np.minimum(surely, self.problem.limit), out=self.surely)
-        self.failure_curve.learn(flat, small > self.problem.limit)
+        self.failure_curve.learn(self.failure_curve.entropy[flat], small > self.problem.limit)
         if (small <= self.problem.limit).any():
             self.check(self._least_of(flat[small <= self.problem.limit]))
 
@@ -184,14 +185,10 @@ class FailureCurve:
         self.failed, self.passed = np.zeros(BINS, dtype=np.int64), np.zeros(BINS, dtype=np.int64)
         usual = float(np.log(max(problem.people, 1) / problem.k))
         # Two imaginary results keep the curve sensible until real ones arrive.
-        self.imagine(np.array([usual - 3.0, usual + 1.0]), np.array([False, True]))
+        self.learn(np.array([usual - 3.0, usual + 1.0]), np.array([False, True]))
 
-    def learn(self, nodes: np.ndarray, failed: np.ndarray) -> None:
-        """Take note of results, by where the nodes stand."""
-        self.imagine(self.entropy[nodes], failed)
-
-    def imagine(self, entropies: np.ndarray, failed: np.ndarray) -> None:
-        """Add results at some entropies."""
+    def learn(self, entropies: np.ndarray, failed: np.ndarray) -> None:
+        """Add results of nodes with these entropies."""
         places = np.clip(entropies / self.step, 0, BINS - 1).astype(np.int64)
         np.add.at(self.failed, places[failed], 1)
         np.add.at(self.passed, places[~failed], 1)

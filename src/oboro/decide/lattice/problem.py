@@ -138,11 +138,6 @@ class Problem:
         return self.loss.scale - 1 if isinstance(self.loss, CellLoss) and self.loss.geometric else 0.0
 
     @cached_property
-    def sizes_alone(self) -> bool:
-        """Whether sizes also tell what is lost."""
-        return self.only_k and isinstance(self.loss, CellLoss | ClassLoss)
-
-    @cached_property
     def secrets(self) -> list[np.ndarray]:
         """What tuples are told apart by, beside their values: the codes of every rule, and last those of what is predicted."""
         target = getattr(self.loss, "target", None)

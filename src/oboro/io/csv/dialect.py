@@ -87,16 +87,14 @@ def dialect_of(
     delimiters = [delimiter] if delimiter is not None else [mark for mark in DELIMITERS if mark != quote]
     choices = [Dialect(one, mark) for mark in quotes for one in delimiters]
     best = max(choices, key=partial(_fit, sample))
-    if delimiter is None and _width(best, sample) == 1:
+    records = best.records(sample)
+    if delimiter is None and records and len(records[0]) == 1:
         best = replace(best, single=True)
-    spaced = best.records(sample)
-    best = replace(best, space=bool(spaced) and all(map(_spaced, spaced)))
-    best = replace(best, header=_has_header(best.records(sample)) if header is None else header)
-    return replace(best, blank=_blank_lines(sample)) if best.header and _width(best, sample) == 1 else best
-
-
-def _width(dialect: Dialect, sample: str) -> int:
-    return len(next(iter(dialect.records(sample)), []))
+        records = best.records(sample)
+    best = replace(best, space=bool(records) and all(map(_spaced, records)))
+    records = best.records(sample)
+    best = replace(best, header=_has_header(records) if header is None else header)
+    return replace(best, blank=_blank_lines(sample)) if best.header and records and len(records[0]) == 1 else best
 
 
 def _blank_lines(sample: str) -> int:

@@ -226,8 +226,11 @@ class _Group:
         loss, levels = self.problem.loss, self.classes.levels
         assert isinstance(loss, CellLoss)
         tally = self.checker.tallied(self.classes)
-        steps = self.checker.steps_of(self.classes, self.candidates)
-        attributes = np.arange(len(levels))
+        order, starts = self.classes.members
+        some = self.checker.tuples.codes[
+            order[starts[self.candidates]]
+        ]  # any member tells what a record of the class is charged
+        steps, attributes = self.checker.steps(levels)[some].astype(np.int64), np.arange(len(levels))
 
         def value(joined: Sequence[int]) -> float:
             counts = tally.copy()
