@@ -115,3 +115,18 @@ def test_every_step_of_the_start_waits_for_its_broker(where: str, tmp_path: Any,
     away_at_first(getattr(one, end), call, 2 if call != "put" else 1)
     one.run()
     assert len((tmp_path / "out.ndjson").read_bytes().splitlines()) == len(BODIES)
+
+
+def test_what_took_long_to_decide_is_saved_before_much_was_read(tmp_path: Any, monkeypatch: Any) -> None:
+    """A start after a kill decides everything since the last snapshot again: what is slow to decide is saved sooner."""
+    saved = []
+    monkeypatch.setattr(MemoryStore, "put", lambda store, data: saved.append(data))
+    (tmp_path / "in.ndjson").write_bytes(b"\n".join(BODIES) + b"\n")
+    for seconds, often in ((1e9, False), (-1.0, True)):
+        monkeypatch.setattr("oboro.stream.service.service.AGAIN", seconds)
+        saved.clear()
+        one = service(str(tmp_path / "in.ndjson"), str(tmp_path / f"{often}.ndjson"), batch=10)
+        one.store, one.watch.leading = MemoryStore(), True
+        monkeypatch.setattr(type(one), "_saving", property(lambda _: 0.0, lambda _, seconds: None), raising=False)
+        one.run()
+        assert (len(saved) > 3) == often

@@ -33,6 +33,7 @@ __all__ = ["Service"]
 
 T = TypeVar("T")
 WAIT = 0.25  # seconds: a wish to end is heard this soon
+AGAIN = 10.0  # seconds of the processor that a start after a kill may take to decide again what was decided since the last snapshot
 SILENT = 3  # times that nothing came, after which an input that cannot say is at its end
 PAUSES: tuple[float, ...] = (0.05, 0.1, 0.2, 0.5, 1.0)  # before a broker that is away is asked again
 
@@ -67,7 +68,7 @@ class Service:
         self._letter_sink = letters
         self._away = 0  # times that a broker did not answer, one after the other
         self._away_since = 0.0
-        self._taken_bytes = 0
+        self._taken_bytes, self._saving, self._saved = 0, 0.0, time.process_time()
         self._silent = 0
         self._settled = False  # whether all that was decided is published
 
@@ -353,11 +354,14 @@ class Service:
     # Snapshots ----------------------------------------------------------------------------------------------------
 
     def _save_if_due(self) -> None:
+        """Save where a start after a kill would read or decide too much again; saving takes a hundredth of the time."""
         size = self.folder.size if self.folder is not None else self._taken_bytes if self.store is not None else 0
-        if size > self.plan.every:
+        worked = time.process_time() - self._saved
+        if size > self.plan.every or (size and worked > max(AGAIN, 100 * self._saving)):
             self._snapshot()
 
     def _snapshot(self) -> None:
+        began = time.process_time()
         self._note_position()
         anonymizer, extra = self.decider.anonymizer, asdict(self.at)
         if self.folder is not None:
@@ -370,7 +374,8 @@ class Service:
                 self.watch.saved()
             except BrokerError as away:  # the one before still holds; only the next start takes longer
                 self.watch.say(Message("service.not_saved", why=away.words), "warning")
-        self._taken_bytes = 0
+        self._taken_bytes, self._saved = 0, time.process_time()
+        self._saving = self._saved - began
 
     def _note_position(self) -> None:
         at = self.at
