@@ -52,10 +52,10 @@ def rows(quick: bool = False, progress: Progress = lambda *_: None, full: bool =
         else:
             kinds.append(kind)
     found = [*_killed(kinds, QUICK if quick else USUAL, full, progress)]
-    warm_measured()
     for kind in kinds:
         progress(f"{kind.kind}: cost")
         try:
+            warm_measured()
             found += _costs_of(kind, quick)
         except Exception as error:  # what was found before is not lost
             print(f"oboro: {kind.kind}: the cost was not measured: {error!r}", file=sys.stderr)
