@@ -13,7 +13,7 @@ def os_reason(error: OSError) -> Words:
     """Why the system refused; what we have no words for is said as the system says it.
 
     >>> os_reason(FileNotFoundError(2, "No such file or directory")).say("ja")
-    'ファイル又はフォルダがありません'
+    'ファイル又はフォルダーがありません'
     """
     if isinstance(words := getattr(error, "words", None), Message):
         return words
