@@ -11,7 +11,7 @@ const told = (what) => listeners.forEach((listener) => listener(what));
 
 export function accept(found) {
   if (found.state) {
-    if (found.state.version < store.state.version) return;
+    if (found.state.version < store.state.version) return told("state");
     store.state = found.state;
   }
   if (found.answer && found.answer.version === store.state.version) { store.answer = found.answer; store.error = null; }
@@ -53,13 +53,13 @@ export const isMoving = () => moving !== null;
 // The answer to the current state, asked for once.
 let asked = 0;
 export async function wantAnswer() {
-  if (!store.state.table || moving || answerNow() || asked === store.state.version) return;
+  if (!store.state.table || moving || store.error || answerNow() || asked === store.state.version) return;
   asked = store.state.version;
   told("waiting");
   try {
     accept(await ask("answer", { version: asked }));
   } catch (error) {
-    if (!isCancelled(error)) { store.error = error.message; told("answer"); }
+    if (!isCancelled(error) && !moving && !answerNow()) { store.error = error.message; told("answer"); }
   } finally {
     asked = 0;
     told("done");

@@ -89,7 +89,7 @@ export function promiseScreen(body) {
   const off = onChange((what) => {
     if (!isMoving() && store.state.version !== version) { version = store.state.version; demands = structuredClone(store.state.demands); loadForm(); }
     drawAnswer();
-    if (what === "state") wantAnswer();
+    if (what !== "done") wantAnswer();
   });
   loadForm();
   drawAnswer();
