@@ -18,7 +18,7 @@ from tests.app.web.page_cases import TOKEN, Page, page_in, people_csv
 from tests.command_line import call
 
 import oboro
-from oboro.app.web.asking import Ask, Cancelled
+from oboro.app.web.asking import Answering, Ask, Cancelled
 from oboro.app.web.routes import QUESTIONS, handler_of
 from oboro.app.web.screens import promise_screen
 
@@ -214,6 +214,16 @@ def test_an_older_question_is_given_up(people: Page) -> None:
     cancel.set()
     with pytest.raises(Cancelled):
         promise_screen.answered(people.desk, people.desk.now, Ask("en", lambda line: None, cancel))
+
+
+def test_a_move_that_comes_late_ends_itself_and_not_the_newest() -> None:
+    answering, events = Answering(), [threading.Event() for _ in range(4)]
+    for event, move in zip(events, (7, 9, 8, None), strict=True):
+        answering.supersede("solve", event, move)
+        if move == 8:
+            assert [one.is_set() for one in events] == [True, False, True, False]
+    assert [one.is_set() for one in events] == [True, True, True, False]
+    answering.close()
 
 
 def test_markup_is_text_everywhere(page: Page) -> None:

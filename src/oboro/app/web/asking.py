@@ -58,7 +58,7 @@ class Answering:
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="oboro-web")
-        self._newest: dict[str, threading.Event] = {}
+        self._newest: dict[str, tuple[threading.Event, int]] = {}
         self._running: set[threading.Event] = set()
 
     def close(self) -> None:
@@ -67,20 +67,31 @@ class Answering:
             one.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def supersede(self, kind: str, cancel: threading.Event) -> None:
-        """This is the newest question of its kind: the one before it need not be answered."""
-        before, self._newest[kind] = self._newest.get(kind), cancel
+    def supersede(self, kind: str, cancel: threading.Event, move: int | None) -> None:
+        """This is the newest question of its kind: the one before it need not be answered. A move that comes late ends itself."""
+        before, newest = self._newest.get(kind, (None, -1))
+        if move is not None and move < newest:
+            cancel.set()
+            return
+        self._newest[kind] = cancel, newest if move is None else move
         if before is not None:
             before.set()
 
     async def respond(
-        self, work: Callable[[Ask], Any], lang: str, scope: Scope, receive: Receive, send: Send, kind: str | None = None
+        self,
+        work: Callable[[Ask], Any],
+        lang: str,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        kind: str | None = None,
+        move: int | None = None,
     ) -> None:
-        """Answer one question."""
+        """Answer one question; of some kinds only the newest one, which the number of a `move` tells."""
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         cancel = threading.Event()
         if kind is not None:
-            self.supersede(kind, cancel)
+            self.supersede(kind, cancel, move)
         self._running.add(cancel)
         gone = asyncio.ensure_future(_disconnected(receive))
         try:

@@ -157,7 +157,9 @@ class _Asked:
             await PlainTextResponse(json.dumps(refused) + "\n", status_code=413)(scope, receive, send)
             return
         work = lambda ask: handler_of(name)(self._desk, given, ask)  # noqa: E731
-        await self._answering.respond(work, lang, scope, receive, send, NEWEST_WINS.get(name))
+        move = given.get("move")
+        number = move if isinstance(move, int) else None
+        await self._answering.respond(work, lang, scope, receive, send, NEWEST_WINS.get(name), number)
 
 
 def handler_of(name: str) -> Handler:

@@ -26,10 +26,14 @@ SEARCHING = Message("web.searching")
 
 def set_demands(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
     """Ask for other promises, and answer. A move that comes after a newer one changes nothing."""
-    if not desk.in_order("demands", given.get("move")):
-        raise Cancelled
     demands, act = demands_of(desk, given["demands"]), f"move:{given.get('control', 'demands')}"
-    state = desk.change(act, lambda now: replace(now, session=now.session.with_demands(demands), levels=None))
+
+    def moved(now: State) -> State:  # while nobody else changes the state: of two at a time the newer one wins
+        if not desk.in_order("demands", given.get("move")):
+            raise Cancelled
+        return replace(now, session=now.session.with_demands(demands), levels=None)
+
+    state = desk.change(act, moved)
     return {"state": shown_state(desk, state, ask), "answer": answered(desk, state, ask)}
 
 

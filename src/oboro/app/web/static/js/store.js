@@ -5,7 +5,7 @@ import { percent, number } from "./words.js";
 export const store = { state: { version: 0, table: null, can: {} }, answer: null, error: null };
 const listeners = new Set();
 export const onChange = (listener) => { listeners.add(listener); return () => listeners.delete(listener); };
-// The state or the answer to it is another one.
+// Another state or answer.
 export const onState = (listener) => onChange((what) => { if (what === "state" || what === "answer") listener(); });
 const told = (what) => listeners.forEach((listener) => listener(what));
 
@@ -24,19 +24,19 @@ export const lost = (value, digits = 1) => (value === null || value === undefine
 
 export const answerNow = () => (store.answer && store.answer.version === store.state.version ? store.answer : null);
 
-// Acts that change the state, one after the other.
+// Acts that change the state.
 export async function act(name, body) {
   const found = await ask(name, body, { hear: (line) => line.state && accept(line) });
   accept(found);
   return found;
 }
 
-// Moves of sliders: the newest wins, on both sides. An older question is given up as soon as there is a newer one.
-let moving = null, move = Date.now();
+// Moves of sliders: the newest wins, on both sides.
+let moving = null, move = 0;
 export async function moveDemands(demands, control) {
   moving?.abort();
   const mine = moving = new AbortController();
-  const number = move += 1;
+  const number = move = Math.max(move + 1, Date.now());
   told("waiting");
   try {
     const found = await ask("demands", { demands, control, move: number }, { signal: mine.signal });
@@ -44,7 +44,8 @@ export async function moveDemands(demands, control) {
   } catch (error) {
     if (mine !== moving) return;
     moving = null;
-    if (!isCancelled(error)) store.error = error.message;
+    if (isCancelled(error)) { accept({ state: await ask("state") }); return; }
+    store.error = error.message;
     told("answer");
   }
 }
