@@ -3,8 +3,8 @@
     python benchmarks/growth.py [--full | --quick] [--folder DIR]
 
 Seconds of the processor in this process, from file to file (purchases, `k_anonymize`; quasi-identifiers: `local_recode` of people
-of twenty kinds), the least of two; above ten million rows of one. The exponent is the slope of the logarithms over the upper half: 1 is in proportion, 0 not at
-all.
+of twenty kinds), the least of two; above ten million rows of one. The exponent is the slope of the logarithms over the upper half:
+1 is in proportion, 0 not at all.
 `--full` goes up to 100 million rows and 5,000 columns, and takes about ten minutes on two cores and 10 GB of disk; `--quick` only
 looks whether everything works, and writes nothing. Writes `benchmarks/results/growth.json` and `growth.png`.
 """

@@ -105,10 +105,11 @@ def windows(place: Place) -> Iterator[Line]:
     window_bench._warm()
     heads = max(int(window_bench.HEADS * min(place.scale, 1)), 100)
     for k in (3, 4, 5):
-        auto, peer = (
-            np.median([window_bench._experiment(method, 10_000, 64, k, heads, seed)[0] for seed in range(3)])
-            for method in ("auto", "fdhq'")
-        )
+        turns = [
+            [window_bench._experiment(method, 10_000, 64, k, heads, seed)[0] for method in ("auto", "fdhq'")]
+            for seed in range(3)
+        ]
+        auto, peer = np.median(turns, axis=0)
         beside = {"auto s": round(float(auto), 3), "fdhq' s": round(float(peer), 3)}
         yield Line(f"window auto over FDHQ', d = 64, k = {k}", float(peer / auto), "×", 6, less=False, beside=beside)
 
@@ -162,7 +163,7 @@ def service(place: Place) -> Iterator[Line]:
         try:
             for row in service_bench._costs(broker, folder, quick=False):
                 given = row.parameters
-                if asked := SERVICE.get((kind.kind, row.metric, given["batch"], given.get("rate"))):
+                if asked := SERVICE.get((kind.kind, row.metric, given.get("batch"), given.get("rate"))):
                     unit, goal, less = asked
                     work = f"service, {kind.kind}, blocks of {given['batch']}: {row.metric}"
                     yield Line(work, row.ours, unit, goal, less=less, beside={"seconds": round(row.seconds or 0, 2)})

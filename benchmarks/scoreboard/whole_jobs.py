@@ -10,11 +10,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from made_tables import forget, made
 from measured_line import Cost, Line, Place, program, run
 
 import oboro
 
-__all__ = ["anonymized", "forget", "large_csv", "large_parquet", "largest_csv", "made", "small_jobs"]
+__all__ = ["anonymized", "large_csv", "large_parquet", "largest_csv", "small_jobs"]
 
 POLARS = "import sys, polars as pl; pl.read_csv(sys.argv[1], infer_schema=False).write_csv(sys.argv[2])"
 BASE = "import numpy, pyarrow"
@@ -88,14 +89,6 @@ def _beside_polars(
         forget(table)
 
 
-def made(place: Place, rows: int, columns: int, ending: str) -> Path:
-    """A table of purchases with its recipe and hierarchies beside it."""
-    table = place.folder / f"{place.rows(rows)}x{columns}.{ending}"
-    if not table.exists():
-        run(program("synth", "purchases", "--rows", place.rows(rows), "--columns", columns, "-o", table, "--force"))
-    return table
-
-
 def anonymized(table: Path, times: int = 1, *more: str, recipe: Path | None = None) -> Cost:
     """What it takes to anonymize a table, by the recipe beside it or another."""
     target = table.with_name(f"released-{table.name}")
@@ -115,10 +108,3 @@ def _copied(table: Path) -> float:
     seconds = time.perf_counter() - start
     target.unlink()
     return seconds
-
-
-def forget(table: Path) -> None:
-    """Make room on the disk."""
-    table.unlink()
-    for other in (table.with_name("peer.csv"), table.with_name("report.html")):
-        other.unlink(missing_ok=True)

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
+from made_tables import forget, made
 from measured_line import Cost, Line, Place
-from whole_jobs import anonymized, forget, made
+from whole_jobs import anonymized
 
 __all__ = ["wide_tables"]
 
