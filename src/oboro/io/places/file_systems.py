@@ -23,6 +23,8 @@ __all__ = ["at_place", "file_system"]
 
 SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs")  # those that Arrow knows by a URL
 AZURE = ("az", "azure")
+CLIENTS = ("AWS_", "GOOGLE_", "STORAGE_EMULATOR_")  # how variables begin that Arrow's clients are made from
+RETRIED = "30"  # seconds: how long Google's client tries again
 
 
 def file_system(place: Place) -> tuple[Any, str]:
@@ -43,17 +45,31 @@ def _by_url(place: Place) -> tuple[Any, str]:
     from pyarrow.fs import FileSystem
 
     host, _, path = place.path.partition("/")
-    asked = "&".join(f"{name}={quote(value, safe='')}" for name, value in place.parameters)
     scheme = "gs" if place.scheme == "gcs" else place.scheme
-    found, _ = _opened(f"{scheme}://{host}/" + (f"?{asked}" if asked else ""), _environment())
+    user, given = _google() if scheme == "gs" else ("", {})
+    asked = "&".join(f"{name}={quote(value, safe='')}" for name, value in (given | dict(place.parameters)).items())
+    server = host if "@" in host else f"{user}{host}"
+    found, _ = _opened(f"{scheme}://{server}/" + (f"?{asked}" if asked else ""), _environment())
     bucket = host.rpartition("@")[0 if scheme.startswith("abfs") else 2]
     assert isinstance(found, FileSystem)
     return found, f"{bucket}/{path}"
 
 
+def _google() -> tuple[str, dict[str, str]]:
+    """The user and the parameters of Google's store, or of an emulator that STORAGE_EMULATOR_HOST names (nobody needs a key there).
+
+    Without a limit Arrow's client looks for credentials, or for a server, for a quarter of an hour.
+    """
+    given = {"retry_limit_seconds": RETRIED}
+    scheme, _, address = os.environ.get("STORAGE_EMULATOR_HOST", "").rstrip("/").rpartition("://")
+    if not address:
+        return "", given
+    return "anonymous@", given | {"scheme": scheme or "http", "endpoint_override": address}
+
+
 def _environment() -> tuple[tuple[str, str], ...]:
     """What a client is made from besides the URL: another endpoint, or other credentials, make another one."""
-    return tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith(("AWS_", "GOOGLE_"))))
+    return tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith(CLIENTS)))
 
 
 @cache

@@ -122,9 +122,10 @@ def _remove(location: str) -> None:
         shutil.rmtree(named.path, ignore_errors=True)
         return
     from oboro.io.places.file_systems import file_system
+    from oboro.io.places.stored.store_out import remove_folder
 
     system, path = file_system(named)
-    system.delete_dir(path)
+    remove_folder(system, path)
 
 
 class DeltaTable:

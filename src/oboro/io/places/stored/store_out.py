@@ -18,7 +18,7 @@ from oboro.io.places.place_names import Place
 from oboro.io.places.stored.table_files import DONE, STAGING
 from oboro.text import Message
 
-__all__ = ["StoredFolder", "check_stored", "stored_file", "stored_folder"]
+__all__ = ["StoredFolder", "check_stored", "remove_folder", "stored_file", "stored_folder"]
 
 WORDS = "error_places.cannot_be_written"
 COPIED = 5 << 30  # bytes: what S3 copies in one step
@@ -94,7 +94,7 @@ class StoredFolder:
         for name, size in self.sizes.items():
             _copy(self.place, self.system, f"{self.staging}/{name}", f"{self.path}/{name}", size)
         _put(self.system, f"{self.path}/{DONE}")
-        self.system.delete_dir(self.staging)
+        remove_folder(self.system, self.staging)
 
 
 @contextmanager
@@ -117,7 +117,7 @@ def _removed(folder: StoredFolder) -> None:
         with suppress(Exception):
             folder.system.delete_file(f"{folder.path}/{name}")
     with suppress(Exception):
-        folder.system.delete_dir(folder.staging)
+        remove_folder(folder.system, folder.staging)
 
 
 @contextmanager
@@ -137,13 +137,21 @@ def _leaving_nothing(
 
         with suppress(Exception):
             if before == FileType.NotFound and not _files(system, folder):
-                system.delete_dir(folder)
+                remove_folder(system, folder)
         raise
 
 
 def _make_folder(place: Place, system: Any, folder: str) -> None:
     if place.scheme not in ("s3", "gs", "gcs"):  # these have no folders
         system.create_dir(folder, recursive=True)
+
+
+def remove_folder(system: Any, folder: str) -> None:
+    """Remove a folder with all that is in it; Google's store has none, and its client fails for one that nobody made."""
+    if system.type_name == "gcs":
+        system.delete_dir_contents(folder, missing_dir_ok=True)
+    else:
+        system.delete_dir(folder)
 
 
 def _put(system: Any, path: str) -> None:
