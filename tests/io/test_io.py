@@ -78,6 +78,18 @@ def test_accents_are_not_taken_for_japanese() -> None:
             encoding_of("people.csv", text.encode("latin-1"))
 
 
+@pytest.mark.parametrize("cell", [b"\xff\xfe", b"\xff\xfe\xfd", "Größe".encode("latin-1"), "男".encode("cp932")])
+def test_two_bytes_do_not_tell_an_encoding(cell: bytes) -> None:
+    with pytest.raises(FileError, match="say which encoding it has"):
+        encoding_of("people.csv", b"a,b\n" + b"x," + cell + b"\n")
+    with pytest.raises(FileError, match="say which encoding it has"):
+        encoding_of("people.csv", b"a,b\n" + (b"x," + cell + b"\n") * 50)
+
+
+def test_four_bytes_of_japanese_tell_it() -> None:
+    assert encoding_of("people.csv", "a,b\nx,男\ny,女\n".encode("cp932")) == "cp932"
+
+
 def test_latin_1_when_it_is_said(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_bytes("nom,âge\nHélène,31\n".encode("latin-1"))

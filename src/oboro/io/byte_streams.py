@@ -42,6 +42,7 @@ __all__ = [
 STDIN = "-"
 # Python counts these among the encodings of text, but a line's end becomes something else in them, or text cannot be put together.
 NOT_FOR_LINES = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
+NOT_WRITTEN = re.compile("[\x80\uf8f0-\uf8f3]")  # what cp932 makes of single bytes that are no letter of it
 SAMPLE = 1 << 18  # bytes that the guesses about a file are made from
 LONGEST_HEADER = 1 << 24  # bytes
 COMPRESSIONS = {
@@ -293,6 +294,7 @@ def encoding_of(path: str, start: bytes) -> str:
     if _decodes(start, "utf-8", whole) is not None:
         return "utf-8"
     texts = {name: _decodes(start, name, whole) for name in ("cp932", "euc_jp")}
+    texts = {name: None if text is None or NOT_WRITTEN.search(text) else text for name, text in texts.items()}
     # Read as the other one, Japanese text turns into halfwidth katakana, which real text has little of.
     fits = {name: len(re.findall("[\uff61-\uff9f]", text)) for name, text in texts.items() if text is not None}
     if not fits or not _many_together(start):
@@ -326,6 +328,10 @@ def _decodes(start: bytes, encoding: str, whole: bool) -> str | None:
 
 
 def _many_together(start: bytes) -> bool:
-    """Whether most bytes beyond ASCII stand next to another one, as in Japanese; the accents of latin-1 stand alone."""
+    """Whether most bytes beyond ASCII stand next to another one, as in Japanese; the accents of latin-1 stand alone.
+
+    A single pair may be two accents as well as one kanji: then nobody can tell.
+    """
     runs = re.findall(rb"(?:\x81[\x40-\xfc]|[\x80-\xff])+", start)  # 0x81 is no letter of latin-1, but begins ～ and ≧
-    return 2 * sum(len(run) for run in runs if len(run) > 1) >= sum(map(len, runs))
+    together = 2 * sum(len(run) for run in runs if len(run) > 1) >= sum(map(len, runs))
+    return together and sum(map(len, set(runs))) > 2

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from oboro.errors import InputError, UsageError
 from oboro.recipe.stream_plan import StreamOptions, anonymizer, pseudonyms
 from oboro.stream.anonymizer import BlockResult, Closing, Record
+from oboro.stream.runner.other_encoding import stream_encoding
 from oboro.stream.runner.runner import Runner, StreamPlan
 from oboro.table.frames import Frame
 from oboro.text import Message
@@ -123,6 +124,7 @@ def run_stream(
     dead_letters: str | None = None,
     form: Literal["ndjson", "csv"] | None = None,
     output_form: Literal["ndjson", "csv"] | None = None,
+    encoding: str | None = None,
     resume: Literal["replay", "continue"] | None = None,
     longest_line: int = 1 << 20,
     excel_safe: bool = False,
@@ -132,8 +134,8 @@ def run_stream(
 ) -> dict[str, Any]:
     """Anonymize what comes from `source` and write it to `target` until the input ends or somebody asks to stop; its metrics.
 
-    Both are `-` (standard input and output), a file, `tcp://HOST:PORT`, `unix:///PATH` or `tcp-listen://…`. A `state` folder
-    survives `kill -9`; dead letters give their reasons in `lang`, also after a restart in another;
+    Both are `-` (standard input and output), a file, `tcp://HOST:PORT`, `unix:///PATH` or `tcp-listen://…`. `encoding` is that of
+    the input (UTF-8 if not given); the output is UTF-8. A `state` folder survives `kill -9`; dead letters give their reasons in `lang`, also after a restart in another;
     `watch` is told the metrics now and then.
     """
     _one_of("format", form, ("ndjson", "csv"))
@@ -146,6 +148,7 @@ def run_stream(
         state=state,
         form=form,
         output_form=output_form,
+        encoding=stream_encoding(encoding),
         resume=resume,
         most=longest_line,
         excel_safe=excel_safe,

@@ -20,7 +20,17 @@ from oboro.table.spelling.decimal_commas import has_decimal_commas, read_decimal
 from oboro.table.spelling.value_texts import is_text, texts_of
 from oboro.text import Message, Raw, Words
 
-__all__ = ["STAR", "Kind", "from_numbers", "japanese_reader", "kind_of", "numbers_of", "tells_nothing", "texts_of"]
+__all__ = [
+    "STAR",
+    "Kind",
+    "from_numbers",
+    "is_months",
+    "japanese_reader",
+    "kind_of",
+    "numbers_of",
+    "tells_nothing",
+    "texts_of",
+]
 
 STAR = "*"  # what suppression writes
 
@@ -46,6 +56,9 @@ INTEGER_TEXT = r"^-?(0|[1-9][0-9]{0,17})$"
 NUMBER_TEXT = r"^[-+]?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][-+]?[0-9]{1,3})?$"
 DOTTED = r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})"  # day, month and year, as most of Europe writes them: no other order has dots
 DATE_TEXT = rf"^([0-9]{{4}}[-/][0-9]{{1,2}}[-/][0-9]{{1,2}}|{DOTTED})$"
+MONTH_TEXT = (
+    r"^(0[1-9]|1[0-2])[./]([0-9]{4})$"  # a month, as `04.2015` and `04/2015`; with a year before it, a label of our own
+)
 DATETIME_TEXT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?Z?$"
 
 # ASCII without a digit, or a character that stands in no date and no amount of Japan.
@@ -60,6 +73,8 @@ def kind_of(values: pa.Array) -> Kind:
     (<Kind.INTEGER: 'integer'>, <Kind.TEXT: 'text'>, <Kind.TEXT: 'text'>)
     >>> kind_of(pa.array(["31.12.1990", "1.2.2003"])), kind_of(pa.array(["12.31.1990"]))
     (<Kind.DATE: 'date'>, <Kind.TEXT: 'text'>)
+    >>> kind_of(pa.array(["04.2015", "11.2020"])), kind_of(pa.array(["10.2015", "11.2020"]))
+    (<Kind.DATE: 'date'>, <Kind.NUMBER: 'number'>)
     """
     type_ = values.type
     if pa.types.is_boolean(type_):
@@ -84,7 +99,7 @@ def _kind_of_text(texts: pa.Array) -> Kind:
         return Kind.INTEGER
     if _all_match(texts, NUMBER_TEXT) and _parses(texts, Kind.NUMBER):
         return Kind.NUMBER
-    if _all_match(texts, DATE_TEXT) and _parses(texts, Kind.DATE):
+    if is_months(texts) or (_all_match(texts, DATE_TEXT) and _parses(texts, Kind.DATE)):
         return Kind.DATE
     if _all_match(texts, DATETIME_TEXT) and _parses(texts, Kind.DATETIME):
         return Kind.DATETIME
@@ -93,6 +108,11 @@ def _kind_of_text(texts: pa.Array) -> Kind:
     reader = japanese_reader(texts)
     written = None if reader is None else reader.read_written(texts)
     return Kind.TEXT if written is None else kind_of(written)
+
+
+def is_months(texts: pa.Array) -> bool:
+    """Whether text names months only, each of which counts as its first day."""
+    return _all_match(texts, MONTH_TEXT)
 
 
 def _all_match(texts: pa.Array, pattern: str) -> bool:
@@ -147,7 +167,8 @@ def _parse_plain(texts: pa.Array, kind: Kind) -> pa.Array:
     if kind is Kind.NUMBER:
         return pc.cast(pc.utf8_ltrim(texts, "+"), pa.float64())
     if kind is Kind.DATE:
-        dashed = pc.replace_substring_regex(pc.replace_substring(texts, "/", "-"), f"^{DOTTED}$", r"\3-\2-\1")
+        days = pc.replace_substring_regex(texts, MONTH_TEXT, r"\2-\1-01")
+        dashed = pc.replace_substring_regex(pc.replace_substring(days, "/", "-"), f"^{DOTTED}$", r"\3-\2-\1")
         padded = pc.replace_substring_regex(dashed, r"-([0-9])\b", r"-0\1")
         return pc.cast(padded, pa.date32())
     return pc.cast(pc.utf8_rtrim(texts, "Z"), pa.timestamp("us"))

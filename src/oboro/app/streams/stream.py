@@ -61,6 +61,7 @@ def stream(
     reach: int | None = None,
     form: Annotated[str | None, typer.Option("--format")] = None,
     output_form: Annotated[str | None, typer.Option("--output-format")] = None,
+    encoding: str | None = None,
     resume: str | None = None,
     longest_line: Annotated[int | None, typer.Option(min=1)] = None,
     excel_safe: ExcelSafe = False,
@@ -91,6 +92,8 @@ def stream(
             **{"group": group, "order": order, "format": form, "output_format": output_form},
             **{"longest_line": longest_line, "fsync": fsync or None},
         }
+        if encoding is not None:
+            raise UsageError(Message("error_service.no_encoding"))
         settings = {**given, **asdict(service)}
         run_as_service(config, settings, check=check, dry=dry_run, explain=explain, as_json=as_json)
         return
@@ -121,6 +124,7 @@ def stream(
         dead_letters=dead_letters,
         form=form,  # type: ignore[arg-type]
         output_form=output_form,  # type: ignore[arg-type]
+        encoding=encoding,
         resume=resume,  # type: ignore[arg-type]
         longest_line=longest_line or 1 << 20,
         excel_safe=excel_safe,

@@ -24,6 +24,7 @@ from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.hierarchy.levels import text_array
+from oboro.table.spelling.date_notation import days_alike
 from oboro.text import Message
 
 __all__ = ["LocalAttribute", "OrderedAttribute", "Records", "TreeAttribute", "divide"]
@@ -80,7 +81,7 @@ def _unit(distinct: np.ndarray) -> np.ndarray:
 
 def _texts(column: Column, table: np.ndarray, missing: int) -> pa.Array:
     """One text for each rank; of several that mean the same number the shortest, then the first."""
-    texts = text_array(column.values)
+    texts = days_alike(text_array(column.values), column.kind)
     if missing >= 0:
         texts = pc.if_else(pa.array(table == missing), None, texts)
     if len(texts) == table.max(initial=-1) + 1:  # nothing is written in two ways

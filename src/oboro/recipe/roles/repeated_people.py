@@ -66,7 +66,7 @@ class RepeatedPeople:
         said = [Message("role.people.several_rows", people=self.people, rows=self.rows)]
         said += [Message("role.people.named")] if self.named else []
         said += [Message("role.people.moment", moment=self.moment)] if self.moment else []
-        said += [Message("role.people.fixed", columns=list(self.fixed))] if self.fixed else []
+        said += [Message("role.people.fixed", columns=list(self.fixed), count=len(self.fixed))] if self.fixed else []
         said += [Message("role.people.missing", rows=self.missing)] if self.missing else []
         return tuple(said)
 

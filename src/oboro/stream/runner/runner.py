@@ -18,9 +18,10 @@ import numpy as np
 
 from oboro.errors import FileError, InputError, UsageError
 from oboro.stream.anonymizer import Anonymizer
-from oboro.stream.runner.codecs import Format, NdjsonCodec, codec, encode_json
+from oboro.stream.runner.codecs import CsvCodec, Format, NdjsonCodec, codec, encode_json
 from oboro.stream.runner.endpoints import StopRequest, StreamInput, StreamOutput, paced
 from oboro.stream.runner.line_blocks import HUGE, LineBlocks
+from oboro.stream.runner.other_encoding import UTF_8, OtherEncoding
 from oboro.stream.runner.output_places import MissingOutput, check_apart
 from oboro.stream.runner.state_folder import Batch, StateFolder
 from oboro.stream.runner.stream_position import StreamPosition
@@ -45,6 +46,8 @@ class StreamPlan:
     state: Path | None = None
     form: Format | None = None
     output_form: Format | None = None
+    encoding: str | None = None
+    """Of the input. A stream that goes on keeps the one it began with."""
     resume: Literal["replay", "continue"] | None = None
     """After a restart: whether the input starts over (what was taken is skipped) or goes on. Sockets go on, others start over."""
     most: int = 1 << 20
@@ -82,7 +85,7 @@ class Runner:
         self.plan = plan
         self.watch = watch
         self.stop = StopRequest()
-        self.at = StreamPosition(lang=plan.lang)
+        self.at = StreamPosition(lang=plan.lang, encoding=plan.encoding or UTF_8)
         self.dead_letters = 0
         self.in_doubt = 0
         self._met: list[tuple[int, bytes]] = []  # places in the input, and what stood there
@@ -110,7 +113,7 @@ class Runner:
         form = plan.form or _form_of(plan.source)
         known = self.folder is not None and self.folder.snapshot.exists()
         self.anonymizer = self._keep(self._restored() if known else self._make())
-        self.input = codec(form, self.at.header, delimiter=self.at.delimiter)
+        self.input = self._input(form)
         output_form = plan.output_form or (form if plan.target == "-" else _form_of(plan.target, form))
         self.output = codec(output_form, excel_safe=plan.excel_safe, delimiter=self.at.delimiter)
         self._json = isinstance(self.input, NdjsonCodec) and isinstance(self.output, NdjsonCodec)
@@ -131,6 +134,10 @@ class Runner:
         elif self.at.taken:
             self.at.origin = self.at.taken
             self._snapshot()
+
+    def _input(self, form: Format) -> NdjsonCodec | CsvCodec | OtherEncoding:
+        found = codec(form, self.at.header, delimiter=self.at.delimiter)
+        return found if self.at.encoding == UTF_8 else OtherEncoding(found, self.at.encoding)
 
     def _check_input(self) -> None:
         """Raise unless the file begins with what was taken from it."""
@@ -160,6 +167,8 @@ class Runner:
             raise UsageError(Message("error_stream.other_settings", folder=self.folder.path))
         with restoring(self.folder.snapshot):
             self.at = StreamPosition.of(anonymizer.extra)
+        if self.plan.encoding not in (None, self.at.encoding):
+            raise UsageError(Message("error_stream.other_settings", folder=self.folder.path))
         return anonymizer
 
     # After a restart ----------------------------------------------------------------------------------------------
@@ -343,7 +352,7 @@ class Runner:
     def _letter(self, number: int, line: bytes, reason: InputError) -> bytes:
         letter: dict[str, Any] = {"line": number, "reason": reason.say(self.at.lang)}
         if self.plan.dead is not None and not line.startswith(HUGE):
-            letter["record"] = line.decode(errors="backslashreplace")
+            letter["record"] = line.decode(self.at.encoding, errors="backslashreplace")
         return encode_json(letter)
 
     # What can be seen ---------------------------------------------------------------------------------------------

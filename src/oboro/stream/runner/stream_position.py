@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oboro.stream.runner.codecs import DELIMITERS
+from oboro.stream.runner.other_encoding import UTF_8, is_cut_by_bytes
 from oboro.stream.snapshot import moment, require
 from oboro.text import LANGUAGES
 
@@ -31,6 +32,7 @@ class StreamPosition:
     now: float = 0.0  # when the last block came
     lang: str = "en"
     delimiter: str = DELIMITERS[0]  # between cells, as the header shows
+    encoding: str = UTF_8  # of the input
 
     @staticmethod
     def of(noted: Mapping[str, Any]) -> StreamPosition:
@@ -50,6 +52,6 @@ class StreamPosition:
         require(all(type(number) is int and 0 <= number < 1 << 62 for number in numbers))
         require(max(at.origin, at.seen_at) <= at.taken and isinstance(at.seen, str) and at.lang in LANGUAGES)
         require(at.header is None or all(isinstance(name, str) for name in at.header))
-        require(at.delimiter in DELIMITERS)
+        require(at.delimiter in DELIMITERS and isinstance(at.encoding, str) and is_cut_by_bytes(at.encoding))
         at.now = moment(at.now)
         return at

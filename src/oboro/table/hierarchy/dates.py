@@ -10,7 +10,8 @@ import pyarrow as pa
 from oboro.errors import HierarchyError
 from oboro.system import arrow_functions as pc
 from oboro.table.hierarchy.levels import Level, odd_one, span_share
-from oboro.table.values import Kind, because_unread, kind_of, typed
+from oboro.table.spelling.value_texts import is_text
+from oboro.table.values import Kind, because_unread, is_months, kind_of, typed
 from oboro.text import Message, Raw
 
 __all__ = ["UNITS", "date_levels"]
@@ -26,15 +27,23 @@ def date_levels(name: str, values: pa.Array, units: Sequence[str]) -> list[Level
     Given: units in the order of `UNITS`. Promises: each level is a function of the one below: units nest. O(n log n).
     """
     kinds = (Kind.DATE, Kind.DATETIME)
-    kind = kind_of(values)
+    kind = _kind(values)
     if len(values) and kind not in kinds:
         odd, because = odd_one(values, kinds), because_unread(values)
         raise HierarchyError(Message("error_table.needs_dates", name=name, odd=Raw(odd), because=because))
     if kind is Kind.DATE:
-        days = pc.cast(typed(values), pa.date32()).cast(pa.int32()).to_numpy(zero_copy_only=False).astype(np.int64)
+        days = (
+            pc.cast(typed(values, kind), pa.date32()).cast(pa.int32()).to_numpy(zero_copy_only=False).astype(np.int64)
+        )
         return [_date_level(unit, days, days.astype(np.float64), 1) for unit in units if unit != "day"]
     moments = _local_microseconds(values) if len(values) else np.empty(0, dtype=np.int64)
     return [_date_level(unit, moments // DAY, moments.astype(np.float64), DAY) for unit in units]
+
+
+def _kind(values: pa.Array) -> Kind:
+    """By all values; months from October on, which alone read as numbers (`10.2015`), are dates here."""
+    kind = kind_of(values)
+    return Kind.DATE if kind is Kind.NUMBER and is_text(values) and is_months(values.drop_null()) else kind
 
 
 def _local_microseconds(values: pa.Array) -> np.ndarray:

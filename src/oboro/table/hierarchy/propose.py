@@ -55,10 +55,16 @@ def propose(name: str, column: Column) -> HierarchySpec | None:
 def _units(numbers: np.ndarray, kind: Kind) -> list[Unit]:
     """Quarters where there are few years, decades where there are many."""
     years = float(np.ptp(numbers)) / (365.25 * (1 if kind is Kind.DATE else 86_400_000_000))
-    units: list[Unit] = ["day", "month"]
+    units: list[Unit] = [] if kind is Kind.DATE and _months(numbers) else ["day", "month"]
     units += ["quarter"] if years <= 3 else []
     units += ["year"]
     return [*units, "decade"] if years > 20 else units
+
+
+def _months(numbers: np.ndarray) -> bool:
+    """Whether every day is the first of a month: then months are the values themselves."""
+    days = numbers[~np.isnan(numbers)].astype(np.int64).astype("datetime64[D]")
+    return bool((days == days.astype("datetime64[M]").astype("datetime64[D]")).all())
 
 
 def _mask(texts: pa.Array) -> HierarchySpec | None:

@@ -11,7 +11,7 @@ from oboro.errors import ColumnError
 from oboro.table.japanese.written_dates import looks_like_dates, written_dates
 from oboro.table.japanese.written_values import plain_text, read_written
 from oboro.table.spelling.decimal_commas import has_decimal_commas, read_decimal_commas
-from oboro.table.values import Kind, numbers_of
+from oboro.table.values import MONTH_TEXT, Kind, numbers_of
 
 __all__ = ["end_moment", "end_number"]
 
@@ -39,11 +39,15 @@ def end_moment(end: str, kind: Kind, last: bool) -> float:
 
     >>> end_moment("昭和元年", Kind.DATE, last=False), end_moment("1970年2月", Kind.DATE, last=True)
     (-15713.0, 58.0)
+    >>> end_moment("02.1970", Kind.DATE, last=False), end_moment("02.1970", Kind.DATE, last=True)
+    (31.0, 58.0)
     """
     written = plain_text(pa.array([end]))
     if looks_like_dates(written)[0].as_py() and (found := written_dates(written)).valid[0]:
         day = float((found.last if last else found.first)[0])
         return day if kind is Kind.DATE else (day + last) * 86_400e6 - last
+    if month := re.fullmatch(MONTH_TEXT, end):
+        return _month_end(int(month[2]), int(month[1]), kind, last)
     if len(end) == 4:
         end += "-12-31" if last else "-01-01"
     if len(end) < len("2024-1-1"):
@@ -54,3 +58,10 @@ def end_moment(end: str, kind: Kind, last: bool) -> float:
         return float(numbers_of(pa.array([end]))[0])
     except ColumnError:
         return np.nan
+
+
+def _month_end(year: int, month: int, kind: Kind, last: bool) -> float:
+    """The first or the last moment of a month."""
+    months = np.datetime64(f"{year:04d}-{month:02d}") + last
+    day = float(months.astype("datetime64[D]").astype(np.int64)) - last
+    return day if kind is Kind.DATE else (day + last) * 86_400e6 - last

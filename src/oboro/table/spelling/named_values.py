@@ -20,7 +20,17 @@ from oboro.errors import ColumnError, UsageError
 from oboro.system import arrow_functions as pc
 from oboro.table.dataset import Column
 from oboro.table.spelling.value_texts import booleans, is_text, text_values
-from oboro.table.values import DATE_TEXT, DATETIME_TEXT, NUMBER_TEXT, STAR, Kind, kind_of, numbers_of, texts_of
+from oboro.table.values import (
+    DATE_TEXT,
+    DATETIME_TEXT,
+    NUMBER_TEXT,
+    STAR,
+    Kind,
+    is_months,
+    kind_of,
+    numbers_of,
+    texts_of,
+)
 from oboro.text import Message, Raw
 
 __all__ = ["Value", "absent", "equal_values", "kind_of_value", "matched", "near_values", "place", "shown"]
@@ -191,6 +201,8 @@ def _by_meaning(asked: pa.Array, known: pa.Array) -> np.ndarray:
 
 def _same_time(asked: pa.Array, known: pa.Array, kind: Kind) -> np.ndarray:
     """By the moment: a day is its midnight, so that a column of days meets the same one written with hours."""
+    if is_text(asked) and is_months(_unsuppressed(asked).drop_null()):
+        return np.full(len(asked), -1)  # a month is no day, although it counts as its first
     days, moments = (DATE_TEXT, 1.0), (DATETIME_TEXT, 1 / DAY)
     if kind is Kind.DATETIME:
         days, moments = (DATE_TEXT, DAY), (DATETIME_TEXT, 1.0)
