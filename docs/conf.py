@@ -60,8 +60,33 @@ def _included(source: list[str]) -> None:
 
 
 def _language_of_page(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
-    """Pages below ja/ are in Japanese, for screen readers and for fonts."""
-    context["language"] = "ja" if pagename.startswith("ja/") else "en"
+    """Japanese pages say so, for screen readers and for fonts, and their navigation leads to the other Japanese pages."""
+    japanese = pagename.startswith("ja/") or pagename.endswith("_ja")
+    context["language"] = "ja" if japanese else "en"
+    tree = context.get("furo_navigation_tree", "")
+    if japanese and (at := tree.find(CAPTION, tree.find(">日本語<") - 100)) >= 0:
+        home = f'<ul><li class="toctree-l1"><a class="reference internal" href="{context["pathto"]("index")}">English</a></li></ul>'
+        context["furo_navigation_tree"] = tree[at:] + home
+
+
+CAPTION = '<p class="caption"'
+IN_JAPANESE = {  # what the theme says around a page
+    'placeholder="Search" name="q" aria-label="Search"': 'placeholder="検索" name="q" aria-label="検索"',
+    'title="Search"': 'title="検索"',
+    'title="Index"': 'title="索引"',
+    "<span>Next</span>": "<span>次へ</span>",
+    "<span>Previous</span>": "<span>前へ</span>",
+    '<div class="title">Home</div>': '<div class="title">トップ</div>',
+    "<span>Back to top</span>": "<span>先頭へ</span>",
+    "Skip to content": "本文へ移動",
+    "On this page": "このページの内容",
+    'aria-label="Toggle site navigation sidebar"': 'aria-label="ページ一覧の表示"',
+    'aria-label="Toggle table of contents sidebar"': 'aria-label="目次の表示"',
+    'aria-label="Toggle Light / Dark / Auto color theme"': 'aria-label="明るい・暗い・自動の配色"',
+    'aria-label="Toggle navigation of 日本語"': 'aria-label="日本語のページの一覧"',
+    'aria-label="All pages"': 'aria-label="ページ一覧"',
+    'aria-label="This page"': 'aria-label="このページ"',
+}
 
 
 FOR_EVERYBODY = {  # what the theme leaves out for people who use a keyboard or a screen reader
@@ -77,7 +102,8 @@ FOR_EVERYBODY = {  # what the theme leaves out for people who use a keyboard or 
 def _for_everybody(app: Any, error: Exception | None) -> None:
     for page in Path(app.outdir).rglob("*.html") if error is None and app.builder.name == "html" else ():
         text = page.read_text(encoding="utf-8")
-        for old, new in FOR_EVERYBODY.items():
+        japanese = IN_JAPANESE if ' lang="ja"' in text[:200] else {}
+        for old, new in (*FOR_EVERYBODY.items(), *japanese.items()):
             text = text.replace(old, new)
         page.write_text(text, encoding="utf-8")
 
@@ -87,5 +113,5 @@ def setup(app: Any) -> None:
     app.connect("builder-inited", lambda app: reference.write(HERE / "reference"))
     app.connect("source-read", _as_on_the_site)
     app.connect("include-read", lambda app, path, parent, source: _included(source))
-    app.connect("html-page-context", _language_of_page)
+    app.connect("html-page-context", _language_of_page, priority=900)  # after the theme
     app.connect("build-finished", _for_everybody)

@@ -94,6 +94,19 @@ def test_a_japanese_page_is_in_step_or_says_that_it_lags(page: Path) -> None:
         )
 
 
+@pytest.mark.parametrize("name", ["ja/index", "ja/how-to", "reference/commands_ja"])
+def test_the_navigation_of_a_japanese_page_is_japanese(site: Path, name: str) -> None:
+    page = (site / f"{name}.html").read_text(encoding="utf-8")
+    assert 'lang="ja"' in page[:200]
+    tree = page.split('<div class="sidebar-tree">')[1].split("</aside>")[0]
+    assert "はじめかた" in tree
+    words = [word for word in re.findall(r">([^<>]+)<", tree) if word.strip()]
+    assert [word for word in words if word.isascii()] == ["English"]
+    for said in ("Search", "On this page", "Next", "Previous", "Skip to content", "Back to top", "Toggle"):
+        assert f">{said}<" not in page
+        assert f'="{said}' not in page
+
+
 EVERY_READER = (
     "index", "start/install", "start/first-release", "tutorials/hospital-visits", "explanation/k-anonymity",
     "reference/figures", "guarantees/risk", "glossary", "ja/index", "ja/how-to",

@@ -17,7 +17,9 @@ ROWS = [("Müßig", 40), ("Müßig", 40), ('Käthe; "K"\nB', 40)] * 3
 
 def csv_text() -> str:
     quoted = ['"' + name.replace('"', '""') + '"' for name, _ in ROWS]
-    return "sex;age;note\n" + "".join(f"{name};{age};{i}\n" for i, (name, (_, age)) in enumerate(zip(quoted, ROWS)))
+    return "sex;age;note\n" + "".join(
+        f"{name};{age};{i}\n" for i, (name, (_, age)) in enumerate(zip(quoted, ROWS, strict=True))
+    )
 
 
 @pytest.fixture

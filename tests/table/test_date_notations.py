@@ -21,7 +21,7 @@ QUASI = {"born": {"role": "quasi"}}
 
 
 def released(dates: list[str]) -> list[str]:
-    return oboro.LocalRecode(k=2).apply({"born": dates}, attributes=QUASI)["born"]  # type: ignore[no-any-return]
+    return oboro.LocalRecode(k=2).apply({"born": dates}, attributes=QUASI)["born"]
 
 
 def test_both_ends_of_a_range_are_written_alike() -> None:

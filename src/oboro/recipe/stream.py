@@ -135,8 +135,8 @@ def run_stream(
     """Anonymize what comes from `source` and write it to `target` until the input ends or somebody asks to stop; its metrics.
 
     Both are `-` (standard input and output), a file, `tcp://HOST:PORT`, `unix:///PATH` or `tcp-listen://…`. `encoding` is that of
-    the input (UTF-8 if not given); the output is UTF-8. A `state` folder survives `kill -9`; dead letters give their reasons in `lang`, also after a restart in another;
-    `watch` is told the metrics now and then.
+    the input (UTF-8 if not given); the output is UTF-8. A `state` folder survives `kill -9`. Dead letters give their reasons in
+    `lang`, also after a restart in another. `watch` is told the metrics now and then.
     """
     _one_of("format", form, ("ndjson", "csv"))
     _one_of("output-format", output_form, ("ndjson", "csv"))
