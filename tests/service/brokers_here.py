@@ -17,7 +17,7 @@ from oboro.recipe.service.service_making import make_service
 from oboro.recipe.service.service_settings import ServiceSettings
 from oboro.stream.service.service import Service
 
-__all__ = ["BODIES", "ROWS", "running", "serve", "service"]
+__all__ = ["BODIES", "ROWS", "all_records", "running", "serve", "service"]
 
 ROWS = people(120)
 BODIES = [json.dumps(row).encode() for row in ROWS]
@@ -44,3 +44,20 @@ def service(source: str, target: str, recipe: dict[str, Any] = RECIPE, dry: bool
 def serve(source: str, target: str, **more: Any) -> dict[str, Any]:
     """Run until the input holds nothing more; the counts."""
     return service(source, target, **more).run()
+
+
+def all_records(broker: LocalBroker, topic: str) -> list[Any]:
+    """What stands in a topic of Kafka, up to its end, with keys and headers. For a process of its own: the client has threads."""
+    from confluent_kafka import Consumer, KafkaError, TopicPartition
+
+    given = {"bootstrap.servers": f"127.0.0.1:{broker.port}", "group.id": topic, "enable.partition.eof": True}
+    consumer = Consumer(given)
+    consumer.assign([TopicPartition(topic, 0, 0)])
+    found: list[Any] = []
+    while (one := consumer.poll(10)) is not None:
+        if one.error() is None:
+            found.append(one)
+        elif one.error().code() == KafkaError._PARTITION_EOF:
+            break
+    consumer.close()
+    return found

@@ -9,7 +9,7 @@ from pathlib import Path
 from shutil import which
 
 import pytest
-from tests.service.brokers_here import BODIES, running, serve
+from tests.service.brokers_here import BODIES, all_records, running, serve
 from tests.service.certificates import TlsFront, make_certificates
 
 from oboro.errors import ConflictError, FileError, OboroError, UsageError
@@ -59,13 +59,8 @@ def test_kafka_refuses_what_does_not_belong_together(broker: LocalKafka, tmp_pat
 @only(LocalKafka)
 def test_a_released_value_may_be_the_key(broker: LocalKafka, tmp_path: Path) -> None:
     def work() -> None:
-        from confluent_kafka import Consumer, TopicPartition
-
         serve(broker.place("KEYED"), f"{broker.place('BYKEY')}&key=age", state=tmp_path / "state")
-        consumer = Consumer({"bootstrap.servers": f"127.0.0.1:{broker.port}", "group.id": "keys"})
-        consumer.assign([TopicPartition("BYKEY", 0, 0)])
-        found = [one for _ in range(100) if (one := consumer.poll(0.1)) is not None and one.error() is None]
-        consumer.close()
+        found = all_records(broker, "BYKEY")
         assert [one.key().decode() for one in found] == [str(json.loads(one.value())["age"]) for one in found]
         assert len(found) == 30
         with pytest.raises(UsageError, match="key=name"):
