@@ -122,7 +122,7 @@ MUTATIONS = (
         "a value that nobody has passes silently",
         (
             (
-                "techniques/demands/models_asked.py",
+                "techniques/demands/further/share_demands.py",
                 "absent(column, sensitive, [self.value]):",
                 "absent(column, sensitive, []):",
             ),
@@ -133,7 +133,7 @@ MUTATIONS = (
     Mutation(
         "minimality",
         "`blind` looks at the secrets",
-        (("techniques/k_anonymize.py", "seen = () if self.blind else rules", "seen = rules"),),
+        (("techniques/k_anonymize.py", "() if self.blind else rules", "rules"),),
         "tests/techniques/test_minimality.py",
     ),
     Mutation(
@@ -160,7 +160,7 @@ MUTATIONS = (
         (
             (
                 "recipe/released/released_order.py",
-                'return order == "shuffled" or (order is None and any(step.promising for step in steps))',
+                'return order == "shuffled" or (order is None and any(map(attrgetter("promising"), steps)))',
                 'return order == "shuffled"',
             ),
         ),

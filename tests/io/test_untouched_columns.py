@@ -31,7 +31,7 @@ from oboro.io.files import column_names, read
 from oboro.io.parquet import encode
 from oboro.io.untouched_columns import merged_blocks
 from oboro.recipe.recipe import Recipe
-from oboro.recipe.released.last_look_before_writing import Accept
+from oboro.recipe.released.acceptances import Accept
 from oboro.table.dataset import Dataset
 from oboro.table.unencoded_columns import UnencodedColumn, UnreadColumn, unread_columns
 from oboro.techniques import checks

@@ -22,7 +22,8 @@ from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import HierarchySpec
 from oboro.table.schema import Attribute, Schema
 from oboro.techniques.base import Work
-from oboro.techniques.demands.models_asked import Closeness, Diversity
+from oboro.techniques.demands.further.share_demands import Closeness
+from oboro.techniques.demands.models_asked import Diversity
 from oboro.techniques.k_anonymize import KAnonymize
 from oboro.verifier.table_check import verify
 

@@ -20,7 +20,8 @@ from oboro.table.schema import Schema
 from oboro.techniques import kernels
 from oboro.techniques.base import Work
 from oboro.techniques.columns.numeric import differing, narrowed, places, written
-from oboro.techniques.noise import Bounds, Noise, reflect
+from oboro.techniques.columns.value_bounds import Bounds
+from oboro.techniques.noise import Noise, reflect
 from oboro.techniques.round import Round
 from oboro.techniques.swap import Swap
 from oboro.text import quoted

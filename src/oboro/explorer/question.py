@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from oboro.table.dataset import Dataset
     from oboro.table.hierarchy import Hierarchy
     from oboro.techniques.base import Work
-    from oboro.techniques.demands.allowed_levels import AllowedLevels
+    from oboro.techniques.demands.further.allowed_levels import AllowedLevels
     from oboro.techniques.k_anonymize import KAnonymize
 
 __all__ = ["Question"]

@@ -51,7 +51,7 @@ from oboro.table.schema import Attribute, Role
 from oboro.text import Message
 
 if TYPE_CHECKING:
-    from oboro.decide.lattice.search_limits import SearchProgress
+    from oboro.decide.lattice.search_progress import SearchProgress
     from oboro.explorer.answers import Curve
     from oboro.measure.metrics import Measure
     from oboro.recipe.recipe import Recipe

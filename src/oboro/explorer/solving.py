@@ -14,7 +14,7 @@ from oboro.text import Message
 
 if TYPE_CHECKING:
     from oboro.decide.lattice.nodes import Levels
-    from oboro.decide.lattice.search_limits import SearchProgress
+    from oboro.decide.lattice.search_progress import SearchProgress
     from oboro.explorer.question import Question
     from oboro.explorer.session import Session
     from oboro.techniques.base import Work

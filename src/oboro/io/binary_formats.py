@@ -1,38 +1,17 @@
-"""Tables in formats that say themselves what they hold: Parquet, Feather / Arrow IPC, Excel."""
+"""Which format a file has: Parquet, Feather / Arrow IPC, Excel, JSON lines, or text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal
 
-import pyarrow as pa
-import pyarrow.feather
-
-from oboro.errors import ColumnError, FileError
-from oboro.io.byte_streams import head_of, readable
-from oboro.table.dataset import Column, Dataset
-from oboro.table.frames import Frame
-from oboro.table.frames.came_as import Types, lost_types
-from oboro.table.named_columns import names_shown
-from oboro.table.unencoded_columns import NestedColumn
+from oboro.errors import FileError
+from oboro.io.byte_streams import head_of
 from oboro.text import Message
 
-__all__ = ["EXCEL", "binary_reader", "is_json_lines", "read_excel", "read_parquet", "read_sheet"]
+__all__ = ["EXCEL", "binary_format", "is_json_lines"]
 
-
-class TypedTable(NamedTuple):
-    """A table that was read, and the types of columns that it does not tell any more."""
-
-    data: Dataset
-    types: Types = MappingProxyType({})
-
-
-Reader = Callable[[str, Sequence[str] | None, str | None], TypedTable]
-
+BinaryFormat = Literal["parquet", "feather", "arrow", "excel"]
 JSON_LINES = (".ndjson", ".jsonl")
 PACKED = (".gz", ".zst", ".bz2", ".lz4", ".xz", ".zip")
 EXCEL = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
@@ -45,20 +24,20 @@ def is_json_lines(path: str | Path) -> bool:
     return name.suffix.lower() in JSON_LINES
 
 
-def binary_reader(path: str | Path) -> Reader | None:
-    """What reads a file, by its first bytes (Excel: by its ending too), or None for text."""
+def binary_format(path: str | Path) -> BinaryFormat | None:
+    """The format of a file, by its first bytes (Excel: by its ending too), or None for text."""
     if Path(path).is_fifo():  # a pipe can be read only once
         return None
     head = head_of(path)
     if head.startswith(b"PAR1"):
-        return read_parquet
+        return "parquet"
     if head.startswith(b"ARROW1"):
-        return _feather
+        return "feather"
     if head.startswith(b"\xff\xff\xff\xff"):
-        return _arrow_stream
+        return "arrow"
     zipped = head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0"))
     if zipped and Path(path).suffix.lower() in EXCEL:
-        return read_excel
+        return "excel"
     if zipped and Path(path).suffix.lower() == ".zip":
         return None
     if zipped:
@@ -66,81 +45,3 @@ def binary_reader(path: str | Path) -> Reader | None:
     if Path(path).suffix.lower() in (*EXCEL, ".parquet", ".feather", ".arrow") and head:
         raise FileError(Message("error_io.wrong_ending", path=path))
     return None
-
-
-def read_parquet(path: str, columns: Sequence[str] | None, sheet: str | None) -> TypedTable:
-    """All columns of a Parquet file, or the given ones in their order."""
-    from oboro.io.parquet.encode import encode, schema_of, unusable
-
-    with readable(path):
-        schema = schema_of(path)
-        _require(path, schema.names, columns)
-        nested = unusable(path, schema) if columns is None else {}
-        names = list(schema.names if columns is None else columns)
-        data = encode(path, [name for name in names if name not in nested])
-    floats = {
-        name: replace(column, finer=partial(_with_nan, path, name))
-        for name, column in data.columns.items()
-        if column.missing >= 0 and pa.types.is_floating(schema.field(name).type)
-    }
-    left = {name: NestedColumn(data.rows, why) for name, why in nested.items()}
-    return TypedTable(data.with_columns({**floats, **left}).select(names), lost_types(schema))
-
-
-def _with_nan(path: str, name: str) -> Column:
-    """A column of Parquet with not-a-number and missing apart; read again, since hardly any file has both."""
-    import pyarrow.parquet as pq
-
-    with readable(path):
-        return Column.encode(pq.read_table(path, columns=[name]).column(0)).finest()
-
-
-def _feather(path: str, columns: Sequence[str] | None, sheet: str | None) -> TypedTable:
-    with readable(path):
-        with pa.memory_map(path) as file:
-            table = pa.ipc.open_file(file).read_all()
-        return _chosen(path, table, columns)
-
-
-def _arrow_stream(path: str, columns: Sequence[str] | None, sheet: str | None) -> TypedTable:
-    with readable(path), pa.OSFile(path) as file:
-        return _chosen(path, pa.ipc.open_stream(file).read_all(), columns)
-
-
-def read_excel(path: str, columns: Sequence[str] | None, sheet: str | None) -> TypedTable:
-    """The named sheet of an Excel file, or the first one."""
-    return TypedTable(read_sheet(path, columns, sheet)[0])
-
-
-def read_sheet(
-    path: str, columns: Sequence[str] | None, sheet: str | None, header_row: int | None = None
-) -> tuple[Dataset, tuple[Message, ...]]:
-    """`read_excel` with a given row of names (from 1), and what was found out about the sheet."""
-    from oboro.io.excel.sheet_in import sheet_table
-
-    table, notes = sheet_table(path, sheet, header_row)
-    return _chosen(path, table, columns).data, notes
-
-
-def _chosen(path: str, table: pa.Table, columns: Sequence[str] | None) -> TypedTable:
-    """The wanted columns. Arrow believes what a file says of offsets and codes, and kernels believe Arrow: it is checked here."""
-    _require(path, table.column_names, columns)
-    table.validate(full=True)
-    data = _encode(path, table if columns is None else table.select(list(columns)))
-    return TypedTable(data, lost_types(table.schema))
-
-
-def _encode(path: str, table: pa.Table) -> Dataset:
-    try:
-        return Frame.read(table).data
-    except ColumnError as problem:
-        raise ColumnError(Message("error_io.in_file", path=path, problem=problem.words)) from None
-
-
-def _require(path: str, names: Sequence[str], columns: Sequence[str] | None) -> None:
-    known = set(names)
-    unknown = [name for name in columns or () if name not in known]
-    if unknown:
-        raise ColumnError(
-            Message("error_io.no_column", path=path, unknown=unknown, names=names_shown(names, columns or ()))
-        )

@@ -15,14 +15,17 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from oboro.errors import FileError
-from oboro.io.csv.encoded_text import NotEncodable
 from oboro.text import Message
 
-__all__ = ["BIG_ENDIAN", "Decoder", "EncodedFile", "packed", "unpacked"]
+__all__ = ["BIG_ENDIAN", "Decoder", "EncodedFile", "NotEncodable", "packed", "unpacked"]
 
 BIG_ENDIAN = "utf-16-be-sig"
 PIECE = 1 << 20
 STDIN = "-"
+
+
+class NotEncodable(FileError):
+    """A character is not in the encoding."""
 
 
 class Decoder:

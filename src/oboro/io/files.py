@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from oboro.errors import ColumnError, UsageError
 from oboro.io import held_limit
-from oboro.io.binary_formats import binary_reader, is_json_lines, read_excel, read_parquet, read_sheet
+from oboro.io.binary_formats import binary_format, is_json_lines
 from oboro.io.byte_streams import STDIN, ByteStream, FileState, can_be_read_twice, open_stream, readable
 from oboro.io.csv.dialect import Dialect, dialect_of, first_record, names_of
-from oboro.io.csv.encoded_text import NotEncodable, NotUnicode, in_encoding
+from oboro.io.csv.encoded_text import NotUnicode, in_encoding
 from oboro.io.csv.small_tables import hold_columns, is_small, read_columns, text_before_rows
-from oboro.io.file_progress import ByteProgress, RowProgress, SteadyProgress
-from oboro.io.held_limit import HeldTooMuch
+from oboro.io.file_progress import ByteProgress, RowProgress
+from oboro.io.held_limit import HeldColumns, HeldTooMuch
 from oboro.io.output import (
     Output,
     destination,
@@ -38,7 +38,7 @@ from oboro.table.frames.came_as import Types, lost_types
 from oboro.table.named_columns import names_shown
 from oboro.table.nested_values import is_nested, numbered
 from oboro.table.parameters.at_the_door import at_the_door
-from oboro.table.unencoded_columns import NestedColumn, UnreadColumn, unread_columns
+from oboro.table.unencoded_columns import UnreadColumn, unread_columns
 from oboro.text import Message, Raw
 
 if TYPE_CHECKING:
@@ -113,12 +113,12 @@ class Source:
         if not streamed or is_small(data) or (shuffle is not None and untouched.small):
             write(self.fill(data), path, dialect, guard, self.types, shuffle)
             return
+        from oboro.io.converted_bytes import NotEncodable
+
         try:
             held = in_encoding_held(data, dialect) if is_csv(path) else data
             self._copy(held, untouched, path, dialect, done, shuffle, guard)
-        except (
-            NotEncodable
-        ):  # a value that no step touched: all values of its column must be seen to replace its characters
+        except NotEncodable:  # in a column that no step touched: all its values must be seen to replace its characters
             write(self.fill(data), path, dialect, guard, self.types, shuffle)
 
     def _dictionaries(self, data: Dataset) -> list[str]:
@@ -230,18 +230,25 @@ def read(
         from oboro.io.json_lines import read_json_lines
 
         return Source(read_json_lines(path, columns, encoding), str(path))
-    held, reader = held if columns is None and can_be_read_twice(path) else None, binary_reader(path)
-    if reader is read_excel:
+    held, binary = held if columns is None and can_be_read_twice(path) else None, binary_format(path)
+    if binary == "excel":
+        from oboro.io.binary_readers import read_sheet
+
         data, notes = read_sheet(str(path), columns, sheet, header_row)
         return Source(data, str(path), notes=notes)
     if header_row is not None:
         raise UsageError(Message("error_io.header_row_not_excel", path=str(path)))
-    if reader is read_parquet and held is not None:
+    if binary == "parquet" and held is not None:
         return _parquet(str(path), held, fingerprinted, progress)
-    if reader is not None:
-        data, types = reader(str(path), columns, sheet)
+    if binary is not None:
+        from oboro.io.binary_readers import READERS
+
+        data, types = READERS[binary](str(path), columns, sheet)
         return Source(data, str(path), types=types)
-    progress = None if progress is None else SteadyProgress(progress)  # it may be read a second time
+    if progress is not None:
+        from oboro.io.steady_progress import SteadyProgress
+
+        progress = SteadyProgress(progress)  # it may be read a second time
     options = {"delimiter": delimiter, "quote": quote, "header": header}
     if held is not None and fingerprinted:
         with suppress(HeldTooMuch, NotUnicode), open_stream(path, encoding) as stream:
@@ -280,13 +287,13 @@ def column_names(
     """
     if not can_be_read_twice(path) or is_json_lines(path):
         return None
-    reader = binary_reader(path)
-    if reader is read_parquet:
+    binary = binary_format(path)
+    if binary == "parquet":
         from oboro.io.parquet.encode import schema_of
 
         with readable(path):
             return list(schema_of(str(path)).names)
-    if reader is not None:
+    if binary is not None:
         return None
     with open_stream(path, encoding) as stream:
         return _headed(stream, {"delimiter": delimiter, "quote": quote, "header": header})[1]
@@ -302,10 +309,10 @@ def _csv(
     dialect, names = _headed(stream, options)
     if holding[0] is not None:
         held, looked = set(holding[0]), set(holding[1])
-        file_state, kept = FileState.of(stream.path), [name for name in names if name in held]
-        marked = [name for name in names if name in looked and name not in held]
-        limited = [name for name in kept if name in looked]
-        data, untouched = hold_columns(stream, dialect, names, kept, file_state, progress, marked, limited)
+        kept = list(filter(held.__contains__, names))
+        marked = list(filter((looked - held).__contains__, names))
+        limited = list(filter(looked.__contains__, kept))
+        data, untouched = hold_columns(stream, dialect, HeldColumns(names, kept, marked, limited), progress)
         return Source(data, stream.path, dialect, untouched if len(kept) < len(names) else None)
     wanted = list(names if columns is None else columns)
     known = set(names)
@@ -345,6 +352,7 @@ def _parquet(path: str, held: Collection[str], fingerprinted: Collection[str], p
     """The held columns, and those that somebody looks at if they are small: holding their codes is faster than reading twice."""
     from oboro.io.parquet.encode import are_small, encode, schema_of, unusable
     from oboro.io.parquet.untouched_parquet import UntouchedParquetColumns
+    from oboro.table.frames.nested_column import NestedColumn
 
     held, fingerprinted = set(held), set(fingerprinted)
     with readable(path):

@@ -119,9 +119,9 @@ def write(
         data = in_encoding(data, dialect.encoding)
     if shuffle is not None and (is_small(data) or any(map(pa.types.is_dictionary, types.values()))):
         data, shuffle = shuffle.columns_shuffled(data), None  # dictionaries tell in which order values come first
-    write_blocks(
-        _slices(restorable(data, types) if types else data, shuffle), path, dialect, not is_small(data), guard, types
-    )
+    data = restorable(data, types) if types else data
+    blocks = [data] if is_small(data) and shuffle is None else _slices(data, shuffle)
+    write_blocks(blocks, path, dialect, not is_small(data), guard, types)
 
 
 def _slices(data: Dataset, shuffle: RowShuffle | None) -> Iterator[Dataset]:
@@ -326,7 +326,7 @@ def _csv(file: Any, blocks: Iterator[Dataset], dialect: Dialect, types: Types) -
     before = None
     for number, data in enumerate(blocks):
         if number == 0:
-            file.write(text_before_rows(list(data), dialect))
+            file.write(text_before_rows(list(data.columns), dialect))
         if is_small(data):
             file.write(text_of_rows(data, dialect))
         else:

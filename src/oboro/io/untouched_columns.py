@@ -18,9 +18,10 @@ from oboro.io.byte_streams import ByteStream, FileState, open_stream
 from oboro.io.csv.dialect import Dialect
 from oboro.io.file_progress import RowProgress
 from oboro.table.dataset import Column, Dataset
+from oboro.table.frames.nested_column import NestedColumn
 from oboro.table.large_arrays import large_zeros
 from oboro.table.nested_values import nested_column
-from oboro.table.unencoded_columns import NestedColumn, UnencodedColumn, UnreadColumn, unread_columns
+from oboro.table.unencoded_columns import UnencodedColumn, UnreadColumn, unread_columns
 from oboro.text import Message
 
 __all__ = [

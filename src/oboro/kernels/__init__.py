@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property, update_wrapper
+from functools import cached_property, partial, update_wrapper
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,7 +31,10 @@ _tell: Callable[[], object] | None = None
 
 
 def _entries(*arguments: Any) -> int:
-    return sum(one.size for one in arguments if isinstance(one, np.ndarray))
+    entries = 0
+    for one in arguments:
+        entries += one.size if isinstance(one, np.ndarray) else 0
+    return entries
 
 
 class Kernel:
@@ -41,16 +44,15 @@ class Kernel:
         self,
         function: Callable[..., Any],
         how: dict[str, bool],
-        little: Callable[..., Any] | None,
+        little: Callable[..., Any] | bool,
         work: Callable[..., int],
     ) -> None:
         update_wrapper(self, function)
         self.work = work
-        self.function, self.how, self.little = function, how, little
-        self.left = LITTLE if little is function else LITTLE_FOR_NUMPY
-        self.plain = (
-            little is None and not how["inner"]
-        )  # always compiled: asked first, since some calls take microseconds
+        self.function, self.how = function, how
+        self.little: Callable[..., Any] | None = function if little is True else little or None
+        self.left = LITTLE if little is True else LITTLE_FOR_NUMPY
+        self.plain = not little and not how["inner"]  # always compiled: asked first, since some calls take microseconds
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Run the loop."""
@@ -103,11 +105,7 @@ def kernel(
     numbers must not overflow. `work` says how much some arguments are, where it is not as much as their entries.
     """
     how = {"parallel": parallel, "inner": inner, "bare": bare}
-
-    def decorate(function: F) -> F:
-        return Kernel(function, how, function if little is True else little or None, work)  # type: ignore[return-value]
-
-    return decorate
+    return partial(Kernel, how=how, little=little, work=work)  # type: ignore[return-value]
 
 
 def little_work(entries: int, most: int = LITTLE) -> bool:

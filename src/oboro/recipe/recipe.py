@@ -27,10 +27,9 @@ from pydantic import (
 from pydantic import ValidationError as PydanticError
 
 from oboro.errors import RecipeError
-from oboro.recipe.released.last_look_before_writing import Accept, OneOrMore
-from oboro.recipe.released.privacy_budget import PrivacyBudget, beyond_budget
 from oboro.recipe.released.released_order import Order, plan_of_order
 from oboro.recipe.released.secret_seed import plan_of_seed
+from oboro.recipe.released.seldom_said import Accept, OneOrMore, PrivacyBudget
 from oboro.system.named_files import beside
 from oboro.system.secret_key import is_variable_name
 from oboro.table.parameters.at_the_door import at_the_door
@@ -149,7 +148,7 @@ class Recipe(BaseModel):
             raise ValueError(Message("error_recipe.seeds", given=given))
         if self.seed_env is not None and not is_variable_name(self.seed_env):
             raise ValueError(Message("error_recipe.seed_env_name"))
-        if self.budget is not None and (why := beyond_budget(self.budget, self.steps)) is not None:
+        if self.budget is not None and (why := self.budget.exceeded(self.steps)) is not None:
             raise ValueError(why)
         said = self.attributes.get(self.person) if self.person is not None else None
         if said is not None and said.role is not Role.IDENTIFIER:
@@ -232,7 +231,7 @@ class Recipe(BaseModel):
     @property
     def acceptances(self) -> list[Accept]:
         """Everything that it accepts."""
-        return [self.accept] if isinstance(self.accept, Accept) else self.accept
+        return self.accept if isinstance(self.accept, list) else [self.accept]
 
     @property
     def path(self) -> Path | None:

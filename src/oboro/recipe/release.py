@@ -212,7 +212,7 @@ class Release:
         """What the recipe accepts; with `figures` also who is unique to somebody who knows all but the secrets."""
         if self.last_look is None:
             return []
-        said = warnings_of_look(self.last_look)
+        said = warnings_of_look(self.last_look) if self.last_look.accepted or self.last_look.unneeded else []
         if self.series is not None and self.series.accepted:
             said.append(Message("exposure.look.series", people=self.series.exposed, because=self.series.accepted))
         if figures and (people := self.unique_by_all):

@@ -19,7 +19,7 @@ from oboro.io.files import Source, column_names, read, read_data
 from oboro.io.places.place_names import is_plain_file, names_a_place
 from oboro.measure.changed_cells import changed_cells
 from oboro.recipe.release import Release, StepRecord
-from oboro.recipe.released.last_look_before_writing import check_accept, look_before_writing
+from oboro.recipe.released.last_look_before_writing import look_before_writing
 from oboro.recipe.released.people_before_writing import people_before_writing
 from oboro.recipe.released.released_order import moves_rows, released_order, warning_of_order
 from oboro.recipe.released.secret_seed import entropy_of, warning_of_seed
@@ -58,6 +58,8 @@ def run(
     given = replace(given, coming=coming)
     frame.require_whole()
     if recipe.accept:
+        from oboro.recipe.released.acceptances import check_accept  # most jobs accept nothing
+
         check_accept(recipe.acceptances, frame.data)
     if recipe.budget is not None:
         from oboro.recipe.released.privacy_ledger import check_ledger  # most jobs have no budget
@@ -74,12 +76,12 @@ def run(
     for step, seed in zip(recipe.steps, seeds, strict=True):
         say(step.step)
         table.take(step, seed, say)
-    leaking = [name for name in table.schema.named(Role.IDENTIFIER) if name in table.data]
-    if leaking:
-        raise RecipeError(_leak(leaking))
+    identifiers = table.schema.named(Role.IDENTIFIER)
+    if not table.data.columns.keys().isdisjoint(identifiers):
+        raise RecipeError(_leak([name for name in identifiers if name in table.data]))
     order = _order_coming(recipe, table, last)
     say(Message("progress.verifying"))
-    names = [step.step for step in recipe.steps]
+    names = list(map(attrgetter("step"), recipe.steps))
     verification = verify_promises(table.data, table.promises, names, table.person, given.sensitive)
     if recipe.together or any(map(attrgetter("bounds_linkage"), recipe.steps)):
         from oboro.recipe.released.joint_linkage import with_linkage
@@ -99,7 +101,7 @@ def run(
         worked=replace(frame, data=table.data),
         shuffle=order.result(),
         cautions=(
-            *warning_of_order(recipe.order, recipe.steps),
+            *(warning_of_order(recipe.steps) if recipe.order == "kept" else ()),
             *warning_of_seed(recipe),
             *verification.warnings,
             *rows,
@@ -250,9 +252,10 @@ def _held(
 
 def _hierarchies_coming(recipe: Recipe) -> Coming:
     """Hierarchy files, read by another thread while this one reads the table."""
-    specs = {name: one.hierarchy for name, one in recipe.attributes.items() if one.hierarchy and one.hierarchy.csv}
-    pool = ThreadPoolExecutor(1)
-    coming = {name: pool.submit(spec.whole, name, recipe.folder) for name, spec in specs.items()}
+    pool, coming = ThreadPoolExecutor(1), {}
+    for name, one in recipe.attributes.items():
+        if one.hierarchy is not None and one.hierarchy.csv:
+            coming[name] = pool.submit(one.hierarchy.whole, name, recipe.folder)
     pool.shutdown(wait=False)
     return coming
 
@@ -260,26 +263,29 @@ def _hierarchies_coming(recipe: Recipe) -> Coming:
 def admitted(recipe: Recipe, data: Dataset) -> tuple[Dataset, Schema]:
     """The table with the columns that the recipe knows, and its schema."""
     attributes = recipe.columns
-    unknown = [name for name in attributes if name not in data]
-    if unknown:
+    if not attributes.keys() <= data.columns.keys():
+        unknown = [name for name in attributes if name not in data]
         raise ColumnError(
             Message("error_recipe.unknown_columns", unknown=unknown, columns=names_shown(data, attributes))
         )
-    unnamed = [name for name in data if name not in attributes]
-    if unnamed and recipe.unnamed == "error":
+    if recipe.unnamed == "error" and not data.columns.keys() <= attributes.keys():
+        unnamed = [name for name in data if name not in attributes]
         raise ColumnError(
             Message("error_recipe.unnamed_columns", unnamed=names_shown(unnamed, unnamed if attributes else ()))
         )
     if recipe.unnamed == "drop":
         data = data.select([name for name in data if name in attributes])
-    given = {name: attributes.get(name, Attribute()) for name in data}
+    given = dict.fromkeys(data, Attribute()) | attributes
     return data, Schema(given, recipe.folder, person=recipe.person)
 
 
 def check_names(recipe: Recipe, names: Sequence[str]) -> None:
     """Before any row is read: raise where a recipe cannot be done to a table with these columns."""
     _, given = admitted(recipe, Dataset({name: UnreadColumn(0) for name in names}, 0))
-    check_accept(recipe.accepted, names)
+    if recipe.accept:
+        from oboro.recipe.released.acceptances import check_accept
+
+        check_accept(recipe.accepted, names)
     _check_steps(recipe, given)
 
 
@@ -297,7 +303,8 @@ def _check_steps(recipe: Recipe, schema: Schema) -> None:
 def _check_person(recipe: Recipe) -> None:
     """Every step can count people, where the recipe says whose a row is, and follows steps that leave its promise true."""
     for i, step in enumerate(recipe.steps):
-        step.require_people(recipe.person)
+        if recipe.person is not None:
+            step.require_people(recipe.person)
         step.require_before(recipe.steps[:i])
 
 

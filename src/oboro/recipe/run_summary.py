@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import repeat
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from oboro.measure.key_figures import KeyFigures, key_figures
 from oboro.recipe.evidence import bound_hierarchies
-from oboro.recipe.released.privacy_budget import budget_told
 from oboro.text import Message, few
 from oboro.text.chosen_levels_said import chosen_levels_said
 from oboro.text.chosen_levels_said import summary_words as _said
@@ -58,6 +58,8 @@ def _table(release: Release, quasi: list[str]) -> Iterator[tuple[str, Message]]:
     for step in release.steps:
         yield from chosen_levels_said(step.facts)
     if spending := [step.technique for step in release.steps if step.technique.spends()]:
+        from oboro.recipe.released.privacy_budget import budget_told
+
         yield from zip(repeat("budget"), budget_told(spending, list(after)))
     if release.budget_left is not None:
         yield "budget", release.budget_left
@@ -76,9 +78,9 @@ def _figures(release: Release, quasi: list[str]) -> Iterator[tuple[str, Message]
 
 def _risk(release: Release, found: KeyFigures, quasi: list[str]) -> Iterator[tuple[str, Message]]:
     """Class sizes say how exposed people are, unless candidates are promised instead, or values are random and nothing is."""
-    least = [int(one.achieved or 0) for one in release.verification.verdicts if one.counts_candidates]
-    if least:
-        yield "risk", _said("candidates", least=min(least))
+    counted = list(filter(attrgetter("counts_candidates"), release.verification.verdicts))
+    if counted:
+        yield "risk", _said("candidates", least=min(int(one.achieved or 0) for one in counted))
     elif release.verification.verdicts or not _randomized(release, quasi):
         highest, mean, uniques = found.risk_before
         before = {"highest_before": highest, "mean_before": mean, "uniques_before": uniques}

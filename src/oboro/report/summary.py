@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from oboro.measure.key_figures import LOSSES
 from oboro.report.released_alone.series_section import series_said
@@ -12,6 +12,7 @@ from oboro.report.sections.exposure_section import secrets_said, standing_alone
 from oboro.report.sections.overview.banner import headline
 from oboro.text import Message
 from oboro.text.chosen_levels_said import chosen_levels_said
+from oboro.text.chosen_levels_said import summary_words as _m
 from oboro.text.lines import labelled
 
 if TYPE_CHECKING:
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
     from oboro.report.report import Report
 
 __all__ = ["summary"]
-
-
-def _m(name: str, /, **values: Any) -> Message:
-    return Message(f"report.summary.{name}", **values)
 
 
 def summary(report: Report) -> str:

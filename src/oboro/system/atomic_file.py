@@ -55,7 +55,7 @@ def atomic(
                 yield file
             return
         sweep(target.parent)
-        with _draft(target, private) as descriptor, _opened(descriptor, large) as file:
+        with _draft(target, private) as descriptor, _uncached(descriptor) if large else open(descriptor, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -80,9 +80,7 @@ def _draft(target: Path, private: bool) -> Iterator[int]:
             os.close(held)
 
 
-def _opened(descriptor: int, large: bool) -> BinaryIO:
-    if not large:
-        return open(descriptor, "wb")
+def _uncached(descriptor: int) -> BinaryIO:
     from oboro.system.direct_io import Uncached
 
     return cast(BinaryIO, Uncached(descriptor))

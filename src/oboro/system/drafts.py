@@ -11,8 +11,10 @@ import re
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
+from operator import attrgetter
 from pathlib import Path
 
 from oboro.system.private_file import LOCKS_LET_READ, hold_output, open_private, take
@@ -39,12 +41,12 @@ def tell_when_swept(tell: Callable[[Message], object]) -> None:
     _tell = tell
 
 
+@dataclass
 class Draft:
     """A private file beside the one that it will become, held by this process."""
 
-    def __init__(self, target: Path) -> None:
-        self.target = target
-        self.path: Path | None = None  # known before the file is there: an interrupt may come at any moment
+    target: Path
+    path: Path | None = None  # known before the file is there: an interrupt may come at any moment
 
     def create(self) -> int:
         """Make it; the system's number of it."""
@@ -111,7 +113,7 @@ def sweep(folder: Path) -> int:
         return 0
     try:
         with os.scandir(folder) as entries:
-            drafts = [one.path for one in entries if _is_ours(one)]
+            drafts = list(map(attrgetter("path"), filter(_is_ours, entries)))
     except OSError:  # whoever writes there will say why it cannot be read
         return 0
     gone = sum(map(_removed, drafts))

@@ -122,12 +122,11 @@ class Schema:
 
     def without(self, names: Iterable[str]) -> Schema:
         """The schema after columns were dropped."""
-        gone = set(names)
-        return replace(
-            self,
-            attributes={name: attribute for name, attribute in self.attributes.items() if name not in gone},
-            remaining={name: hierarchy for name, hierarchy in self.remaining.items() if name not in gone},
-        )
+        attributes, remaining = dict(self.attributes), dict(self.remaining)
+        for name in names:
+            attributes.pop(name, None)
+            remaining.pop(name, None)
+        return replace(self, attributes=attributes, remaining=remaining)
 
     def with_role(self, name: str, role: Role) -> Schema:
         """The schema with one column in another role (a pseudonym is no identifier any more)."""

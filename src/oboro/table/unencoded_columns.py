@@ -12,11 +12,10 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from oboro.errors import ColumnError
 from oboro.table.dataset import Column, Dataset, missing_for_nan, plain
 from oboro.text import Message
 
-__all__ = ["NestedColumn", "UnencodedColumn", "UnreadColumn", "unread_columns", "why_unusable"]
+__all__ = ["UnencodedColumn", "UnreadColumn", "unread_columns", "why_unusable"]
 
 
 class UnreadColumn(Column):
@@ -59,30 +58,6 @@ class UnreadColumn(Column):
     def nbytes(self) -> int:
         """Nothing is held."""
         return 0
-
-
-class NestedColumn(UnreadColumn):
-    """A column of lists, structures or somebody's own type: it can only be left out. Whoever uses it gets the reason."""
-
-    def __init__(self, rows: int, why: Message) -> None:
-        super().__init__(rows)
-        object.__setattr__(self, "why", why)
-
-    why: Message
-
-    @property
-    def values(self) -> pa.Array:
-        """There are none."""
-        raise ColumnError(self.why)
-
-    @property
-    def codes(self) -> np.ndarray:
-        """There are none."""
-        raise ColumnError(self.why)
-
-    def take(self, rows: np.ndarray) -> NestedColumn:
-        """So many rows."""
-        return NestedColumn(len(super().take(rows)), self.why)
 
 
 class UnencodedColumn(Column):

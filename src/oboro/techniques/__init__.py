@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections import UserDict
 from importlib import import_module
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from oboro.errors import UsageError
 from oboro.techniques.base import Technique
@@ -40,33 +40,15 @@ PLACES = {
 }
 
 
-class Techniques(MutableMapping[str, type[Technique]]):
+class Techniques(UserDict[str, Any]):
     """Techniques by the names of their steps. One is loaded when it is asked for: a recipe needs few of them."""
 
-    def __init__(self, places: Mapping[str, str]) -> None:
-        self._known: dict[str, type[Technique] | str] = dict(places)
-
     def __getitem__(self, step: str) -> type[Technique]:
-        known = self._known[step]
+        known = self.data[step]
         if isinstance(known, str):
             module, _, name = known.rpartition(".")
-            known = self._known[step] = getattr(import_module(f"{__name__}.{module}"), name)
-        return known
-
-    def __setitem__(self, step: str, technique: type[Technique]) -> None:
-        self._known[step] = technique
-
-    def __delitem__(self, step: str) -> None:
-        del self._known[step]
-
-    def __contains__(self, step: object) -> bool:
-        return step in self._known
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(self._known)
+            known = self.data[step] = getattr(import_module(f"{__name__}.{module}"), name)
+        return known  # type: ignore[no-any-return]
 
 
 TECHNIQUES = Techniques(PLACES)

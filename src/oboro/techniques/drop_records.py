@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from oboro.decide.outliers import Outliers
-from oboro.table.groups import Groups
-from oboro.table.parameters import Parameters
+from oboro.table.parameters.loaded_later import loaded_later
 from oboro.table.schema import Schema
 from oboro.techniques.base import Outcome, Technique, Work
 from oboro.techniques.columns.conditions import Condition
 from oboro.text import Message, Words
 
-__all__ = ["DropRecords", "RarerThan"]
+if TYPE_CHECKING:
+    from oboro.decide.outliers import Outliers
+    from oboro.techniques.columns.rare_combinations import RarerThan
+else:
+    (Outliers,) = loaded_later("oboro.decide.outliers", "Outliers")
+    (RarerThan,) = loaded_later("oboro.techniques.columns.rare_combinations", "RarerThan")
 
-
-class RarerThan(Parameters):
-    """Combinations of values that occur too rarely."""
-
-    attributes: tuple[str, ...] = Field(min_length=1)
-    """The columns whose combination is counted; a missing value is a value like any other."""
-    count: int = Field(ge=2)
-    """Combinations that fewer records share are rare."""
+__all__ = ["DropRecords"]
 
 
 class DropRecords(Technique):
@@ -91,8 +87,7 @@ class DropRecords(Technique):
             return self.outliers.find(data, work.rng)
         if self.rarer_than is not None:
             work.schema.require(data, self.rarer_than.attributes, self.step)
-            groups = Groups.of([data[name] for name in self.rarer_than.attributes], data.rows)
-            return groups.row_sizes() < self.rarer_than.count
+            return self.rarer_than.find(data)
         assert self.where is not None
         work.schema.require(data, self.where, self.step)
         picked = np.ones(data.rows, dtype=bool)

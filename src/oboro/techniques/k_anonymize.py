@@ -17,25 +17,30 @@ from oboro.errors import PromiseError, UsageError
 from oboro.system.process import on_cores
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.table.parameters.loaded_later import loaded_later
 from oboro.table.schema import Schema
 from oboro.table.traits import Opinion, Traits
 from oboro.table.values import STAR
 from oboro.techniques.base import Outcome, Work
 from oboro.techniques.columns.class_values import ClassValues
-from oboro.techniques.demands.allowed_levels import AllowedLevels, AskedOfLevels, LevelLimits
+from oboro.techniques.demands.asked_of_levels import AskedOfLevels
 from oboro.techniques.demands.chosen_levels import global_facts, local_facts, mixed, no_levels, progress, warning
 from oboro.techniques.demands.fitting_demands import require_fitting
-from oboro.techniques.demands.models_asked import Alpha, Closeness, Disclosure, Diversity, Likeness, Presence
+from oboro.techniques.demands.models_asked import Demand
 from oboro.techniques.demands.risk_sizes import most_classes
 from oboro.techniques.demands.suppressed_records import person_left, treated
 from oboro.text import Message, Words
-from oboro.verifier.models.class_models import KAnonymity
+from oboro.text.progress import silent
+from oboro.verifier.models.class_models import KAnonymity, Model
 from oboro.verifier.promise_check import Promise
 
 if TYPE_CHECKING:
     from oboro.decide.lattice.sliced_check import SlicedChecker
+    from oboro.techniques.demands.further.level_limits import LevelLimits
+else:
+    (LevelLimits,) = loaded_later("oboro.techniques.demands.further.level_limits", "LevelLimits")
 
-__all__ = ["Alpha", "Closeness", "Disclosure", "Diversity", "KAnonymize", "LevelLimits", "Likeness", "Presence"]
+__all__ = ["KAnonymize"]
 
 Suppressed = Literal["class", "drop", "exempt"]
 SMALL_LATTICE = 2000  # up to here all minimal nodes are listed without being asked for
@@ -114,10 +119,7 @@ class KAnonymize(ClassValues):
     """Whether the search goes on until the optimum is proved, however long, where there are more than a million choices of
     levels. The gap to what is proved closes as it goes on. A time limit and Ctrl-C still end it."""
 
-    @model_validator(mode="after")
-    def _fits(self) -> KAnonymize:
-        require_fitting(self)
-        return self
+    _fits = model_validator(mode="after")(require_fitting)
 
     @property
     def traits(self) -> Traits:
@@ -148,7 +150,7 @@ class KAnonymize(ClassValues):
         if asked.problem is None:
             return Outcome(work.data, work.schema, {"k": self.k, "records": 0}, (asked.promise,))
         run = self._run_local if self.recoding == "local" else self._run_global
-        outcome = replace(run(work, asked.problem, asked.hierarchies, asked.allowed), promises=(asked.promise,))
+        outcome = replace(run(work, asked, asked.problem), promises=(asked.promise,))
         if not self.blind:
             return outcome
         from oboro.techniques.demands.blind_choice import keeps_or_not
@@ -164,39 +166,49 @@ class KAnonymize(ClassValues):
         further = [*self.suppress_also, *([] if self.target is None else [self.target])]
         if self.aggregates:
             self.require_aggregates(names)
-        sensitive = [name for name, _ in demands]
-        schema.require(data, [*names, *sensitive, *further], self.step)
-        if both := [name for name in self.suppress_also if name in (*names, *sensitive)]:
-            raise UsageError(Message("error_technique.also_asked", step=self.step, columns=both))
+        schema.require(data, [*names, *dict(demands), *further], self.step)
+        if both := {*names, *dict(demands)}.intersection(self.suppress_also):
+            columns = [name for name in self.suppress_also if name in both]
+            raise UsageError(Message("error_technique.also_asked", step=self.step, columns=columns))
         population = None
         if self.population is not None:
-            from oboro.techniques.demands.population_table import PopulationCodes
+            from oboro.techniques.demands.population_codes import PopulationCodes
 
             population = PopulationCodes.read(self.population, work, names)
-        columns = {name: data[name] for name in names} if population is None else population.columns
-        hierarchies = {name: schema.hierarchy(name, columns[name]) for name in names}
-        secrets = {name: schema.secret(name, data) for name, _ in demands}
-        trees = {name: schema.hierarchy(name, secrets[name]) for name, demand in demands if demand.hierarchical}
-        models = [
-            demand.model(name, trees.get(name) if demand.hierarchical else None).folding(schema.fold(name))
-            for name, demand in demands
-        ]
+        held = data.select(names).columns if population is None else population.columns
+        hierarchies = dict(zip(names, map(schema.hierarchy, names, held.values()), strict=True))
+        models, rules = self._secrets_asked(work, demands)
         models += self.size_models(data.rows if work.person is None else int(np.count_nonzero(work.person.counts)))
         models += [] if population is None else self.population_limits(population.table, hierarchies)
         models += [] if self.profitability is None else self.worth_limits(hierarchies, population)
         promise = Promise(self.step, tuple(names), (KAnonymity(k=self.k), *models), self.suppressed == "exempt")
+        asked = AskedOfLevels(promise, hierarchies, self.limits, None)
         if data.rows == 0:
-            return AskedOfLevels(promise, hierarchies, AllowedLevels(()), None)
-        asked = [(name, demand.folding(secrets[name], schema.fold(name))) for name, demand in demands]
-        rules = tuple([demand.rule(name, secrets[name], trees.get(name)) for name, demand in asked])
-        if work.person is not None:
-            rules = tuple([rule.counting(work.person) for rule in rules])
-        seen = () if self.blind else rules
-        allowed = AllowedLevels.of(hierarchies, self.limits, self.step)
-        problem = self._problem(columns, work, hierarchies, seen, work.person)
+            return asked
+        problem = self._problem(held, work, hierarchies, () if self.blind else rules, work.person)
         if population is not None:
-            problem = replace(problem, population=self.people_over(population, hierarchies, allowed.levels))
-        return AskedOfLevels(promise, hierarchies, allowed, allowed.restrict(problem) if self.limits else problem)
+            problem = replace(problem, population=self.people_over(population, hierarchies, asked.allowed.levels))
+        return replace(asked, problem=asked.allowed.restrict(problem) if self.limits else problem)
+
+    @staticmethod
+    def _secrets_asked(work: Work, demands: Sequence[tuple[str, Demand]]) -> tuple[list[Model], tuple[Rule, ...]]:
+        """What the verifier is to check of each sensitive column, and what the search decides by; nothing without records."""
+        models: list[Model] = []
+        rules: list[Rule] = []
+        secrets: dict[str, Column] = {}
+        for name, demand in demands:
+            if name not in secrets:
+                secrets[name] = work.schema.secret(name, work.data)
+            secret, fold = secrets[name], work.schema.fold(name)
+            tree = work.schema.hierarchy(name, secret) if demand.hierarchical else None
+            model = demand.model(name, tree)
+            if fold:
+                model, demand = model.folding(fold), demand.folding(secret, fold)
+            models.append(model)
+            if work.data.rows:
+                rule = demand.rule(name, secret, tree)
+                rules.append(rule if work.person is None else rule.counting(work.person))
+        return models, tuple(rules)
 
     def plan(self, schema: Schema) -> Words:
         """What is demanded, of which columns, at what price."""
@@ -262,32 +274,26 @@ class KAnonymize(ClassValues):
             relaxed=self.suppressed != "class",
         )
 
-    def _run_global(
-        self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy], allowed: AllowedLevels
-    ) -> Outcome:
-        data, checker = work.data, checker_for(problem)
-        found = self.decide(problem, checker, list(hierarchies), allowed, work.say)
+    def _run_global(self, work: Work, asked: AskedOfLevels, problem: Problem) -> Outcome:
+        data, hierarchies, checker = work.data, asked.hierarchies, checker_for(problem)
+        found = self.decide(asked, problem, checker, work.say)
         assert found.best is not None
         rows = checker.suppressed_rows(found.best)
         some = bool(rows.any())
 
-        def release(held: Column, hierarchy: Hierarchy, level: int) -> Column:
-            column = hierarchy.generalize(held, level)
+        def release(name: str, held: Column, hierarchy: Hierarchy, level: int) -> Column:
+            column = hierarchy.generalize(held, level) if level else data[name]
             return column.where(rows, STAR) if some else column
 
-        found = self.as_sure(allowed.found(found))
+        found = asked.allowed.found(found) if self.limits else found
+        found = found if self.presence is None else self.as_sure(found)
         assert found.best is not None
-        levels = found.best.levels
-        held = [
-            problem.columns[a] if level else data[name]
-            for a, (name, level) in enumerate(zip(hierarchies, levels, strict=True))
-        ]
-        coarser = on_cores(release, held, hierarchies.values(), levels, rows=data.rows)
-        columns = dict(zip(hierarchies, coarser, strict=True))
+        each = hierarchies, problem.columns, hierarchies.values(), found.best.levels
+        columns = dict(zip(hierarchies, on_cores(release, *each, rows=data.rows), strict=True))
         outcome = self.told(work.schema, problem, found, hierarchies, int(rows.sum()))
         outcome = replace(outcome, data=data.with_columns(columns))
         if self.aggregates:
-            outcome = self.with_class_values(outcome, data, list(hierarchies), rows)
+            outcome = self.with_class_values(outcome, data, asked.names, rows)
         return treated(outcome, self.suppressed, rows, self.suppress_also)
 
     def told(
@@ -304,21 +310,20 @@ class KAnonymize(ClassValues):
 
     def decide(
         self,
+        asked: AskedOfLevels,
         problem: Problem,
         checker: NodeChecker | SlicedChecker,
-        names: list[str],
-        allowed: AllowedLevels,
         say: Callable[[Words], None],
     ) -> SearchResult:
         """The best levels, as the checker counts them; raises where there are none."""
         if self.levels is None:
             found = self._search(problem, checker, say)
         else:
-            found = _at(problem, checker, allowed.given(self.levels, names, self.step))
+            found = _at(problem, checker, asked.allowed.given(self.levels, asked.names, self.step))
         if found.best is None and found.stopped == "time":
             raise PromiseError(Message("error_technique.time_limit", step=self.step))
         if found.best is None:
-            raise PromiseError(self.why_not(problem, found.top.suppressed, found.top.satisfying, names))
+            raise PromiseError(self.why_not(problem, found.top.suppressed, found.top.satisfying, asked.names))
         return found
 
     def _search(
@@ -330,21 +335,21 @@ class KAnonymize(ClassValues):
         find: Callable[..., SearchResult] = search
         if self.aggregate == "rank":
             from oboro.decide.lattice.worth.rank_search import search_by_rank as find
-        found = find(problem, checker, **options, tell=lambda so_far: say(progress(self.step, so_far)))
+        if say is not silent:
+            options["tell"] = lambda so_far: say(progress(self.step, so_far))
+        found = find(problem, checker, **options)
         if found.stopped == "interrupt":
             say(Message("progress.search_interrupted", step=self.step))
         return found
 
-    def _run_local(
-        self, work: Work, problem: Problem, hierarchies: Mapping[str, Hierarchy], allowed: AllowedLevels
-    ) -> Outcome:
-        data, schema = work.data, work.schema
+    def _run_local(self, work: Work, asked: AskedOfLevels, problem: Problem) -> Outcome:
+        data, schema, hierarchies = work.data, work.schema, asked.hierarchies
         from oboro.decide.lattice.levels_by_class import recode
 
         recoded = recode(problem) if problem.k <= problem.people else None
         if recoded is None:
-            raise PromiseError(self.why_not(problem, problem.rows, True, list(hierarchies)))
-        recoded, columns = allowed.recoded(recoded), {}
+            raise PromiseError(self.why_not(problem, problem.rows, True, asked.names))
+        recoded, columns = asked.allowed.recoded(recoded), {}
         for a, (name, hierarchy) in enumerate(hierarchies.items()):
             columns[name] = mixed(data[name], hierarchy, recoded, a)
             schema = schema.with_remaining(name, HierarchySpec().build(name, columns[name]))
@@ -353,7 +358,7 @@ class KAnonymize(ClassValues):
             schema,
             local_facts(problem, recoded, hierarchies, loss=self.loss, k=self.k),
         )
-        outcome = self.with_class_values(outcome, data, list(hierarchies), recoded.rows < 0)
+        outcome = self.with_class_values(outcome, data, asked.names, recoded.rows < 0)
         return treated(outcome, self.suppressed, recoded.rows < 0, self.suppress_also)
 
     def why_not(self, problem: Problem, suppressed: int, satisfying: bool, names: list[str]) -> Message:

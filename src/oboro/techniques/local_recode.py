@@ -28,7 +28,8 @@ from oboro.techniques.base import Outcome, Technique, Work
 from oboro.techniques.columns import group_values
 from oboro.techniques.columns.numeric import places, written
 from oboro.techniques.demands.blind_choice import keeps_or_not
-from oboro.techniques.demands.models_asked import Closeness, Demand, Diversity
+from oboro.techniques.demands.further.share_demands import Closeness, share_demands
+from oboro.techniques.demands.models_asked import Demand, Diversity
 from oboro.text import Message, Words
 from oboro.verifier.models.class_models import KAnonymity
 from oboro.verifier.promise_check import Promise
@@ -150,7 +151,7 @@ class LocalRecode(Technique):
         quasi = schema.chosen(self.quasi, self.step)
         demands: list[tuple[str, Demand]] = []
         demands += [(name, d if isinstance(d, Diversity) else Diversity(l=d)) for name, d in self.l_diversity.items()]
-        demands += [(name, d if isinstance(d, Closeness) else Closeness(t=d)) for name, d in self.t_closeness.items()]
+        demands += share_demands(self.t_closeness)
         if both := [name for name, _ in demands if name in quasi]:
             raise UsageError(Message("error_technique.quasi_and_sensitive", step=self.step, both=both))
         return demands

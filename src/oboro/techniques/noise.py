@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
 from pydantic import Field, model_validator
 
 from oboro.errors import ColumnError, InputError, UsageError
-from oboro.table.dataset import Column, Dataset
-from oboro.table.parameters import Parameters
+from oboro.table.dataset import Column
+from oboro.table.parameters.loaded_later import loaded_later
 from oboro.table.schema import Schema
-from oboro.table.spelling.named_values import Value, place
+from oboro.table.spelling.named_values import place
 from oboro.table.traits import Opinion, PrivacySpent, Traits
 from oboro.table.values import Kind, from_numbers
 from oboro.techniques.base import Outcome, Work
@@ -27,27 +27,16 @@ from oboro.techniques.columns.numeric import (
     places,
     written,
 )
-from oboro.techniques.columns.private_draws import noised
 from oboro.text import Message, Words
 
-__all__ = ["Bounds", "Noise"]
+if TYPE_CHECKING:
+    from oboro.techniques.columns.value_bounds import Bounds
+else:
+    (Bounds,) = loaded_later("oboro.techniques.columns.value_bounds", "Bounds")
+
+__all__ = ["Noise"]
 
 LARGEST = 1e150
-
-
-class Bounds(Parameters):
-    """The range of possible values: no age below 0, no date in the future."""
-
-    min: Value | None = None
-    """The least value that may be released."""
-    max: Value | None = None
-    """The largest value that may be released."""
-
-    @model_validator(mode="after")
-    def _some(self) -> Self:
-        if self.min is None and self.max is None:
-            raise ValueError(Message("error_technique.min_or_max"))
-        return self
 
 
 class Noise(OnColumns):
@@ -170,8 +159,8 @@ class Noise(OnColumns):
     def run(self, work: Work) -> Outcome:
         """One draw per cell. O(rows · columns²) with `correlated`, else O(rows · columns)."""
         work.schema.require(work.data, self.names, self.step)
-        columns = [work.data[name] for name in self.names]
-        before = _matrix(work.data, self.names)
+        columns = list(work.data.select(self.names).columns.values())
+        before = np.stack(list(map(_cells, columns, self.names)), axis=1)
         if self.epsilon is not None:
             return self._private(work, before, columns)
         after, deviations = self._noisy(before, columns, work.rng)
@@ -189,6 +178,8 @@ class Noise(OnColumns):
 
     def _private(self, work: Work, before: np.ndarray, columns: list[Column]) -> Outcome:
         """Noise of a mechanism, within what bounds allow; a missing value stays missing."""
+        from oboro.techniques.columns.private_draws import noised
+
         released, scales = {}, {}
         for j, (name, came) in enumerate(zip(self.names, columns, strict=True)):
             column = self._as_said(came, before[:, j])
@@ -241,11 +232,13 @@ class Noise(OnColumns):
         if self.correlated and len(used) < 2:
             raise InputError(Message("error_technique.correlated_records", step=self.step))
         means, spreads = _moments(used)
+        # What the recipe's 1 is on each column's line: a day is 86.4e9 microseconds in a column of date-times.
+        units = np.array([DAY if column.kind is Kind.DATETIME else 1.0 for column in columns])
         if self.correlated:
             deviations = (self.relative or 0) * spreads
             noise = rng.standard_normal(before.shape) @ _root(used, means, spreads).T * deviations
         else:
-            deviations = self._deviations(spreads, columns)
+            deviations = self._deviations(spreads, columns, units)
             gaussian, wide = self.distribution == "gaussian", np.sqrt(0.5)  # both of variance 1
             drawn = rng.standard_normal(before.shape) if gaussian else rng.laplace(scale=wide, size=before.shape)
             noise = drawn * deviations
@@ -253,10 +246,9 @@ class Noise(OnColumns):
         if self.rescale:
             ratio = np.divide(deviations, spreads, out=np.zeros_like(spreads), where=spreads > 0)
             after = means + (after - means) / np.sqrt(1 + ratio**2)
-        in_days = deviations / self._units(columns)
-        return after, dict(zip(self.names, in_days.tolist(), strict=True))
+        return after, dict(zip(self.names, (deviations / units).tolist(), strict=True))
 
-    def _deviations(self, spreads: np.ndarray, columns: list[Column]) -> np.ndarray:
+    def _deviations(self, spreads: np.ndarray, columns: list[Column], units: np.ndarray) -> np.ndarray:
         """The noise's standard deviation in each column, in the unit in which the column counts."""
         for name, column in zip(self.names, columns, strict=True):
             if self.multiplicative and is_date(column):
@@ -265,20 +257,16 @@ class Noise(OnColumns):
             return np.full(spreads.size, self.relative) if self.multiplicative else self.relative * spreads
         assert self.scale is not None
         deviation = self.scale * (1 if self.distribution == "gaussian" else np.sqrt(2))
-        return np.asarray(deviation * self._units(columns))
-
-    def _units(self, columns: list[Column]) -> np.ndarray:
-        """What the recipe's 1 is on each column's line: a day is 86.4e9 microseconds in a column of date-times."""
-        return np.array([DAY if column.kind is Kind.DATETIME else 1.0 for column in columns])
+        return np.asarray(deviation * units)
 
     def _bounds(self, name: str) -> Bounds | None:
         return self.bounds.get(name) if isinstance(self.bounds, dict) else self.bounds
 
     def _ends(self, column: Column, name: str) -> tuple[float, float]:
         """The least and the largest value on the column's line; infinite where there is none."""
-        bounds = self._bounds(name) or Bounds.model_construct()
-        low = -np.inf if bounds.min is None else place(bounds.min, column, name)
-        high = np.inf if bounds.max is None else place(bounds.max, column, name)
+        bounds = self._bounds(name)
+        low = -np.inf if bounds is None or bounds.min is None else place(bounds.min, column, name)
+        high = np.inf if bounds is None or bounds.max is None else place(bounds.max, column, name)
         if column.kind is not Kind.NUMBER:
             low, high = np.ceil(low), np.floor(high)
         if low > high:
@@ -305,12 +293,12 @@ def reflect(numbers: np.ndarray, low: float, high: float) -> np.ndarray:
     return np.where(beyond, np.clip(folded, low, high), numbers)
 
 
-def _matrix(data: Dataset, names: tuple[str, ...]) -> np.ndarray:
-    """One number per cell, NaN where missing: rows × columns."""
-    matrix = np.stack([places(data[name], name)[data[name].codes] for name in names], axis=1)
-    if large := [name for name, column in zip(names, matrix.T, strict=True) if (np.abs(column) > LARGEST).any()]:
-        raise ColumnError(Message("error_technique.too_large", large=large))
-    return matrix
+def _cells(column: Column, name: str) -> np.ndarray:
+    """One number per row, NaN where missing."""
+    cells = places(column, name)[column.codes]
+    if (np.abs(cells) > LARGEST).any():
+        raise ColumnError(Message("error_technique.too_large", large=[name]))
+    return np.asarray(cells)
 
 
 def _moments(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

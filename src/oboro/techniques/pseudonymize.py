@@ -6,7 +6,9 @@ import base64
 import hmac
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import repeat
 from math import ceil
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -153,10 +155,9 @@ class Pseudonymize(Technique):
         data, schema = work.data, work.schema
         facts: dict[str, Any] = {"method": self.method, "values": {}, "missing_records": {}}
         names = list(dict.fromkeys(self.removes_identity))
-        for domain, shared in (
-            {name: [name] for name in names}.items() if self.domain is None else [(self.domain, names)]
-        ):
-            columns = [data[name] for name in shared]
+        for shared in zip(names, strict=True) if self.domain is None else [names]:
+            domain = shared[0] if self.domain is None else self.domain
+            columns = list(data.select(shared).columns.values())
             for name, before, after in zip(shared, columns, self._rename(key, domain, columns), strict=True):
                 facts["values"][name] = len(before.values.drop_null())
                 facts["missing_records"][name] = int(before.counts[before.missing]) if before.missing >= 0 else 0
@@ -182,15 +183,14 @@ class Pseudonymize(Technique):
 
     def _rename(self, key: bytes, domain: str, columns: Sequence[Column]) -> list[Column]:
         """The columns with pseudonyms; what they have in common has the same one in all of them."""
-        texts = pa.concat_arrays([text_values(column.values) for column in columns])
+        values = list(map(attrgetter("values"), columns))
+        texts = pa.concat_arrays(list(map(text_values, values)))
         distinct = texts.dictionary_encode(null_encoding="mask" if self.missing == "keep" else "encode")
         pseudonyms = self._pseudonyms(_digests(key, domain, distinct.dictionary))
         pseudonyms = pa.concat_arrays([pseudonyms, pa.nulls(1, pseudonyms.type)])  # what stays missing
         table = distinct.indices.fill_null(len(pseudonyms) - 1).to_numpy(zero_copy_only=False)
-        ends = np.cumsum([len(column.values) for column in columns])
-        return [
-            column.recode(part, pseudonyms) for column, part in zip(columns, np.split(table, ends[:-1]), strict=True)
-        ]
+        parts = np.split(table, np.cumsum(list(map(len, values)))[:-1])
+        return list(map(Column.recode, columns, parts, repeat(pseudonyms)))
 
     def _pseudonyms(self, digests: np.ndarray) -> pa.Array:
         if self.method == "number":

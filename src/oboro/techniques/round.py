@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, ClassVar, Literal, Self
 
@@ -131,9 +131,10 @@ class Round(OnColumns):
             if ticks % 1 or not ticks:
                 raise UsageError(Message("error_technique.whole_days", step=self.step, name=name, base=self.base))
             counts = np.where(missing, 0, numbers).astype(np.int64)
-            return _whole(counts, missing, int(ticks), MONDAY * day, lambda array: _dated(array, column))
+            grid = _whole(counts, missing, int(ticks), MONDAY * day)
+            return replace(grid, values=lambda steps: _dated(grid.values(steps), column))
         if kind is Kind.INTEGER and base % 1 == 0:
-            return _whole(_integers(column, name), missing, int(base), 0, lambda array: array)
+            return _whole(_integers(column, name), missing, int(base))
         return _decimal(_exact_floats(column, numbers), base)
 
 
@@ -148,16 +149,14 @@ class _Grid:
     values: Callable[[np.ndarray], pa.Array]
 
 
-def _whole(
-    integers: np.ndarray, missing: np.ndarray, base: int, origin: int, finish: Callable[[pa.Array], pa.Array]
-) -> _Grid:
+def _whole(integers: np.ndarray, missing: np.ndarray, base: int, origin: int = 0) -> _Grid:
     below, rest = np.divmod(integers - origin, base)
     return _Grid(
         below,
         exact=(rest == 0) | missing,
         side=np.sign(rest - (base - rest)),
         share=rest / base,
-        values=lambda steps: finish(pa.array(steps * base + origin, mask=missing)),
+        values=lambda steps: pa.array(steps * base + origin, mask=missing),
     )
 
 

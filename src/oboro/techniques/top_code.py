@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, floor
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
 from pydantic import Field, model_validator
 
-from oboro.decide.outliers import Outliers
 from oboro.errors import ColumnError
 from oboro.table.dataset import Column, Dataset
+from oboro.table.parameters.loaded_later import loaded_later
 from oboro.table.schema import Schema
 from oboro.table.spelling.decimal_commas import has_decimal_commas, with_decimal_commas
 from oboro.table.spelling.named_values import Value, kind_of_value, place, shown
@@ -21,9 +21,21 @@ from oboro.table.values import Kind, from_numbers, japanese_reader, texts_of
 from oboro.techniques.base import Outcome, Technique, Work
 from oboro.text import Message, Words
 
+if TYPE_CHECKING:
+    from oboro.decide.outliers import Outliers
+else:
+    (Outliers,) = loaded_later("oboro.decide.outliers", "Outliers")
+
 __all__ = ["Coding", "TopCode"]
 
 WHOLE = (Kind.INTEGER, Kind.DATE)
+# What is replaced, at the top or not, by a label or not: a label such as "90+" covers the bound too.
+BEYOND: Mapping[tuple[bool, bool], Callable[[np.ndarray, float], np.ndarray]] = {
+    (True, True): np.greater_equal,
+    (True, False): np.greater,
+    (False, True): np.less_equal,
+    (False, False): np.less,
+}
 
 
 class Coding(Technique):
@@ -66,7 +78,7 @@ class Coding(Technique):
         column = work.data[self.attribute]
         numbers = column.numbers(self.attribute)
         bound = self._bound(work.data, column, numbers)
-        beyond = self._beyond(numbers, bound)
+        beyond = BEYOND[self.top, self.label is not None](numbers, bound)
         coded = (
             self._labelled(column, beyond) if self.label is not None else self._moved(column, numbers, beyond, bound)
         )
@@ -95,12 +107,6 @@ class Coding(Technique):
         if self.label is not None or column.kind is Kind.NUMBER or not np.isfinite(bound):
             return bound
         return float(floor(bound) if self.top else ceil(bound))  # towards the rest: no whole value lies between
-
-    def _beyond(self, numbers: np.ndarray, bound: float) -> np.ndarray:
-        """The dictionary entries to replace. A label such as "90+" covers the bound too."""
-        if self.label is not None:
-            return numbers >= bound if self.top else numbers <= bound
-        return numbers > bound if self.top else numbers < bound
 
     def _labelled(self, column: Column, beyond: np.ndarray) -> Column:
         if not beyond.any():

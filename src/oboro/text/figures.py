@@ -54,6 +54,9 @@ def few(names: Sequence[str], width: int = 160) -> str:
     >>> few(["age", "sex"]), few(["a long name", "another one", "a third"], width=15)
     ('age, sex', 'a long name … (+2)')
     """
+    every = ", ".join(names)
+    if width_of(every) + 2 <= width:
+        return every
     fit = sum(end <= width for end in accumulate(width_of(name) + 2 for name in names)) or 1
     more = len(names) - fit
     return ", ".join(names[:fit]) + (f" … (+{more})" if more > 0 else "")

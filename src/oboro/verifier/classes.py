@@ -57,11 +57,11 @@ class Classes:
         `person` is a column of the table, or one that stands beside it and is not released.
         """
         named = [*quasi, person] if isinstance(person, str) else quasi
-        unknown = [name for name in named if name not in data]
-        if unknown:
+        if not data.columns.keys() >= set(named):
+            unknown = [name for name in named if name not in data]
             raise ColumnError(Message("error_verifier.no_column", unknown=unknown, columns=names_shown(data, named)))
         shown = data.finest(quasi) if finest else data
-        groups = Groups.of([clean(shown[name]) for name in quasi], data.rows)
+        groups = Groups.of(list(map(clean, shown.select(quasi).columns.values())), data.rows)
         return Classes(data, groups, tuple(quasi), data[person] if isinstance(person, str) else person, exempt)
 
     @property
@@ -123,7 +123,7 @@ def class_sizes(data: Dataset, quasi: Sequence[str]) -> np.ndarray:
 
     O(rows · columns); memory 28 bytes a row where there are many combinations, else 8.
     """
-    columns = [clean(data[name]) for name in quasi]
+    columns = list(map(clean, data.select(quasi).columns.values()))
     keys, space = large_zeros(data.rows, np.uint64), 1
     for column in columns:
         if space * len(column.values) >= 1 << 63:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
+from operator import attrgetter
 
 from oboro.errors import PromiseError
 from oboro.table.dataset import Column, Dataset
@@ -37,9 +40,9 @@ class Promise:
         promised ones. A model of a sensitive column that is no longer released holds vacuously, and its verdict says
         so.
         """
-        quasi = [name for name in self.quasi if name in data]
+        quasi = list(filter(data.__contains__, self.quasi))
         classes = Classes.of(data, quasi, person, finest=strict, exempt=self.exempt)
-        found = Verification.of([_judge(model, classes, strict) for model in self.models], quasi)
+        found = Verification.of(list(map(partial(_judge, classes=classes, strict=strict), self.models)), quasi)
         return (
             replace(found, warnings=(self._exempted(classes),)) if self.exempt and classes.suppressed.any() else found
         )
@@ -72,8 +75,7 @@ def verify_promises(
     released. Where promises are over different columns, `Verification.joint` has what holds over all of them together. Columns that
     are `secret` no attacker knows: a promise over nothing else is left out of that.
     """
-    known = [promise for promise in promises if not set(promise.quasi) <= set(secret)]
-    several = len({frozenset(promise.quasi) for promise in promises}) > 1
+    several = len(set(map(frozenset, map(attrgetter("quasi"), promises)))) > 1
     verdicts: list[Verdict] = []
     exempt: list[Message] = []
     quasi: dict[str, None] = {}
@@ -82,8 +84,12 @@ def verify_promises(
         verdicts += [one.naming(found.quasi) for one in found.verdicts] if several else found.verdicts
         exempt += found.warnings
         quasi |= dict.fromkeys(found.quasi)
-    found = Verification.of(verdicts, list(quasi), judge_together(data, known, person) if several else ())
-    said = spelling_warnings(data, [model for promise in promises for model in promise.models], person)
+    joint: tuple[Verdict, ...] = ()
+    if several:
+        known = [promise for promise in promises if not set(promise.quasi) <= set(secret)]
+        joint = judge_together(data, known, person)
+    found = Verification.of(verdicts, list(quasi), joint)
+    said = spelling_warnings(data, chain.from_iterable(map(attrgetter("models"), promises)), person)
     return replace(found, warnings=(*exempt, *said))
 
 
@@ -104,12 +110,13 @@ def judge_together(
 
 def _kept(data: Dataset, promise: Promise, steps: Sequence[str], person: Column | None) -> Verification:
     """The verification of one promise on the table as released, if it holds there and on every other reading."""
-    readings = list(_readings(data, promise))
-    results = [promise.verify(reading, person) for reading in readings]
-    for reading, result in zip(readings, results, strict=True):
+    results = []
+    for reading in _readings(data, promise):
+        result = promise.verify(reading, person)
         if not result.holds:
             said = [*result.messages(), *_only_stars(promise, reading, person)]
             raise PromiseError(_broken(promise, said, steps))
+        results.append(result)
     return results[0]
 
 

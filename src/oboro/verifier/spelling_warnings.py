@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from oboro.table.dataset import Column, Dataset
 from oboro.table.spelling.folding import folded, near_duplicates
@@ -12,7 +12,7 @@ from oboro.verifier.models.class_models import Model, SensitiveModel
 __all__ = ["spelling_warnings"]
 
 
-def spelling_warnings(data: Dataset, models: Sequence[Model], person: Column | None = None) -> list[Message]:
+def spelling_warnings(data: Dataset, models: Iterable[Model], person: Column | None = None) -> list[Message]:
     """For each sensitive column of the models, and for the person, how many values are written nearly as another one."""
     folds = {model.sensitive: model.fold for model in models if isinstance(model, SensitiveModel)}
     said = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import zip_longest
 
 from oboro.errors import UsageError
 from oboro.text import LANGUAGES, Message
@@ -16,11 +16,15 @@ _spoken = ["en"]
 
 def choose(arguments: Sequence[str]) -> str:
     """Take note of the language of --lang, wherever it stands, else of the system's."""
-    given = [one.removeprefix("--lang=") for one in arguments if one.startswith("--lang=")]
-    given += [after for one, after in pairwise(arguments) if one == "--lang"]
-    _spoken[0] = system_language() if not given or given[-1] not in LANGUAGES else given[-1]
-    if given and given[-1] not in LANGUAGES:
-        raise UsageError(Message("error_app.lang", lang=given[-1]))
+    given = None
+    for one, after in zip_longest(arguments, arguments[1:]):
+        if one == "--lang":
+            given = after
+        elif one.startswith("--lang="):
+            given = one.removeprefix("--lang=")
+    _spoken[0] = given if given in LANGUAGES else system_language()
+    if given is not None and given not in LANGUAGES:
+        raise UsageError(Message("error_app.lang", lang=given))
     return _spoken[0]
 
 

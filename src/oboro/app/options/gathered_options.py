@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import wraps
+from operator import attrgetter
 from typing import Any, TypeVar, get_type_hints
 
 __all__ = ["FOUND_OUT", "Reading", "gathered"]
@@ -29,12 +30,12 @@ def gathered(command: C) -> C:
     @wraps(command)
     def called(**given: Any) -> None:
         for name, kind in sets.items():
-            given[name] = kind(**{one.name: given.pop(one.name) for one in fields(kind)})
+            given[name] = kind(*map(given.pop, map(attrgetter("name"), fields(kind))))
         command(**given)
 
     del called.__wrapped__  # typer is to see the options
     called.__signature__ = inspect.Signature(list(shown.values()))  # type: ignore[attr-defined]
-    called.__annotations__ = {name: one.annotation for name, one in shown.items()}
+    called.__annotations__ = {}  # those of the command are strings of another module; the signature has them evaluated
     return called  # type: ignore[return-value]
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import repeat
 from math import inf
-from operator import le
+from operator import attrgetter, getitem, le
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -136,7 +136,7 @@ class NodeChecker:
     def check_all(self, chosen: Sequence[Levels], hurdle: float = inf) -> list[Node]:
         """Check several nodes."""
         if not self.many_at_once:
-            return [self.check(levels, hurdle) for levels in chosen]
+            return list(map(partial(self.check, hurdle=hurdle), chosen))
         found = zip(chosen, self.check_together(chosen, hurdle), strict=True)
         return [node or self.check(levels, hurdle) for levels, node in found]
 
@@ -199,17 +199,16 @@ class NodeChecker:
     @cached_property
     def digits(self) -> tuple[FusedDigits, ...]:
         """The tuples of each block with small attributes fused."""
-        return tuple(
-            FusedDigits.of(self.tuples.codes, self.tuples.offsets, block, self.problem.hierarchies)
-            for block in self.tuples.blocks
-        )
+        tuples = self.tuples
+        fused = partial(FusedDigits.of, tuples.codes, tuples.offsets, hierarchies=self.problem.hierarchies)
+        return tuple(map(fused, tuples.blocks))
 
     def steps(self, levels: Levels) -> np.ndarray:
         """For each code, by which of few amounts its suppression is charged."""
         loss = self.problem.loss
         if not isinstance(loss, CellLoss):
             return np.zeros(int(self.tuples.offsets[-1]), dtype=np.uint32)
-        return np.concatenate([loss.costs[a][level].step for a, level in enumerate(levels)]).astype(np.uint32)
+        return np.concatenate(list(map(attrgetter("step"), map(getitem, loss.costs, levels)))).astype(np.uint32)
 
     def judge(self, classes: NodeClasses, most: int = ALL) -> NodeClasses:
         """Say which classes break a rule. Weak rules are not asked once strong ones suppress too many.

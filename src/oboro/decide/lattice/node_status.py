@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import inf
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,15 +16,16 @@ from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Node, Problem
-from oboro.decide.lattice.search_limits import SearchProgress
 
 if TYPE_CHECKING:
+    from oboro.decide.lattice.search_progress import SearchProgress
     from oboro.decide.lattice.sliced_check import SlicedChecker
 
 __all__ = ["FailureCurve", "NodeStatus"]
 
 SAME = 1e-12  # losses closer than this are equal; then the lexicographically smallest levels win
 BINS = 256
+NOTED = attrgetter("levels", "satisfying", "surely", "suppressed", "floor")  # of a node
 
 
 @dataclass(eq=False)
@@ -66,13 +68,11 @@ class NodeStatus:
         """Note the results of nodes and what follows from them."""
         if not found:
             return
-        problem, levels = self.problem, np.array([node.levels for node in found])
-        passed = np.array([node.satisfying for node in found])
-        surely = np.array([node.surely for node in found])
-        clean = np.array([node.suppressed == 0 for node in found])
+        problem = self.problem
+        levels, passed, surely, suppressed, floors = map(np.array, zip(*map(NOTED, found), strict=True))
         down = (surely > problem.limit) | (~passed & problem.monotone)
-        up = passed & (problem.monotone | (clean & problem.joinable))
-        least, floors = np.minimum(surely, problem.limit).astype(np.float64), np.array([node.floor for node in found])
+        up = passed & (problem.monotone | ((suppressed == 0) & problem.joinable))
+        least = np.minimum(surely, problem.limit).astype(np.float64)
         marks = self.satisfies, self.fails, self.seen, self.covered, self.surely, self.base
         kernels.note(levels, self.shape, passed, down, up, least, floors, *map(np.ravel, marks))
         for node in found:
@@ -114,6 +114,8 @@ class NodeStatus:
 
     def progress(self) -> SearchProgress:
         """How far the search is."""
+        from oboro.decide.lattice.search_progress import SearchProgress
+
         settled = int((self.seen | self.satisfies | self.fails).sum())
         loss = None if self.best is None else self.best.loss
         return SearchProgress(len(self.nodes), settled, self.lattice.size, loss)

@@ -27,7 +27,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import chain
 from math import exp, fsum, log, log2
 from operator import attrgetter, mul
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -197,7 +198,7 @@ class CellLoss:
     @cached_property
     def width(self) -> int:
         """The most amounts that an attribute can add."""
-        return max((one.extra.size for costs in self.costs for one in costs), default=1)
+        return max(map(attrgetter("extra.size"), chain.from_iterable(self.costs)), default=1)
 
 
 @dataclass(frozen=True)
@@ -265,10 +266,9 @@ def loss_of(
     on_cores(attrgetter("counts"), columns, rows=rows)  # each counts once
     costs = []
     for column, hierarchy in zip(columns, hierarchies, strict=True):
-        every = column.counts
-        found = [np.bincount(one.table, weights=every, minlength=len(one.labels)) for one in hierarchy.levels]
-        counts = [one.astype(np.int64) for one in found]
-        costs.append(tuple([pay(hierarchy, i, counts, rows, factor) for i in range(len(counts))]))
+        counts = hierarchy.label_counts(column)
+        paid = partial(pay, hierarchy, counts=counts, rows=rows, factor=factor)
+        costs.append(tuple(map(paid, range(len(counts)))))
     usual: dict[str, Aggregate] = {"arx": "geometric", "height": "sum", "arx_bits": "sum"}
     return _put_together(name, tuple(costs), np.array(weights, dtype=np.float64), aggregate or usual.get(name, "mean"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import fsum, inf, prod
@@ -9,6 +10,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from oboro.decide.class_rules import Rule
 from oboro.decide.lattice.nodes import Lattice, Levels
@@ -162,19 +165,14 @@ class Problem:
         return prod(len(hierarchy.levels[0].labels) for hierarchy in self.hierarchies) < 1 << 62
 
     @cached_property
-    def label_counts(self) -> tuple[tuple[np.ndarray, ...], ...]:
+    def label_counts(self) -> tuple[list[np.ndarray], ...]:
         """For each attribute and level, how many records hold each label."""
-        found = []
-        for column, hierarchy in zip(self.columns, self.hierarchies, strict=True):
-            rows = column.counts
-            held = [np.bincount(one.table, weights=rows, minlength=len(one.labels)) for one in hierarchy.levels]
-            found.append(tuple(held))
-        return tuple(found)
+        return tuple(map(Hierarchy.label_counts, self.hierarchies, self.columns))
 
     @cached_property
     def entropies(self) -> tuple[np.ndarray, ...]:
         """For each attribute, the entropy of its labels on each level."""
-        return tuple([np.array(list(map(_entropy, levels))) for levels in self.label_counts])
+        return tuple(map(_entropies, self.label_counts))
 
     def text_ranks(self, a: int, level: int) -> np.ndarray:
         """For each code of an attribute, the place of its label among the level's labels in the order of their text."""
@@ -183,10 +181,9 @@ class Problem:
     def label_ranks(self, a: int, level: int) -> np.ndarray:
         """The place of each label of a level in the order of their text."""
         if (a, level) not in self._text_ranks:
-            texts = texts_of(self.hierarchies[a].levels[level].labels)
+            texts = pa.array(texts_of(self.hierarchies[a].levels[level].labels), pa.string())
             place = np.empty(len(texts), dtype=np.int64)
-            order = sorted(range(len(texts)), key=lambda i: (texts[i] is not None, texts[i] or ""))
-            place[order] = np.arange(len(texts))
+            place[pc.array_sort_indices(texts, null_placement="at_start")] = np.arange(len(texts))
             self._text_ranks[a, level] = place
         return self._text_ranks[a, level]
 
@@ -232,8 +229,11 @@ class Problem:
         return base + suppressed * sum(one[level] for one, level in zip(slopes, levels, strict=True))
 
 
-def _entropy(counts: np.ndarray) -> float:
+def _entropies(levels: Sequence[np.ndarray]) -> np.ndarray:
     """From how often each count occurs, in order: so the order of the labels, which is that of the rows, changes nothing."""
-    sizes, times = np.unique(counts[counts > 0], return_counts=True)
-    shares = sizes / max(counts.sum(), 1)
-    return -fsum(times * shares * np.log(shares))
+    out = np.empty(len(levels))
+    for i, counts in enumerate(levels):
+        sizes, times = np.unique(counts[counts > 0], return_counts=True)
+        shares = sizes / max(counts.sum(), 1)
+        out[i] = -fsum(times * shares * np.log(shares))
+    return out

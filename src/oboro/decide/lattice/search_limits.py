@@ -9,9 +9,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from threading import Event, current_thread, main_thread
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["LookStopped", "SearchLimits", "SearchProgress", "stop_asked"]
+if TYPE_CHECKING:
+    from oboro.decide.lattice.search_progress import SearchProgress
+
+__all__ = ["LookStopped", "SearchLimits", "stop_asked"]
 
 EVERY = 0.2  # seconds between two reports
 _ASKED: ContextVar[Callable[[], bool]] = ContextVar("asked to stop")
@@ -24,22 +27,6 @@ class LookStopped(Exception):
 def stop_asked() -> Callable[[], bool]:
     """Whether somebody asked the search of this thread to end, as a function that other threads may call."""
     return _ASKED.get(lambda: False)
-
-
-@dataclass(frozen=True)
-class SearchProgress:
-    """How far a search is."""
-
-    evaluated: int
-    """Nodes checked."""
-    settled: int
-    """These, and those that their results settle."""
-    size: int
-    """Nodes in all."""
-    loss: float | None
-    """Of the best node so far, if there is one."""
-    bound: float | None = None
-    """No node loses less than this, as far as that is known yet."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -129,7 +129,11 @@ class BoundedRun:
             steps=tuple(steps),
             verification=verification,
             recipe=recipe,
-            cautions=(*warning_of_order(recipe.order, recipe.steps), *warning_of_seed(recipe), *said),
+            cautions=(
+                *(warning_of_order(recipe.steps) if recipe.order == "kept" else ()),
+                *warning_of_seed(recipe),
+                *said,
+            ),
             last_look=look,
             promises=promises,
             table=settled,
@@ -186,7 +190,7 @@ class BoundedRun:
         try:
             ask = _Asking(buckets, work.data.rows, [])
             checker = BucketChecker.asking(problem, cut, ask)
-            found = step.decide(problem, checker, list(asked.hierarchies), asked.allowed, work.say)
+            found = step.decide(asked, problem, checker, work.say)
             node = found.best
             assert node is not None
             found = step.as_sure(asked.allowed.found(found))

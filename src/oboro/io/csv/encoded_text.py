@@ -18,7 +18,7 @@ from oboro.io.byte_streams import text_encoding
 from oboro.table.dataset import Column, Dataset
 from oboro.text import Message
 
-__all__ = ["AS_IT_IS", "NotEncodable", "NotUnicode", "encoding_named", "in_encoding"]
+__all__ = ["AS_IT_IS", "NotUnicode", "encoding_named", "in_encoding"]
 
 # What stands for a character that an encoding lacks: the first one that it has.
 INSTEAD = {
@@ -39,10 +39,6 @@ AS_IT_IS = ("utf-8", "utf-8-sig")  # without or with a byte order mark
 
 class NotUnicode(FileError):
     """Text that was taken for UTF-8 is something else."""
-
-
-class NotEncodable(FileError):
-    """A character is not in the encoding."""
 
 
 def encoding_named(name: str) -> str:

@@ -20,6 +20,7 @@ from oboro.io.csv.kernels.fingerprinting import add_cells
 from oboro.io.csv.parse import CsvParser
 from oboro.io.csv.record_blocks import RecordBlock, RecordCutter
 from oboro.io.file_progress import ByteProgress, RowProgress
+from oboro.io.held_limit import HeldColumns
 from oboro.io.untouched_columns import BlockEnd, FileFingerprints, UntouchedCsvColumns
 from oboro.table.dataset import Dataset
 from oboro.table.large_arrays import large_zeros
@@ -100,20 +101,11 @@ def _is_text(value: str) -> bool:
 
 
 def parse_held(
-    stream: ByteStream,
-    dialect: Dialect,
-    names: Sequence[str],
-    held: Sequence[str],
-    file_state: FileState,
-    progress: RowProgress | None = None,
-    fingerprinted: Sequence[str] = (),
-    limited: Sequence[str] = (),
+    stream: ByteStream, dialect: Dialect, columns: HeldColumns, progress: RowProgress | None = None
 ) -> tuple[Dataset, UntouchedCsvColumns]:
-    """Encode the columns that are to be held; the others stay in the file. Memory: codes and dictionaries of the held ones.
-
-    Of the `fingerprinted` columns, which stay in the file, one number a record is kept: equal for equal fields. Those of the held
-    ones that are `limited` may take HELD_TOO bytes together, else HeldTooMuch is raised.
-    """
+    """Encode the columns that are to be held. Memory: their codes and dictionaries."""
+    names, held, fingerprinted, limited = columns
+    file_state = FileState.of(stream.path)
     cutter = CheckingCutter(stream, dialect, len(names), names=names, all_held=set(held) >= set(names))
     place = {name: number for number, name in enumerate(names)}
     marker = FieldFingerprints([place[name] for name in fingerprinted]) if fingerprinted else None
@@ -122,7 +114,7 @@ def parse_held(
     parser.limited = [coder for coder, name in zip(parser.coders, held, strict=True) if name in may_take]
     parser.most = held_limit.HELD_TOO
     found = parser.columns(held, _counting(cutter, progress))
-    columns = {name: found[name] if name in found else UnreadColumn(parser.rows) for name in names}
+    made = {name: found[name] if name in found else UnreadColumn(parser.rows) for name in names}
     untouched = UntouchedCsvColumns(
         stream.path,
         tuple(names),
@@ -132,7 +124,7 @@ def parse_held(
         dialect,
         tuple(cutter.block_ends),
     )
-    return Dataset(columns, parser.rows), untouched
+    return Dataset(made, parser.rows), untouched
 
 
 def _counting(cutter: CheckingCutter, progress: RowProgress | None) -> ByteProgress | None:

@@ -20,6 +20,7 @@ from oboro.io import held_limit
 from oboro.io.byte_streams import ByteStream, FileState
 from oboro.io.csv.dialect import Dialect
 from oboro.io.file_progress import ByteProgress, RowProgress
+from oboro.io.held_limit import HeldColumns
 from oboro.kernels import little_work
 from oboro.table.dataset import Column, Dataset
 from oboro.table.unencoded_columns import UnreadColumn
@@ -62,16 +63,10 @@ def read_columns(
 
 
 def hold_columns(
-    stream: ByteStream,
-    dialect: Dialect,
-    names: Sequence[str],
-    held: Sequence[str],
-    file_state: FileState,
-    progress: RowProgress | None = None,
-    fingerprinted: Sequence[str] = (),
-    limited: Sequence[str] = (),
+    stream: ByteStream, dialect: Dialect, columns: HeldColumns, progress: RowProgress | None = None
 ) -> tuple[Dataset, UntouchedCsvColumns | None]:
     """Encode the columns that are to be held; the others, if there are any, stay in the file. See `parse_held`."""
+    names, held, fingerprinted, limited = columns
     text = stream.whole()
     if limited and text is not None and len(text) > held_limit.HELD_TOO:
         raise held_limit.HeldTooMuch
@@ -79,22 +74,20 @@ def hold_columns(
     if text is None or records is None:
         from oboro.io.csv.parse_held import parse_held
 
-        return parse_held(stream, dialect, names, held, file_state, progress, fingerprinted, limited)
+        return parse_held(stream, dialect, columns, progress)
     rows = records[int(dialect.header) :]
     if progress:
         progress(len(rows), len(rows))
     keep = set(held)
-    columns = {
-        name: _column(rows, place) if name in keep else UnreadColumn(len(rows)) for place, name in enumerate(names)
-    }
+    made = {name: _column(rows, place) if name in keep else UnreadColumn(len(rows)) for place, name in enumerate(names)}
     if len(keep) == len(names):
-        return Dataset(columns, len(rows)), None
+        return Dataset(made, len(rows)), None
     from oboro.io.untouched_columns import BlockEnd, UntouchedCsvColumns
 
-    ends = (BlockEnd(len(text.encode()), len(records)),)
+    ends, state = (BlockEnd(len(text.encode()), len(records)),), FileState.of(stream.path)
     marks = _fingerprints(rows, names, fingerprinted) if fingerprinted else None
-    untouched = UntouchedCsvColumns(stream.path, tuple(names), len(rows), file_state, marks, dialect, ends)
-    return Dataset(columns, len(rows)), untouched
+    untouched = UntouchedCsvColumns(stream.path, tuple(names), len(rows), state, marks, dialect, ends)
+    return Dataset(made, len(rows)), untouched
 
 
 def _records(text: str | None, dialect: Dialect, columns: int) -> list[list[str]] | None:

@@ -22,8 +22,9 @@ from oboro.io.untouched_columns import SMALL, UntouchedColumns, file_changed
 from oboro.system.process import cores
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames.came_as import encoded_type
+from oboro.table.frames.nested_column import NestedColumn
 from oboro.table.named_columns import names_shown
-from oboro.table.unencoded_columns import NestedColumn, UnencodedColumn, UnreadColumn, why_unusable
+from oboro.table.unencoded_columns import UnencodedColumn, UnreadColumn, why_unusable
 from oboro.text import Message
 
 __all__ = ["ReadTable", "UntouchedBatches", "encoded", "read_batches"]

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from oboro.errors import UsageError
-from oboro.io.binary_formats import read_sheet
+from oboro.io.binary_readers import read_sheet
 from oboro.io.files import Source, column_names, read
 from oboro.io.json_lines import json_objects, json_table
 from oboro.io.places.batch_table import BatchTable, simple_batch, simple_schema

@@ -12,7 +12,7 @@ import numpy as np
 from oboro.decide.lattice.objective import loss_of
 from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.search import search
-from oboro.decide.lattice.search_limits import SearchProgress
+from oboro.decide.lattice.search_progress import SearchProgress
 from oboro.papers.benchmark_rows import BenchRow
 from oboro.papers.compared.arx_searches import METHODS, ArxSearch, Method
 from oboro.table.dataset import Column

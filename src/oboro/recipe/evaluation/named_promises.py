@@ -14,7 +14,7 @@ from oboro.io.files import read
 from oboro.table.dataset import Column, Dataset
 from oboro.techniques.base import Technique, Work
 from oboro.techniques.demands.models_asked import Demand
-from oboro.techniques.demands.population_table import PopulationCodes
+from oboro.techniques.demands.population_codes import PopulationCodes
 from oboro.techniques.drop_records import DropRecords
 from oboro.techniques.k_anonymize import KAnonymize
 from oboro.techniques.local_recode import LocalRecode

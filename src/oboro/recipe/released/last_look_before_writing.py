@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
-
-from oboro.errors import RecipeError, SingledOutError
+from oboro.errors import SingledOutError
 from oboro.measure.exposure.last_look import Acceptance, LastLook, last_look
 from oboro.measure.exposure.people_in_classes import people_at_most
 from oboro.table.dataset import Column, Dataset
-from oboro.table.named_columns import names_shown
-from oboro.table.parameters import Parameters
 from oboro.table.schema import Schema
 from oboro.text import Message
-from oboro.text.message import UNSAID
 
 if TYPE_CHECKING:
     from oboro.io.files import Source
     from oboro.measure.exposure.looked_at import LookedAt
     from oboro.recipe.release import StepRecord
+    from oboro.recipe.released.acceptances import Accept
     from oboro.verifier.promise_check import Promise
 
 __all__ = [
-    "Accept",
-    "OneOrMore",
-    "check_accept",
     "look_before_writing",
     "said_of_look",
     "unique_by_all",
@@ -36,53 +29,6 @@ __all__ = [
 ]
 
 SHOWN = 6  # columns and pairs that a refusal lists
-
-
-class Accept(Parameters):
-    """What of three things is acceptable, and why: columns by which people may be unique in the release; that it tells people
-    together with `earlier` ones; that it counts the rows of an identifier, of which several may be one person's."""
-
-    unique_on: Annotated[list[str], Field(description="the columns")] = Field(default_factory=list)
-    series: Annotated[bool, Field(description="whom the release tells together with earlier ones")] = False
-    rows_of: Annotated[list[str], Field(description="identifiers whose rows are counted, not their values")] = Field(
-        default_factory=list
-    )
-    because: Annotated[
-        str, StringConstraints(strip_whitespace=True, min_length=1), Field(description="why; it stands in the report")
-    ]
-
-    @model_validator(mode="after")
-    def _one_thing(self) -> Self:
-        if bool(self.unique_on) + self.series + bool(self.rows_of) != 1:
-            raise ValueError(Message("error_exposure.accept_what"))
-        return self
-
-
-def _how_many(value: object) -> str:
-    return SEVERAL if isinstance(value, list | tuple) else ONE
-
-
-ONE, SEVERAL = f"{UNSAID}one", f"{UNSAID}several"
-OneOrMore = Annotated[
-    Annotated[Accept, Tag(ONE)] | Annotated[list[Accept], Tag(SEVERAL)],
-    Discriminator(_how_many),
-]
-"""What is wrong with one acceptance is said of one, and of a list of the list."""
-
-
-def check_accept(accept: Sequence[Accept], data: Iterable[str]) -> None:
-    """Every column that an acceptance names is in the table."""
-    known = dict.fromkeys(data)
-    for one in accept:
-        unknown = [name for name in (*one.unique_on, *one.rows_of) if name not in known]
-        if unknown:
-            raise RecipeError(
-                Message(
-                    "error_exposure.accept_unknown",
-                    columns=unknown,
-                    known=names_shown(list(known), [*one.unique_on, *one.rows_of]),
-                )
-            )
 
 
 def unprotected(data: Dataset, schema: Schema, promises: Sequence[Promise], steps: Sequence[StepRecord]) -> list[str]:

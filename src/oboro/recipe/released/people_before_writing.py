@@ -32,10 +32,11 @@ def people_before_writing(
     Raises a `PromiseError` where a promise of rows is broken for them and their traits or a pattern prove that these are people,
     unless the recipe accepts it; else returns what the release should say of it. O(rows) for each identifier that repeats.
     """
-    names = _identifiers(original, identifiers, released)
+    left = unread_columns(original)
+    names = _identifiers(original, identifiers, released, left)
     if recipe.person is not None or not promises or not names:
         return []
-    held = _held(original, source, names)
+    held = _held(original, source, names, left) if left else original
     names = _left_by_rows(held, names)
     if not names:
         return []
@@ -53,11 +54,8 @@ def people_before_writing(
     return said
 
 
-def _held(original: Dataset, source: Source | None, names: Sequence[str]) -> Dataset:
-    """The original with these columns, without those that would have to be read from a large file."""
-    left = unread_columns(original)
-    if not left:
-        return original
+def _held(original: Dataset, source: Source | None, names: Sequence[str], left: Sequence[str]) -> Dataset:
+    """The original with these columns, without those of what was `left` in a file that is large."""
     held = original.select([name for name in original if name not in left])
     unread = [name for name in left if name in names]
     if not unread or source is None or (source.untouched is not None and not source.untouched.small):
@@ -66,12 +64,11 @@ def _held(original: Dataset, source: Source | None, names: Sequence[str]) -> Dat
     return held.with_columns({name: read[name] for name in unread})
 
 
-def _identifiers(original: Dataset, declared: Sequence[str], released: Dataset) -> list[str]:
+def _identifiers(original: Dataset, declared: Sequence[str], released: Dataset, left: Sequence[str]) -> list[str]:
     """Columns that the recipe calls identifiers, and others called the number of a person that are in memory and not released."""
     from oboro.recipe.roles.column_words import names_one_person
 
-    unread = unread_columns(original)
-    gone = [name for name in original if name not in released and name not in declared and name not in unread]
+    gone = [name for name in original if name not in released and name not in declared and name not in left]
     return [*declared, *filter(names_one_person, gone)]
 
 

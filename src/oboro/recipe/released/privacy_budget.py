@@ -19,7 +19,7 @@ from oboro.text import Message
 if TYPE_CHECKING:
     from oboro.techniques.base import Technique
 
-__all__ = ["PrivacyBudget", "beyond_budget", "budget_told", "composed"]
+__all__ = ["PrivacyBudget", "budget_told", "composed"]
 
 
 class PrivacyBudget(Parameters):
@@ -32,6 +32,17 @@ class PrivacyBudget(Parameters):
     ledger: str | None = None
     """A file beside the recipe that remembers what releases about the same people took; then epsilon and delta are the most that
     all of them may take together. It is made with the first release."""
+
+    def exceeded(self, steps: Sequence[Technique]) -> Message | None:
+        """Why some steps do not keep it; None: they do."""
+        found = composed(one for step in steps for one in step.spends())
+        if not found:
+            return Message("error_recipe.budget_of_nothing")
+        for one in found:
+            if one.epsilon > self.epsilon * (1 + 1e-12) or one.delta > self.delta * (1 + 1e-12):
+                limits = {"most": self.epsilon, "most_delta": self.delta}
+                return Message("error_recipe.beyond_budget", epsilon=one.epsilon, delta=one.delta, **limits)
+        return None
 
 
 def composed(spent: Iterable[PrivacySpent]) -> list[PrivacySpent]:
@@ -49,18 +60,6 @@ def composed(spent: Iterable[PrivacySpent]) -> list[PrivacySpent]:
                 PrivacySpent(some[0].unit, fsum(one.epsilon for one in some), fsum(one.delta for one in some), columns)
             )
     return found
-
-
-def beyond_budget(budget: PrivacyBudget, steps: Sequence[Technique]) -> Message | None:
-    """Why some steps do not keep a budget; None: they do."""
-    found = composed(one for step in steps for one in step.spends())
-    if not found:
-        return Message("error_recipe.budget_of_nothing")
-    for one in found:
-        if one.epsilon > budget.epsilon * (1 + 1e-12) or one.delta > budget.delta * (1 + 1e-12):
-            limits = {"most": budget.epsilon, "most_delta": budget.delta}
-            return Message("error_recipe.beyond_budget", epsilon=one.epsilon, delta=one.delta, **limits)
-    return None
 
 
 def budget_told(steps: Sequence[Technique], released: Sequence[str]) -> list[Message]:

@@ -8,6 +8,7 @@ the released values alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
@@ -28,20 +29,20 @@ Order = Literal["shuffled", "kept"]
 
 def moves_rows(order: Order | None, steps: Sequence[Technique]) -> bool:
     """Whether rows leave the order in which they came: as asked, else where a step promises something."""
-    return order == "shuffled" or (order is None and any(step.promising for step in steps))
+    return order == "shuffled" or (order is None and any(map(attrgetter("promising"), steps)))
 
 
 def released_order(steps: Sequence[Technique], data: Dataset, rng: np.random.Generator) -> RowShuffle | None:
     """A random order; where a step sorts, rows stand by the values that are released, and only rows that agree stand at random."""
     shuffle, sort = RowShuffle.drawn(data.rows, rng), _last_sort(steps)
     sorted_ = sort is not None and sort.sorts(data)
-    return (RowShuffle.fixed(sort.order(data, shuffle.order)) if sort and sorted_ else shuffle).prepared()
+    return RowShuffle.fixed(sort.order(data, shuffle.order)) if sort and sorted_ else shuffle
 
 
 def plan_of_order(order: Order | None, steps: Sequence[Technique], schema: Schema) -> Message:
     """What `--explain` says of the order."""
     if not moves_rows(order, steps):
-        return Message("recipe.order.kept" if _should_move(steps) else "recipe.order.nothing_promised")
+        return Message("recipe.order.kept" if moves_rows(None, steps) else "recipe.order.nothing_promised")
     sort = _last_sort(steps)
     dropped = {name for step in steps for name in step.removes_identity}
     if sort is None or any(name.removeprefix("-") in dropped for name in sort.names):
@@ -49,15 +50,13 @@ def plan_of_order(order: Order | None, steps: Sequence[Technique], schema: Schem
     return Message("recipe.order.sorted", keys=sort.keys(schema))
 
 
-def warning_of_order(order: Order | None, steps: Sequence[Technique]) -> list[Message]:
-    """What whoever signs the release must know: that its order is the one that came, although something is promised."""
-    return [Message("recipe.order.warning")] if not moves_rows(order, steps) and _should_move(steps) else []
-
-
-def _should_move(steps: Sequence[Technique]) -> bool:
-    return moves_rows(None, steps)
+def warning_of_order(steps: Sequence[Technique]) -> list[Message]:
+    """What whoever signs a release in the order that came must know: that something is promised of it."""
+    return [Message("recipe.order.warning")] if moves_rows(None, steps) else []
 
 
 def _last_sort(steps: Sequence[Technique]) -> Sort | None:
-    sorts = [step for step in steps if step.step == "sort"]
-    return cast("Sort", sorts[-1]) if sorts else None
+    for step in reversed(steps):
+        if step.step == "sort":
+            return cast("Sort", step)
+    return None

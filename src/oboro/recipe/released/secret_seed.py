@@ -7,6 +7,7 @@ A small number is found by trying all of them, so a number below 2^64 is warned 
 from __future__ import annotations
 
 from hashlib import blake2b
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from oboro.recipe.released.released_order import moves_rows
@@ -44,7 +45,7 @@ def warning_of_seed(recipe: Recipe) -> list[Message]:
     """That a seed can be guessed, where something rests on chance, and what."""
     if recipe.seed is None or recipe.seed >= GUESSABLE:
         return []
-    resting = list(dict.fromkeys(step.step for step in recipe.steps if step.rests_on_chance))
+    resting = dict.fromkeys(map(attrgetter("step"), filter(attrgetter("rests_on_chance"), recipe.steps)))
     order = [Message("recipe.seed.order")] if moves_rows(recipe.order, recipe.steps) else []
     if not resting and not order:
         return []

@@ -19,7 +19,7 @@ from oboro.errors import ColumnError, InputError, UsageError
 from oboro.stream.snapshot import require
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
-from oboro.table.hierarchy.spec import Mask
+from oboro.table.hierarchy.edges_and_masks import Mask
 from oboro.table.values import STAR, texts_of
 from oboro.text import Message
 

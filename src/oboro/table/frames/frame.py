@@ -32,7 +32,7 @@ import pyarrow as pa
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.frames.came_as import as_it_came, as_they_appear
-from oboro.table.unencoded_columns import NestedColumn, why_unusable
+from oboro.table.unencoded_columns import why_unusable
 from oboro.table.values import is_missing
 from oboro.text import Message
 
@@ -82,6 +82,8 @@ def _encode(table: pa.Table, rows: int) -> Dataset:
     nested = {entry.name: why for entry in table.schema if (why := why_unusable(entry.name, entry.type)) is not None}
     if not nested:
         return Dataset.from_arrow(table) if table.num_columns else Dataset({}, rows)
+    from oboro.table.frames.nested_column import NestedColumn
+
     _texts(table.column_names)
     single = table.select([name for name in table.column_names if name not in nested])
     data = Dataset.from_arrow(single) if single.num_columns else Dataset({}, rows)

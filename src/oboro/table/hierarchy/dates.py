@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -35,9 +36,10 @@ def date_levels(name: str, values: pa.Array, units: Sequence[str]) -> list[Level
         days = (
             pc.cast(typed(values, kind), pa.date32()).cast(pa.int32()).to_numpy(zero_copy_only=False).astype(np.int64)
         )
-        return [_date_level(unit, days, days.astype(np.float64), 1) for unit in units if unit != "day"]
+        level = partial(_date_level, days=days, exact=days.astype(np.float64), size=1)
+        return list(map(level, units[1:] if units[0] == "day" else units))
     moments = _local_microseconds(values) if len(values) else np.empty(0, dtype=np.int64)
-    return [_date_level(unit, moments // DAY, moments.astype(np.float64), DAY) for unit in units]
+    return list(map(partial(_date_level, days=moments // DAY, exact=moments.astype(np.float64), size=DAY), units))
 
 
 def _kind(values: pa.Array) -> Kind:
@@ -57,7 +59,7 @@ def _date_level(unit: str, days: np.ndarray, exact: np.ndarray, size: int) -> Le
     """`exact` holds the values in the unit of which a day has `size`."""
     cells, table = np.unique(_cell(unit, days), return_inverse=True)
     starts, ends = _first_day(unit, cells), _first_day(unit, cells + 1)
-    labels = [_label(unit, cell) for cell in cells.tolist()]
+    labels = list(map(partial(_label, unit), cells.tolist()))
     share = span_share(starts.astype(np.float64) * size, ends.astype(np.float64) * size, exact, counted=size == 1)
     return Level(pa.array(labels, pa.string()), table, share).compact()
 

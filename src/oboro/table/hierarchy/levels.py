@@ -102,17 +102,23 @@ class Hierarchy:
         chosen = fitting.levels[level]
         return column.recode(chosen.table, chosen.labels)
 
+    def label_counts(self, column: Column) -> list[np.ndarray]:
+        """For each level, how many records hold each label; of a column with the codes that the levels are over."""
+        rows = column.counts
+        held = [np.bincount(one.table, weights=rows, minlength=len(one.labels)) for one in self.levels]
+        return [counts.astype(np.int64) for counts in held]
+
     def above(self, level: int) -> Hierarchy:
         """What is left of the hierarchy for a column that was generalized to `level`."""
         self._require(level)
         one = _one_code_each(self.levels[level])
-        # Without any known value only levels of `*` have a label.
-        levels = tuple(
-            Level(upper.labels, upper.table[one] if upper.table.size else one.astype(np.uint8), upper.share)
-            for upper in self.levels[level:]
-        )
+        levels = []
+        for upper in self.levels[level:]:
+            # Without any known value only levels of `*` have a label.
+            table = upper.table[one] if upper.table.size else one.astype(np.uint8)
+            levels.append(replace(upper, table=table))
         whole = self.whole.above(level) if self.whole else None
-        return Hierarchy(self.name, levels, self.source, self.listed, whole)
+        return Hierarchy(self.name, tuple(levels), self.source, self.listed, whole)
 
     def picking(self, levels: Sequence[int]) -> Hierarchy:
         """Only some of the levels, ascending, to choose among. Its first need not be the values: generalize with the whole one."""
@@ -142,7 +148,9 @@ class Hierarchy:
     def placed(self, values: pa.Array, place: np.ndarray) -> Hierarchy:
         """The same hierarchy over other values; `place`: which known value each one is, −1 if missing or suppressed."""
         place = place.copy()
-        levels = [_ground_of(self.levels[0], values, place)]
+        suppressed = (place < 0) & values.is_valid().to_numpy(zero_copy_only=False)
+        share = np.where(place < 0, suppressed, np.append(self.levels[0].share, 0.0)[place])
+        levels = [replace(Level.ground(values), share=share)]  # a suppressed value says nothing from the start
         levels.extend(map(partial(_level_of, values, place, self.listed), self.levels[1:]))
         return Hierarchy(self.name, tuple(levels), self.source, self.listed, self)
 
@@ -264,13 +272,6 @@ def _lacking_values(hierarchy: Hierarchy, lacking: pa.Array, asked: pa.Array, le
         distinct=len(asked),
         values=[Raw(value) for value in lacking.to_pylist()],
     )
-
-
-def _ground_of(known: Level, values: pa.Array, place: np.ndarray) -> Level:
-    """Level 0 over other values; a suppressed one says nothing from the start."""
-    suppressed = (place < 0) & values.is_valid().to_numpy(zero_copy_only=False)
-    share = np.where(place < 0, suppressed, np.append(known.share, 0.0)[place])
-    return Level(values, Level.ground(values).table, share)
 
 
 def _level_of(values: pa.Array, place: np.ndarray, listed: bool, level: Level) -> Level:

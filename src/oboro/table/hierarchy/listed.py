@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from io import StringIO
 from itertools import chain, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +149,7 @@ def _read_plain(raw: bytes) -> list[pa.Array] | None:
     mixed = b"\r" in raw and raw.count(b"\r") != raw.count(b"\r\n")  # to count takes ten times as long as to look
     if b'"' in raw or mixed or width < 2:
         return None
-    names = [str(number) for number in range(width)]
+    names = list(map(str, range(width)))
     try:
         table = pacsv.read_csv(
             pa.BufferReader(raw),
@@ -158,7 +159,7 @@ def _read_plain(raw: bytes) -> list[pa.Array] | None:
         )
     except pa.ArrowInvalid:
         return None  # the careful reader says what is wrong and where
-    return [pa.concat_arrays(column.chunks) for column in table.columns]
+    return list(map(pa.concat_arrays, map(attrgetter("chunks"), table.columns)))
 
 
 def _read_quoted(name: str, source: Words, text: str, delimiter: str) -> list[list[str]]:

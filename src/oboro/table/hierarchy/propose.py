@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oboro.table.dataset import Column
+from oboro.table.hierarchy.edges_and_masks import Mask
 from oboro.table.hierarchy.levels import outside, text_array
 from oboro.table.hierarchy.ready.fitting_columns import fitting
-from oboro.table.hierarchy.spec import HierarchySpec, Mask
+from oboro.table.hierarchy.spec import HierarchySpec
 from oboro.table.values import Kind, kind_of, numbers_of
 
 __all__ = ["Unit", "propose"]

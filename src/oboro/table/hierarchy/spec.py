@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +17,18 @@ from oboro.table.dataset import Column
 from oboro.table.hierarchy import listed
 from oboro.table.hierarchy.dates import UNITS, date_levels
 from oboro.table.hierarchy.levels import Hierarchy, Level, outside
-from oboro.table.hierarchy.masks import mask_levels
-from oboro.table.hierarchy.ranked import NeighbourGroups, ValuePriority, neighbour_levels, priority_levels
-from oboro.table.hierarchy.ready import ready_levels
 from oboro.table.parameters import Parameters
+from oboro.table.parameters.loaded_later import loaded_later
 from oboro.text import Message
 
-__all__ = ["Edges", "HierarchySpec", "Mask"]
+if TYPE_CHECKING:
+    from oboro.table.hierarchy.edges_and_masks import Edges, Mask
+    from oboro.table.hierarchy.ranked import NeighbourGroups, ValuePriority
+else:
+    Edges, Mask = loaded_later("oboro.table.hierarchy.edges_and_masks", "Edges", "Mask")
+    NeighbourGroups, ValuePriority = loaded_later("oboro.table.hierarchy.ranked", "NeighbourGroups", "ValuePriority")
+
+__all__ = ["HierarchySpec"]
 
 Number = int | float
 FORMS = {
@@ -54,64 +59,12 @@ def _say_one_form(schema: dict[str, Any]) -> None:
 Form = Literal["whole", "any"]
 
 
-class Edges(Parameters):
-    """Intervals between given edges, open at both ends."""
-
-    edges: list[list[Number]] = Field(min_length=1, examples=[[[0, 18, 40, 65], [0, 40]]])
-    """For each level its edges, ascending; a coarser level leaves some of the finer one's edges out."""
-    closed: Literal["left", "right"] = "left"
-    """Which end belongs to an interval: from 18 on (left), or up to 18 (right, as `cut` of R has it)."""
-    labels: list[list[str]] | None = Field(default=None, examples=[[["young", "old"], ["all"]]])
-    """For each level names of its intervals: of those between the edges, or with one more at both ends of the open ones too."""
-
-    @field_validator("edges")
-    @classmethod
-    def _nested(cls, edges: list[list[Number]]) -> list[list[Number]]:
-        for level in edges:
-            if not level or any(low >= high for low, high in pairwise(level)) or not all(map(math.isfinite, level)):
-                raise ValueError(Message("error_table.edges_ascending", level=str(level)))
-        for finer, coarser in pairwise(edges):
-            if extra := sorted(set(coarser) - set(finer)):
-                raise ValueError(Message("error_table.edges_left_out", extra=extra, finer=str(finer)))
-        return edges
-
-    @model_validator(mode="after")
-    def _named(self) -> Self:
-        """As many names as intervals, all different."""
-        if self.labels is None:
-            return self
-        if len(self.labels) != len(self.edges):
-            raise ValueError(Message("error_table.edge_labels", levels=len(self.edges)))
-        for edges, labels in zip(self.edges, self.labels, strict=True):
-            if len(labels) not in (len(edges) - 1, len(edges) + 1) or len(set(labels)) < len(labels):
-                raise ValueError(Message("error_table.edge_names", edges=str(edges), inner=len(edges) - 1))
-        return self
-
-
-class Mask(Parameters):
-    """Characters hidden from one side."""
-
-    side: Literal["right", "left"]
-    """The side from which characters are hidden."""
-    steps: list[int] | None = Field(default=None, min_length=1, examples=[[1, 2, 4]])
-    """How many characters each level hides, ascending; without it one more on each level, up to the longest value."""
-    char: str = Field(default="*", min_length=1, max_length=1)
-    """The character that stands for a hidden one."""
-
-    @field_validator("steps")
-    @classmethod
-    def _ascending(cls, steps: list[int] | None) -> list[int] | None:
-        if steps is not None and (steps[0] < 1 or any(low >= high for low, high in pairwise(steps))):
-            raise ValueError(Message("error_table.mask_steps", steps=str(steps)))
-        return steps
-
-
 def _interval_form(given: Any) -> str:
-    return "edges" if isinstance(given, Mapping | Edges) else "widths"
+    return "widths" if isinstance(given, Sequence) else "edges"
 
 
 def _mask_form(given: Any) -> str:
-    return "mask" if isinstance(given, Mapping | Mask) else "side"
+    return "side" if isinstance(given, str) else "mask"
 
 
 # Tagged, so that a mistake in one form is not reported as a mistake in the other one too.
@@ -167,10 +120,10 @@ class HierarchySpec(Parameters):
             return (
                 given if isinstance(given, HierarchySpec) else _refuse(Message("error_table.no_hierarchy", given=given))
             )
-        unknown = [key for key in given if key not in FORMS and key not in OPTIONS]
-        forms = [form for form in FORMS if given.get(form) is not None]
-        if unknown:
+        if not given.keys() <= FORMS.keys() | OPTIONS.keys():
+            unknown = [key for key in given if key not in FORMS and key not in OPTIONS]
             _refuse(Message("error_table.unknown_hierarchy", unknown=unknown))
+        forms = [form for form in FORMS if given.get(form) is not None]
         if len(forms) > 1:
             _refuse(Message("error_table.many_forms", count=len(forms), forms=forms))
         for option, homes in OPTIONS.items():
@@ -189,7 +142,7 @@ class HierarchySpec(Parameters):
     @field_validator("intervals", mode="before")
     @classmethod
     def _widths(cls, given: Any) -> Any:
-        if isinstance(given, Mapping | Edges | None):
+        if isinstance(given, Mapping | Parameters | None):
             return given
         if not isinstance(given, Sequence) or not given or not all(_is_width(width) for width in given):
             raise ValueError(Message("error_table.widths", given=given))
@@ -208,7 +161,7 @@ class HierarchySpec(Parameters):
     @field_validator("mask", mode="before")
     @classmethod
     def _side(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping | Mask | None) and given not in ("right", "left"):
+        if not isinstance(given, Mapping | Parameters | None) and given not in ("right", "left"):
             raise ValueError(Message("error_table.mask", given=given))
         return given
 
@@ -221,7 +174,7 @@ class HierarchySpec(Parameters):
 
     @model_validator(mode="after")
     def _ends(self) -> HierarchySpec:
-        if isinstance(self.intervals, Edges) and {"origin", "bottom", "top"} & self.model_fields_set:
+        if isinstance(self.intervals, Parameters) and {"origin", "bottom", "top"} & self.model_fields_set:
             raise ValueError(Message("error_table.edges_open"))
         finite = all(map(math.isfinite, (self.origin, self.bottom or 0.0, self.top or 0.0)))
         if not finite or (self.bottom is not None and self.top is not None and self.bottom > self.top):
@@ -253,7 +206,7 @@ class HierarchySpec(Parameters):
     def _ruled(self, name: str, values: pa.Array, column: Column) -> list[Level]:
         """The levels over values that a rule gives."""
         levels: list[Level] = []
-        if isinstance(self.intervals, Edges):
+        if isinstance(self.intervals, Parameters):
             from oboro.table.hierarchy.intervals import edge_levels
 
             given = self.intervals
@@ -266,19 +219,29 @@ class HierarchySpec(Parameters):
         elif self.dates is not None:
             levels = date_levels(name, values, self.dates)
         elif self.mask is not None:
+            from oboro.table.hierarchy.masks import mask_levels
+
             mask = self._full_mask()
             levels = mask_levels(values, mask.side, mask.steps, mask.char)
         elif self.neighbours is not None:
+            from oboro.table.hierarchy.ranked import neighbour_levels
+
             levels = neighbour_levels(name, values, self.neighbours)
         elif self.priority is not None:
+            from oboro.table.hierarchy.ranked import priority_levels
+
             levels = priority_levels(name, column, values, self.priority)
-        elif self.japan is not None:
-            levels = ready_levels("japan", self.japan)(name, values)
-        elif self.icd10 is not None:
-            levels = ready_levels("icd10", self.icd10)(name, values)
+        elif self.japan is not None or self.icd10 is not None:
+            from oboro.table.hierarchy.ready import ready_levels
+
+            levels = ready_levels("japan" if self.icd10 is None else "icd10", self.icd10 or self.japan or "")(
+                name, values
+            )
         return [*levels, Level.star(len(values))] if self.star else levels
 
     def _full_mask(self) -> Mask:
+        from oboro.table.hierarchy.edges_and_masks import Mask
+
         return self.mask if isinstance(self.mask, Mask) else Mask(side=self.mask or "right")
 
     @property
@@ -326,7 +289,7 @@ class HierarchySpec(Parameters):
             return Message("hierarchy.priority", levels=self.priority.levels)
         if self.japan is not None or self.icd10 is not None:
             return Message(f"hierarchy.ready.{self.japan or 'icd10'}")
-        if isinstance(self.intervals, Edges):
+        if isinstance(self.intervals, Parameters):
             return Message("hierarchy.edges", edges=[str(edges) for edges in self.intervals.edges])
         if self.intervals is not None:
             return self._intervals_told(self.intervals)

@@ -8,8 +8,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 
 import numpy as np
 import pyarrow as pa
@@ -145,7 +147,7 @@ class RecodedColumn:
     def share(self) -> np.ndarray:
         """The part of the original domain that each entry may stand for: 0 one value, 1 everything, NaN not known."""
         level, _ = self.place
-        out = np.where(level >= 0, self._from_levels([one.share for one in self.levels], 1.0), np.nan)
+        out = np.where(level >= 0, self._from_levels(map(attrgetter("share"), self.levels), 1.0), np.nan)
         plain = (level <= 0) & ~self.stars
         return out if self.behind is None else np.where(plain, _spread(self.behind, self.original), out)
 
@@ -160,7 +162,7 @@ class RecodedColumn:
         behind = np.add.reduceat(counts[self.behind.codes], self.behind.starts[:-1])
         return np.asarray(np.where((self.place[0] <= 0) & ~self.stars, behind, out))
 
-    def _from_levels(self, values: list[np.ndarray], star: float) -> np.ndarray:
+    def _from_levels(self, values: Iterable[np.ndarray], star: float) -> np.ndarray:
         """For each entry the number that its level has for its label."""
         level, label = self.place
         out = np.full(level.size, star)

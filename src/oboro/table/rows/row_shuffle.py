@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 
 import numpy as np
 
@@ -55,7 +56,10 @@ class RowShuffle:
             part = bucket[begin : begin + CHUNK]
             shuffling.deal(_drawn_bits(rng, part.size, 16), 16 - bits, counts, part)
         starts = np.concatenate([[0], np.cumsum(counts)])
-        return RowShuffle(bucket, starts, _drawn_within(starts, rng))
+        drawn = RowShuffle(bucket, starts, _drawn_within(starts, rng))
+        if 4 * rows <= CACHED:  # its columns fit the cache: the rows of each bucket are found now, while others work
+            drawn._dealt  # noqa: B018
+        return drawn
 
     @staticmethod
     def fixed(order: np.ndarray) -> RowShuffle:
@@ -111,12 +115,6 @@ class RowShuffle:
         shuffling.rearrange(np.ascontiguousarray(values), self.bucket, self.starts, self.within, dealt, out)
         return out
 
-    def prepared(self) -> RowShuffle:
-        """The same; for a table whose columns fit the cache, the rows of each bucket are found now."""
-        if self.buckets > 1 and 4 * self.within.size <= CACHED:
-            self._dealt  # noqa: B018
-        return self
-
     @cached_property
     def _dealt(self) -> np.ndarray:
         """The rows of each bucket, as they came."""
@@ -151,8 +149,8 @@ class RowShuffle:
     def columns_shuffled(self, data: Dataset) -> Dataset:
         """The same for whoever only writes it: it does not know where its rows came from."""
         held = {name: column for name, column in data.columns.items() if not isinstance(column, UnreadColumn)}
-        arrays = [column.codes for column in held.values()]
-        if self.buckets > 1 and min([array.nbytes for array in arrays], default=CACHED + 1) <= CACHED:
+        arrays = list(map(attrgetter("codes"), held.values()))
+        if self.buckets > 1 and min(map(attrgetter("nbytes"), arrays), default=CACHED + 1) <= CACHED:
             self.order  # noqa: B018  (once, and not in every thread)
         codes = dict(zip(held, on_cores(self, arrays, rows=self.within.size), strict=True))
         moved = {name: Column(held[name].values, one) for name, one in codes.items()}

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.search import SearchResult
-from oboro.decide.lattice.search_limits import SearchProgress
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.values import STAR, texts_of
@@ -18,6 +17,7 @@ from oboro.text import Message
 
 if TYPE_CHECKING:
     from oboro.decide.lattice.levels_by_class import Recoding
+    from oboro.decide.lattice.search_progress import SearchProgress
 
 __all__ = ["global_facts", "local_facts", "mixed", "no_levels", "progress", "runner_up", "warning"]
 
@@ -116,8 +116,7 @@ def global_facts(
     """Facts of a global recoding, so many records being suppressed."""
     best = found.best
     assert best is not None
-    pairs = zip(hierarchies.items(), best.levels, strict=True)
-    chosen = [(name, level, hierarchy.height) for (name, hierarchy), level in pairs]
+    chosen = dict(zip(hierarchies, best.levels, strict=True))
     suppressed = {"records": gone, "of": problem.rows}
     if problem.whole_people:
         suppressed |= {"people": best.suppressed + best.extra, "of_people": problem.people}
@@ -128,7 +127,7 @@ def global_facts(
         **({} if found.stopped is None else {"stopped": found.stopped}),
         "k": k,
         "recoding": "global",
-        "levels": {name: {"level": level, "of": height} for name, level, height in chosen},
+        "levels": {name: {"level": level, "of": hierarchies[name].height} for name, level in chosen.items()},
         "loss": {
             "name": loss,
             "value": best.loss,
@@ -138,7 +137,7 @@ def global_facts(
         },
         "suppressed": suppressed,
         "lattice": lattice,
-        "minimal": None if found.minimal is None else [list(levels) for levels in found.minimal],
-        "runners_up": [runner_up(node) for node in found.runners_up],
-        "again": {"levels": {name: level for name, level, _ in chosen}},
+        "minimal": None if found.minimal is None else list(map(list, found.minimal)),
+        "runners_up": list(map(runner_up, found.runners_up)),
+        "again": {"levels": chosen},
     }

@@ -11,17 +11,25 @@ from pydantic import Field
 from oboro.errors import UsageError
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
+from oboro.table.parameters.loaded_later import loaded_later
 from oboro.table.schema import Schema
 from oboro.techniques.base import Outcome, Technique, Work
-from oboro.techniques.demands.models_asked import Alpha, Closeness, Demand, Disclosure, Diversity, Likeness, Presence
+from oboro.techniques.demands.models_asked import Demand, Diversity
 from oboro.techniques.demands.population_table import PopulationTable
 from oboro.techniques.demands.risk_sizes import least_size
-from oboro.techniques.demands.sample_demands import AtRisk, EstimatedMap, UniqueInPopulation
 from oboro.text import Message
 from oboro.verifier.models.class_models import Model
 
 if TYPE_CHECKING:
     from oboro.decide.lattice.suppression.size_limits import SizeLimit
+    from oboro.techniques.demands.further.sample_demands import AtRisk, EstimatedMap, Presence, UniqueInPopulation
+    from oboro.techniques.demands.further.share_demands import Alpha, Closeness, Disclosure, Likeness
+else:
+    FURTHER = "oboro.techniques.demands.further"
+    SAMPLE, SHARES = f"{FURTHER}.sample_demands", f"{FURTHER}.share_demands"
+    AtRisk, EstimatedMap, Presence = loaded_later(SAMPLE, "AtRisk", "EstimatedMap", "Presence")
+    (UniqueInPopulation,) = loaded_later(SAMPLE, "UniqueInPopulation")
+    Alpha, Closeness, Disclosure, Likeness = loaded_later(SHARES, "Alpha", "Closeness", "Disclosure", "Likeness")
 
 __all__ = ["ClassDemands", "Share"]
 
@@ -100,6 +108,8 @@ class ClassDemands(Technique):
 
     def files(self) -> tuple[str, ...]:
         """The files of the population and of earlier releases, if they were given as such."""
+        if self.population is None and not self.earlier:
+            return ()
         return tuple(one for one in (self.population, *self.earlier) if isinstance(one, str))
 
     def demands(self, schema: Schema) -> list[tuple[str, Demand]]:
@@ -109,17 +119,15 @@ class ClassDemands(Technique):
         if not alpha and self.alpha:
             raise UsageError(Message("error_technique.alpha_sensitive", step=self.step))
         demands: list[tuple[str, Demand]] = []
-        demands += [(name, d if isinstance(d, Diversity) else Diversity(l=d)) for name, d in self.l_diversity.items()]
-        demands += [(name, d if isinstance(d, Closeness) else Closeness(t=d)) for name, d in self.t_closeness.items()]
-        demands += [
-            (n, d if isinstance(d, Disclosure) else Disclosure(delta=d)) for n, d in self.delta_disclosure.items()
-        ]
-        demands += [
-            (name, d if isinstance(d, Likeness) else Likeness(beta=d)) for name, d in self.beta_likeness.items()
-        ]
-        demands += [(name, d if isinstance(d, Alpha) else Alpha(alpha=d)) for name, d in alpha.items()]
-        both = [name for name, _ in demands if name in schema.chosen(self.quasi, self.step)]
-        if both:
+        for name, one in self.l_diversity.items():
+            demands.append((name, one if isinstance(one, Diversity) else Diversity(l=one)))
+        if self.t_closeness or self.delta_disclosure or self.beta_likeness or alpha:
+            from oboro.techniques.demands.further.share_demands import share_demands
+
+            demands += share_demands(self.t_closeness, self.delta_disclosure, self.beta_likeness, alpha)
+        quasi = schema.chosen(self.quasi, self.step)
+        if not dict(demands).keys().isdisjoint(quasi):
+            both = [name for name, _ in demands if name in quasi]
             raise UsageError(Message("error_technique.quasi_or_sensitive", step=self.step, both=both))
         return demands
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 __all__ = ["require_fitting"]
 
 
-def require_fitting(step: KAnonymize) -> None:
-    """Raise a `ValueError` where two parameters of the step exclude each other."""
+def require_fitting(step: KAnonymize) -> KAnonymize:
+    """The step; raise a `ValueError` where two parameters of the step exclude each other."""
     local, worth = step.recoding == "local", step.by_class or step.profitability is not None
     compared, further = step.t_closeness or step.delta_disclosure or step.beta_likeness, step.earlier or step.of_sizes
     alone = local or step.suppress_people
@@ -39,3 +39,4 @@ def require_fitting(step: KAnonymize) -> None:
     }
     for id in compress(wrong, wrong.values()):
         raise ValueError(Message(id, loss=step.loss) if id == "error_technique.by_class" else Message(id))
+    return step

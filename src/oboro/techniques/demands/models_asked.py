@@ -7,24 +7,15 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from oboro.decide.class_rules import (
-    Rule,
-    alpha_rule,
-    closeness_rule,
-    disclosure_rule,
-    diversity_rule,
-    likeness_rule,
-)
-from oboro.errors import ColumnError
+from oboro.decide.class_rules import Rule, diversity_rule
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.parameters import Parameters
-from oboro.table.spelling.folding import Fold, as_folded
-from oboro.table.spelling.named_values import Value, absent, near_values, shown
+from oboro.table.spelling.folding import Fold
 from oboro.text import Message
 from oboro.verifier.models.class_models import DistinctLDiversity, Model
 
-__all__ = ["Alpha", "Closeness", "Demand", "Disclosure", "Diversity", "Likeness", "Presence"]
+__all__ = ["Demand", "Diversity"]
 
 
 class Demand(Parameters):
@@ -93,127 +84,3 @@ class Diversity(Demand):
         if self.kind == "entropy":
             return Message("technique.demand.entropy", sensitive=sensitive, l=self.l)
         return Message("technique.demand.distinct", sensitive=sensitive, l=self.l)
-
-
-class Closeness(Demand):
-    """How close a sensitive attribute's distribution within each class must be to that of the whole table."""
-
-    t: float = Field(ge=0, le=1)
-    """The greatest distance allowed between the two distributions (earth mover's distance)."""
-    distance: Literal["equal", "ordered", "hierarchical"] = "equal"
-    """How far two values are apart. equal: any two the same; ordered: by rank; hierarchical: by the column's hierarchy."""
-
-    @property
-    def hierarchical(self) -> bool:
-        """Whether the distance is the hierarchical one."""
-        return self.distance == "hierarchical"
-
-    def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
-        """t-closeness."""
-        from oboro.verifier.models.spread_models import TCloseness
-
-        return TCloseness(sensitive=sensitive, t=self.t, distance=self.distance, hierarchy=tree)
-
-    def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:
-        """t-closeness."""
-        return closeness_rule(sensitive, column, t=self.t, distance=self.distance, hierarchy=tree)
-
-    def plan(self, sensitive: str) -> Message:
-        """How close every class must be to the whole table."""
-        return Message("technique.demand.closeness", sensitive=sensitive, t=self.t, distance=self.distance)
-
-
-class Disclosure(Demand):
-    """How much more or less frequent a sensitive value may be in a class than in the whole table (δ-disclosure privacy)."""
-
-    delta: float = Field(gt=0, le=500)
-    """Each value must be less than 2^delta times as frequent in a class as in the whole table, and the other way round."""
-    values: Literal["all", "held"] = "all"
-    """all: a value that a class lacks breaks it, as the definition says; held: only values that a class holds count, as in ARX."""
-
-    def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
-        """δ-disclosure privacy."""
-        from oboro.verifier.models.shares_compared import DeltaDisclosure
-
-        return DeltaDisclosure(sensitive=sensitive, delta=self.delta, values=self.values)
-
-    def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:
-        """δ-disclosure privacy."""
-        return disclosure_rule(sensitive, column, delta=self.delta, held=self.values == "held")
-
-    def plan(self, sensitive: str) -> Message:
-        """How far the frequencies of a class may be from those of the whole table."""
-        return Message(f"technique.demand.disclosure.{self.values}", sensitive=sensitive, delta=self.delta)
-
-
-class Likeness(Demand):
-    """How much more frequent a sensitive value may become in a class (β-likeness)."""
-
-    beta: float = Field(gt=0, allow_inf_nan=False)
-    """The share of each value may grow by at most this part of it: (q − p) / p, with p in the whole table and q in a class."""
-    kind: Literal["enhanced", "basic"] = "enhanced"
-    """enhanced: by at most min(beta, −ln p), so that frequent values do not become certain; basic: by at most beta."""
-
-    def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
-        """β-likeness."""
-        from oboro.verifier.models.shares_compared import BetaLikeness
-
-        return BetaLikeness(sensitive=sensitive, beta=self.beta, kind=self.kind)
-
-    def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:
-        """β-likeness."""
-        return likeness_rule(sensitive, column, beta=self.beta, enhanced=self.kind == "enhanced")
-
-    def plan(self, sensitive: str) -> Message:
-        """How much more frequent a value may become."""
-        return Message(f"technique.demand.likeness.{self.kind}", sensitive=sensitive, beta=self.beta)
-
-
-class Presence(Parameters):
-    """Which share of the people in the population that match a class may be in the table."""
-
-    min: float = Field(default=0.0, ge=0, le=1)
-    """The least share: above 0, nobody can be sure that a person is not in the table."""
-    max: float = Field(default=1.0, gt=0, le=1)
-    """The greatest share: below 1, nobody can be sure that a person is in the table."""
-
-    @model_validator(mode="after")
-    def _fits(self) -> Presence:
-        if self.min > self.max:
-            raise ValueError(Message("error_technique.min_max"))
-        return self
-
-
-class Alpha(Demand):
-    """Which share of a class one sensitive value may have."""
-
-    alpha: float = Field(gt=0, le=1)
-    """The greatest share allowed."""
-    value: Value | None = None
-    """Limit only this value, compared by what it means in the column (1, "1" and 1.0 are one number). Without it: every value."""
-    absent: Literal["error", "allowed"] = "error"
-    """What happens where no record has the value: an error, or nothing (a delivery in which nobody has it)."""
-
-    def model(self, sensitive: str, tree: Hierarchy | None = None) -> Model:
-        """(α, k)-anonymity."""
-        from oboro.verifier.models.spread_models import AlphaK
-
-        return AlphaK(sensitive=sensitive, alpha=self.alpha, value=self.value)
-
-    def folding(self, column: Column, folds: Collection[Fold]) -> Demand:
-        """The value as the folded column spells it."""
-        return self.model_copy(update={"value": as_folded(self.value, column, folds)})
-
-    def rule(self, sensitive: str, column: Column, tree: Hierarchy | None = None) -> Rule:
-        """(α, k)-anonymity."""
-        if self.value is not None and self.absent == "error" and absent(column, sensitive, [self.value]):
-            near = near_values(self.value, column)
-            id = "error_technique.value_near" if near else "error_technique.value_absent"
-            raise ColumnError(Message(id, column=sensitive, value=shown(self.value), near=near))
-        return alpha_rule(sensitive, column, alpha=self.alpha, value=self.value)
-
-    def plan(self, sensitive: str) -> Message:
-        """How large a part of every class a value may make up."""
-        if self.value is None:
-            return Message("technique.demand.alpha", sensitive=sensitive, alpha=self.alpha)
-        return Message("technique.demand.alpha_of_one", sensitive=sensitive, alpha=self.alpha)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -11,48 +11,21 @@ from oboro.decide.lattice.objective import Aggregate, Loss, LossName, loss_of
 from oboro.errors import UsageError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.parameters import Parameters
+from oboro.table.parameters.loaded_later import loaded_later
 from oboro.table.schema import Schema
 from oboro.techniques.demands.class_demands import ClassDemands
-from oboro.techniques.demands.models_asked import Presence
 from oboro.text import Message
 from oboro.verifier.models.class_models import Model
 
 if TYPE_CHECKING:
     from oboro.decide.lattice.population_limits import Population
     from oboro.decide.lattice.worth.class_payments import ClassEarnings
-    from oboro.decide.lattice.worth.market import Market
-    from oboro.techniques.demands.population_table import PopulationCodes
+    from oboro.techniques.demands.further.profitability import Profitability
+    from oboro.techniques.demands.population_codes import PopulationCodes
+else:
+    (Profitability,) = loaded_later("oboro.techniques.demands.further.profitability", "Profitability")
 
-__all__ = ["Profitability", "WorthAsked"]
-
-
-class Profitability(Parameters):
-    """What a record is worth to its publisher and to an attacker, as amounts of money (Wan et al. 2015)."""
-
-    benefit: float = Field(gt=0, allow_inf_nan=False)
-    """What the publisher earns with a record that lost nothing."""
-    loss: float = Field(ge=0, allow_inf_nan=False)
-    """What it costs the publisher when somebody is recognised."""
-    gain: float = Field(ge=0, allow_inf_nan=False)
-    """What an attacker gains by recognising somebody."""
-    cost: float = Field(gt=0, allow_inf_nan=False)
-    """What an attack on a record costs the attacker."""
-    attacker: Literal["prosecutor", "journalist"] = "prosecutor"
-    """prosecutor: knows who is in the table; journalist: looks among the people of the `population`."""
-    attacks: Literal["allowed", "none"] = "allowed"
-    """allowed: every class must earn its publisher something, attacks included; none: no attack may pay off."""
-
-    def market(self) -> Market:
-        """The same for whoever decides."""
-        from oboro.decide.lattice.worth.market import Market
-
-        return Market(self.benefit, self.loss, self.gain, self.cost, self.attacker == "journalist")
-
-    @property
-    def least(self) -> int:
-        """How many people a record must be among so that no attack pays off; 1 where attacks are allowed."""
-        return self.market().least_unattacked if self.attacks == "none" else 1
+__all__ = ["WorthAsked"]
 
 
 class WorthAsked(ClassDemands):
@@ -117,6 +90,7 @@ class WorthAsked(ClassDemands):
     ) -> Population:
         """What is asked of the people of the population, over the levels that may be chosen."""
         from oboro.decide.lattice.population_limits import Population, unclear_values
+        from oboro.techniques.demands.further.sample_demands import Presence
 
         presence, unclear = self.presence or Presence(), unclear_values(tuple(hierarchies.values()), levels)
         least = self.k_map or 1

@@ -167,7 +167,7 @@ def balance(
     while surplus > 0:
         wanted = max(1, surplus // 4)
         count, reached = _search(
-            starts, heads, costs, supply, receiver, sender, used, load, first_in, next_in, tails, wanted,
+            starts, heads, costs, load - supply, receiver, sender, used, first_in, next_in, tails, wanted,
             distance, parent, done, touched, ends,
         )  # fmt: skip
         if reached == 0:
@@ -250,11 +250,10 @@ def _search(
     starts: np.ndarray,
     heads: np.ndarray,
     costs: np.ndarray,
-    supply: int,
+    excess: np.ndarray,
     receiver: np.ndarray,
     sender: np.ndarray,
     used: np.ndarray,
-    load: np.ndarray,
     first_in: np.ndarray,
     next_in: np.ndarray,
     tails: np.ndarray,
@@ -265,14 +264,14 @@ def _search(
     touched: np.ndarray,
     ends: np.ndarray,
 ) -> tuple[int, int]:
-    """Dijkstra from all receivers with too much, until `wanted` with too little are reached by disjoint paths.
+    """Dijkstra from all receivers with an excess, until `wanted` with too little are reached by disjoint paths.
 
     From a receiver the way leads back along used arcs, from a sender on along unused ones. Returns how many nodes were
     touched and how many `ends` were found, nearest first.
     """
     people = starts.size - 1
     count, reached = 0, 0
-    spare = np.maximum(load - supply, 0)
+    spare = np.maximum(excess, 0)
     taken = np.zeros(2 * people, dtype=np.bool_)
     heap = [(np.int64(0), np.int64(0))]
     heap.pop()
@@ -289,7 +288,7 @@ def _search(
         done[node] = True
         if node >= people:
             j = node - people
-            if load[j] < supply and _reserve(node, heads, tails, parent, spare, taken):
+            if excess[j] < 0 and _reserve(node, heads, tails, parent, spare, taken):
                 ends[reached] = node
                 reached += 1
             arc = first_in[j]

@@ -14,7 +14,8 @@ from oboro.decide.lattice.huge.hill_climb import HillClimb
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.problem import Node, Problem
-from oboro.decide.lattice.search_limits import SearchLimits, SearchProgress
+from oboro.decide.lattice.search_limits import SearchLimits
+from oboro.decide.lattice.search_progress import SearchProgress
 from oboro.decide.lattice.sliced_check import SlicedChecker
 
 __all__ = ["HugeSearch"]

@@ -175,9 +175,9 @@ def _raise_box(first: np.ndarray, last: np.ndarray, shape: np.ndarray, value: fl
 
 def _note(nodes: np.ndarray, shape: np.ndarray, *rest: np.ndarray) -> None:
     passed, down, up, least, floor, *flat = rest
-    satisfies, fails, seen, covered, surely, base = (one.reshape(shape) for one in flat)
+    satisfies, fails, seen, covered, surely, base = map(np.reshape, flat, [shape] * len(flat))
     for m, node in enumerate(nodes.tolist()):
-        below, above = tuple(slice(0, level + 1) for level in node), tuple(slice(level, None) for level in node)
+        below, above = tuple(map(slice, (nodes[m] + 1).tolist())), tuple(map(slice, node, shape.tolist()))
         seen[tuple(node)] = True
         (satisfies if passed[m] else fails)[tuple(node)] = True
         fails[below] |= down[m]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -94,7 +95,7 @@ class _Group:
 
     def __init__(self, checker: NodeChecker, classes: NodeClasses, candidates: np.ndarray) -> None:
         self.checker, self.problem, self.classes = checker, checker.problem, classes
-        widths = [rule.whole.size for rule in self.problem.rules]
+        widths = list(map(attrgetter("whole.size"), self.problem.rules))
         if self.problem.person is not None:
             widths = [len(checker.tuples)]
         if self.problem.class_sizes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,8 +57,7 @@ class DistinctTuples:
         """Reduce the records (and the population, as if it stood below them) to tuples where enough share one."""
         if person is not None:
             return DistinctTuples._by_person(columns, tuple(secrets), rows, person)
-        codes = [column.codes for column in columns]
-        widths = [len(column.values) for column in columns]
+        values, codes = list(map(attrgetter("values"), columns)), list(map(attrgetter("codes"), columns))
         secrets = tuple(secrets)
         if population is not None:
             codes = [np.concatenate(both) for both in zip(codes, population.codes, strict=True)]
@@ -67,12 +67,12 @@ class DistinctTuples:
         weights[rows:] = 0
         people = None if population is None else 1 - weights
         if _many_alike([*codes, *secrets], every):
-            wide = [Column(column.values, part) for column, part in zip(columns, codes, strict=True)]
-            groups = Groups.of([*wide, *map(_as_column, secrets)], every)
-            first = groups.first_rows()
-            codes, secrets = [part[first] for part in codes], tuple([secret[first] for secret in secrets])
+            groups = Groups.of([*map(Column, values, codes), *map(_as_column, secrets)], every)
+            first = itemgetter(groups.first_rows())
+            codes, secrets = list(map(first, codes)), tuple(map(first, secrets))
             labels, weights = groups.labels[:rows], groups.sizes if people is None else _sums(groups, weights)
             people = None if people is None else _sums(groups, people)
+        widths = list(map(len, values))
         return DistinctTuples(*_numbered_through(codes, widths), weights, secrets, labels, people)
 
     @staticmethod

@@ -74,10 +74,11 @@ def _grouped(widths: Sequence[int], block: range, most: int) -> tuple[list[list[
     groups: list[list[int]] = []
     sizes: list[int] = []
     for a in sorted(block, key=widths.__getitem__, reverse=True):
-        fits = [g for g, size in enumerate(sizes) if size * widths[a] <= most]
-        if fits:
-            groups[fits[0]].append(a)
-            sizes[fits[0]] *= widths[a]
+        for g, size in enumerate(sizes):
+            if size * widths[a] <= most:
+                groups[g].append(a)
+                sizes[g] *= widths[a]
+                break
         else:
             groups.append([a])
             sizes.append(widths[a])

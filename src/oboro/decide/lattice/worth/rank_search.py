@@ -16,7 +16,7 @@ from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.objective import BEYOND, CellLoss
 from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.search import SearchResult, search
-from oboro.decide.lattice.search_limits import SearchProgress
+from oboro.decide.lattice.search_progress import SearchProgress
 from oboro.decide.lattice.sliced_check import SlicedChecker
 
 __all__ = ["search_by_rank"]

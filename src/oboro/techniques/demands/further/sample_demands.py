@@ -1,4 +1,4 @@
-"""What may be demanded of a table that is a sample: how many records are at risk, and how many people each class stands for."""
+"""What may be asked of a sample: how many records are at risk, whom each class stands for, and who may be in it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from oboro.table.parameters import Parameters
 from oboro.text import Message
 
-__all__ = ["AtRisk", "EstimatedMap", "OfPopulation", "UniqueInPopulation"]
+__all__ = ["AtRisk", "EstimatedMap", "OfPopulation", "Presence", "UniqueInPopulation"]
 
 
 class AtRisk(Parameters):
@@ -67,3 +67,18 @@ class EstimatedMap(OfPopulation):
     """How likely a class that matches only k people may be taken for larger."""
     estimator: Literal["poisson", "zero_truncated"] = "poisson"
     """How many of k people a sample has: poisson, or zero_truncated (at least one of them)."""
+
+
+class Presence(Parameters):
+    """Which share of the people in the population that match a class may be in the table."""
+
+    min: float = Field(default=0.0, ge=0, le=1)
+    """The least share: above 0, nobody can be sure that a person is not in the table."""
+    max: float = Field(default=1.0, gt=0, le=1)
+    """The greatest share: below 1, nobody can be sure that a person is in the table."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Presence:
+        if self.min > self.max:
+            raise ValueError(Message("error_technique.min_max"))
+        return self

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
-from pydantic import Field
 
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.objective import CellLoss, ClassLoss
@@ -16,32 +15,17 @@ from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.search import SearchResult
 from oboro.errors import ColumnError, PromiseError, UsageError
 from oboro.table.hierarchy import Hierarchy
-from oboro.table.parameters import Parameters
-from oboro.table.spelling.named_values import Value, matched
+from oboro.table.spelling.named_values import matched
 from oboro.text import Message, Raw
-from oboro.verifier.promise_check import Promise
 
 if TYPE_CHECKING:
     from oboro.decide.lattice.levels_by_class import Recoding
+    from oboro.techniques.demands.further.level_limits import LevelLimits
 
-__all__ = ["AllowedLevels", "AskedOfLevels", "LevelLimits"]
-
-
-class LevelLimits(Parameters):
-    """What limits the levels of one column."""
-
-    least: int = Field(default=0, ge=0)
-    """The finest level that may be chosen."""
-    greatest: int | None = Field(default=None, ge=0)
-    """The coarsest level that may be chosen; without it: the hierarchy's last."""
-    forbidden: list[Value] = Field(default_factory=list)
-    """Values and labels that must not stand in the release."""
-    required: list[Value] = Field(default_factory=list)
-    """Values that must stay as they are wherever a record is not suppressed."""
+__all__ = ["AllowedLevels"]
 
 
 T = TypeVar("T")
-Limits = Mapping[str, Annotated[LevelLimits, Field()]]
 
 
 @dataclass(frozen=True)
@@ -49,11 +33,9 @@ class AllowedLevels:
     """For each column the levels that may be chosen, ascending. A search counts its levels among these."""
 
     levels: tuple[tuple[int, ...], ...]
-    limited: bool = False
-    """Whether some level may not be chosen; if not, a search counts as the hierarchies do."""
 
     @staticmethod
-    def of(hierarchies: Mapping[str, Hierarchy], limits: Limits, step: str) -> AllowedLevels:
+    def of(hierarchies: Mapping[str, Hierarchy], limits: Mapping[str, LevelLimits], step: str) -> AllowedLevels:
         """The levels that keep all limits. Raises `PromiseError` where none is left."""
         if not limits.keys() <= hierarchies.keys():
             unknown = [name for name in limits if name not in hierarchies]
@@ -61,7 +43,7 @@ class AllowedLevels:
         every = {name: tuple(range(hierarchy.height + 1)) for name, hierarchy in hierarchies.items()}
         for name, limit in limits.items():
             every[name] = _allowed(hierarchies[name], limit, step)
-        return AllowedLevels(tuple(every.values()), bool(limits))
+        return AllowedLevels(tuple(every.values()))
 
     def restrict(self, problem: Problem) -> Problem:
         """The same problem with nothing but these levels: hierarchies, losses, and what classes earn."""
@@ -100,8 +82,6 @@ class AllowedLevels:
 
     def found(self, found: SearchResult) -> SearchResult:
         """What a search found, in the levels of the hierarchies."""
-        if not self.limited:
-            return found
         return replace(
             found,
             best=None if found.best is None else self._node(found.best),
@@ -116,19 +96,6 @@ class AllowedLevels:
 
     def _node(self, node: Node) -> Node:
         return replace(node, levels=self.absolute(node.levels))
-
-
-@dataclass(frozen=True, eq=False)
-class AskedOfLevels:
-    """What a choice of levels must keep, and the problem of finding the best."""
-
-    promise: Promise
-    hierarchies: Mapping[str, Hierarchy]
-    """One for each column, in the order of the levels, with all its levels."""
-    allowed: AllowedLevels
-    """Among which levels the problem chooses."""
-    problem: Problem | None
-    """None where there are no records."""
 
 
 def _allowed(hierarchy: Hierarchy, limits: LevelLimits, step: str) -> tuple[int, ...]:

@@ -1,0 +1,1 @@
+"""Demands that few recipes make: loaded when one does."""

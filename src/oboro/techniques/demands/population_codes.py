@@ -1,0 +1,86 @@
+"""A population beside the table to anonymize: put into the same codes, and checked to hold everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from oboro.errors import InputError
+from oboro.system.named_files import beside
+from oboro.table.dataset import Column, Dataset, smallest_unsigned
+from oboro.table.groups import Groups
+from oboro.table.hierarchy.levels import text_array
+from oboro.table.named_columns import names_shown
+from oboro.table.spelling.named_values import matched
+from oboro.techniques.base import Work
+from oboro.text import Message
+
+__all__ = ["PopulationCodes"]
+
+
+@dataclass(frozen=True, eq=False)
+class PopulationCodes:
+    """The table's quasi-identifiers over a dictionary that also holds the population's values, and its codes."""
+
+    table: Dataset
+    """The population as it was given."""
+    columns: Mapping[str, Column]
+    codes: tuple[np.ndarray, ...]
+
+    @staticmethod
+    def read(given: str | Dataset, work: Work, names: list[str]) -> PopulationCodes:
+        """Put both tables into the same codes; raises an `InputError` where somebody of the table is not in the
+        population. O(records + people).
+        """
+        table = work.read(beside(work.schema.folder, given)) if isinstance(given, str) else given
+        lacking = [name for name in names if name not in table]
+        if lacking:
+            raise InputError(
+                Message("error_technique.population_column", lacking=lacking, columns=names_shown(table, names))
+            )
+        columns, codes = {}, []
+        for name in names:
+            columns[name], people = _extended(name, work.data[name], table[name])
+            codes.append(people)
+        _require_everybody([columns[name] for name in names], codes, work.data.rows)
+        return PopulationCodes(table, columns, tuple(codes))
+
+
+def _extended(name: str, column: Column, people: Column) -> tuple[Column, np.ndarray]:
+    """The column over its own values and then the population's other ones, and the population in those codes."""
+    own = text_array(column.values)
+    place = matched(people.values, column.values)
+    if people.missing >= 0:
+        place[people.missing] = column.missing
+    new = place < 0
+    place[new] = len(own) + np.arange(int(new.sum()))
+    try:
+        added = people.values.filter(pa.array(new)).cast(column.values.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise InputError(
+            Message(
+                "error_technique.population_type",
+                name=name,
+                theirs=str(people.values.type),
+                ours=str(column.values.type),
+            )
+        ) from None
+    values = pa.concat_arrays([column.values, added])
+    kind = smallest_unsigned(len(values))
+    return Column(values, column.codes.astype(kind, copy=False)), place.astype(kind)[people.codes]
+
+
+def _require_everybody(columns: list[Column], codes: list[np.ndarray], rows: int) -> None:
+    both = [
+        Column(column.values, np.concatenate([column.codes, people]))
+        for column, people in zip(columns, codes, strict=True)
+    ]
+    labels = Groups.of(both, rows + codes[0].size).labels
+    held = np.bincount(labels[:rows])
+    people = np.bincount(labels[rows:], minlength=held.size)[: held.size]
+    outside = int(np.maximum(held - people, 0).sum())
+    if outside:
+        raise InputError(Message("error_technique.not_in_population", outside=outside, rows=rows))
