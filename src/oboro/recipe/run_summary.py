@@ -28,8 +28,8 @@ def run_summary(release: Release, *, lang: str = "en", figures: bool = False) ->
     verified = release.verification
     # Each names its columns, also where all promises are over the same.
     named = [one if one.over else one.naming(verified.quasi) for one in verified.verdicts]
-    lines = [f"  ✓ {one.sentence(lang)}" for one in named]
-    lines += [f"  {one.mark} {one.sentence(lang)}" for one in verified.joint]
+    lines = [f"  ✓ {one.message().say(lang)}" for one in named]
+    lines += [f"  {one.mark} {one.message().say(lang)}" for one in verified.joint]
     quasi = [name for name in release.given.quasi if name in release.original and name in release.worked.data]
     told = [*_table(release, quasi), *zip(repeat("caution"), release.cautions)]
     told += zip(repeat("written"), release.changed_in_writing.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -233,7 +234,7 @@ class Noise(OnColumns):
             raise InputError(Message("error_technique.correlated_records", step=self.step))
         means, spreads = _moments(used)
         # What the recipe's 1 is on each column's line: a day is 86.4e9 microseconds in a column of date-times.
-        units = np.array([DAY if column.kind is Kind.DATETIME else 1.0 for column in columns])
+        units = np.where(np.array(list(map(attrgetter("kind"), columns))) == Kind.DATETIME, DAY, 1.0)
         if self.correlated:
             deviations = (self.relative or 0) * spreads
             noise = rng.standard_normal(before.shape) @ _root(used, means, spreads).T * deviations
