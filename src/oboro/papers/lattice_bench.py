@@ -23,7 +23,7 @@ from oboro.system.process import peak_megabytes
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
 
-__all__ = ["FULL", "pictures", "rows"]
+__all__ = ["ADULT", "FULL", "adult_table", "pictures", "rows"]
 
 # Seconds for k-anonymization on 8 cores with 96 GB of heap.
 PAPER = {1_000_000: 32.0, 10_000_000: 274.0, 100_000_000: 6118.0}
@@ -131,7 +131,7 @@ def _purchase_hierarchies() -> Hierarchies:
 
 
 def _adult(folder: Path, quick: bool, progress: Callable[[str], None]) -> Iterator[BenchRow]:
-    columns, hierarchies = _adult_table(folder)
+    columns, hierarchies = adult_table(folder)
     progress("adult: nine columns")
     for minimal, metric in ((False, "seconds to the optimum"), (True, "seconds to all minimal nodes")):
         _solve(columns, hierarchies, 5, 0.1, minimal=minimal)
@@ -153,7 +153,8 @@ def _adult(folder: Path, quick: bool, progress: Callable[[str], None]) -> Iterat
             yield BenchRow("arx", "every node", parameters, "loss (arx)", proof[limits[k, share]], arx)
 
 
-def _adult_table(folder: Path) -> tuple[Columns, Hierarchies]:
+def adult_table(folder: Path) -> tuple[Columns, Hierarchies]:
+    """ARX's Adult: nine columns with their hierarchies."""
     table = pacsv.read_csv(
         folder / "adult.csv",
         parse_options=pacsv.ParseOptions(delimiter=";"),

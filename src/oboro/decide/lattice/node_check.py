@@ -29,9 +29,12 @@ from oboro.decide.lattice.tuples.fused_digits import FusedDigits
 from oboro.kernels import grouping
 
 if TYPE_CHECKING:
+    from oboro.decide.lattice.tuples.rolled_rules import RolledRules
     from oboro.decide.lattice.tuples.rolled_up import RolledUp
 
 __all__ = ["NodeChecker"]
+
+ROLLED = 4096  # tuples from which on nodes are judged from finer ones; below, no compiled code is worth its loading
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +76,8 @@ class NodeChecker:
 
         Which classes join the suppressed is only asked where the node can lose less than `hurdle`.
         """
-        if self.counts_sizes and (node := self.check_together([levels], hurdle)[0]) is not None:
+        together = self.counts_sizes or self.rolls_rules
+        if together and (node := self.check_together([levels], hurdle)[0]) is not None and not node.open:
             return node
         return self.completed(levels, hurdle, steps)
 
@@ -111,6 +115,9 @@ class NodeChecker:
         """A checker of nodes nowhere finer than these levels: tuples that agree there are one. The same if that saves little."""
         if self.problem.population is not None and self.problem.population.unclear is not None:
             return self  # values under one label are not alike to a reader
+        if self.rolls_rules:
+            self.rolled_rules.keep(levels)
+            return self
         labels = self.classes(levels).labels
         merged = self.tuples.merged(labels)
         return self if len(merged) > 0.8 * len(self.tuples) else replace(self, tuples=merged, base=levels)
@@ -128,17 +135,33 @@ class NodeChecker:
         told = self.problem.only_k and isinstance(self.problem.loss, CellLoss | ClassLoss)
         return told and len(self.tuples.blocks) == 1
 
+    @cached_property
+    def rolled_rules(self) -> RolledRules:
+        """What judges nodes where rules are asked of records."""
+        from oboro.decide.lattice.tuples.rolled_rules import RolledRules
+
+        return RolledRules(self.problem, self.tuples, self.digits[0])
+
+    @cached_property
+    def rolls_rules(self) -> bool:
+        """Whether classes are judged by their sizes and rules alone, and there are enough tuples for compiled code."""
+        told = self.problem.only_rules and isinstance(self.problem.loss, CellLoss | ClassLoss)
+        return told and len(self.tuples.blocks) == 1 and len(self.tuples) >= ROLLED
+
     @property
     def many_at_once(self) -> bool:
         """Whether several nodes are checked sooner together than one by one."""
-        return self.counts_sizes and self.at_a_time is None
+        return (self.counts_sizes or self.rolls_rules) and self.at_a_time is None
 
-    def check_all(self, chosen: Sequence[Levels], hurdle: float = inf) -> list[Node]:
-        """Check several nodes."""
+    def check_all(self, chosen: Sequence[Levels], hurdle: float = inf, *, later: bool = False) -> list[Node]:
+        """Check several nodes; some may be left open for `later`, where it takes long which classes join the suppressed."""
         if not self.many_at_once:
             return list(map(partial(self.check, hurdle=hurdle), chosen))
         found = zip(chosen, self.check_together(chosen, hurdle), strict=True)
-        return [node or self.check(levels, hurdle) for levels, node in found]
+        return [
+            self.completed(levels, hurdle) if node is None or (node.open and not later) else node
+            for levels, node in found
+        ]
 
     def check_together(self, chosen: Sequence[Levels], hurdle: float) -> list[Node | None]:
         """Several nodes where classes need only be large enough; None where good ones must be suppressed in addition.
@@ -146,6 +169,9 @@ class NodeChecker:
         Of a node that cannot lose less than `hurdle`, the loss is only bounded.
         """
         assert all(map(self.can_check, chosen)), "a node finer than what the tuples were joined by"
+        if self.problem.rules:
+            verdicts = self.rolled_rules.judge(np.array(chosen, dtype=np.int64))
+            return [self.problem.node_of_verdicts(*one, hurdle) for one in zip(chosen, *verdicts, strict=True)]
         counts = self.rolled_up.count(np.array(chosen, dtype=np.int64), self.problem.k, self.problem.limit)
         return [self.problem.node_of_sizes(*one, hurdle) for one in zip(chosen, *counts, strict=True)]
 

@@ -36,6 +36,7 @@ class NodeStatus:
     checker: NodeChecker | SlicedChecker
     nodes: dict[Levels, Node] = field(default_factory=dict)
     best: Node | None = None
+    open: dict[Levels, Node] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         lattice, loss = self.problem.lattice, self.problem.loss
@@ -77,6 +78,9 @@ class NodeStatus:
         kernels.note(levels, self.shape, passed, down, up, least, floors, *map(np.ravel, marks))
         for node in found:
             self.nodes[node.levels] = node
+            self.open.pop(node.levels, None)
+            if node.open:
+                self.open[node.levels] = node
             if node.feasible and (self.best is None or node.rank < self.best.rank):
                 self.best = node
         places = np.ravel_multi_index(tuple(levels.T), self.lattice.shape)
@@ -140,7 +144,11 @@ class NodeStatus:
         """Checked nodes that might be better than the best with other classes joined to the suppressed; the best first."""
         high = inf if self.best is None else self.best.loss - SAME
         found = [node for node in self.nodes.values() if -inf < node.least < high]
-        return sorted(found, key=lambda node: (round(node.least, 12), node.levels))
+        return sorted({*found, *self.left_open()}, key=lambda node: (round(node.least, 12), node.levels))
+
+    def left_open(self) -> list[Node]:
+        """Nodes of which it is not yet known which classes join the suppressed, and that might be the best."""
+        return [node for node in self.open.values() if node.least <= self.hurdle]
 
     def choose(self, open_: np.ndarray, most: int, *, fill: bool = False) -> list[Levels]:
         """Waiting nodes whose results are expected to settle most others; of two comparable ones only the better, or with `fill`

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oboro.decide.class_rules import Rule
+from oboro.decide.lattice.kernels.rules.judged_nodes import FAILS, OPEN
 from oboro.decide.lattice.nodes import Lattice, Levels
 from oboro.decide.lattice.objective import CellLoss, ClassLoss, Loss
 from oboro.table.dataset import Column
@@ -51,6 +52,8 @@ class Node:
     """Whether `loss` is the loss; otherwise it is a lower bound that was enough to know that others are better."""
     least: float = field(default=-inf, compare=False)
     """Where the best classes to join the suppressed were not found for certain: what the node loses at least; else −inf."""
+    open: bool = field(default=False, compare=False)
+    """Whether it was left for later which classes join the suppressed; `least` is then what it loses if none does."""
     joined: tuple[Levels, ...] = field(default=(), compare=False, repr=False)
     """The classes that joined the suppressed, by the numbers of their labels."""
 
@@ -158,6 +161,13 @@ class Problem:
         return plain and not self.rules and not self.class_sizes
 
     @cached_property
+    def only_rules(self) -> bool:
+        """Whether nothing but a class's size and rules about its records' sensitive values decides."""
+        plain = self.population is None and self.person is None and self.earnings is None
+        few = self.most_classes is not None or self.kept_risk is not None or bool(self.class_sizes)
+        return plain and bool(self.rules) and not few
+
+    @cached_property
     def sliced(self) -> bool:
         """Whether nodes are checked by reading all rows, in slices: there are very many, and nothing but k is asked for."""
         if self.rows < MANY_ROWS or not self.only_k or self.most_classes is not None or self.kept_risk is not None:
@@ -214,6 +224,29 @@ class Problem:
         by_class = loss.value(kept, kept_squares, suppressed) if isinstance(loss, ClassLoss) else 0.0
         value = loss.value(levels, tally if suppressed else None) if isinstance(loss, CellLoss) else by_class
         return Node(levels, suppressed, suppressed, 0, True, value, floor)
+
+    def node_of_verdicts(self, levels: Levels, sums: np.ndarray, tally: np.ndarray, hurdle: float = inf) -> Node | None:
+        """What a node is worth from `judge_nodes`; None if logarithms do not tell. It is open if good classes must be suppressed
+        in addition, and what it loses without them is not above `hurdle`. Above, the loss is only bounded.
+        """
+        loss = self.loss
+        assert isinstance(loss, CellLoss | ClassLoss), "others look into classes"
+        how, suppressed, surely, classes, kept, squares, kept_squares, safe = sums.tolist()
+        floor = -inf if isinstance(loss, CellLoss) else loss.floor(classes, squares)
+        if how == OPEN:
+            return None
+        if how == FAILS or suppressed > self.limit:
+            return Node(levels, suppressed, surely, 0, False, inf, floor)
+        settled = True
+        if isinstance(loss, ClassLoss):
+            lost = loss.value(kept, kept_squares, suppressed)
+        elif (least := self._least_lost(levels, suppressed)) > loss.fold(hurdle):
+            lost, settled = loss.unfold(least), False
+        else:
+            lost = loss.value(levels, tally if suppressed else None)
+        if safe:
+            return Node(levels, suppressed, surely, 0, True, lost, floor, settled)
+        return Node(levels, suppressed, surely, 0, True, inf, floor, least=lost, open=lost <= hurdle)
 
     @cached_property
     def _bounds(self) -> tuple[list[list[float]], list[list[float]]]:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import chain, filterfalse
+from math import inf
 from operator import attrgetter
 from typing import TYPE_CHECKING, Literal
 
@@ -155,8 +156,22 @@ def _list(
             _settle(status, status.undecided, limits)
         listed = minimal and not limits.over()
         _settle(status, status.promising, limits)
+        while not limits.over() and status.left_open():
+            _finish_one(status)
+            limits.report(status.progress)
         _make_sure(status, limits)
     return _sum_up(status, listed)
+
+
+def _finish_one(status: NodeStatus) -> None:
+    """Find the classes that join the suppressed for the one node that may lose least of those that were left open.
+
+    A node that turns out to be good rules out many others, and most of those that are left open never need it: so one now and then.
+    """
+    if waiting := status.left_open():
+        node = min(waiting, key=lambda node: (round(node.least, 12), node.levels))
+        assert isinstance(status.whole, NodeChecker), "others leave nothing open"
+        status.record(status.whole.completed(node.levels, status.hurdle))
 
 
 def _make_sure(status: NodeStatus, limits: SearchLimits) -> None:
@@ -238,6 +253,7 @@ def _settle(status: NodeStatus, waiting: Callable[[], np.ndarray], limits: Searc
             several = status.checker.at_a_time
             chosen = status.choose(open_, several or (1 if alone else TOGETHER), fill=several is not None)
             status.record(*_check(status, chosen, pool, limits))
+            _finish_one(status)
             limits.report(status.progress)
 
 
@@ -274,7 +290,7 @@ def _check(status: NodeStatus, chosen: list[Levels], pool: ThreadPoolExecutor, l
 
     def check(several: Sequence[Levels]) -> list[Node]:
         # Two at a time have the same hurdle, so that nothing depends on who is first.
-        return [] if limits.over() else checker.check_all(several, hurdle)
+        return [] if limits.over() else checker.check_all(several, hurdle, later=hurdle < inf)
 
     if not chosen:
         return iter(())

@@ -63,7 +63,7 @@ class SlicedChecker:
     def prepare(self, several: Sequence[Levels]) -> None:
         """Nothing costs as much for several as for one."""
 
-    def check_all(self, chosen: Sequence[Levels], hurdle: float = inf) -> list[Node]:
+    def check_all(self, chosen: Sequence[Levels], hurdle: float = inf, *, later: bool = False) -> list[Node]:
         """Check several nodes, one after the other."""
         return [self.check(levels, hurdle) for levels in chosen]
 

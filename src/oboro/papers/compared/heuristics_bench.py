@@ -18,7 +18,7 @@ from oboro.papers.compared.arx_searches import METHODS, ArxSearch, Method
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import HierarchySpec
 
-__all__ = ["pictures", "rows"]
+__all__ = ["made_up", "pictures", "rows"]
 
 COLUMNS = (10, 14, 18, 24)
 QUICK, FULL_TIME = (2_000, 1.0), (20_000, 5.0)  # rows, and seconds of the processor for each method
@@ -33,7 +33,7 @@ def rows(*, quick: bool, progress: Callable[[str], None]) -> list[BenchRow]:
     count, seconds = QUICK if quick else FULL_TIME
     found: list[BenchRow] = []
     for columns in COLUMNS[:2] if quick else COLUMNS:
-        problem = _problem(columns, count)
+        problem = made_up(columns, count)
         _ours(problem, 0.3)  # compiles what is not compiled yet
         progress(f"{columns} columns: ours")
         losses, bounds = _ours(problem, seconds)
@@ -123,7 +123,7 @@ def _twin(problem: Problem, method: Method, seconds: float) -> list[Point]:
     return [*losses, (time.process_time() - start, twin.best)] if losses else []
 
 
-def _problem(columns: int, count: int) -> Problem:
+def made_up(columns: int, count: int) -> Problem:
     """Made-up people of some kinds: columns hang together, as in real tables, each with a ladder of two to four levels."""
     rng = np.random.default_rng(columns)
     kinds, held, ladders = rng.integers(0, KINDS, count), [], []

@@ -8,7 +8,7 @@ import numpy as np
 
 from oboro.kernels import kernel
 
-__all__ = ["DIRECT", "HASHES", "count_nodes", "source_of"]
+__all__ = ["DIRECT", "HASHES", "count_nodes", "fill_table", "hash_of", "key_of", "source_of"]
 
 DIRECT = 1 << 10  # keys that have a slot each, beside eight for each tuple
 HASHES = 1 << 12  # slots to begin with, otherwise
@@ -31,7 +31,7 @@ def source_of(node: np.ndarray, seen: np.ndarray, bounds: np.ndarray) -> int:
 
 
 @kernel(inner=True, bare=True)
-def _fill(
+def fill_table(
     node: np.ndarray,
     order: np.ndarray,
     ends: np.ndarray,
@@ -136,7 +136,7 @@ def count_nodes(
     for m in range(nodes.shape[0]):
         source = source_of(nodes[m], seen, bounds)
         begin, end = bounds[source], bounds[source + 1]
-        space = _fill(nodes[m], order, ends, first, labels, numbers, offsets, table)
+        space = fill_table(nodes[m], order, ends, first, labels, numbers, offsets, table)
         base = kept_ends[m]
         mine, sizes = kept[base:], kept_weights[base:]
         held, sums = tuples[begin:end], weights[begin:end]
@@ -173,7 +173,7 @@ def count_nodes(
 
 
 @kernel(inner=True, bare=True)
-def _key(digits: np.ndarray, i: int, table: np.ndarray) -> int:
+def key_of(digits: np.ndarray, i: int, table: np.ndarray) -> int:
     """The key of a tuple. Three digits are the usual number: written out, half the time of a loop."""
     if digits.shape[1] == 3:
         return table[digits[i, 0]] + table[digits[i, 1]] + table[digits[i, 2]]
@@ -198,7 +198,7 @@ def _count_by_key(
     found = 0
     for j in range(tuples.size):
         i = tuples[j]
-        key = _key(digits, i, table)
+        key = key_of(digits, i, table)
         if held[key] == 0:
             keys[found] = key
             mine[found] = i
@@ -228,8 +228,8 @@ def _count_by_hash(
     mask, found = np.uint64(HASHES - 1), 0
     for j in range(tuples.size):
         i = tuples[j]
-        key = _key(digits, i, table)
-        spot = _hash(key) & mask
+        key = key_of(digits, i, table)
+        spot = hash_of(key) & mask
         number = held[spot]
         while number != 0 and keys[number - 1] != key:
             spot = (spot + np.uint64(1)) & mask
@@ -244,7 +244,7 @@ def _count_by_hash(
             held[: mask + np.uint64(1)] = 0
             mask = np.uint64(4) * mask + np.uint64(3)
             for c in range(found):
-                spot = _hash(keys[c]) & mask
+                spot = hash_of(keys[c]) & mask
                 while held[spot] != 0:
                     spot = (spot + np.uint64(1)) & mask
                 held[spot] = c + 1
@@ -253,5 +253,6 @@ def _count_by_hash(
 
 
 @kernel(inner=True, bare=True)
-def _hash(key: int) -> int:
+def hash_of(key: int) -> int:
+    """Where a key is looked for first."""
     return ((key ^ (key >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(20)

@@ -164,6 +164,11 @@ class RememberingChecker(NodeChecker):
         """Whether several nodes are checked sooner together than one by one."""
         return self.counts_sizes and self._quick
 
+    @cached_property
+    def rolls_rules(self) -> bool:
+        """What is remembered is told by judging class by class."""
+        return False
+
     @property
     def _quick(self) -> bool:
         """Whether the sizes of classes tell who is suppressed, and are counted without numbering the classes."""
@@ -178,7 +183,7 @@ class RememberingChecker(NodeChecker):
         key = (self.division.tuples, self.division.slices, cost, self.base)
         return self.memory.rolled_up(key, lambda: RolledUp(self.problem, self.tuples, self.digits[0]))
 
-    def check_all(self, chosen: Sequence[Levels], hurdle: float = inf) -> list[Node]:
+    def check_all(self, chosen: Sequence[Levels], hurdle: float = inf, *, later: bool = False) -> list[Node]:
         """Check several nodes; those that memory cannot tell together."""
         if not self.many_at_once:
             return [self.check(levels, hurdle) for levels in chosen]

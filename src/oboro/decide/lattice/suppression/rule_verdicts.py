@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from oboro.decide.lattice.judged_classes import NodeClasses
     from oboro.decide.lattice.node_check import NodeChecker
 
-__all__ = ["ALL", "ask_rule"]
+__all__ = ["ALL", "UNASKED", "ask_rule"]
 
 ALL = 1 << 62
 NOBODY = np.empty(0, dtype=np.int32)

@@ -22,6 +22,7 @@ __all__ = ["DistinctTuples", "number_alike"]
 
 KEY_SPACE = 1 << 62  # keys up to here are summed without overflow; more attributes are keyed in blocks
 SAMPLE = 20_000  # rows looked at to guess whether many records share their tuple
+ALWAYS = 1 << 17  # rows up to which that is not worth a guess
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +167,7 @@ def _many_alike(codes: Sequence[np.ndarray], rows: int, together: bool = False) 
     """Whether reducing to tuples is worth a grouping: always for small tables, else if a sample says that half share
     one. `together` says that those who may share one stand together: then the sample is of a few runs.
     """
-    if rows <= SAMPLE:
+    if rows <= ALWAYS:
         return rows > 0
     chosen = np.linspace(0, rows - 1, SAMPLE).astype(np.int64)
     if together:

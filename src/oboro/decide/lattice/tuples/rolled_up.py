@@ -23,7 +23,7 @@ from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.tuples.distinct_tuples import DistinctTuples
 from oboro.decide.lattice.tuples.fused_digits import FusedDigits
 
-__all__ = ["NodeCounts", "RolledUp"]
+__all__ = ["FinerNodes", "Ladders", "NodeCounts", "RolledUp"]
 
 MOST = 256  # nodes whose classes are kept
 PLACES = 24  # classes kept for each tuple, all nodes together
@@ -57,7 +57,7 @@ class _Seen(NamedTuple):
         return _Seen(nodes, bounds, np.empty(places, dtype=np.uint32), np.empty(places, dtype=np.int64))
 
 
-class _Ladders(NamedTuple):
+class Ladders(NamedTuple):
     """On level v of attribute a, code c has the label `numbers[first[a, v] + c]` of `labels[a, v]`; what it pays is in `steps`."""
 
     first: np.ndarray
@@ -66,7 +66,8 @@ class _Ladders(NamedTuple):
     steps: np.ndarray
 
     @staticmethod
-    def of(problem: Problem) -> _Ladders:
+    def of(problem: Problem) -> Ladders:
+        """Of every attribute and level."""
         most = max(len(hierarchy.levels) for hierarchy in problem.hierarchies)
         first, labels = np.zeros((2, len(problem.hierarchies), most), dtype=np.int64)
         numbers, steps, begin = [], [], 0
@@ -77,7 +78,30 @@ class _Ladders(NamedTuple):
                 costs = problem.loss.costs[a][v].step if isinstance(problem.loss, CellLoss) else 0 * level.table
                 steps.append(costs)
                 begin += level.table.size
-        return _Ladders(first, labels, *(np.concatenate(parts).astype(np.uint32) for parts in (numbers, steps)))
+        return Ladders(first, labels, *(np.concatenate(parts).astype(np.uint32) for parts in (numbers, steps)))
+
+
+class FinerNodes:
+    """Which finer nodes are worth keeping the classes of."""
+
+    def __init__(self, problem: Problem, *shares: float) -> None:
+        width, self.times, self.lock = len(problem.hierarchies), Counter[tuple[int, ...]](), Lock()
+        told = np.argsort([-entropies[0] for entropies in problem.entropies], kind="stable")
+        self.telling, self.kept = np.zeros((len(shares), 1, width), dtype=np.int64), 1
+        for mask, share in zip(self.telling, shares, strict=True):
+            mask[:, told[: int(width * share)]] = 1
+
+    def wanted(self, nodes: np.ndarray, tuples: int) -> np.ndarray:
+        """Finer nodes whose classes are worth keeping from now on: not yet there, and wanted a second time."""
+        with self.lock:
+            if self.kept >= MOST or tuples < FEW:
+                return nodes[:0]
+            finer = list(map(tuple, (nodes * self.telling).reshape(-1, nodes.shape[1]).tolist()))
+            before = {one: self.times[one] for one in finer}
+            self.times.update(finer)
+            ready = [one for one, times in before.items() if times < WANTED <= self.times[one]]
+            self.kept += len(ready)
+        return np.array(ready, dtype=np.int64).reshape(-1, nodes.shape[1])
 
 
 class _Scratch(local):
@@ -107,35 +131,22 @@ class RolledUp:
         )
         order = np.lexsort(self.digits.codes.T)  # those that are soon one class stand together
         self.seen.tuples[:size], self.seen.weights[:size] = np.arange(size), self.tuples.weights[order]
-        self.ladders = _Ladders.of(self.problem)
+        self.ladders = Ladders.of(self.problem)
         narrow = np.uint16 if self.digits.width < 1 << 16 and self.tuples.offsets[-1] < 1 << 16 else np.uint32
         self.read = self.digits.codes[order].astype(narrow), self.tuples.codes[order].astype(narrow)
         dealt = np.array([a for group in self.digits.groups for a in group], dtype=np.int64)
         ends = np.cumsum([0, *map(len, self.digits.groups)])
         self.layout = dealt, ends, self.tuples.offsets
         self.scratch = _Scratch(size, self.digits.width)
-        told = np.argsort([-entropies[0] for entropies in self.problem.entropies], kind="stable")
-        self.telling, self.wanted = np.zeros(width, dtype=np.int64), Counter[tuple[int, ...]]()
-        self.telling[told[: width // 3]] = 1
+        self.finer = FinerNodes(self.problem, 1 / 3)
 
     def count(self, nodes: np.ndarray, k: int, most: int, histogram: np.ndarray = UNASKED) -> NodeCounts:
         """Count some nodes; what the suppressed cost only where they are at most so many. Adds to `histogram`, if it is given, for
         each node how many classes have each size (the last: or more)."""
-        finer = self._wanted(nodes)
+        finer = self.finer.wanted(nodes, len(self.tuples))
         if len(finer):
             self._count(finer, k, -1, keep=True)
         return self._count(nodes, k, most, histogram)
-
-    def _wanted(self, nodes: np.ndarray) -> np.ndarray:
-        """Finer nodes whose classes are worth keeping from now on: not yet there, and wanted a second time."""
-        with self._lock:
-            if len(self.seen.nodes) >= MOST or len(self.tuples) < FEW:
-                return nodes[:0]
-            finer = list(map(tuple, (nodes * self.telling).tolist()))
-            before = {one: self.wanted[one] for one in finer}
-            self.wanted.update(finer)
-            ready = [one for one, times in before.items() if times < WANTED <= self.wanted[one]]
-        return np.array(ready, dtype=np.int64).reshape(-1, nodes.shape[1])
 
     def _count(
         self, nodes: np.ndarray, k: int, most: int, histogram: np.ndarray = UNASKED, *, keep: bool = False

@@ -1,0 +1,205 @@
+"""The classes of a node and their *parts*: how many records of each have each combination of sensitive values.
+
+Both are put together from the classes of a finer node. A class is any tuple of it, its records and its parts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oboro.decide.lattice.kernels.rolled_counts import DIRECT, HASHES, fill_table, hash_of, key_of, source_of
+from oboro.kernels import kernel
+
+__all__ = ["count_values", "gather_parts", "join_classes", "list_held", "number_classes", "order_by_class"]
+
+
+@kernel()
+def join_classes(
+    node: np.ndarray,
+    seen: np.ndarray,
+    bounds: np.ndarray,
+    tuples: np.ndarray,
+    weights: np.ndarray,
+    starts: np.ndarray,
+    values: np.ndarray,
+    counts: np.ndarray,
+    owners: np.ndarray,
+    digits: np.ndarray,
+    order: np.ndarray,
+    ends: np.ndarray,
+    offsets: np.ndarray,
+    first: np.ndarray,
+    labels: np.ndarray,
+    numbers: np.ndarray,
+    slots: np.ndarray,
+    table: np.ndarray,
+    keys: np.ndarray,
+    places: np.ndarray,
+    firsts: np.ndarray,
+    held: np.ndarray,
+    some: np.ndarray,
+    sums: np.ndarray,
+    kept: np.ndarray,
+    kept_values: np.ndarray,
+    kept_counts: np.ndarray,
+    kept_owners: np.ndarray,
+    kept_starts: np.ndarray,
+) -> int:
+    """The classes of one node with their parts, to judge coarser nodes from; returns how many there are.
+
+    `sums` gets their records.
+    """
+    source = source_of(node, seen, bounds)
+    begin, end = bounds[source], bounds[source + 1]
+    space = fill_table(node, order, ends, first, labels, numbers, offsets, table)
+    found = number_classes(
+        tuples[begin:end], weights[begin:end], digits, table, space, slots, keys, places, firsts, sums
+    )
+    order_by_class(end - begin, found, places)
+    written = 0
+    for c in range(found):
+        kept[c], kept_starts[c] = firsts[c], written
+        n = gather_parts(places[1, c], places[1, c + 1], begin, places, starts, values, counts, held, some, 0)
+        for j in range(n):
+            value = some[j]
+            kept_values[written], kept_counts[written], kept_owners[written] = value, held[value], c
+            held[value] = 0
+            written += 1
+    kept_starts[found] = written
+    return found
+
+
+@kernel(inner=True, bare=True)
+def number_classes(
+    tuples: np.ndarray,
+    weights: np.ndarray,
+    digits: np.ndarray,
+    table: np.ndarray,
+    space: int,
+    held: np.ndarray,
+    keys: np.ndarray,
+    places: np.ndarray,
+    firsts: np.ndarray,
+    sums: np.ndarray,
+) -> int:
+    """Give each tuple the number of its class in `places[0]`, each class its records in `sums` and its first tuple in `firsts`;
+    returns how many there are.
+
+    `held` is zeroed, and again afterwards; see `count_nodes` for its size.
+    """
+    direct = space <= np.uint64(8 * tuples.size + DIRECT)
+    mask, found = np.uint64(HASHES - 1), 0
+    for j in range(tuples.size):
+        key = key_of(digits, tuples[j], table)
+        if direct:
+            spot = key
+            number = held[spot]
+        else:
+            spot = hash_of(key) & mask
+            number = held[spot]
+            while number != 0 and keys[number - 1] != key:
+                spot = (spot + np.uint64(1)) & mask
+                number = held[spot]
+        if number > 0:
+            sums[number - 1] += weights[j]
+            places[0, j] = number - 1
+            continue
+        keys[found], sums[found], places[0, j], firsts[found] = key, weights[j], found, tuples[j]
+        found += 1
+        held[spot] = found
+        if not direct and np.uint64(2 * found) > mask:
+            held[: mask + np.uint64(1)] = 0
+            mask = np.uint64(4) * mask + np.uint64(3)
+            for c in range(found):
+                spot = hash_of(keys[c]) & mask
+                while held[spot] != 0:
+                    spot = (spot + np.uint64(1)) & mask
+                held[spot] = c + 1
+    if direct:
+        for c in range(found):
+            held[keys[c]] = 0
+    else:
+        held[: mask + np.uint64(1)] = 0
+    return found
+
+
+@kernel(inner=True, bare=True)
+def order_by_class(size: int, found: int, places: np.ndarray) -> None:
+    """The finer classes class by class in `places[2]`; where each class begins in `places[1]`, and the last ends."""
+    for c in range(found + 1):
+        places[1, c] = 0
+    for j in range(size):
+        places[1, places[0, j]] += 1
+    total = 0
+    for c in range(found):
+        total += places[1, c]
+        places[1, c] = total
+    places[1, found] = total
+    for j in range(size - 1, -1, -1):
+        places[1, places[0, j]] -= 1
+        places[2, places[1, places[0, j]]] = j
+
+
+@kernel(inner=True, bare=True)
+def count_values(
+    begin: int,
+    end: int,
+    found: int,
+    places: np.ndarray,
+    starts: np.ndarray,
+    values: np.ndarray,
+    counts: np.ndarray,
+    owners: np.ndarray,
+    k: int,
+    width: int,
+    sums: np.ndarray,
+    rows: np.ndarray,
+) -> None:
+    """How often each class of k records has each value, from `rows[places[1, c]]` on; the small classes together come first.
+
+    The parts are read as they stand: half the time of going from class to class, as `order_by_class` and `gather_parts` do where
+    the counters would be too many.
+    """
+    last = 0
+    for c in range(found):
+        last += width * (sums[c] >= k)
+        places[1, c] = last * (sums[c] >= k)
+    rows[: last + width] = 0
+    for j in range(end - begin):
+        places[2, j] = places[1, places[0, j]]
+    for e in range(starts[begin], starts[end]):
+        rows[places[2, owners[e]] + values[e]] += counts[e]
+
+
+@kernel(inner=True, bare=True)
+def list_held(held: np.ndarray, some: np.ndarray) -> int:
+    """Which values there are; returns how many."""
+    n = 0
+    for value in range(held.size):
+        some[n] = value
+        n += held[value] > 0
+    return n
+
+
+@kernel(inner=True, bare=True)
+def gather_parts(
+    first: int,
+    last: int,
+    begin: int,
+    places: np.ndarray,
+    starts: np.ndarray,
+    values: np.ndarray,
+    counts: np.ndarray,
+    held: np.ndarray,
+    some: np.ndarray,
+    n: int,
+) -> int:
+    """Add up the parts of the finer classes `places[2, first:last]`; returns how many combinations are in `some`."""
+    for spot in range(first, last):
+        c = begin + places[2, spot]
+        for e in range(starts[c], starts[c + 1]):
+            value = values[e]  # whether it is new is not to be guessed, so it is written down in any case
+            some[n] = value
+            n += held[value] == 0
+            held[value] += counts[e]
+    return n

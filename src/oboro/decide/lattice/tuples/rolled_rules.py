@@ -1,0 +1,234 @@
+"""Nodes judged from the classes of finer ones that were judged before, where classes must keep rules about sensitive values.
+
+As `rolled_up`, and each class also knows how many of its records have each combination of sensitive values (its *parts*), so that
+no tuple is read again. Tuples with the same values and other secrets are one class with several parts from the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import log
+from threading import Lock, local
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from oboro.decide.class_rules import Rule
+from oboro.decide.lattice.kernels import rule_kinds
+from oboro.decide.lattice.kernels.node_classes import keys as read_keys
+from oboro.decide.lattice.kernels.rolled_counts import DIRECT, HASHES
+from oboro.decide.lattice.kernels.rules.class_parts import join_classes
+from oboro.decide.lattice.kernels.rules.judged_nodes import judge_nodes
+from oboro.decide.lattice.objective import CellLoss
+from oboro.decide.lattice.problem import Problem
+from oboro.decide.lattice.tuples.distinct_tuples import DistinctTuples
+from oboro.decide.lattice.tuples.fused_digits import FusedDigits
+from oboro.decide.lattice.tuples.rolled_up import FinerNodes, Ladders
+from oboro.table.dataset import Column
+from oboro.table.groups import Groups
+
+__all__ = ["NodeVerdicts", "PackedRules", "RolledRules", "RuleScratch"]
+
+PLACES = 16  # parts kept for each tuple, all nodes together,
+ENOUGH = 1 << 22  # but no more than these
+COUNTERS = 1 << 17  # counters of a class and a combination of values,
+EACH = 4  # or so many for each part
+LOGS = 1 << 12  # counts whose x · log x is looked up
+
+
+class NodeVerdicts(NamedTuple):
+    """What is known of some nodes, one row each."""
+
+    sums: np.ndarray
+    """See `judge_nodes`."""
+    tallies: np.ndarray
+    """The suppressed records by attribute and by what they cost, where they are not too many."""
+
+
+class PackedRules(NamedTuple):
+    """Some rules as arrays, the strong ones first."""
+
+    kinds: np.ndarray
+    levels: np.ndarray
+    whole: np.ndarray
+    tree: np.ndarray
+    above: np.ndarray
+    caps: np.ndarray
+    combined: np.ndarray
+    bits: np.ndarray
+
+    @staticmethod
+    def of(rules: list[Rule], combined: np.ndarray) -> PackedRules:
+        """With what is asked again and again looked up: ancestors, growths, logarithms."""
+        count, width = len(rules), max(rule.whole.size for rule in rules)
+        height = max(rule.tree.shape[0] for rule in rules)
+        kinds = np.array([[r.kind, r.count, r.whole.size, r.tree.shape[0]] for r in rules], dtype=np.int64)
+        whole, tree = np.zeros((count, width), np.int64), np.zeros((count, height, width), np.int64)
+        above, caps = np.zeros((count, height, width + 1), np.int64), np.zeros((count, width + 1))
+        for i, rule in enumerate(rules):
+            own, deep = rule.whole.size, rule.tree.shape[0]
+            whole[i, :own], tree[i, :deep, :own] = rule.whole, rule.tree
+            for h in range(deep):
+                np.add.at(above[i, h], rule.tree[h], rule.whole)
+            above[i, 0, own], caps[i, own] = rule.whole.sum(), np.count_nonzero(rule.whole)
+            caps[i, :own] = _growths(rule)
+        numbers = np.arange(LOGS, dtype=np.float64)
+        bits = numbers * np.log(np.maximum(numbers, 1.0))
+        return PackedRules(kinds, np.array([r.level for r in rules]), whole, tree, above, caps, combined, bits)
+
+
+def _growths(rule: Rule) -> list[float]:
+    """By how much of itself the share of each value may grow, where the rule limits that."""
+    if rule.kind != rule_kinds.ENHANCED_LIKENESS:
+        return [rule.level] * rule.whole.size
+    return [min(rule.level, -log(held / rule.count)) if held else 0.0 for held in rule.whole.tolist()]
+
+
+class _Kept(NamedTuple):
+    """Nodes whose classes are kept, in the order in which `judge_nodes` takes them."""
+
+    nodes: np.ndarray
+    bounds: np.ndarray
+    tuples: np.ndarray
+    weights: np.ndarray
+    starts: np.ndarray
+    values: np.ndarray
+    counts: np.ndarray
+    owners: np.ndarray
+
+    def with_node(self, node: np.ndarray, tuples: np.ndarray, weights: np.ndarray, parts: _Parts) -> _Kept:
+        """One node more. What others read meanwhile is not touched: they have the old bounds."""
+        used, last = int(self.bounds[-1]), int(self.starts[self.bounds[-1]])
+        size, more = tuples.size, parts.values.size
+        self.tuples[used : used + size], self.weights[used : used + size] = tuples, weights
+        self.starts[used + 1 : used + size + 1] = last + parts.starts[1:]
+        self.values[last : last + more], self.counts[last : last + more] = parts.values, parts.counts
+        self.owners[last : last + more] = parts.owners
+        return self._replace(nodes=np.vstack([self.nodes, node]), bounds=np.append(self.bounds, used + size))
+
+    def room(self, classes: int, parts: int) -> bool:
+        """Whether so many more fit."""
+        used = int(self.bounds[-1])
+        return used + classes <= self.tuples.size and int(self.starts[used]) + parts <= self.values.size
+
+
+class _Parts(NamedTuple):
+    values: np.ndarray
+    counts: np.ndarray
+    owners: np.ndarray
+    starts: np.ndarray
+
+
+class RuleScratch(local):
+    """What each thread writes on, kept for the next nodes."""
+
+    def __init__(self, classes: int, parts: int, table: int, width: int) -> None:
+        self.slots = np.zeros(8 * classes + DIRECT + HASHES, dtype=np.int64)
+        self.table, self.keys = np.empty(table, dtype=np.uint64), np.empty(classes, dtype=np.uint64)
+        self.firsts = np.empty(classes, dtype=np.uint32)
+        self.places, self.sums = np.empty((3, classes + 1), dtype=np.int32), np.empty(classes, dtype=np.int64)
+        self.held, self.some = np.zeros(width, dtype=np.int64), np.empty(width + 1, dtype=np.int64)
+        self.own, self.few = np.zeros(width, dtype=np.int64), np.empty(width + 1, dtype=np.int64)
+        self.surplus = np.zeros(width, dtype=np.int64)
+        self.spare, self.more = np.empty(width), np.empty(width)
+        self.kept, self.starts = np.empty(classes, dtype=np.uint32), np.empty(classes + 1, dtype=np.int64)
+        self.parts, self.rows = (
+            np.empty((3, parts), dtype=np.uint32),
+            np.empty(max(COUNTERS, EACH * parts), dtype=np.int64),
+        )
+
+    @property
+    def counting(self) -> tuple[np.ndarray, ...]:
+        """What classes are numbered and counted with."""
+        return self.slots, self.table, self.keys, self.places, self.firsts, self.held, self.some
+
+    @property
+    def judging(self) -> tuple[np.ndarray, ...]:
+        """And judged."""
+        return *self.counting, self.own, self.few, self.surplus, self.spare, self.more, self.rows, self.sums
+
+
+@dataclass(eq=False)
+class RolledRules:
+    """Judges the nodes of a problem that asks for k and some rules of records, from tuples of one block."""
+
+    problem: Problem
+    tuples: DistinctTuples
+    digits: FusedDigits
+    _lock: Lock = field(default_factory=Lock)
+
+    def __post_init__(self) -> None:
+        order, firsts, combined = self._sorted()
+        first = order[firsts]
+        narrow = np.uint16 if self.digits.width < 1 << 16 and self.tuples.offsets[-1] < 1 << 16 else np.uint32
+        self.read = self.digits.codes[first].astype(narrow), self.tuples.codes[first].astype(narrow)
+        self.ladders, self.finer = Ladders.of(self.problem), FinerNodes(self.problem, 1 / 3)
+        dealt = np.array([a for group in self.digits.groups for a in group], dtype=np.int64)
+        self.layout = dealt, np.cumsum([0, *map(len, self.digits.groups)]), self.tuples.offsets
+        strong, weak = self.problem.strong_first
+        self.rules = PackedRules.of([self.problem.rules[i] for i in (*strong, *weak)], combined[[*strong, *weak]])
+        width = max(combined.shape[1], self.rules.whole.shape[1])
+        self.scratch = RuleScratch(firsts.size, order.size, self.digits.width, width)
+
+    def _sorted(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The tuples in the order of their values, where each class begins, and for each rule its value in every combination."""
+        number, combined = self._combinations()
+        keys, (table, _) = np.empty(len(self.tuples), dtype=np.uint64), self.digits.table(self.problem.lattice.bottom)
+        read_keys(self.digits.codes, table, keys)
+        order = np.argsort(keys)  # those that are soon one class stand together
+        keys, new = keys[order], np.ones(order.size, dtype=bool)
+        np.not_equal(keys[1:], keys[:-1], out=new[1:])
+        firsts, weights = np.flatnonzero(new), self.tuples.weights[order]
+        size, room = firsts.size, min(PLACES * order.size, max(2 * order.size, ENOUGH))
+        self.seen = _Kept(
+            np.zeros((1, len(self.problem.hierarchies)), np.int64),
+            np.array([0, size]),
+            np.empty(size + room, np.uint32),
+            np.empty(size + room, np.int64),
+            np.zeros(size + room + 1, np.int64),
+            *np.empty((3, order.size + room), np.uint32),
+        )
+        self.seen.tuples[:size], self.seen.weights[:size] = np.arange(size), np.add.reduceat(weights, firsts)
+        self.seen.starts[: size + 1] = np.append(firsts, order.size)
+        self.seen.values[: order.size], self.seen.counts[: order.size] = number[order], weights
+        self.seen.owners[: order.size] = np.cumsum(new) - 1
+        return order, firsts, combined
+
+    def _combinations(self) -> tuple[np.ndarray, np.ndarray]:
+        """The number of each tuple's combination of secrets, and for each rule its value in each."""
+        secrets = self.tuples.secrets[: len(self.problem.rules)]
+        if len(secrets) == 1:
+            return secrets[0], np.arange(self.problem.rules[0].whole.size)[np.newaxis]
+        columns = [
+            Column(np.arange(rule.whole.size), one) for rule, one in zip(self.problem.rules, secrets, strict=True)
+        ]
+        groups = Groups.of(columns, len(self.tuples))
+        first = groups.first_rows()
+        return groups.labels, np.stack([one[first].astype(np.int64) for one in secrets])
+
+    def judge(self, nodes: np.ndarray) -> NodeVerdicts:
+        """Judge some nodes."""
+        for finer in self.finer.wanted(nodes, len(self.tuples)):
+            self.keep(finer)
+        loss, own, problem = self.problem.loss, self.scratch, self.problem
+        width = loss.width if isinstance(loss, CellLoss) else 1
+        found = NodeVerdicts(np.empty((len(nodes), 8), np.int64), np.zeros((*nodes.shape, width), np.int64))
+        asked = problem.k, problem.limit, problem.relaxed
+        read: list[Any] = [nodes, *self.seen, *self.read, *self.layout, *self.ladders, *asked, *self.rules]
+        read += [*own.judging, found.tallies, found.sums]
+        judge_nodes(*read)
+        return found
+
+    def keep(self, levels: Sequence[int]) -> None:
+        """Keep the classes of one node, if they are few enough to be worth it."""
+        own, node = self.scratch, np.array(levels, dtype=np.int64)
+        read: list[Any] = [node, *self.seen, self.read[0], *self.layout, *self.ladders[:3], *own.counting, own.sums]
+        read += [own.kept, *own.parts, own.starts]
+        found = join_classes(*read)
+        with self._lock:
+            last = int(own.starts[found])
+            if 4 * found <= 3 * own.sums.size and self.seen.room(found, last):
+                values, counts, owners = own.parts[:, :last]
+                held = _Parts(values, counts, owners, own.starts[: found + 1])
+                self.seen = self.seen.with_node(node, own.kept[:found], own.sums[:found], held)
