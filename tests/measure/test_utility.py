@@ -106,7 +106,7 @@ def test_labels_are_spread_over_their_leaves() -> None:
     assert value(found, "total_variation", "town") == pytest.approx(expected)
     assert "spread evenly" in found["total_variation", "town"].note
     assert value(found, "total_variation", "sex") == 1 / 8  # no hierarchy: * is a category of its own
-    assert "lost (12.5 % of the values)" in found["total_variation", "sex"].note
+    assert "lost values (12.5 %)" in found["total_variation", "sex"].note
 
 
 def test_assumed_order_is_stated_and_known_order_is_used() -> None:

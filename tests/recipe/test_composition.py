@@ -231,4 +231,4 @@ def test_a_column_that_is_drawn_twice_counts_once_with_the_draw_that_hides_more(
 def test_the_plan_speaks_of_columns_that_the_recipe_does_not_name() -> None:
     steps = [{"k_anonymize": {"k": 3, "quasi": ["x"]}}, {"microaggregate": {"attribute": "pay", "k": 3}}]
     plan = Recipe(attributes={"x": {"role": "quasi"}}, steps=steps, unnamed="other").explain()
-    assert "what holds over x, pay together is counted and said" in plan
+    assert "what holds over x, pay together is counted and reported" in plan

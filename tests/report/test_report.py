@@ -84,7 +84,7 @@ def test_the_page_tells_all_of_it(html: str) -> None:
         "0.4321",
         "There are 6 combinations of levels.",
         "Evaluated: 3.",
-        "Followed from those: 3.",
+        "Known without evaluation: 3.",
         "Minimal solutions, in which no column can be released at a lower level: 2.",
         "A missing value is a value like any other",
         "7; whoever has it can repeat the random choices",

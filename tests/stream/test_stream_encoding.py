@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.command_line import call
 from tests.stream.stream_cases import RECIPE
 
 from oboro.errors import UsageError
@@ -79,3 +80,11 @@ def test_a_restart_keeps_the_encoding_it_began_with(recipe: Recipe, tmp_path: Pa
 def test_an_encoding_that_bytes_cannot_cut_is_refused(recipe: Recipe, tmp_path: Path, encoding: str) -> None:
     with pytest.raises(UsageError, match="cannot be read one by one"):
         run_stream(recipe, source=str(tmp_path / "in.csv"), target=str(tmp_path / "out.csv"), encoding=encoding)
+
+
+def test_its_output_is_verified_against_the_input_in_its_own_encoding(recipe: Recipe, tmp_path: Path) -> None:
+    went_in, came_out = tmp_path / "in.csv", tmp_path / "out.csv"
+    went_in.write_bytes(b"sex;age;note\n" + b"".join(f"Müßig;40;{i}\n".encode("latin-1") for i in range(9)))
+    run_stream(recipe, source=str(went_in), target=str(came_out), encoding="latin-1")
+    words = ["verify", "--stream", went_in, came_out, "--recipe", tmp_path / "recipe.yaml", "--encoding", "latin-1"]
+    assert call(*words).code == 0

@@ -73,9 +73,8 @@ def evaluate(
     check_files(
         pages.files, original, released, recipe, control, truth, stream_metrics, *(earlier or ()), *files, force=force
     )
-    before, after, group, known = (
-        None if path is None else read_table(path, reading) for path in (original, released, control, truth)
-    )
+    after = read_table(released, reading if stream_metrics is None else reading.of_stream)
+    before, group, known = (None if path is None else read_table(path, reading) for path in (original, control, truth))
     with stages() as stage:
         stage(Message("progress.measuring"))
         found = measure(

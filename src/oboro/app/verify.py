@@ -119,7 +119,7 @@ def _streams(stream: str, released: str, reading: Reading, partition: str | None
     from oboro.recipe.service.held_records import as_lines
 
     with as_lines(stream, "FROM") as went_in, as_lines(released, "TO") as came_out:
-        original, table = read_table(went_in, reading).data, read_table(came_out, reading).data
+        original, table = read_table(went_in, reading).data, read_table(came_out, reading.of_stream).data
     if partition is not None:
         from oboro.recipe.stream_promise import part_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from functools import wraps
 from operator import attrgetter
 from typing import Any, TypeVar, get_type_hints
@@ -48,6 +48,11 @@ class Reading:
     header: bool = True
     sheet: str | None = None
     header_row: int | None = None
+
+    @property
+    def of_stream(self) -> Reading:
+        """How what a stream made of such a file is written: its encoding is found out, since a stream writes UTF-8."""
+        return replace(self, encoding=None)
 
     def said(self) -> dict[str, Any]:
         """The options that somebody gave, as they are written on the command line."""
