@@ -179,7 +179,9 @@ def test_who_knows_the_quasi_identifiers_too_is_counted() -> None:
     )
     release = recipe.run(table)
     assert release.unique_by_all == 4
-    assert "4 of 4 are unique to somebody who knows all of sex, flag. No single promise covers" in release.summary(figures=True)
+    assert "4 of 4 are unique to somebody who knows all of sex, flag. No single promise covers" in release.summary(
+        figures=True
+    )
 
 
 @pytest.mark.parametrize(

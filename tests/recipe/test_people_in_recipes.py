@@ -240,7 +240,7 @@ def test_an_evaluation_counts_people():
     assert rows.risk["uniques"] == 0
     people = oboro.evaluate(before, after, quasi=["school", "year"], person="man", attempts=0)
     assert (people.risk["uniques"], people.risk["records"]) == (20, 20)
-    assert any("count people by 'man'" in str(one) for one in people.warnings)
+    assert any("count people (by 'man'), not rows" in str(one) for one in people.warnings)
     with pytest.raises(UsageError, match="no column 'man'"):
         oboro.evaluate(before, after, quasi=["school"], person="man", attempts=0, unpaired=True)
 

@@ -171,3 +171,34 @@ def test_a_range_is_nobodys_number() -> None:
     assert repeated_people(Dataset.of(rows | {"code": [f"03-{1000 + i}" for i in group]})) is not None
     assert repeated_people(Dataset.of(rows | {"code": [f"{i},50-{i + 9},75" for i in group]})) is None
     assert repeated_people(Dataset.of(rows | {"code": [f"{i}万円～{i + 9}万円" for i in group]})) is None
+
+
+@pytest.mark.parametrize("role", ["other", "quasi"])
+def test_the_number_of_a_person_that_is_released_does_not_hide_that_rows_are_theirs(role: str) -> None:
+    table = visits()
+    table["patient_id"] = table.pop("patient")
+    roles = {"patient_id": {"role": role}, **{name: {"role": "quasi"} for name in ("birth_year", "sex", "ward")}}
+    plan = oboro.Recipe(attributes=roles, steps=[{"k_anonymize": {"k": 3}}])
+    with pytest.raises(PromiseError, match="'patient_id' numbers people who have several"):
+        plan.run(table)
+
+
+def test_a_released_column_whose_values_keep_one_birth_may_be_people_and_the_headline_says_so() -> None:
+    table = visits()
+    table["mrn_hash"] = table.pop("patient")
+    roles = {"mrn_hash": {"role": "other"}, **{name: {"role": "quasi"} for name in ("birth_year", "sex", "ward")}}
+    told = oboro.Recipe(attributes=roles, steps=[{"k_anonymize": {"k": 3}}]).run(table).summary()
+    assert told.startswith("Every promise holds if each row is another person")
+    assert "say `person: mrn_hash`" in told
+
+
+@pytest.mark.parametrize(("values", "person"), [("dev-{}", "device"), ("{:04x}", "device"), ("{}", "device")])
+def test_codes_of_devices_are_people(values: str, person: str) -> None:
+    table = {"device": [values.format(7 * (row // 9)) for row in range(270)], "x": list(range(270))}
+    assert oboro.init(table).recipe.person == person
+
+
+def test_kinds_of_devices_are_not() -> None:
+    kinds = ["iPhone 12", "Pixel 4", "Galaxy S9", "Xperia 5", "Moto G7", "Nokia 3", "Mate 20", "Redmi 8", "Zenfone 6"]
+    table = {"device": kinds * 30, "x": list(range(270))}
+    assert oboro.init(table).recipe.person is None

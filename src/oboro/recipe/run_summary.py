@@ -42,6 +42,8 @@ def run_summary(release: Release, *, lang: str = "en", figures: bool = False) ->
 def _headline(release: Release) -> Message:
     if release.verification.apart:
         return Message("report.verdict.holds_apart")
+    if any(one.id == "exposure.rows.perhaps" for one in release.cautions):
+        return Message("report.verdict.holds_for_rows")
     if release.verification.verdicts:
         return Message("report.verdict.holds")
     by_method = any(step.traits.by_construction for step in release.steps)

@@ -32,22 +32,22 @@ def people_before_writing(
     Raises a `PromiseError` where a promise of rows is broken for them and their traits or a pattern prove that these are people,
     unless the recipe accepts it; else returns what the release should say of it. O(rows) for each identifier that repeats.
     """
-    left = unread_columns(original)
-    names = _identifiers(original, identifiers, released, left)
-    if recipe.person is not None or not promises or not names:
+    if recipe.person is not None or not promises:
         return []
-    held = _held(original, source, names, left) if left else original
-    names = _left_by_rows(held, names)
-    if not names:
-        return []
+    unread = unread_columns(original)
+    names = _identifiers(original, identifiers, released, unread)
+    held = _held(original, source, names, unread) if unread else original
+    left = _left_by_rows(held, names) if names else names
+    names = [] if left is None else left
+    others = [] if left is None else _by_traits(held, released, names)
     missing = [one for one in names if one not in held]
     said = [Message("exposure.rows.unread", columns=missing)] if missing else []
-    for found, broken in _broken(released, held, names, promises):
+    for found, broken in _broken(released, held, [*names, *others], promises):
         facts = {"column": found.column, "reasons": list(found.reasons), "broken": broken}
         because = recipe.rows_accepted(found.column)
         if because:
             said.append(Message("exposure.rows.accepted", **facts, because=because))
-        elif found.proven:
+        elif found.proven and found.column in names:
             raise PromiseError(Message("error_exposure.rows", **facts))
         else:
             said.append(Message("exposure.rows.perhaps", **facts))
@@ -64,25 +64,35 @@ def _held(original: Dataset, source: Source | None, names: Sequence[str], left: 
     return held.with_columns({name: read[name] for name in unread})
 
 
-def _identifiers(original: Dataset, declared: Sequence[str], released: Dataset, left: Sequence[str]) -> list[str]:
-    """Columns that the recipe calls identifiers, and others called the number of a person that are in memory and not released."""
+def _identifiers(original: Dataset, declared: Sequence[str], released: Dataset, unread: Sequence[str]) -> list[str]:
+    """Columns that the recipe calls identifiers, and others called the number of a person: released ones, and those in memory."""
     from oboro.recipe.roles.column_words import names_one_person
 
-    gone = [name for name in original if name not in released and name not in declared and name not in left]
-    return [*declared, *filter(names_one_person, gone)]
+    others = [name for name in original if name not in declared and (name in released or name not in unread)]
+    return [*declared, *filter(names_one_person, others)]
 
 
-def _left_by_rows(held: Dataset, names: Sequence[str]) -> list[str]:
+def _left_by_rows(held: Dataset, names: Sequence[str]) -> list[str] | None:
     """Identifiers that may number people with several rows, where one tells all rows apart.
 
-    `respondent_id` then says that a row is a person, and none is left; `visit_id` or a plain `id` says nothing of `patient_id`.
+    `respondent_id` then says that a row is a person: None. `visit_id` or a plain `id` says nothing of `patient_id`.
     """
     from oboro.recipe.roles.column_words import names_one_person
 
     apart = [name for name in names if name in held and len(held[name].values) == held.rows]
     if any(map(names_one_person, apart)):
-        return []
+        return None
     return [name for name in names if not apart or names_one_person(name)]
+
+
+def _by_traits(held: Dataset, released: Dataset, names: Sequence[str]) -> list[str]:
+    """Other released columns of which every value has one sex or birth in all its rows: each may be a person, whatever its name."""
+    from oboro.recipe.roles.column_words import names_person_trait
+    from oboro.recipe.roles.repeated_people import repeated_in
+
+    asked = [name for name in released if name in held and name not in names]
+    found = [one for name in asked if (one := repeated_in(held, name)) is not None]
+    return [one.column for one in found if any(map(names_person_trait, one.fixed))]
 
 
 def _broken(

@@ -10,7 +10,7 @@ import re
 from oboro.measure.identifier_forms import words_of
 from oboro.table.schema import Role
 
-__all__ = ["names_moment", "names_one_person", "names_person", "names_person_trait", "role_by_name"]
+__all__ = ["names_carried", "names_moment", "names_one_person", "names_person", "names_person_trait", "role_by_name"]
 
 WORDS: tuple[tuple[Role, str], ...] = (  # the first match wins
     (
@@ -24,18 +24,18 @@ WORDS: tuple[tuple[Role, str], ...] = (  # the first match wins
     ),
     (
         Role.SENSITIVE,
-        r"diseas|diagnos|illness|disab|medic|symptom|drug|income|salar|wage|earning|credit|debt|religio|politic|crim|orientation"
-        r"|病名|疾患|診断|既往|年収|所得|給与|宗教|犯罪|信条"
+        r"diseas|diagnos|(^|_)(icd|dx)(_|\d|$)|illness|disab|medic|symptom|drug|income|salar|wage|earning|credit|debt|religio|politic|crim|orientation"
+        r"|病名|傷病|疾患|診断|既往|年収|所得|給与|宗教|犯罪|信条"
         r"|krankheit|gehalt|einkommen|maladie|salaire|revenu|enfermedad|ingresos|malattia|stipendio|reddito|doen[cç]a|ziekte|inkomen"
         r"|疾病|诊断|收入|工资|질병|진단|소득|급여",
     ),
     (
         Role.QUASI,
         r"(^|[_\W])(age\w?|sex|gender|dob|city|town|state|county|prefecture|country|region|nationality|race|ethn\w*|zip\w*"
-        r"|post\w*code|postal\w*|address|birth\w*|marital\w*|married|education\w*|educ\w?|school|job|occupation|profession|employer"
+        r"|department|dept|post\w*code|postal\w*|address|birth\w*|marital\w*|married|education\w*|educ\w?|school|job|occupation|profession|employer"
         r"|workclass|native\w*|lat|latitude|lon|lng|longitude)($|[_\W])"
-        r"|年齢|性別|生年|誕生|住所|郵便|都道府県|市区町村|国籍|職業|学歴|婚姻|出身"
-        r"|(^|_)(alter|geschlecht|geburts\w*|geboren|plz|postleitzahl|ort|wohnort|stadt|strasse|straße|land|staats\w*|beruf|familienstand"
+        r"|年齢|性別|生年|誕生|住所|郵便|都道府県|市区町村|国籍|職業|部署|所属|勤務先|学歴|婚姻|出身"
+        r"|(^|_)(alter|geschlecht|geburts\w*|geboren|plz|postleitzahl|ort|wohnort|abteilung|stadt|strasse|straße|land|staats\w*|beruf|familienstand"
         r"|bundesland|sexe|[aâ]ge|naissance|date_de_naissance|code_postal|ville|commune|d[eé]partement|pays|m[eé]tier|profession"
         r"|edad|sexo|g[eé]nero|nacimiento|fecha_de_nacimiento|c[oó]digo_postal|ciudad|pa[ií]s|ocupaci[oó]n|estado_civil"
         r"|et[aà]|sesso|genere|nascita|data_di_nascita|cap|citt[aà]|paese|professione|idade|nascimento|cep|cidade|profiss[aã]o"
@@ -51,6 +51,9 @@ PERSON = (
     r"|card|account|mitarbeiter|kunden?|patienten?)_?(id|no|nr|num|number|nummer|code|key|uuid)$"
     r"|(会員|顧客|患者|職員|社員|従業員|被験者|被保険者|受診者|個人|利用者|加入者|契約者|住民|学生|生徒|児童|端末|車両)_?(番号|id|コード|no|№)?_?$"
     r"|(カード|口座)_?(番号|id|コード|no|№)$"
+)
+CARRIED = (
+    r"^(device|handset|phone|vehicle|car|bike|scooter|tag|機器)$"  # a kind of thing, or whose it is: its values tell
 )
 NUMBER = r"^(id|nr|pid|uid)($|_?(id|no|nr|num|number|code|key)$)"
 HOUSEHOLD = r"^(household|family)($|_?(id|no|nr|num|number|code|key)$)|世帯_?(番号|id|コード|no|№)?_?$"
@@ -99,6 +102,15 @@ def names_one_person(name: str) -> bool:
     """
     words = words_of(name)
     return bool(re.search(PERSON, words)) and not re.search(THING, words)
+
+
+def names_carried(name: str) -> bool:
+    """Whether the name says a thing that somebody carries or drives: if its values are codes, each is a person's.
+
+    >>> names_carried("device"), names_carried("device_type")
+    (True, False)
+    """
+    return bool(re.search(CARRIED, words_of(name)))
 
 
 def names_person_trait(name: str) -> bool:

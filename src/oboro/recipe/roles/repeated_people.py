@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from oboro.recipe.roles.column_words import (
+    names_carried,
     names_moment,
     names_one_person,
     names_person,
@@ -38,6 +39,7 @@ FIXED_REPEATS = 10  # so many values with several rows must agree before "the sa
 BLOCK = 1 << 16  # rows that are compared at a time
 SEEN = 64  # values that are asked whether they are ranges
 RANGED = re.compile(r"[–~～〜\[(]| to |[.,].*-")  # marks that no number of a person has
+CODE, DIGIT = re.compile("[0-9A-Fa-f]+"), re.compile("[0-9]")
 LOOKED_AT = 12  # columns that are asked whether they are the moment, or stay the same
 
 
@@ -131,7 +133,7 @@ def repeated_in(data: Dataset, name: str, *, identifier: bool = False) -> Repeat
     missing = int(column.counts[column.missing]) if column.missing >= 0 else 0
     moment, rows = _moment(data, name, held), int(held.sum())
     found = RepeatedPeople(
-        name, int(held.size), rows, int(held.max()), names_person(name), moment, fixed, missing, changing
+        name, int(held.size), rows, int(held.max()), _named(name, column), moment, fixed, missing, changing
     )
     enough = found.named or moment or any(map(names_person_trait, fixed)) or (identifier and found.often)
     return found if enough else None
@@ -151,6 +153,17 @@ def _may_number_people(name: str, column: Column, identifier: bool) -> bool:
     if rows > MOST_ROWS_EACH * distinct:
         return names_one_person(name)
     return names_person(name) or 2 * int((column.counts > 1).sum()) >= distinct
+
+
+def _named(name: str, column: Column) -> bool:
+    return names_person(name) or (names_carried(name) and _holds_codes(column))
+
+
+def _holds_codes(column: Column) -> bool:
+    """Whether the values are numbers of one kind, such as `dev-23`, and no words such as `Pixel 4`."""
+    held = [text for text in column.texts[:SEEN] if text]
+    shapes = {CODE.sub("0", text) for text in held}
+    return all(map(DIGIT.search, held)) and len(shapes) <= max(3, len(held) // 8)
 
 
 def _holds_ranges(column: Column) -> bool:
