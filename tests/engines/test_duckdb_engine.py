@@ -168,13 +168,13 @@ def test_a_release_never_mixes_two_readings(
 
 
 def test_what_an_engine_says_is_an_error_of_ours_without_rows(tmp_path: Path) -> None:
-    (tmp_path / "in.parquet").write_bytes(b"PAR1 Ann PAR1")
+    (tmp_path / "in.json").write_bytes(b'{"a": "Ann"')
     simple = Recipe(attributes={"a": {"role": "quasi"}, "b": {"role": "other"}}, steps=[{"k_anonymize": {"k": 2}}])
-    for place in ("in.parquet", "absent.parquet"):
+    for place in ("in.json", "absent.csv"):
         with pytest.raises(InputError, match="duckdb gave up: [A-Za-z]+Exception") as refused:
             anonymize_place(simple, str(tmp_path / place), str(tmp_path / "out"), engine="duckdb")
         assert "Ann" not in str(refused.value)
-    assert [one.name for one in tmp_path.iterdir()] == ["in.parquet"]
+    assert [one.name for one in tmp_path.iterdir()] == ["in.json"]
 
 
 def test_a_fault_is_named_without_passwords() -> None:

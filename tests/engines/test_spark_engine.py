@@ -102,6 +102,17 @@ def test_a_recipe_does_the_same(spark: Any, name: str, partitions: int) -> None:
     assert counted(released) == counted(one.data)
 
 
+def test_chance_and_k_are_the_same_over_1_7_and_200_partitions(spark: Any) -> None:
+    """Random steps before `k_anonymize`, on Spark itself; most of 200 partitions are empty."""
+    steps = [step for name in ("sample", "swap", "noise") for step in BY_CHANCE[name].steps[1:-1]]
+    drop, *_, k = BY_CHANCE["sample"].steps
+    recipe, data = BY_CHANCE["sample"].model_copy(update={"steps": [drop, *steps, k]}), table(40, 1)
+    releases = [recipe.run(frame(spark, data, partitions)) for partitions in (1, 7, 200)]
+    first, *others = [(facts(one), counted(rows(one.data))) for one in releases]
+    assert 0 < sum(first[1].values()) < 40
+    assert all(first == other for other in others)
+
+
 @pytest.mark.parametrize("name", ["noise", "sample"])
 def test_chance_does_not_depend_on_partitions(spark: Any, name: str) -> None:
     """The draws are those of one machine on the table in the order of its values."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import pyarrow as pa
@@ -20,8 +22,9 @@ from oboro.engines.coded.plan import OURS, ByValue, Places, prepared
 from oboro.engines.coded.scattered_rows import Scattered, Spool, in_chunks, parts_for, spooled
 from oboro.engines.coded.value_numbers import RowNumbers
 from oboro.engines.part_files import ReadFiles, is_stored
-from oboro.engines.relational import placed, tally
+from oboro.engines.relational import placed
 from oboro.engines.staging import Staged
+from oboro.io.ordered_threads import in_order
 
 __all__ = ["DuckTable", "duck_table"]
 
@@ -42,6 +45,7 @@ class DuckTable:
     names: tuple[str, ...]
     engine: str = "duckdb"
     files: ReadFiles | None = None
+    near: ClassVar[bool] = True
 
     @staticmethod
     def of(connection: Any, relation: Any, shown: str, names: Sequence[str]) -> DuckTable:
@@ -108,26 +112,29 @@ class DuckTable:
 
     def gather(self, packer: Packer) -> Iterable[bytes]:
         """Encoded here: the data is on this machine."""
-        return replace(packer, compression=None).parts(self._batches([*packer.touched, *packer.others]))
+        return replace(packer, compression=None, threads=os.cpu_count() or 1).parts(
+            self._batches([*packer.touched, *packer.others])
+        )
 
-    def published(self, plan: ByValue | Places, types: Mapping[str, pa.DataType], order: str) -> DuckTable:
+    def published(self, plan: ByValue | Places, types: Mapping[str, pa.DataType], order: str) -> DuckTable | LentRows:
         """Batch by batch through the plan; rows are put in a random order through a file."""
         plan = prepared(plan)
-        inner = pa.schema([(f"c{place}", one) for place, one in enumerate(types.values())])
-        connection = self.connection.cursor()  # the rows are read while the new ones are made: that takes two
         if isinstance(plan, ByValue):
             made: Iterator[pa.Table] = (plan.coded(one) for one in self._batches())
             if order == "random":
                 made = spooled(Scattered(parts_for(plan.rows, PARTS), os.urandom(32)), made)
-            rows = (plan.decoded(one).rename_columns(inner.names).cast(inner) for one in made)
-            relation = _scanned(connection, rows, inner)
-        else:
-            own = {name: f"c{place}" for place, name in enumerate(types)}
-            parts = (_renamed(plan.numbered(one), own) for one in self._batches())
-            rows = _scanned(connection, parts, _renamed(plan.numbered(self._empty()), own).schema)
-            outcomes = connection.from_arrow(_renamed(plan.outcomes, own))
-            relation = placed(rows, outcomes, list(own.values()), sorted_=order != "kept")
+            return self.lent(map(plan.decoded, made), types)
+        connection = self.connection.cursor()  # the rows are read while the new ones are made: that takes two
+        own = {name: f"c{place}" for place, name in enumerate(types)}
+        parts = (_renamed(plan.numbered(one), own) for one in self._batches())
+        rows = _scanned(connection, parts, _renamed(plan.numbered(self._empty()), own).schema)
+        outcomes = connection.from_arrow(_renamed(plan.outcomes, own))
+        relation = placed(rows, outcomes, list(own.values()), sorted_=order != "kept")
         return DuckTable(connection, relation, self.shown, tuple(types))
+
+    def lent(self, rows: Iterator[pa.Table], types: Mapping[str, pa.DataType]) -> LentRows:
+        """What is made here goes into files as it is: DuckDB would only hand it on."""
+        return LentRows(self, rows, pa.schema(list(types.items())))
 
     def _empty(self) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays([pa.array([], one) for one in self.types.values()], list(self.names))
@@ -143,21 +150,35 @@ class DuckTable:
             name = f"{OURS}{uuid4().hex}"
             self.relation.create(name)
             return replace(self, given=self.connection.table(name), files=None)
-        schema = pa.schema(list(self.types.items()))
-        rows = (pa.table(batch).rename_columns(schema.names) for batch in self._batches() if batch.num_rows)
-        sizes = dict([folder.made.write(0, in_chunks(rows), schema)])
-        return DuckTable.of_files(self.connection.cursor(), folder.taken(sizes).files(sizes, schema), self.shown)
+        rows = (pa.table(batch).rename_columns(self.names) for batch in self._batches() if batch.num_rows)
+        return LentRows(self, rows, pa.schema(list(self.types.items()))).settled(folder)
 
     def checked(self, numbers: RowNumbers, groups: Sequence[Sequence[str]] = ()) -> Checked:
-        """Rows batch by batch, combinations by DuckDB's own grouping."""
-        found = Checking(numbers, ()).together(Checking(numbers, ()).part(self._batches()))
-        return replace(found, tallies=[self.tally(names) for names in groups])
+        """Rows batch by batch, read once, on all cores."""
+        how = Checking(numbers, tuple(map(tuple, groups)))
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            return how.together(chain.from_iterable(in_order(pool, self._batches(), lambda one: list(how.part([one])))))
 
-    def tally(self, names: Sequence[str]) -> pa.Table:
-        """How often each combination of some columns occurs."""
-        inner = [f"c{self.names.index(name)}" for name in names]
-        floating = [own for own, name in zip(inner, names, strict=True) if pa.types.is_floating(self.types[name])]
-        return tally(self.relation, inner, floating).to_arrow_table()
+
+@dataclass(frozen=True, eq=False)
+class LentRows:
+    """Rows on their way into a file, or a table of DuckDB."""
+
+    table: DuckTable
+    rows: Iterator[pa.Table]
+    schema: pa.Schema
+
+    def settled(self, folder: Staged | None) -> DuckTable:
+        """Written."""
+        connection, schema = self.table.connection.cursor(), self.schema
+        if folder is not None:
+            sizes = dict([folder.made.write(0, in_chunks(self.rows), schema)])
+            return DuckTable.of_files(connection, folder.taken(sizes).files(sizes, schema), self.table.shown)
+        inner = pa.schema([(f"c{place}", one) for place, one in enumerate(schema.types)])
+        rows = (one.rename_columns(inner.names).cast(inner) for one in self.rows)
+        return DuckTable(connection, _scanned(connection, rows, inner), self.table.shown, tuple(schema.names)).settled(
+            None
+        )
 
 
 def _scanned(connection: Any, tables: Iterator[pa.Table], schema: pa.Schema) -> Any:
@@ -178,9 +199,9 @@ def duck_table(place: str) -> DuckTable:
     import duckdb
 
     connection = duckdb.connect()
-    if is_stored(place):
-        files = ReadFiles.of(place, "duckdb")
-        return DuckTable.of_files(connection, files, files.shown)
+    files = ReadFiles.of(place, "duckdb") if is_stored(place) else ReadFiles.here(place)
+    if files is not None:
+        return DuckTable.of_files(connection, files, files.shown if is_stored(place) else Path(place).name)
     relation = connection.sql(f"SELECT * FROM {_scan(place)}")
     return DuckTable.of(connection, relation, Path(place).name, _own_names(place, relation.columns))
 

@@ -24,6 +24,10 @@ class EngineTable(Protocol):
         """The engine's name."""
 
     @property
+    def near(self) -> bool:
+        """Whether its rows are where the driver is, so that what the driver holds need not be looked up once more."""
+
+    @property
     def shown(self) -> str:
         """What a report calls the table: never with a password."""
 
@@ -56,6 +60,9 @@ class EngineTable(Protocol):
 
     def published(self, plan: ByValue | Places, types: Mapping[str, pa.DataType], order: str) -> Published:
         """What the plan makes of the rows; `order` is kept, random or placed. Nothing need be computed yet."""
+
+    def lent(self, rows: Iterator[pa.Table], types: Mapping[str, pa.DataType]) -> Published:
+        """Rows that the driver makes one after the other, where it is `near`."""
 
     def uploaded(self, table: pa.Table) -> Published:
         """A table of the driver's, given to the engine."""

@@ -18,12 +18,16 @@ from oboro.errors import UsageError
 from oboro.io.places.file_systems import file_system
 from oboro.io.places.place_names import Place, as_place
 from oboro.io.places.stored.columnar_files import ColumnarFiles
-from oboro.io.places.stored.table_files import TableFile, table_files
+from oboro.io.places.stored.table_files import ENDINGS, TableFile, table_files
 from oboro.text import Message
 
 __all__ = ["PartFolder", "ReadFiles", "is_stored"]
 
-Told = tuple[str, int, tuple[tuple[str, str | None], ...]]  # path, bytes, columns that the path tells
+Told = tuple[str, int, tuple[tuple[str, str | None], ...], tuple[int, int] | None]
+"""Path, bytes, columns that the path tells, and which groups of rows; None: all."""
+COLUMNAR = ("parquet", "arrow")
+PIECE = 1 << 20  # rows of a file that are worth a task
+FILES = 64  # so many files are enough for tasks: none is divided then
 
 
 def is_stored(place: str) -> bool:
@@ -52,7 +56,7 @@ class PartFolder:
 
     def files(self, sizes: dict[str, int], schema: pa.Schema) -> ReadFiles:
         """Some of its files, to be read again."""
-        told: list[Told] = [(f"{self.folder}/{name}", size, ()) for name, size in sorted(sizes.items())]
+        told: list[Told] = [(f"{self.folder}/{name}", size, (), None) for name, size in sorted(sizes.items())]
         return ReadFiles(self.place, "parquet", schema, None, tuple(told))
 
 
@@ -71,12 +75,29 @@ class ReadFiles:
         """The files of a place; raises where they are text, which a store must give as a whole."""
         named = as_place(place)
         format_, files = table_files(named)
-        if format_ not in ("parquet", "arrow"):
+        if format_ not in COLUMNAR:
             raise UsageError(Message("error_engine.text_in_store", place=named.shown, engine=engine))
         table = ColumnarFiles(named, files, format_)
-        return ReadFiles(
-            place, format_, table.schema, table.rows, tuple((one.path, one.size, one.keys) for one in files)
-        )
+        return ReadFiles._told(place, table)
+
+    @staticmethod
+    def here(place: str) -> ReadFiles | None:
+        """The files of a place of this machine, divided as those of a store are; None where they are text."""
+        named = as_place(place)
+        if not named.is_local or (named.kind == "file" and not place.lower().endswith(ENDINGS["parquet"])):
+            return None
+        format_, files = table_files(named)
+        return ReadFiles._told(place, ColumnarFiles(named, files, format_)) if format_ in COLUMNAR else None
+
+    @staticmethod
+    def _told(place: str, table: ColumnarFiles) -> ReadFiles:
+        divided = table.format == "parquet" and len(table.files) < FILES
+        told = [
+            (one.path, one.size, one.keys, piece)
+            for one in table.files
+            for piece in (table.pieces(one, PIECE) if divided else [None])
+        ]
+        return ReadFiles(place, table.format, table.schema, table.rows, tuple(told))
 
     @property
     def shown(self) -> str:
@@ -88,7 +109,9 @@ class ReadFiles:
         place: Place = as_place(self.place)
         system: Any = file_system(place)[0]
         chosen = self.files if numbers is None else [self.files[number] for number in numbers]
-        files = [TableFile(system, path, size, None, keys, place.is_local) for path, size, keys in chosen]
+        files = [
+            TableFile(system, path, size, None, keys, place.is_local, groups) for path, size, keys, groups in chosen
+        ]
         return ColumnarFiles.known(place, files, self.format, self.schema)
 
     def batches(self, numbers: Iterable[int] | None, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

@@ -16,16 +16,9 @@ import pyarrow as pa
 from oboro.engines.coded.plan import FIRST, OURS, PLACE, ROW, SECOND
 from oboro.table.dataset import Column, Dataset
 
-__all__ = ["COUNT", "placed", "rows_of_tally", "tally"]
+__all__ = ["COUNT", "placed", "rows_of_tally"]
 
 COUNT = OURS + "count"
-
-
-def tally(frame: Any, names: Sequence[str], floating: Sequence[str] = ()) -> Any:
-    """How often each combination of some columns occurs. Floating numbers are compared as text."""
-    lazy = nw.from_native(frame).lazy()
-    texts = [nw.col(name).cast(nw.String).alias(name) if name in set(floating) else nw.col(name) for name in names]
-    return lazy.select(texts).group_by(list(names)).agg(nw.len().alias(COUNT)).to_native()
 
 
 def rows_of_tally(found: pa.Table, names: Sequence[str]) -> Dataset:

@@ -7,11 +7,12 @@ driver verified, and only then released.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields, replace
 from hashlib import blake2b
 
 import numpy as np
+import pyarrow as pa
 
 from oboro.engines.bounded.bounded_recipe import why_rows
 from oboro.engines.bounded.bucket_checker import NotBounded
@@ -26,12 +27,14 @@ from oboro.engines.staging import Staged
 from oboro.errors import ColumnError, UsageError
 from oboro.io.byte_streams import FileState
 from oboro.io.files import Source
+from oboro.io.output import slices
 from oboro.io.untouched_columns import FileFingerprints, UntouchedColumns
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.release import Release
 from oboro.recipe.released.secret_seed import entropy_of
 from oboro.recipe.run import check_names, run
 from oboro.table.dataset import Column, Dataset
+from oboro.table.rows.row_shuffle import RowShuffle
 from oboro.table.schema import Role
 from oboro.table.unencoded_columns import UnreadColumn, unread_columns, why_unusable
 from oboro.text import Message
@@ -211,6 +214,8 @@ def _published(
     types = {name: held[name].values.type if name in held else table.types[name] for name in released}
     order = "kept" if release.shuffle is None else "random"
     placed = any(step.reorders for step in release.recipe.steps) and order == "random"
+    if table.near and not others and not placed:
+        return table.lent(_blocks(Dataset(held, released.rows), release.shuffle), types)
     plan = None if placed else by_value(gathered, released, drawn_key())
     if plan is not None:
         return table.published(plan, types, order)
@@ -219,6 +224,11 @@ def _published(
         return table.uploaded(arrow)
     sequence = None if release.shuffle is None else release.shuffle.order
     return table.published(by_place(gathered, released, sequence, numbers, drawn_key(), others), types, order)
+
+
+def _blocks(data: Dataset, shuffle: RowShuffle | None) -> Iterator[pa.Table]:
+    """What the driver holds, some rows at a time, in the order of the release."""
+    return (one.to_arrow() for one in slices(data, shuffle))
 
 
 def _seal(release: Release, gathered: GatheredRows, numbers: RowNumbers) -> Seal:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -20,6 +20,7 @@ from oboro.engines.part_files import ReadFiles, is_stored
 from oboro.engines.relational import placed
 from oboro.engines.spark_session import quietly, spark_schema, spark_session, spark_type
 from oboro.engines.staging import Staged
+from oboro.engines.worker_memory import settled_task
 
 __all__ = ["PublishedFrame", "SparkTable", "is_spark_frame", "spark_table"]
 
@@ -45,6 +46,7 @@ class SparkTable:
     engine: str = "spark"
     jobs: list[str] = field(default_factory=list)
     files: ReadFiles | None = None
+    near: ClassVar[bool] = False
 
     @staticmethod
     def of(frame: Any, shown: str = "Spark", jobs: list[str] | None = None) -> SparkTable:
@@ -105,7 +107,7 @@ class SparkTable:
                 yield pa.record_batch({"blob": pa.array([blob], pa.binary())})
 
         self.jobs.append(job)
-        found = self._selected(names).mapInArrow(blobs, "blob binary").toArrow()
+        found = self._selected(names).mapInArrow(settled_task(blobs), "blob binary").toArrow()
         return [one.as_buffer() for one in found["blob"]]
 
     @quietly
@@ -119,7 +121,11 @@ class SparkTable:
             for part, block in scatter(read(batches)):
                 yield pa.record_batch({"part": pa.array([part], pa.int32()), "block": pa.array([block], pa.binary())})
 
-        made = self._selected(names).mapInArrow(blocks, "part int, block binary").repartitionById(parts, "part")
+        made = (
+            self._selected(names)
+            .mapInArrow(settled_task(blocks), "part int, block binary")
+            .repartitionById(parts, "part")
+        )
         return SparkBuckets(made.persist(), self.jobs)
 
     def count(self) -> int:
@@ -165,7 +171,7 @@ class SparkTable:
             for batch in read(batches):
                 yield from _renamed(ready.numbered(batch), own).cast(schema).to_batches()
 
-        rows = source.mapInArrow(numbered, spark_schema(schema))
+        rows = source.mapInArrow(settled_task(numbered), spark_schema(schema))
         frame = placed(rows, self._given(outcomes), list(own.values()), sorted_=order != "kept")
         return self._made(types, frame, lambda batches: (pa.table(batch) for batch in batches))
 
@@ -173,6 +179,10 @@ class SparkTable:
     def _given(self, table: pa.Table) -> Any:
         types = pa.schema([(one.name, spark_type(one.type)) for one in table.schema])
         return self.frame.sparkSession.createDataFrame(table.cast(types))
+
+    def lent(self, rows: Iterator[pa.Table], types: Mapping[str, pa.DataType]) -> PublishedFrame:
+        """All at once: tasks cannot ask the driver."""
+        return self.uploaded(pa.concat_tables(rows).cast(pa.schema(list(types.items()))))
 
     def uploaded(self, table: pa.Table) -> PublishedFrame:
         """Given to Spark as Arrow."""
@@ -208,7 +218,7 @@ class SparkBuckets:
                 yield pa.record_batch({"blob": pa.array([look(part, blocks)], pa.binary())})
 
         self.jobs.append(job)
-        return [one.as_py() for one in self.frame.mapInArrow(blobs, "blob binary").toArrow()["blob"]]
+        return [one.as_py() for one in self.frame.mapInArrow(settled_task(blobs), "blob binary").toArrow()["blob"]]
 
     def done(self) -> None:
         """Executors forget them."""
@@ -232,10 +242,10 @@ class PublishedFrame:
         if folder is not None:
             return self._written(folder)
         make, inner = self.make, self.inner
-        frame = self.source.mapInArrow(
-            lambda batches: (one for table in make(batches) for one in _cast(table, inner).to_batches()),
-            spark_schema(inner),
+        cast = settled_task(
+            lambda batches: (one for table in make(batches) for one in _cast(table, inner).to_batches())
         )
+        frame = self.source.mapInArrow(cast, spark_schema(inner))
         return replace(self.table, frame=frame.localCheckpoint(True), names=self.names, files=None)
 
     def _written(self, folder: Staged) -> SparkTable:
@@ -254,7 +264,7 @@ class PublishedFrame:
             name, size = where.write(task.partitionId(), rows, schema)
             yield pa.record_batch({"name": pa.array([name]), "size": pa.array([size])})
 
-        told = self.source.mapInArrow(write, "name string, size long").toArrow().to_pylist()
+        told = self.source.mapInArrow(settled_task(write), "name string, size long").toArrow().to_pylist()
         sizes = {one["name"]: one["size"] for one in told} or dict([where.write(0, [], schema)])
         files = folder.taken(sizes).files(sizes, schema)
         return SparkTable.of_files(self.source.sparkSession, files, self.table.shown, self.table.jobs)
@@ -280,7 +290,7 @@ def _scattered(
         for part, held in _by_part(batches):
             yield ready.decoded(how.collect(part, held))
 
-    blocks = source.mapInArrow(scatter, "part int, block binary")
+    blocks = source.mapInArrow(settled_task(scatter), "part int, block binary")
     return blocks.repartitionById(parts, "part"), collect
 
 
@@ -316,9 +326,12 @@ def spark_table(place: str, session: Any = None) -> SparkTable:
     """Any place that Spark reads (Parquet unless its name says CSV, JSON or ORC), and object stores by clients of our own."""
     session = spark_session() if session is None else session
     if is_stored(place) and not place.startswith(HADOOP):
-        files = ReadFiles.of(place, "spark")
-        return SparkTable.of_files(session, files, files.shown, [])
+        stored = ReadFiles.of(place, "spark")
+        return SparkTable.of_files(session, stored, stored.shown, [])
     shown = place.rstrip("/").rsplit("/", 1)[-1]
+    files = _files_here(place, session)
+    if files is not None:
+        return SparkTable.of_files(session, files, shown, [])
     stem = place.rstrip("/").lower().removesuffix(".gz").removesuffix(".zst").removesuffix(".bz2")
     place = re.sub(r"[*?{}\[\]\\]", r"\\\g<0>", place) if os.path.exists(place) else place  # of that name, no pattern
     reader = session.read
@@ -336,6 +349,14 @@ def spark_table(place: str, session: Any = None) -> SparkTable:
     else:
         frame = reader.orc(place) if stem.endswith(".orc") else reader.parquet(place)
     return SparkTable.of(frame, shown)
+
+
+def _files_here(place: str, session: Any) -> ReadFiles | None:
+    """Parquet files that all tasks see because they run on this machine. They read them with Arrow, not as rows of Spark."""
+    elsewhere = ".connect." in type(session).__module__ or not session.conf.get("spark.master", "").startswith("local")
+    if elsewhere:
+        return None
+    return ReadFiles.here(place) if os.path.exists(place) else None
 
 
 HADOOP = ("s3a://", "hdfs://", "viewfs://", "abfss://", "dbfs:/", "wasbs://")  # which only Spark's own clients open

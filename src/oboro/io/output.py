@@ -42,6 +42,7 @@ __all__ = [
     "one_dictionary",
     "refuse_forgotten",
     "rows_in_group",
+    "slices",
     "write",
     "write_blocks",
 ]
@@ -120,11 +121,11 @@ def write(
     if shuffle is not None and (is_small(data) or any(map(pa.types.is_dictionary, types.values()))):
         data, shuffle = shuffle.columns_shuffled(data), None  # dictionaries tell in which order values come first
     data = restorable(data, types) if types else data
-    blocks = [data] if is_small(data) and shuffle is None else _slices(data, shuffle)
+    blocks = [data] if is_small(data) and shuffle is None else slices(data, shuffle)
     write_blocks(blocks, path, dialect, not is_small(data), guard, types)
 
 
-def _slices(data: Dataset, shuffle: RowShuffle | None) -> Iterator[Dataset]:
+def slices(data: Dataset, shuffle: RowShuffle | None) -> Iterator[Dataset]:
     """A table in blocks of rows, at least one (a table without rows still has columns)."""
     step = rows_in_group(len(data.columns))
     if shuffle is not None:

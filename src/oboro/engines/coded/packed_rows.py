@@ -7,6 +7,7 @@ which rows are compared (`RowNumbers`). Distinct values travel once for every pa
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oboro.engines.coded.value_numbers import RowNumbers, as_texts, encoded
+from oboro.io.ordered_threads import in_order as in_turn
 from oboro.table.dataset import Column, smallest_unsigned
 
 __all__ = ["GatheredRows", "Packed", "Packer", "in_order", "unpacked"]
@@ -29,17 +31,15 @@ class Packer:
     others: tuple[str, ...]
     numbers: RowNumbers
     compression: str | None = "lz4"  # None where nothing travels
+    threads: int = 1  # a task has one core
 
     def parts(self, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
         """The rows of some batches, packed, as many together as are worth it."""
-        waiting: list[pa.RecordBatch] = []
-        for batch in batches:
-            waiting.append(batch)
-            if sum(one.num_rows for one in waiting) >= PART:
-                yield self._packed(pa.Table.from_batches(waiting))
-                waiting = []
-        if waiting:
-            yield self._packed(pa.Table.from_batches(waiting))
+        if self.threads == 1:
+            yield from map(self._packed, _put_together(batches))
+            return
+        with ThreadPoolExecutor(self.threads) as pool:
+            yield from in_turn(pool, _put_together(batches), self._packed)
 
     def _packed(self, table: pa.Table) -> bytes:
         columns: dict[str, pa.Array] = {}
@@ -58,6 +58,17 @@ class Packer:
         ) as out:
             out.write_table(packed)
         return bytes(sink.getvalue())
+
+
+def _put_together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(one.num_rows for one in waiting) >= PART:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from oboro.engines.coded.tuple_keys import TupleKeys, UnknownTuple, found_in
+from oboro.engines.coded.tuple_keys import TupleKeys, UnknownTuple, found_in, places_in
 from oboro.engines.coded.value_numbers import encoded, value_numbers
 from oboro.engines.engine_errors import ChangedData
 from oboro.table.dataset import missing_for_nan
@@ -133,7 +133,7 @@ class ByValue:
             keys = one.how.keys(list((codes if one.of_released else original).values()), rows)
         except UnknownTuple:
             raise ChangedData() from None
-        places = np.minimum(np.searchsorted(one.keys, keys), max(one.keys.size - 1, 0))
+        places = np.minimum(places_in(one.keys, keys), max(one.keys.size - 1, 0))
         found = one.keys[places] == keys
         outcome = one.outcome[places[found]]
         for name, table in one.outcomes.items():

@@ -71,9 +71,12 @@ class RowNumbers:
 
     def of_arrays(self, arrays: Mapping[str, pa.Array], rows: int) -> np.ndarray:
         """Of the rows of a batch."""
+        return self.of_encoded({name: encoded(array) for name, array in arrays.items()}, rows)
+
+    def of_encoded(self, found: Mapping[str, tuple[pa.Array, np.ndarray]], rows: int) -> np.ndarray:
+        """Of the rows of a batch whose columns are encoded."""
         out = np.zeros(rows, np.uint64)
-        for name, array in arrays.items():
-            values, places = encoded(array)
+        for name, (values, places) in found.items():
             out += self.of_values(name, values)[places]
         return out
 

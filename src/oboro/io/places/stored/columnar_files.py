@@ -110,6 +110,17 @@ class ColumnarFiles(BatchTable):
                 for batch in file.batches(here, step):
                     yield _with_keys(batch, dict(one.keys), wanted)
 
+    def pieces(self, one: TableFile, rows: int) -> list[tuple[int, int]]:
+        """Groups of a Parquet file that follow each other and have about so many rows together: from which to which."""
+        with self._reading(one), _ParquetFile(one) as file:
+            ends = np.cumsum(file.in_groups)
+        cuts = (
+            [int(np.searchsorted(ends, begin, side="right")) for begin in range(rows, int(ends[-1]), rows)]
+            if len(ends)
+            else []
+        )
+        return list(pairwise(sorted({0, *cuts, len(ends)}))) or [(0, 0)]
+
     def state(self) -> Hashable:
         """Sizes and times of all files, as they were when they were listed or are now."""
         with at_place(self.place):
@@ -153,6 +164,7 @@ class _ParquetFile:
         self.handle = file.opened()
         self.file = pq.ParquetFile(self.handle, pre_buffer=not file.local)
         self.schema, self.rows = self.file.schema_arrow, self.file.metadata.num_rows
+        self.groups = None if file.groups is None else list(range(*file.groups))
 
     def __enter__(self) -> _ParquetFile:
         return self
@@ -163,9 +175,17 @@ class _ParquetFile:
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """Some columns."""
         if columns:
-            yield from map(_whole, self.file.iter_batches(rows, columns=list(columns)))
+            yield from map(_whole, self.file.iter_batches(rows, self.groups, list(columns)))
         else:
-            yield from _only_rows(self.rows)
+            yield from _only_rows(
+                sum(self.in_groups) if self.groups is None else sum(map(self.in_groups.__getitem__, self.groups))
+            )
+
+    @cached_property
+    def in_groups(self) -> list[int]:
+        """How many rows each group has."""
+        told = self.file.metadata
+        return [told.row_group(number).num_rows for number in range(told.num_row_groups)]
 
 
 class _ArrowFile:

@@ -43,6 +43,7 @@ class TableFile:
     changed: int | None
     keys: tuple[tuple[str, str | None], ...] = ()  # the columns that its path tells
     local: bool = False
+    groups: tuple[int, int] | None = None  # of a Parquet file only these groups of rows
 
     @property
     def shown(self) -> str:
