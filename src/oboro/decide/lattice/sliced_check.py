@@ -27,7 +27,7 @@ from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.search_limits import LookStopped, stop_asked
-from oboro.decide.lattice.slices.row_layout import THREADS, RowLayout, fitting_base, lay_out, share_out, upwards
+from oboro.decide.lattice.slices.row_layout import THREADS, RowLayout, fitting_base, lay_out, share_out
 from oboro.decide.lattice.suppression.suppressed_group import STEPS
 from oboro.table.dataset import smallest_unsigned
 
@@ -146,7 +146,7 @@ class _Count:
     def _part(self, a: int) -> np.ndarray:
         """For each label of the attribute's base level, the number of its label on the node's level."""
         layout, levels = self.layout, self.problem.hierarchies[a].levels
-        up = upwards(levels[layout.base[a]].table, levels[self.levels[a]].table, layout.widths[a])
+        up: np.ndarray = levels[self.levels[a]].table[levels[layout.base[a]].one_each].astype(np.int64)
         if a == layout.sliced:
             sorted_up = np.empty_like(up)
             sorted_up[layout.ranks[layout.base[a]]] = layout.ranks[self.levels[a]][up]
@@ -238,8 +238,8 @@ class _Count:
         """For each number of the attribute on its base level, by which amount its suppression is charged."""
         loss, layout = self.problem.loss, self.layout
         assert isinstance(loss, CellLoss)
-        table = self.problem.hierarchies[a].levels[layout.base[a]].table
-        steps = upwards(table, loss.costs[a][self.levels[a]].step, layout.widths[a])
+        one_each = self.problem.hierarchies[a].levels[layout.base[a]].one_each
+        steps: np.ndarray = loss.costs[a][self.levels[a]].step[one_each]
         if a == layout.sliced:
             ordered = np.empty_like(steps)
             ordered[layout.ranks[layout.base[a]]] = steps

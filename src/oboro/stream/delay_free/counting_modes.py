@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import chain
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -61,12 +63,15 @@ class CountingMode:
             np.empty(1, np.int64),
         )
         self._mask = np.empty(1, dtype=np.int64)
+        self._write_row = partial(
+            Struct(f"={self.bits}i").pack_into, self._row.data, 0
+        )  # 2 µs sooner than an assignment
 
     def decide_one(
         self, codes: tuple[int, ...], person: int, secret: int, now: float, forced: int | None = None
     ) -> int:
         """The mask under which one row is released; `forced` was decided earlier and only has to be remembered."""
-        self._row[0] = codes
+        self._write_row(*codes)
         self._person[0], self._secret[0] = person, secret
         self._mask[0] = 0 if forced is None else forced
         keep, cutoff, now = self._kept_since(now)
@@ -86,7 +91,7 @@ class CountingMode:
             return True  # they agree on everything and nothing is missing
         if mask.bit_count() < self.bits - codes.count(-1):
             return False
-        self._row[0] = codes
+        self._write_row(*codes)
         record = kept.lookup(self.history, self._row[0])
         return bool(self.history.total[record] >= self.rules.others)
 
@@ -161,7 +166,8 @@ class CountingMode:
             history = history._replace(**{name: _double(getattr(history, name)) for name in BY_ENTRY})
         if records == history.total.size:
             history = history._replace(
-                codes=np.concatenate([history.codes, np.zeros_like(history.codes)], axis=1),
+                codes=_double(history.codes),
+                signs=_double(history.signs),
                 slots=np.full(2 * history.slots.size, -1, dtype=np.int64),
                 **{name: _double(getattr(history, name)) for name in BY_RECORD},
             )
@@ -283,8 +289,9 @@ def _empty(bits: int, records: int, entries: int) -> kept.ReleaseHistory:
     by_record = {name: np.zeros(records, dtype=np.int64) for name in BY_RECORD}
     by_entry = {name: np.zeros(entries, dtype=np.int64) for name in BY_ENTRY}
     slots = np.full(2 * records, -1, dtype=np.int64)
-    codes = np.zeros((bits, records), dtype=np.int32)
-    return kept.ReleaseHistory(slots=slots, codes=codes, **by_record, **by_entry, sizes=np.zeros(3, dtype=np.int64))
+    codes, signs = np.zeros((bits, records), dtype=np.int32), np.zeros((2, records), dtype=np.int64)
+    sizes = np.zeros(3, dtype=np.int64)
+    return kept.ReleaseHistory(slots=slots, codes=codes, signs=signs, **by_record, **by_entry, sizes=sizes)
 
 
 def _link(history: kept.ReleaseHistory, records: int, entries: int) -> None:
@@ -328,4 +335,4 @@ def _longer(arrivals: kept.ArrivalOrder) -> kept.ArrivalOrder:
 
 
 def _double(array: np.ndarray) -> np.ndarray:
-    return np.concatenate([array, np.zeros_like(array)])
+    return np.concatenate([array, np.zeros_like(array)], axis=-1)

@@ -61,6 +61,8 @@ class DelayFree(Closing):
         self.folder = Path(folder)
         self._coder = RecordCoder(self.settings, self.folder)
         self._side = self._make_side()
+        self._forgets = self.settings.forgets
+        self._by_blocks = isinstance(self._side, CountingMode) and not self._forgets
         self._next_tidy = TIDY
         self._clock = SteadyClock()
         self.extra: dict[str, Any] = {}
@@ -102,10 +104,12 @@ class DelayFree(Closing):
     ) -> tuple[dict[str, Any], int]:
         coder = self._coder
         person, secret = (-1, -1) if coder.nobody else coder.numbers(values)
-        moment = self._clock.now() if now is None else now
-        mask = self._side.decide_one(known.codes, person, secret, moment, forced)
+        if now is None:
+            now = 0.0 if self._by_blocks else self._clock.now()  # no moment matters to what only counts
+        mask = self._side.decide_one(known.codes, person, secret, now, forced)
         released = self._released(known, mask, values)
-        self._forget_values()
+        if self._forgets:
+            self._forget_values()
         return released, mask
 
     def _released(self, known: KnownRecord, mask: int, values: Values) -> dict[str, Any]:
@@ -125,7 +129,7 @@ class DelayFree(Closing):
 
     def _forget_values(self) -> None:
         """Where there is a horizon, also values, people and secrets that nobody remembered has any more are forgotten."""
-        if not self.settings.forgets or not isinstance(self._side, CountingMode) or self._coder.size < self._next_tidy:
+        if not self._forgets or not isinstance(self._side, CountingMode) or self._coder.size < self._next_tidy:
             return
         self._side.rewrite(self._coder.renumber)
         self._next_tidy = 2 * self._coder.size + TIDY
@@ -208,10 +212,6 @@ class DelayFree(Closing):
             taken.released.append(released)
             taken.decisions.append(mask)
         return taken
-
-    @property
-    def _by_blocks(self) -> bool:
-        return isinstance(self._side, CountingMode) and not self.settings.forgets
 
     def _take_all(self, records: Sequence[Record], now: float, decisions: Sequence[int] | None) -> BlockResult:
         coder = self._coder

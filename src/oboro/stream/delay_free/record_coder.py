@@ -54,7 +54,7 @@ class KnownRecord:
 
     __slots__ = ("codes", "forms", "full", "leaves", "settled")
 
-    def __init__(self, codes: tuple[int, ...], leaves: list[int], full: int) -> None:
+    def __init__(self, codes: tuple[int, ...], leaves: Sequence[int], full: int) -> None:
         self.codes = codes
         self.leaves = leaves
         self.full = full  # the mask that keeps everything
@@ -123,7 +123,7 @@ class RecordCoder:
             keep = not any(isinstance(value, float) and math.isnan(value) for value in key)  # equals not even itself
         codes = tuple(leaves) if self._flat else self._climbed(leaves)
         full = self._all if min(codes) >= 0 else sum(1 << bit for bit, code in enumerate(codes) if code >= 0)
-        known = KnownRecord(codes, leaves, full)
+        known = KnownRecord(codes, codes if self._flat else leaves, full)
         if len(self.known) >= REMEMBERED:
             self.known.clear()
         if keep:
@@ -158,7 +158,7 @@ class RecordCoder:
                 known.forms[mask] = found
         return found
 
-    def _form(self, leaves: list[int], mask: int) -> Form:
+    def _form(self, leaves: Sequence[int], mask: int) -> Form:
         if self._flat and min(leaves) >= 0:  # then the mask alone decides, and there are few
             levels = self._levels_of.get(mask)
             if levels is None:

@@ -11,7 +11,7 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -52,6 +52,13 @@ class Level:
     def star(count: int) -> Level:
         """The coarsest level: `*` for each of `count` values."""
         return Level(pa.array([STAR]), np.zeros(count, dtype=np.uint8), np.ones(1))
+
+    @cached_property
+    def one_each(self) -> np.ndarray:
+        """For each label one code that has it; it stands for all of them where a higher level is asked."""
+        one = np.zeros(len(self.labels), dtype=np.int64)
+        one[self.table] = np.arange(self.table.size)
+        return one
 
     def compact(self) -> Level:
         """The same level without labels that no code uses, in the smallest unsigned type that fits."""
@@ -104,14 +111,19 @@ class Hierarchy:
 
     def label_counts(self, column: Column) -> list[np.ndarray]:
         """For each level, how many records hold each label; of a column with the codes that the levels are over."""
-        rows = column.counts
-        held = [np.bincount(one.table, weights=rows, minlength=len(one.labels)) for one in self.levels]
-        return [counts.astype(np.int64) for counts in held]
+        found: list[np.ndarray] = []
+        for number, level in enumerate(self.levels):
+            if not found or not level.table.size:
+                own, held = level.table, column.counts
+            else:  # of the level below, which has fewer labels than there are codes
+                own, held = level.table[self.levels[number - 1].one_each], found[-1]
+            found.append(np.bincount(own, weights=held, minlength=len(level.labels)))
+        return [counts.astype(np.int64) for counts in found]
 
     def above(self, level: int) -> Hierarchy:
         """What is left of the hierarchy for a column that was generalized to `level`."""
         self._require(level)
-        one = _one_code_each(self.levels[level])
+        one = self.levels[level].one_each
         levels = []
         for upper in self.levels[level:]:
             # Without any known value only levels of `*` have a label.
@@ -233,16 +245,9 @@ def leaf_share(table: np.ndarray, labels: int) -> np.ndarray:
     return np.where(under <= 1, 0.0, under / max(table.size, 1))
 
 
-def _one_code_each(level: Level) -> np.ndarray:
-    """For each label one code that has it; it stands for all of them where a higher level is asked."""
-    one = np.zeros(len(level.labels), dtype=np.int64)
-    one[level.table] = np.arange(level.table.size)
-    return one
-
-
 def conflict(below: Level, above: Level) -> tuple[int, int] | None:
     """Two codes that share a label below but not above, or None if `above` is a function of `below`. O(codes)."""
-    partner = _one_code_each(below)[below.table]
+    partner = below.one_each[below.table]
     wrong = np.flatnonzero(above.table[partner] != above.table)
     return (int(wrong[0]), int(partner[wrong[0]])) if wrong.size else None
 

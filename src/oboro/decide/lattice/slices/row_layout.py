@@ -21,7 +21,7 @@ from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.search_limits import LookStopped, stop_asked
 from oboro.table.dataset import smallest_unsigned
 
-__all__ = ["THREADS", "RowLayout", "fitting_base", "lay_out", "share_out", "upwards"]
+__all__ = ["THREADS", "RowLayout", "fitting_base", "lay_out", "share_out"]
 
 SLICE_ROWS = 200_000  # a slice's rows and counters should fit the second-level cache
 FUSED = 4096  # attributes are fused into one digit up to so many combinations
@@ -67,13 +67,6 @@ class RowLayout:
         return self.digits[-1][0]
 
 
-def upwards(below: np.ndarray, above: np.ndarray, width: int) -> np.ndarray:
-    """For each label of a level, what a coarser table says of any code under it."""
-    out = np.zeros(width, dtype=np.int64)
-    out[below] = above
-    return out
-
-
 def fitting_base(problem: Problem) -> Levels:
     """The finest levels on which all labels together can be numbered with two bytes."""
     sizes = [[len(level.labels) for level in hierarchy.levels] for hierarchy in problem.hierarchies]
@@ -90,7 +83,7 @@ def lay_out(problem: Problem, base: Levels, levels: Levels) -> RowLayout:
     """Choose digits and slices that serve a node, and write every row to its place; given up where a search is asked to end."""
     sliced, highest = _sliced(problem, base, levels)
     slice_of, bounds = _slices(problem, sliced, highest)
-    ranks, firsts = _contiguous(problem, sliced, slice_of, len(bounds) - 1)
+    ranks, firsts = _contiguous(problem, sliced, base[sliced], slice_of, len(bounds) - 1)
     widths = tuple(len(h.levels[level].labels) for h, level in zip(problem.hierarchies, base, strict=True))
     digits = _fuse(widths, sliced)
     starts = _starts(problem.columns[sliced].codes, slice_of, bounds)
@@ -211,12 +204,13 @@ def _slices(problem: Problem, a: int, highest: int) -> tuple[np.ndarray, np.ndar
 
 
 def _contiguous(
-    problem: Problem, a: int, slice_of: np.ndarray, slices: int
+    problem: Problem, a: int, base: int, slice_of: np.ndarray, slices: int
 ) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
-    """On each level, number the labels so that those of one slice are neighbours."""
-    ranks, firsts = [], []
-    for level in problem.hierarchies[a].levels:
-        owner = upwards(level.table, slice_of, len(level.labels))
+    """On each level from `base` on, number the labels so that those of one slice are neighbours. Nobody asks for finer ones."""
+    nothing = np.zeros(0, dtype=np.int64)
+    ranks, firsts = [nothing] * base, [nothing] * base
+    for level in problem.hierarchies[a].levels[base:]:
+        owner = slice_of[level.one_each]
         order = np.argsort(owner, kind="stable")
         rank = np.empty(order.size, dtype=np.int64)
         rank[order] = np.arange(order.size)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from oboro.kernels import kernel
+from oboro.stream.delay_free.kernels.record_agreements import NOBODY, add_to, agreements, wider, worth
 from oboro.stream.delay_free.kernels.release_history import (
     CROWD,
     ENTRIES,
@@ -22,38 +23,9 @@ from oboro.stream.delay_free.kernels.release_history import (
     search,
 )
 
-__all__ = ["absorb", "agreement", "best"]
+__all__ = ["absorb", "best"]
 
-# Handing a tuple of arrays to a function counts references to each of them, which costs more than a comparison: the loops
-# over records take the arrays out first (192 µs → 12 µs for 1,500 records).
-BLOCK = 512  # records compared at a time: their masks stay in the nearest cache
-KEPT = 1024  # agreements that a search looks at; leaving out the poorest can only cost detail, never the promise
 EFFORT = 400_000  # comparisons that one search may cost before it settles for the best found
-NOBODY = -1
-
-
-@kernel(inner=True)
-def agreement(codes: np.ndarray, row: np.ndarray, first: int, masks: np.ndarray) -> None:
-    """For the records from `first` on: on which bits they agree with `row`. O(records · bits), a column at a time."""
-    masks[:] = 0
-    for bit in range(row.size):
-        code = row[bit]
-        if code < 0:
-            continue
-        flag = np.int64(1) << bit
-        column = codes[bit, first : first + masks.size]
-        for i in range(masks.size):
-            masks[i] |= flag if column[i] == code else 0
-
-
-@kernel(inner=True)
-def worth(table: np.ndarray, mask: int) -> int:
-    """What the bits of a mask are worth together; `table[i]` holds the sums for the i-th eight bits."""
-    total = np.int64(0)
-    for i in range(table.shape[0]):
-        total += table[i, mask & 255]
-        mask >>= 8
-    return total
 
 
 @kernel(inner=True)
@@ -97,91 +69,6 @@ def _note(value: int, seen: np.ndarray, count: int) -> int:
     if count < seen.size:
         seen[count] = value
     return count + 1
-
-
-@kernel(inner=True)
-def _tally(history: ReleaseHistory, rules: ReleaseRules, row: np.ndarray, block: np.ndarray) -> np.ndarray:
-    """How many earlier records agree with `row` on which bits, as (mask, entry, worth, number), in no order.
-
-    Under `swap` only those that could change places with it: their own output leaves open whatever they do not agree on.
-    `block`: room for masks; with 32 bits for each, where they do, comparing takes half the time.
-    """
-    size, codes, head, next_ = history.sizes[RECORDS], history.codes, history.head, history.next
-    out, count, shared = history.out, history.count, history.shared
-    table, used = np.zeros((256, 2), dtype=np.int64), 0  # a small hash table from masks (never 0) to numbers
-    for start in range(max(0, size - rules.reach), size, BLOCK):
-        masks = block[: min(BLOCK, size - start)]
-        agreement(codes, row, start, masks)
-        kept = shared[start : start + masks.size]
-        for i in range(masks.size):
-            if kept[i] & ~masks[i] != 0 or masks[i] == 0:  # few records pass: 8 → 1 ns for each
-                continue
-            mask, number, entry = np.int64(masks[i]), np.int64(0), head[start + i]
-            while entry >= 0:
-                number += count[entry] if out[entry] & ~mask == 0 else 0
-                entry = next_[entry]
-            if number > 0:
-                used += _add(table, mask, number)
-                if 2 * used > table.shape[0]:
-                    table = _wider(table)
-    return _tallied(rules, table, used)
-
-
-@kernel(inner=True)
-def _add(table: np.ndarray, mask: int, number: int) -> int:
-    """Add to a mask's number; 1 if the mask is new."""
-    last = table.shape[0] - 1
-    place = ((mask * 0x9E3779B97F4A7C1) >> 20) & last
-    while table[place, 0] != mask:
-        if table[place, 0] == 0:
-            table[place, 0], table[place, 1] = mask, number
-            return 1
-        place = (place + 1) & last
-    table[place, 1] += number
-    return 0
-
-
-@kernel(inner=True)
-def _wider(table: np.ndarray) -> np.ndarray:
-    wide = np.zeros((4 * table.shape[0], 2), dtype=np.int64)
-    for i in range(table.shape[0]):
-        if table[i, 0] != 0:
-            _add(wide, table[i, 0], table[i, 1])
-    return wide
-
-
-@kernel(inner=True)
-def _tallied(rules: ReleaseRules, table: np.ndarray, used: int) -> np.ndarray:
-    items, size, sums = np.empty((used, 4), dtype=np.int64), 0, rules.worth
-    for i in range(table.shape[0]):
-        if table[i, 0] != 0:
-            items[size, 0], items[size, 1], items[size, 3] = table[i, 0], NOBODY, table[i, 1]
-            items[size, 2] = worth(sums, table[i, 0])
-            size += 1
-    return items
-
-
-@kernel(inner=True)
-def _listed(history: ReleaseHistory, rules: ReleaseRules, row: np.ndarray) -> np.ndarray:
-    """The same one by one, where it matters who agrees and what their secrets are."""
-    size, codes, head, next_ = history.sizes[RECORDS], history.codes, history.head, history.next
-    out, count, shared, sums = history.out, history.count, history.shared, rules.worth
-    block = np.empty(BLOCK, dtype=np.int64)
-    items, found = np.empty((1024, 4), dtype=np.int64), 0
-    for start in range(max(0, size - rules.reach), size, BLOCK):
-        masks = block[: min(BLOCK, size - start)]
-        agreement(codes, row, start, masks)
-        for i in range(masks.size):
-            entry = head[start + i] if masks[i] != 0 and shared[start + i] & ~masks[i] == 0 else -1
-            while entry >= 0:
-                if count[entry] > 0 and out[entry] & ~masks[i] == 0:
-                    if found == items.shape[0]:
-                        items = np.concatenate((items, np.empty_like(items)))
-                    items[found, 0], items[found, 1], items[found, 3] = masks[i], entry, count[entry]
-                    items[found, 2] = worth(sums, masks[i])
-                    found += 1
-                entry = next_[entry]
-    return items[:found]
 
 
 @kernel(inner=True)
@@ -231,11 +118,11 @@ def _walk(history: ReleaseHistory, rules: ReleaseRules, items: np.ndarray, full:
         if (mask == masks[depth] and depth > 0) or worth(sums, mask) <= most:
             continue
         # Several sets of agreements have one intersection; what was reached earlier has had all of its continuations.
-        if _add(seen, mask, 1) == 0:
+        if add_to(seen, mask, 1) == 0:
             continue
         tried += 1
         if 2 * tried > seen.shape[0]:
-            seen = _wider(seen)
+            seen = wider(seen)
         effort -= count
         if _holds(history, rules, items, mask, person, secret):
             found, most = mask, worth(sums, mask)
@@ -265,22 +152,10 @@ def best(history: ReleaseHistory, rules: ReleaseRules, record: int, row: np.ndar
     if record >= 0 and _suffices(history, rules, record, person, secret):
         _note_alike(history, rules, record, full, person)
         return full
-    items = _agreements(history, rules, row)
+    items = agreements(history, rules, row)
     found = _walk(history, rules, items, full, person, secret)
     _note_matches(history, rules, items, found, person)
     return found
-
-
-@kernel(inner=True)
-def _agreements(history: ReleaseHistory, rules: ReleaseRules, row: np.ndarray) -> np.ndarray:
-    """What earlier records agree with a row on, what is worth most first."""
-    if rules.people or rules.secrets > 1:
-        items = _listed(history, rules, row)
-    elif row.size < 32:
-        items = _tally(history, rules, row, np.empty(BLOCK, dtype=np.int32))
-    else:
-        items = _tally(history, rules, row, np.empty(BLOCK, dtype=np.int64))
-    return items[np.argsort(-items[:, 2], kind="mergesort")[:KEPT]]
 
 
 @kernel(inner=True)
@@ -293,7 +168,7 @@ def weigh(
     if record >= 0 and mask == full_mask(row) and _suffices(history, rules, record, person, secret):
         _note_alike(history, rules, record, mask, person)
     else:
-        _note_matches(history, rules, _agreements(history, rules, row), mask, person)
+        _note_matches(history, rules, agreements(history, rules, row), mask, person)
 
 
 @kernel(inner=True)

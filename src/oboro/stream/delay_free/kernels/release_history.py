@@ -17,8 +17,10 @@ import numpy as np
 from oboro.kernels import kernel
 
 __all__ = [
+    "CODES",
     "CROWD",
     "ENTRIES",
+    "KEPT_BITS",
     "MISSING",
     "RECORDS",
     "ArrivalOrder",
@@ -29,9 +31,11 @@ __all__ = [
     "relink",
     "remember",
     "search",
+    "sign_of",
 ]
 
 RECORDS, ENTRIES, CROWD = 0, 1, 2  # places in `ReleaseHistory.sizes`
+CODES, KEPT_BITS = 0, 1  # places in `ReleaseHistory.signs`
 MISSING = -2  # a person that nobody knows: protects nobody (−1: people are not asked for)
 
 
@@ -43,6 +47,7 @@ class ReleaseHistory(NamedTuple):
     total: np.ndarray  # how many records of the stream are like it
     head: np.ndarray  # its newest entry
     shared: np.ndarray  # the bits that all masks of its entries keep: where one is not agreed on, no entry is
+    signs: np.ndarray  # signs[CODES, record]: a few bits of each code; signs[KEPT_BITS, record]: those in `shared`
     next: np.ndarray  # the entry before, of the same record, or −1
     owner: np.ndarray  # the entry's record
     out: np.ndarray  # the mask it was released under
@@ -91,6 +96,31 @@ def _same(codes: np.ndarray, record: int, row: np.ndarray) -> bool:
     return True
 
 
+@kernel(inner=True, bare=True)
+def _sign_width(bits: int) -> int:
+    """How many bits of each code a sign of 64 has room for."""
+    return min(64 // bits, 31)
+
+
+@kernel(inner=True, bare=True)
+def sign_of(row: np.ndarray) -> int:
+    """The last bits of each code. Where two signs differ in those of a code, the codes do."""
+    width, sign = _sign_width(row.size), np.int64(0)
+    for bit in range(row.size):
+        sign |= (np.int64(row[bit]) & ((np.int64(1) << width) - 1)) << (bit * width)
+    return sign
+
+
+@kernel(inner=True, bare=True)
+def _sign_bits(mask: int, bits: int) -> int:
+    """The bits of a sign that stand for the codes of a mask."""
+    width, chosen = _sign_width(bits), np.int64(0)
+    for bit in range(bits):
+        if mask >> bit & 1 != 0:
+            chosen |= ((np.int64(1) << width) - 1) << (bit * width)
+    return chosen
+
+
 @kernel()
 def lookup(history: ReleaseHistory, row: np.ndarray) -> int:
     """The number of a record that is like `row`, −1 if there is none."""
@@ -111,7 +141,7 @@ def search(slots: np.ndarray, codes: np.ndarray, row: np.ndarray) -> int:
 
 @kernel()
 def relink(history: ReleaseHistory) -> None:
-    """Fill the hash table from the records; the table was emptied or replaced."""
+    """Fill the hash table and the signs from the records; the table was emptied or replaced."""
     last = history.slots.size - 1
     history.slots[:] = -1
     row = np.empty(history.codes.shape[0], dtype=history.codes.dtype)
@@ -122,6 +152,8 @@ def relink(history: ReleaseHistory) -> None:
         while history.slots[place] >= 0:
             place = (place + 1) & last
         history.slots[place] = record
+        history.signs[CODES, record] = sign_of(row)
+        history.signs[KEPT_BITS, record] = _sign_bits(history.shared[record], row.size)
 
 
 @kernel(inner=True)
@@ -132,6 +164,7 @@ def _add_record(history: ReleaseHistory, row: np.ndarray) -> int:
         history.codes[bit, record] = row[bit]
     history.total[record] = 0
     history.head[record] = -1
+    history.signs[CODES, record] = sign_of(row)
     history.shared[record] = -1
     last = history.slots.size - 1
     place = _hash(row) & last
@@ -161,6 +194,7 @@ def remember(
         history.next[entry] = history.head[record]
         history.head[record] = entry
         history.shared[record] &= mask
+        history.signs[KEPT_BITS, record] = _sign_bits(history.shared[record], row.size)
         history.owner[entry] = record
         history.out[entry] = mask
         history.count[entry] = 0
