@@ -97,7 +97,7 @@ def child(folder: Path, target: str, mode: str, recipe: Recipe, death: Death) ->
     plan = StreamPlan(
         source=str(folder / "in.ndjson"),
         target=target,
-        dead=str(folder / "dead.ndjson"),
+        dead_letters=str(folder / "dead.ndjson"),
         state=folder / "state",
         every=15_000,
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from oboro.errors import InputError, UsageError
 from oboro.recipe.stream_plan import StreamOptions, anonymizer, pseudonyms
@@ -118,45 +119,22 @@ def run_stream(
     recipe: Recipe,
     options: StreamOptions | None = None,
     *,
-    source: str = "-",
-    target: str = "-",
-    state: Path | None = None,
-    dead_letters: str | None = None,
-    form: Literal["ndjson", "csv"] | None = None,
-    output_form: Literal["ndjson", "csv"] | None = None,
-    encoding: str | None = None,
-    resume: Literal["replay", "continue"] | None = None,
-    longest_line: int = 1 << 20,
-    excel_safe: bool = False,
-    fsync: bool = False,
-    lang: str = "en",
     watch: Callable[[dict[str, Any]], None] | None = None,
+    **told: Any,
 ) -> dict[str, Any]:
     """Anonymize what comes from `source` and write it to `target` until the input ends or somebody asks to stop; its metrics.
 
-    Both are `-` (standard input and output), a file, `tcp://HOST:PORT`, `unix:///PATH` or `tcp-listen://…`. `encoding` is that of
-    the input (UTF-8 if not given); the output is UTF-8. A `state` folder survives `kill -9`. Dead letters give their reasons in
-    `lang`, also after a restart in another. `watch` is told the metrics now and then.
+    `StreamPlan` has what can be told. `source` and `target` are `-` (standard input and output), a file, `tcp://HOST:PORT`,
+    `unix:///PATH` or `tcp-listen://…`. `encoding` is that of the input (UTF-8 if not given); the output is UTF-8. A `state` folder
+    survives `kill -9`. Dead letters give their reasons in `lang`, also after a restart in another. `watch` is told the metrics now
+    and then.
     """
-    _one_of("format", form, ("ndjson", "csv"))
-    _one_of("output-format", output_form, ("ndjson", "csv"))
-    _one_of("resume", resume, ("replay", "continue"))
-    plan = StreamPlan(
-        source=source,
-        target=target,
-        dead=dead_letters,
-        state=state,
-        form=form,
-        output_form=output_form,
-        encoding=stream_encoding(encoding),
-        resume=resume,
-        most=longest_line,
-        excel_safe=excel_safe,
-        fsync=fsync,
-        lang=lang,
-        change=pseudonyms(recipe),
-        others={"--recipe": [] if recipe.path is None else [recipe.path], "the recipe's files": recipe.files},
-    )
+    _one_of("format", told.get("form"), ("ndjson", "csv"))
+    _one_of("output-format", told.get("output_form"), ("ndjson", "csv"))
+    _one_of("resume", told.get("resume"), ("replay", "continue"))
+    others = {"--recipe": [] if recipe.path is None else [recipe.path], "the recipe's files": recipe.files}
+    plan = StreamPlan(**told, change=pseudonyms(recipe), others=others)
+    plan = replace(plan, encoding=stream_encoding(plan.encoding))
     return Runner(lambda: anonymizer(recipe, options or StreamOptions()), plan, watch).run()
 
 

@@ -122,10 +122,10 @@ def stream(
         target=target or "-",
         state=state,
         dead_letters=dead_letters,
-        form=form,  # type: ignore[arg-type]
-        output_form=output_form,  # type: ignore[arg-type]
+        form=form,
+        output_form=output_form,
         encoding=encoding,
-        resume=resume,  # type: ignore[arg-type]
+        resume=resume,
         longest_line=longest_line or 1 << 20,
         excel_safe=excel_safe,
         fsync=fsync,

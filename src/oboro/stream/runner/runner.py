@@ -41,7 +41,7 @@ class StreamPlan:
 
     source: str = "-"
     target: str = "-"
-    dead: str | None = None
+    dead_letters: str | None = None
     """Where dead letters go, with the lines themselves; without it they go to stderr, without them."""
     state: Path | None = None
     form: Format | None = None
@@ -50,7 +50,7 @@ class StreamPlan:
     """Of the input. A stream that goes on keeps the one it began with."""
     resume: Literal["replay", "continue"] | None = None
     """After a restart: whether the input starts over (what was taken is skipped) or goes on. Sockets go on, others start over."""
-    most: int = 1 << 20
+    longest_line: int = 1 << 20
     """The longest line that is taken, in bytes."""
     every: int = 1 << 26
     """Bytes of log after which a new snapshot is made."""
@@ -106,10 +106,10 @@ class Runner:
 
     def _open(self) -> None:
         plan = self.plan
-        check_apart(plan.source, plan.target, plan.dead, plan.state, plan.others)
+        check_apart(plan.source, plan.target, plan.dead_letters, plan.state, plan.others)
         self.folder = self._keep(StateFolder(plan.state, Batch, plan.fsync)) if plan.state else None
         self.target = self._keep(StreamOutput(plan.target, self.stop))
-        self.dead = self._keep(StreamOutput(plan.dead or "stderr", self.stop))
+        self.dead = self._keep(StreamOutput(plan.dead_letters or "stderr", self.stop))
         form = plan.form or _form_of(plan.source)
         known = self.folder is not None and self.folder.snapshot.exists()
         self.anonymizer = self._keep(self._restored() if known else self._make())
@@ -117,14 +117,14 @@ class Runner:
         output_form = plan.output_form or (form if plan.target == "-" else _form_of(plan.target, form))
         self.output = codec(output_form, excel_safe=plan.excel_safe, delimiter=self.at.delimiter)
         self._json = isinstance(self.input, NdjsonCodec) and isinstance(self.output, NdjsonCodec)
-        self.blocks = LineBlocks(self.input, plan.most)
+        self.blocks = LineBlocks(self.input, plan.longest_line)
         if known:
             self._replay()
         else:
             self._start()
         self._first, self._released_before = self.anonymizer.records, self.at.released
         self.clock = SteadyClock(self.at.now)
-        self.source = self._keep(StreamInput(plan.source, self.stop, plan.most))
+        self.source = self._keep(StreamInput(plan.source, self.stop, plan.longest_line))
         if self.source.producers is not None:
             self.source.producers.ends = self.input.ends
         resume = plan.resume or ("continue" if self.source.is_socket else "replay")
@@ -323,7 +323,9 @@ class Runner:
             {"reason": IN_VAIN.say(self.at.lang), "record": one} for one in self.anonymizer.withheld()
         ]
         self.dead_letters += len(letters)
-        return [encode_json(one if self.plan.dead is not None else {"reason": one["reason"]}) for one in letters]
+        return [
+            encode_json(one if self.plan.dead_letters is not None else {"reason": one["reason"]}) for one in letters
+        ]
 
     def _records(self, lines: list[bytes]) -> tuple[list[dict[str, Any]], Sequence[int], dict[int, InputError]]:
         """The records of a block, the lines they stand on, and what is wrong with the other lines."""
@@ -351,7 +353,7 @@ class Runner:
 
     def _letter(self, number: int, line: bytes, reason: InputError) -> bytes:
         letter: dict[str, Any] = {"line": number, "reason": reason.say(self.at.lang)}
-        if self.plan.dead is not None and not line.startswith(HUGE):
+        if self.plan.dead_letters is not None and not line.startswith(HUGE):
             letter["record"] = line.decode(self.at.encoding, errors="backslashreplace")
         return encode_json(letter)
 
