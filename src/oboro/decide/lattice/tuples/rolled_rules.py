@@ -163,7 +163,7 @@ class RolledRules:
         first = order[firsts]
         narrow = np.uint16 if self.digits.width < 1 << 16 and self.tuples.offsets[-1] < 1 << 16 else np.uint32
         self.read = self.digits.codes[first].astype(narrow), self.tuples.codes[first].astype(narrow)
-        self.ladders, self.finer = Ladders.of(self.problem), FinerNodes(self.problem, 1 / 3)
+        self.ladders, self.finer = Ladders.of(self.problem), FinerNodes(self.problem)
         dealt = np.array([a for group in self.digits.groups for a in group], dtype=np.int64)
         self.layout = dealt, np.cumsum([0, *map(len, self.digits.groups)]), self.tuples.offsets
         strong, weak = self.problem.strong_first
@@ -232,3 +232,5 @@ class RolledRules:
                 values, counts, owners = own.parts[:, :last]
                 held = _Parts(values, counts, owners, own.starts[: found + 1])
                 self.seen = self.seen.with_node(node, own.kept[:found], own.sums[:found], held)
+            else:
+                self.finer.refused += 4 * found > 3 * own.sums.size

@@ -31,6 +31,7 @@ ENOUGH = 1 << 22  # but no more than these
 FRESH = 4  # and for each tuple in one call
 FEW = 2048  # tuples that are read as soon as classes are kept
 UNASKED = np.empty((0, 0), dtype=np.int64)
+REFUSED = 3  # so many nodes with too many classes, and no more are tried
 WANTED = 2  # so often a finer node must be of use before its classes are kept
 
 
@@ -82,21 +83,20 @@ class Ladders(NamedTuple):
 
 
 class FinerNodes:
-    """Which finer nodes are worth keeping the classes of."""
+    """Which finer nodes are worth keeping the classes of; none any more where some turned out to have nearly as many as tuples."""
 
-    def __init__(self, problem: Problem, *shares: float) -> None:
+    def __init__(self, problem: Problem) -> None:
         width, self.times, self.lock = len(problem.hierarchies), Counter[tuple[int, ...]](), Lock()
         told = np.argsort([-entropies[0] for entropies in problem.entropies], kind="stable")
-        self.telling, self.kept = np.zeros((len(shares), 1, width), dtype=np.int64), 1
-        for mask, share in zip(self.telling, shares, strict=True):
-            mask[:, told[: int(width * share)]] = 1
+        self.telling, self.kept, self.refused = np.zeros(width, dtype=np.int64), 1, 0
+        self.telling[told[: width // 3]] = 1
 
     def wanted(self, nodes: np.ndarray, tuples: int) -> np.ndarray:
         """Finer nodes whose classes are worth keeping from now on: not yet there, and wanted a second time."""
         with self.lock:
-            if self.kept >= MOST or tuples < FEW:
+            if self.kept >= MOST or tuples < FEW or self.refused >= REFUSED:
                 return nodes[:0]
-            finer = list(map(tuple, (nodes * self.telling).reshape(-1, nodes.shape[1]).tolist()))
+            finer = list(map(tuple, (nodes * self.telling).tolist()))
             before = {one: self.times[one] for one in finer}
             self.times.update(finer)
             ready = [one for one, times in before.items() if times < WANTED <= self.times[one]]
@@ -138,7 +138,7 @@ class RolledUp:
         ends = np.cumsum([0, *map(len, self.digits.groups)])
         self.layout = dealt, ends, self.tuples.offsets
         self.scratch = _Scratch(size, self.digits.width)
-        self.finer = FinerNodes(self.problem, 1 / 3)
+        self.finer = FinerNodes(self.problem)
 
     def count(self, nodes: np.ndarray, k: int, most: int, histogram: np.ndarray = UNASKED) -> NodeCounts:
         """Count some nodes; what the suppressed cost only where they are at most so many. Adds to `histogram`, if it is given, for
