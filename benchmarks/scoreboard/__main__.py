@@ -44,7 +44,7 @@ PARTS: dict[str, tuple[str, float, float, float]] = {
     "parquet": ("whole_jobs.large_parquet", 4, 6, 240),
     "largest": ("whole_jobs.largest_csv", 22, 4, 300),
     "wide": ("wide_jobs.wide_tables", 22, 6, 480),
-    "service": ("methods.service", 0.5, 1, 180),
+    "service": ("methods.service", 0.5, 1, 240),
 }
 LEAST = 20  # seconds that a part is begun with
 
