@@ -42,7 +42,7 @@ def run_summary(release: Release, *, lang: str = "en", figures: bool = False) ->
 def _headline(release: Release) -> Message:
     if release.verification.apart:
         return Message("report.verdict.holds_apart")
-    if any(one.id == "exposure.rows.perhaps" for one in release.cautions):
+    if "exposure.rows.perhaps" in map(attrgetter("id"), release.cautions):
         return Message("report.verdict.holds_for_rows")
     if release.verification.verdicts:
         return Message("report.verdict.holds")

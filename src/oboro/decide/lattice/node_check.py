@@ -145,8 +145,9 @@ class NodeChecker:
     @cached_property
     def rolls_rules(self) -> bool:
         """Whether classes are judged by their sizes and rules alone, and there are enough tuples for compiled code."""
-        told = self.problem.only_rules and isinstance(self.problem.loss, CellLoss | ClassLoss)
-        return told and len(self.tuples.blocks) == 1 and len(self.tuples) >= ROLLED
+        if len(self.tuples) < ROLLED or len(self.tuples.blocks) > 1:
+            return False
+        return self.problem.only_rules and isinstance(self.problem.loss, CellLoss | ClassLoss)
 
     @property
     def many_at_once(self) -> bool:

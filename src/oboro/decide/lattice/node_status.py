@@ -144,7 +144,9 @@ class NodeStatus:
         """Checked nodes that might be better than the best with other classes joined to the suppressed; the best first."""
         high = inf if self.best is None else self.best.loss - SAME
         found = [node for node in self.nodes.values() if -inf < node.least < high]
-        return sorted({*found, *self.left_open()}, key=lambda node: (round(node.least, 12), node.levels))
+        return sorted(
+            {*found, *(self.left_open() if self.open else ())}, key=lambda node: (round(node.least, 12), node.levels)
+        )
 
     def left_open(self) -> list[Node]:
         """Nodes of which it is not yet known which classes join the suppressed, and that might be the best."""

@@ -156,7 +156,7 @@ def _list(
             _settle(status, status.undecided, limits)
         listed = minimal and not limits.over()
         _settle(status, status.promising, limits)
-        while not limits.over() and status.left_open():
+        while status.open and status.left_open() and not limits.over():
             _finish_one(status)
             limits.report(status.progress)
         _make_sure(status, limits)
@@ -253,7 +253,8 @@ def _settle(status: NodeStatus, waiting: Callable[[], np.ndarray], limits: Searc
             several = status.checker.at_a_time
             chosen = status.choose(open_, several or (1 if alone else TOGETHER), fill=several is not None)
             status.record(*_check(status, chosen, pool, limits))
-            _finish_one(status)
+            if status.open:
+                _finish_one(status)
             limits.report(status.progress)
 
 

@@ -38,16 +38,17 @@ def people_before_writing(
     names = _identifiers(original, identifiers, released, unread)
     held = _held(original, source, names, unread) if unread else original
     left = _left_by_rows(held, names) if names else names
-    names = [] if left is None else left
-    others = [] if left is None else _by_traits(held, released, names)
-    missing = [one for one in names if one not in held]
+    if left is None:
+        return []
+    missing = [one for one in left if one not in held]
     said = [Message("exposure.rows.unread", columns=missing)] if missing else []
-    for found, broken in _broken(released, held, [*names, *others], promises):
+    others = _by_traits(held, released, left)
+    for found, broken in _broken(released, held, [*left, *others], promises):
         facts = {"column": found.column, "reasons": list(found.reasons), "broken": broken}
         because = recipe.rows_accepted(found.column)
         if because:
             said.append(Message("exposure.rows.accepted", **facts, because=because))
-        elif found.proven and found.column in names:
+        elif found.proven and found.column in left:
             raise PromiseError(Message("error_exposure.rows", **facts))
         else:
             said.append(Message("exposure.rows.perhaps", **facts))
