@@ -119,8 +119,8 @@ def test_larger_searches_equal_those_class_by_class(monkeypatch, demand):
 
 def asked(rule, held, k=1):
     """The verdict on one class, and how many of it go in every finer node."""
-    packed = rolled_rules.PackedRules.of([rule], np.arange(rule.whole.size)[np.newaxis])
-    own = rolled_rules.RuleScratch(1, 1, 1, rule.whole.size)
+    packed = rolled_rules.packed_rules([rule], np.arange(rule.whole.size)[np.newaxis])
+    own = rolled_rules.RuleScratch(1, 1, 1, rule.whole.size).room
     some = np.flatnonzero(held)
     kind, count = packed.kinds[0, :2].tolist()
     how = kind, count, float(packed.levels[0]), packed.whole[0], packed.tree[0]

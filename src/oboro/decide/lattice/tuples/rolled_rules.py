@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import log
 from threading import Lock, local
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,8 +18,8 @@ from oboro.decide.class_rules import Rule
 from oboro.decide.lattice.kernels import rule_kinds
 from oboro.decide.lattice.kernels.node_classes import keys as read_keys
 from oboro.decide.lattice.kernels.rolled_counts import DIRECT, HASHES
-from oboro.decide.lattice.kernels.rules.class_parts import join_classes
-from oboro.decide.lattice.kernels.rules.judged_nodes import judge_nodes
+from oboro.decide.lattice.kernels.rules.class_parts import FinerClasses, KeyReading, Room, join_classes
+from oboro.decide.lattice.kernels.rules.judged_nodes import RuleArrays, judge_nodes
 from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.tuples.distinct_tuples import DistinctTuples
@@ -28,7 +28,7 @@ from oboro.decide.lattice.tuples.rolled_up import FinerNodes, Ladders
 from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 
-__all__ = ["NodeVerdicts", "PackedRules", "RolledRules", "RuleScratch"]
+__all__ = ["NodeVerdicts", "RolledRules", "RuleScratch", "packed_rules"]
 
 PLACES = 16  # parts kept for each tuple, all nodes together,
 ENOUGH = 1 << 22  # but no more than these
@@ -46,36 +46,23 @@ class NodeVerdicts(NamedTuple):
     """The suppressed records by attribute and by what they cost, where they are not too many."""
 
 
-class PackedRules(NamedTuple):
-    """Some rules as arrays, the strong ones first."""
-
-    kinds: np.ndarray
-    levels: np.ndarray
-    whole: np.ndarray
-    tree: np.ndarray
-    above: np.ndarray
-    caps: np.ndarray
-    combined: np.ndarray
-    bits: np.ndarray
-
-    @staticmethod
-    def of(rules: list[Rule], combined: np.ndarray) -> PackedRules:
-        """With what is asked again and again looked up: ancestors, growths, logarithms."""
-        count, width = len(rules), max(rule.whole.size for rule in rules)
-        height = max(rule.tree.shape[0] for rule in rules)
-        kinds = np.array([[r.kind, r.count, r.whole.size, r.tree.shape[0]] for r in rules], dtype=np.int64)
-        whole, tree = np.zeros((count, width), np.int64), np.zeros((count, height, width), np.int64)
-        above, caps = np.zeros((count, height, width + 1), np.int64), np.zeros((count, width + 1))
-        for i, rule in enumerate(rules):
-            own, deep = rule.whole.size, rule.tree.shape[0]
-            whole[i, :own], tree[i, :deep, :own] = rule.whole, rule.tree
-            for h in range(deep):
-                np.add.at(above[i, h], rule.tree[h], rule.whole)
-            above[i, 0, own], caps[i, own] = rule.whole.sum(), np.count_nonzero(rule.whole)
-            caps[i, :own] = _growths(rule)
-        numbers = np.arange(LOGS, dtype=np.float64)
-        bits = numbers * np.log(np.maximum(numbers, 1.0))
-        return PackedRules(kinds, np.array([r.level for r in rules]), whole, tree, above, caps, combined, bits)
+def packed_rules(rules: list[Rule], combined: np.ndarray) -> RuleArrays:
+    """Some rules as arrays, with what is asked again and again looked up: ancestors, growths, logarithms."""
+    count, width = len(rules), max(rule.whole.size for rule in rules)
+    height = max(rule.tree.shape[0] for rule in rules)
+    kinds = np.array([[r.kind, r.count, r.whole.size, r.tree.shape[0]] for r in rules], dtype=np.int64)
+    whole, tree = np.zeros((count, width), np.int64), np.zeros((count, height, width), np.int64)
+    above, caps = np.zeros((count, height, width + 1), np.int64), np.zeros((count, width + 1))
+    for i, rule in enumerate(rules):
+        own, deep = rule.whole.size, rule.tree.shape[0]
+        whole[i, :own], tree[i, :deep, :own] = rule.whole, rule.tree
+        for h in range(deep):
+            np.add.at(above[i, h], rule.tree[h], rule.whole)
+        above[i, 0, own], caps[i, own] = rule.whole.sum(), np.count_nonzero(rule.whole)
+        caps[i, :own] = _growths(rule)
+    numbers = np.arange(LOGS, dtype=np.float64)
+    bits = numbers * np.log(np.maximum(numbers, 1.0))
+    return RuleArrays(kinds, np.array([r.level for r in rules]), whole, tree, above, caps, combined, bits)
 
 
 def _growths(rule: Rule) -> list[float]:
@@ -85,32 +72,23 @@ def _growths(rule: Rule) -> list[float]:
     return [min(rule.level, -log(held / rule.count)) if held else 0.0 for held in rule.whole.tolist()]
 
 
-class _Kept(NamedTuple):
-    """Nodes whose classes are kept, in the order in which `judge_nodes` takes them."""
+def _with_node(
+    finer: FinerClasses, node: np.ndarray, tuples: np.ndarray, weights: np.ndarray, parts: _Parts
+) -> FinerClasses:
+    """One node more. What others read meanwhile is not touched: they have the old bounds."""
+    used, last = int(finer.bounds[-1]), int(finer.starts[finer.bounds[-1]])
+    size, more = tuples.size, parts.values.size
+    finer.tuples[used : used + size], finer.weights[used : used + size] = tuples, weights
+    finer.starts[used + 1 : used + size + 1] = last + parts.starts[1:]
+    finer.values[last : last + more], finer.counts[last : last + more] = parts.values, parts.counts
+    finer.owners[last : last + more] = parts.owners
+    return finer._replace(nodes=np.vstack([finer.nodes, node]), bounds=np.append(finer.bounds, used + size))
 
-    nodes: np.ndarray
-    bounds: np.ndarray
-    tuples: np.ndarray
-    weights: np.ndarray
-    starts: np.ndarray
-    values: np.ndarray
-    counts: np.ndarray
-    owners: np.ndarray
 
-    def with_node(self, node: np.ndarray, tuples: np.ndarray, weights: np.ndarray, parts: _Parts) -> _Kept:
-        """One node more. What others read meanwhile is not touched: they have the old bounds."""
-        used, last = int(self.bounds[-1]), int(self.starts[self.bounds[-1]])
-        size, more = tuples.size, parts.values.size
-        self.tuples[used : used + size], self.weights[used : used + size] = tuples, weights
-        self.starts[used + 1 : used + size + 1] = last + parts.starts[1:]
-        self.values[last : last + more], self.counts[last : last + more] = parts.values, parts.counts
-        self.owners[last : last + more] = parts.owners
-        return self._replace(nodes=np.vstack([self.nodes, node]), bounds=np.append(self.bounds, used + size))
-
-    def room(self, classes: int, parts: int) -> bool:
-        """Whether so many more fit."""
-        used = int(self.bounds[-1])
-        return used + classes <= self.tuples.size and int(self.starts[used]) + parts <= self.values.size
+def _has_room(finer: FinerClasses, classes: int, parts: int) -> bool:
+    """Whether so many more fit."""
+    used = int(finer.bounds[-1])
+    return used + classes <= finer.tuples.size and int(finer.starts[used]) + parts <= finer.values.size
 
 
 class _Parts(NamedTuple):
@@ -121,32 +99,30 @@ class _Parts(NamedTuple):
 
 
 class RuleScratch(local):
-    """What each thread writes on, kept for the next nodes."""
+    """What each thread writes on, kept for the next nodes: `room`, and the classes of a node that may be kept."""
 
     def __init__(self, classes: int, parts: int, table: int, width: int) -> None:
-        self.slots = np.zeros(8 * classes + DIRECT + HASHES, dtype=np.int64)
-        self.table, self.keys = np.empty(table, dtype=np.uint64), np.empty(classes, dtype=np.uint64)
-        self.firsts = np.empty(classes, dtype=np.uint32)
-        self.places, self.sums = np.empty((3, classes + 1), dtype=np.int32), np.empty(classes, dtype=np.int64)
-        self.held, self.some = np.zeros(width, dtype=np.int64), np.empty(width + 1, dtype=np.int64)
-        self.own, self.few = np.zeros(width, dtype=np.int64), np.empty(width + 1, dtype=np.int64)
-        self.surplus = np.zeros(width, dtype=np.int64)
-        self.spare, self.more = np.empty(width), np.empty(width)
-        self.kept, self.starts = np.empty(classes, dtype=np.uint32), np.empty(classes + 1, dtype=np.int64)
-        self.parts, self.rows = (
-            np.empty((3, parts), dtype=np.uint32),
+        held, own, surplus = np.zeros((3, width), dtype=np.int64)
+        some, few = np.empty((2, width + 1), dtype=np.int64)
+        spare, more = np.empty((2, width))
+        self.room = Room(
+            np.zeros(8 * classes + DIRECT + HASHES, dtype=np.int64),
+            np.empty(table, dtype=np.uint64),
+            np.empty(classes, dtype=np.uint64),
+            np.empty((3, classes + 1), dtype=np.int32),
+            np.empty(classes, dtype=np.uint32),
+            held,
+            some,
+            own,
+            few,
+            surplus,
+            spare,
+            more,
             np.empty(max(COUNTERS, EACH * parts), dtype=np.int64),
+            np.empty(classes, dtype=np.int64),
         )
-
-    @property
-    def counting(self) -> tuple[np.ndarray, ...]:
-        """What classes are numbered and counted with."""
-        return self.slots, self.table, self.keys, self.places, self.firsts, self.held, self.some
-
-    @property
-    def judging(self) -> tuple[np.ndarray, ...]:
-        """And judged."""
-        return *self.counting, self.own, self.few, self.surplus, self.spare, self.more, self.rows, self.sums
+        self.kept, self.starts = np.empty(classes, dtype=np.uint32), np.empty(classes + 1, dtype=np.int64)
+        self.parts = np.empty((3, parts), dtype=np.uint32)
 
 
 @dataclass(eq=False)
@@ -162,12 +138,17 @@ class RolledRules:
         order, firsts, combined = self._sorted()
         first = order[firsts]
         narrow = np.uint16 if self.digits.width < 1 << 16 and self.tuples.offsets[-1] < 1 << 16 else np.uint32
-        self.read = self.digits.codes[first].astype(narrow), self.tuples.codes[first].astype(narrow)
-        self.ladders, self.finer = Ladders.of(self.problem), FinerNodes(self.problem)
+        self.codes, self.finer, ladders = (
+            self.tuples.codes[first].astype(narrow),
+            FinerNodes(self.problem),
+            Ladders.of(self.problem),
+        )
         dealt = np.array([a for group in self.digits.groups for a in group], dtype=np.int64)
-        self.layout = dealt, np.cumsum([0, *map(len, self.digits.groups)]), self.tuples.offsets
+        ends, self.steps = np.cumsum([0, *map(len, self.digits.groups)]), ladders.steps
+        digits = self.digits.codes[first].astype(narrow)
+        self.reading = KeyReading(digits, dealt, ends, self.tuples.offsets, *ladders[:3])
         strong, weak = self.problem.strong_first
-        self.rules = PackedRules.of([self.problem.rules[i] for i in (*strong, *weak)], combined[[*strong, *weak]])
+        self.rules = packed_rules([self.problem.rules[i] for i in (*strong, *weak)], combined[[*strong, *weak]])
         width = max(combined.shape[1], self.rules.whole.shape[1])
         self.scratch = RuleScratch(firsts.size, order.size, self.digits.width, width)
 
@@ -181,7 +162,7 @@ class RolledRules:
         np.not_equal(keys[1:], keys[:-1], out=new[1:])
         firsts, weights = np.flatnonzero(new), self.tuples.weights[order]
         size, room = firsts.size, min(PLACES * order.size, max(2 * order.size, ENOUGH))
-        self.seen = _Kept(
+        self.seen = FinerClasses(
             np.zeros((1, len(self.problem.hierarchies)), np.int64),
             np.array([0, size]),
             np.empty(size + room, np.uint32),
@@ -211,26 +192,23 @@ class RolledRules:
         """Judge some nodes."""
         for finer in self.finer.wanted(nodes, len(self.tuples)):
             self.keep(finer)
-        loss, own, problem = self.problem.loss, self.scratch, self.problem
+        loss, problem = self.problem.loss, self.problem
         width = loss.width if isinstance(loss, CellLoss) else 1
         found = NodeVerdicts(np.empty((len(nodes), 8), np.int64), np.zeros((*nodes.shape, width), np.int64))
-        asked = problem.k, problem.limit, problem.relaxed
-        read: list[Any] = [nodes, *self.seen, *self.read, *self.layout, *self.ladders, *asked, *self.rules]
-        read += [*own.judging, found.tallies, found.sums]
-        judge_nodes(*read)
+        asked = problem.k, problem.limit, problem.relaxed, self.rules, self.scratch.room
+        judge_nodes(nodes, self.seen, self.reading, self.codes, self.steps, *asked, found.tallies, found.sums)
         return found
 
     def keep(self, levels: Sequence[int]) -> None:
         """Keep the classes of one node, if they are few enough to be worth it."""
         own, node = self.scratch, np.array(levels, dtype=np.int64)
-        read: list[Any] = [node, *self.seen, self.read[0], *self.layout, *self.ladders[:3], *own.counting, own.sums]
-        read += [own.kept, *own.parts, own.starts]
-        found = join_classes(*read)
+        sums = own.room.sums
+        found = join_classes(node, self.seen, self.reading, own.room, own.kept, own.parts, own.starts)
         with self._lock:
             last = int(own.starts[found])
-            if 4 * found <= 3 * own.sums.size and self.seen.room(found, last):
+            if 4 * found <= 3 * sums.size and _has_room(self.seen, found, last):
                 values, counts, owners = own.parts[:, :last]
                 held = _Parts(values, counts, owners, own.starts[: found + 1])
-                self.seen = self.seen.with_node(node, own.kept[:found], own.sums[:found], held)
+                self.seen = _with_node(self.seen, node, own.kept[:found], sums[:found], held)
             else:
-                self.finer.refused += 4 * found > 3 * own.sums.size
+                self.finer.refused += 4 * found > 3 * sums.size

@@ -5,64 +5,94 @@ Both are put together from the classes of a finer node. A class is any tuple of 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from oboro.decide.lattice.kernels.rolled_counts import DIRECT, HASHES, fill_table, hash_of, key_of, source_of
 from oboro.kernels import kernel
 
-__all__ = ["count_values", "gather_parts", "join_classes", "list_held", "number_classes", "order_by_class"]
+__all__ = [
+    "FinerClasses",
+    "KeyReading",
+    "Room",
+    "count_values",
+    "gather_parts",
+    "join_classes",
+    "list_held",
+    "number_classes",
+    "order_by_class",
+]
+
+
+class FinerClasses(NamedTuple):
+    """The classes of node `nodes[s]` are `tuples[bounds[s] : bounds[s + 1]]`, with their `weights`; the parts of class c are
+    `values[starts[c] : starts[c + 1]]`, `counts` times, and `owners` says whose each is."""
+
+    nodes: np.ndarray
+    bounds: np.ndarray
+    tuples: np.ndarray
+    weights: np.ndarray
+    starts: np.ndarray
+    values: np.ndarray
+    counts: np.ndarray
+    owners: np.ndarray
+
+
+class KeyReading(NamedTuple):
+    """How the key of a tuple is read, as in `count_nodes`."""
+
+    digits: np.ndarray
+    order: np.ndarray
+    ends: np.ndarray
+    offsets: np.ndarray
+    first: np.ndarray
+    labels: np.ndarray
+    numbers: np.ndarray
+
+
+class Room(NamedTuple):
+    """What a thread writes on. `slots`, `held` and `own` are zero before and after; `count_nodes` says how many slots there are."""
+
+    slots: np.ndarray
+    table: np.ndarray
+    keys: np.ndarray
+    places: np.ndarray
+    firsts: np.ndarray
+    held: np.ndarray
+    some: np.ndarray
+    own: np.ndarray
+    few: np.ndarray
+    surplus: np.ndarray
+    spare: np.ndarray
+    more: np.ndarray
+    rows: np.ndarray
+    sums: np.ndarray
 
 
 @kernel()
 def join_classes(
     node: np.ndarray,
-    seen: np.ndarray,
-    bounds: np.ndarray,
-    tuples: np.ndarray,
-    weights: np.ndarray,
-    starts: np.ndarray,
-    values: np.ndarray,
-    counts: np.ndarray,
-    owners: np.ndarray,
-    digits: np.ndarray,
-    order: np.ndarray,
-    ends: np.ndarray,
-    offsets: np.ndarray,
-    first: np.ndarray,
-    labels: np.ndarray,
-    numbers: np.ndarray,
-    slots: np.ndarray,
-    table: np.ndarray,
-    keys: np.ndarray,
-    places: np.ndarray,
-    firsts: np.ndarray,
-    held: np.ndarray,
-    some: np.ndarray,
-    sums: np.ndarray,
+    finer: FinerClasses,
+    reading: KeyReading,
+    room: Room,
     kept: np.ndarray,
-    kept_values: np.ndarray,
-    kept_counts: np.ndarray,
-    kept_owners: np.ndarray,
+    parts: np.ndarray,
     kept_starts: np.ndarray,
 ) -> int:
     """The classes of one node with their parts, to judge coarser nodes from; returns how many there are.
 
-    `sums` gets their records.
+    `kept` gets their tuples, `room.sums` their records, `parts` the values, the counts and the owners of their parts.
     """
-    source = source_of(node, seen, bounds)
-    begin, end = bounds[source], bounds[source + 1]
-    space = fill_table(node, order, ends, first, labels, numbers, offsets, table)
-    found = number_classes(
-        tuples[begin:end], weights[begin:end], digits, table, space, slots, keys, places, firsts, sums
-    )
-    order_by_class(end - begin, found, places)
-    written = 0
+    begin, end, found = number_classes(node, finer, reading, room)
+    order_by_class(end - begin, found, room.places)
+    held, some, written = room.held, room.some, 0
     for c in range(found):
-        kept[c], kept_starts[c] = firsts[c], written
-        n = gather_parts(places[1, c], places[1, c + 1], begin, places, starts, values, counts, held, some, 0)
+        kept[c], kept_starts[c] = room.firsts[c], written
+        n = gather_parts(c, begin, finer, room, 0)
         for j in range(n):
             value = some[j]
-            kept_values[written], kept_counts[written], kept_owners[written] = value, held[value], c
+            parts[0, written], parts[1, written], parts[2, written] = value, held[value], c
             held[value] = 0
             written += 1
     kept_starts[found] = written
@@ -71,26 +101,25 @@ def join_classes(
 
 @kernel(inner=True, bare=True)
 def number_classes(
-    tuples: np.ndarray,
-    weights: np.ndarray,
-    digits: np.ndarray,
-    table: np.ndarray,
-    space: int,
-    held: np.ndarray,
-    keys: np.ndarray,
-    places: np.ndarray,
-    firsts: np.ndarray,
-    sums: np.ndarray,
-) -> int:
-    """Give each tuple the number of its class in `places[0]`, each class its records in `sums` and its first tuple in `firsts`;
-    returns how many there are.
+    node: np.ndarray, finer: FinerClasses, reading: KeyReading, room: Room
+) -> tuple[np.int64, np.int64, np.int64]:
+    """Put the classes of a node together from those of the finer one that has fewest; returns where these begin and end, and how
+    many classes there are.
 
-    `held` is zeroed, and again afterwards; see `count_nodes` for its size.
+    Each of the finer ones gets the number of its class in `places[0]`, each class its records in `sums` and its first tuple in
+    `firsts`.
     """
+    source = source_of(node, finer.nodes, finer.bounds)
+    begin, end = finer.bounds[source], finer.bounds[source + 1]
+    space = fill_table(
+        node, reading.order, reading.ends, reading.first, reading.labels, reading.numbers, reading.offsets, room.table
+    )
+    tuples, weights = finer.tuples[begin:end], finer.weights[begin:end]
+    held, keys, places, sums = room.slots, room.keys, room.places, room.sums
     direct = space <= np.uint64(8 * tuples.size + DIRECT)
     mask, found = np.uint64(HASHES - 1), 0
     for j in range(tuples.size):
-        key = key_of(digits, tuples[j], table)
+        key = key_of(reading.digits, tuples[j], room.table)
         if direct:
             spot = key
             number = held[spot]
@@ -104,7 +133,7 @@ def number_classes(
             sums[number - 1] += weights[j]
             places[0, j] = number - 1
             continue
-        keys[found], sums[found], places[0, j], firsts[found] = key, weights[j], found, tuples[j]
+        keys[found], sums[found], places[0, j], room.firsts[found] = key, weights[j], found, tuples[j]
         found += 1
         held[spot] = found
         if not direct and np.uint64(2 * found) > mask:
@@ -120,7 +149,7 @@ def number_classes(
             held[keys[c]] = 0
     else:
         held[: mask + np.uint64(1)] = 0
-    return found
+    return np.int64(begin), np.int64(end), np.int64(found)
 
 
 @kernel(inner=True, bare=True)
@@ -141,33 +170,21 @@ def order_by_class(size: int, found: int, places: np.ndarray) -> None:
 
 
 @kernel(inner=True, bare=True)
-def count_values(
-    begin: int,
-    end: int,
-    found: int,
-    places: np.ndarray,
-    starts: np.ndarray,
-    values: np.ndarray,
-    counts: np.ndarray,
-    owners: np.ndarray,
-    k: int,
-    width: int,
-    sums: np.ndarray,
-    rows: np.ndarray,
-) -> None:
+def count_values(begin: int, end: int, found: int, k: int, width: int, finer: FinerClasses, room: Room) -> None:
     """How often each class of k records has each value, from `rows[places[1, c]]` on; the small classes together come first.
 
     The parts are read as they stand: half the time of going from class to class, as `order_by_class` and `gather_parts` do where
     the counters would be too many.
     """
-    last = 0
+    places, sums, rows, last = room.places, room.sums, room.rows, 0
+    values, counts, owners = finer.values, finer.counts, finer.owners
     for c in range(found):
         last += width * (sums[c] >= k)
         places[1, c] = last * (sums[c] >= k)
     rows[: last + width] = 0
     for j in range(end - begin):
         places[2, j] = places[1, places[0, j]]
-    for e in range(starts[begin], starts[end]):
+    for e in range(finer.starts[begin], finer.starts[end]):
         rows[places[2, owners[e]] + values[e]] += counts[e]
 
 
@@ -182,22 +199,13 @@ def list_held(held: np.ndarray, some: np.ndarray) -> int:
 
 
 @kernel(inner=True, bare=True)
-def gather_parts(
-    first: int,
-    last: int,
-    begin: int,
-    places: np.ndarray,
-    starts: np.ndarray,
-    values: np.ndarray,
-    counts: np.ndarray,
-    held: np.ndarray,
-    some: np.ndarray,
-    n: int,
-) -> int:
-    """Add up the parts of the finer classes `places[2, first:last]`; returns how many combinations are in `some`."""
-    for spot in range(first, last):
-        c = begin + places[2, spot]
-        for e in range(starts[c], starts[c + 1]):
+def gather_parts(c: int, begin: int, finer: FinerClasses, room: Room, n: int) -> int:
+    """Add up the parts of class c; returns how many combinations are in `some`."""
+    places, held, some = room.places, room.held, room.some
+    starts, values, counts = finer.starts, finer.values, finer.counts
+    for spot in range(places[1, c], places[1, c + 1]):
+        one = begin + places[2, spot]
+        for e in range(starts[one], starts[one + 1]):
             value = values[e]  # whether it is new is not to be guessed, so it is written down in any case
             some[n] = value
             n += held[value] == 0
