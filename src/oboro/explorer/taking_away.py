@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from oboro.recipe.recipe import Recipe
@@ -19,8 +18,7 @@ __all__ = ["TakenAway", "reading_options", "taken_away"]
 SWITCHES = {"header": ("--header", "--no-header")}
 
 
-@dataclass(frozen=True)
-class TakenAway:
+class TakenAway(NamedTuple):
     """One recipe, written in several ways."""
 
     yaml: str

@@ -81,14 +81,7 @@ def attack_series(
         k = int(attained(Classes.of(released, shown, whose, finest=True), [])[0].achieved or 1)
     asked = {name: (diverse or {}).get(name, IN_DOUBT) for name in sensitive if name in released}
     found = series_attack(
-        released,
-        tables,
-        quasi=shown,
-        k=k,
-        diverse=asked,
-        person=whose,
-        original=original,
-        hierarchies=hierarchies,
+        released, tables, quasi=shown, k=k, diverse=asked, person=whose, original=original, hierarchies=hierarchies
     )
     return replace(found, accepted=accepted)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from oboro.kernels import kernel
 
-__all__ = ["DIRECT", "HASHES", "count_nodes", "fill_table", "hash_of", "key_of", "source_of"]
+__all__ = ["DIRECT", "HASHES", "count_nodes", "fill_table", "hash_of", "key_of", "more_slots", "source_of"]
 
 DIRECT = 1 << 10  # keys that have a slot each, beside eight for each tuple
 HASHES = 1 << 12  # slots to begin with, otherwise
@@ -241,15 +241,22 @@ def _count_by_hash(
         found += 1
         held[spot] = found
         if np.uint64(2 * found) > mask:
-            held[: mask + np.uint64(1)] = 0
-            mask = np.uint64(4) * mask + np.uint64(3)
-            for c in range(found):
-                spot = hash_of(keys[c]) & mask
-                while held[spot] != 0:
-                    spot = (spot + np.uint64(1)) & mask
-                held[spot] = c + 1
+            mask = more_slots(held, mask, keys, found)
     held[: mask + np.uint64(1)] = 0
     return found
+
+
+@kernel(inner=True, bare=True)
+def more_slots(held: np.ndarray, mask: int, keys: np.ndarray, found: int) -> int:
+    """Four times as many slots, with the classes in their new ones; returns the new mask."""
+    held[: mask + np.uint64(1)] = 0
+    mask = np.uint64(4) * mask + np.uint64(3)
+    for c in range(found):
+        spot = hash_of(keys[c]) & mask
+        while held[spot] != 0:
+            spot = (spot + np.uint64(1)) & mask
+        held[spot] = c + 1
+    return mask
 
 
 @kernel(inner=True, bare=True)

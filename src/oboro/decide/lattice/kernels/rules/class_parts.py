@@ -9,7 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from oboro.decide.lattice.kernels.rolled_counts import DIRECT, HASHES, fill_table, hash_of, key_of, source_of
+from oboro.decide.lattice.kernels.rolled_counts import (
+    DIRECT,
+    HASHES,
+    fill_table,
+    hash_of,
+    key_of,
+    more_slots,
+    source_of,
+)
 from oboro.kernels import kernel
 
 __all__ = [
@@ -137,13 +145,7 @@ def number_classes(
         found += 1
         held[spot] = found
         if not direct and np.uint64(2 * found) > mask:
-            held[: mask + np.uint64(1)] = 0
-            mask = np.uint64(4) * mask + np.uint64(3)
-            for c in range(found):
-                spot = hash_of(keys[c]) & mask
-                while held[spot] != 0:
-                    spot = (spot + np.uint64(1)) & mask
-                held[spot] = c + 1
+            mask = more_slots(held, mask, keys, found)
     if direct:
         for c in range(found):
             held[keys[c]] = 0
