@@ -115,23 +115,11 @@ def stream(
     if explain:
         print(plan_of_stream(Recipe.load(recipe), options).say(spoken()))
         return
-    metrics = run_stream(
-        Recipe.load(recipe),
-        options,
-        source=source or "-",
-        target=target or "-",
-        state=state,
-        dead_letters=dead_letters,
-        form=form,
-        output_form=output_form,
-        encoding=encoding,
-        resume=resume,
-        longest_line=longest_line or 1 << 20,
-        excel_safe=excel_safe,
-        fsync=fsync,
-        lang=spoken(),
-        watch=_watch() if sys.stderr.isatty() else _print if as_json else None,
-    )
+    ends = {"source": source or "-", "target": target or "-", "state": state, "dead_letters": dead_letters}
+    forms = {"form": form, "output_form": output_form, "encoding": encoding, "excel_safe": excel_safe}
+    how = {"resume": resume, "longest_line": longest_line or 1 << 20, "fsync": fsync, "lang": spoken()}
+    watch = _watch() if sys.stderr.isatty() else _print if as_json else None
+    metrics = run_stream(Recipe.load(recipe), options, watch=watch, **ends, **forms, **how)
     if sys.stderr.isatty():
         print(file=sys.stderr)
     if as_json:

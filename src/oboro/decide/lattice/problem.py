@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oboro.decide.class_rules import Rule
-from oboro.decide.lattice.kernels.rules.judged_nodes import FAILS, OPEN
 from oboro.decide.lattice.nodes import Lattice, Levels
 from oboro.decide.lattice.objective import CellLoss, ClassLoss, Loss
 from oboro.table.dataset import Column
@@ -229,6 +228,8 @@ class Problem:
         """What a node is worth from `judge_nodes`; None if logarithms do not tell. It is open if good classes must be suppressed
         in addition, and what it loses without them is not above `hurdle`. Above, the loss is only bounded.
         """
+        from oboro.decide.lattice.kernels.rules.judged_nodes import FAILS, OPEN
+
         loss = self.loss
         assert isinstance(loss, CellLoss | ClassLoss), "others look into classes"
         how, suppressed, surely, classes, kept, squares, kept_squares, safe = sums.tolist()

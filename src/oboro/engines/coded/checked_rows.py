@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from oboro.engines.coded.scattered_rows import packed
-from oboro.engines.coded.tuple_keys import TupleKeys
 from oboro.engines.coded.value_numbers import RowNumbers, encoded, summed
 from oboro.engines.relational import COUNT
 
 __all__ = ["Checked", "Checking", "CombinationCounts"]
 
-NOTHING: Mapping[str, tuple[pa.Array, np.ndarray]] = {}
 COMBINED = 64  # counts of batches that are put together at once
 
 
@@ -46,7 +43,7 @@ class Checking:
             found = {name: encoded(array) for name, array in zip(batch.schema.names, batch.columns, strict=True)}
             totals.append(self.numbers.total(self.numbers.of_encoded(found, batch.num_rows)))
             for one in counts:
-                one.add(batch, found)
+                one.add(batch)
         yield bytes(1) + rows.to_bytes(8, "little") + summed(totals).to_bytes(8, "little")
         for place, one in enumerate(counts, 1):
             if rows:
@@ -70,22 +67,17 @@ class CombinationCounts:
     def __init__(self, names: Sequence[str]) -> None:
         self.names, self.waiting = list(names), list[pa.Table]()
 
-    def add(self, batch: pa.RecordBatch, found: Mapping[str, tuple[pa.Array, np.ndarray]] = NOTHING) -> None:
-        """Count the rows of a batch, some of whose columns are encoded already. O(rows · log(rows))."""
-        keys = self._keys(batch, found)
-        _, first, counts = np.unique(keys, return_index=True, return_counts=True)
-        rows = batch.select(self.names).take(pa.array(first))
-        columns = {f"c{place}": _comparable(rows[name]) for place, name in enumerate(self.names)}
-        self.merge(pa.table({**columns, COUNT: pa.array(counts, pa.int64())}))
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Count the rows of a batch. O(rows).
 
-    def _keys(self, batch: pa.RecordBatch, found: Mapping[str, tuple[pa.Array, np.ndarray]]) -> np.ndarray:
-        """Floating numbers by their text: here not-a-number is not yet missing."""
-        parts = []
-        for name in self.names:
-            floating = pa.types.is_floating(batch[name].type)
-            parts.append(encoded(_comparable(batch[name])) if floating or name not in found else found[name])
-        codes, widths = [places for _, places in parts], [len(values) for values, _ in parts]
-        return TupleKeys.of(codes, widths, batch.num_rows)[1]
+        By Arrow, from the values themselves: what decided who stands with whom has no part in it.
+        """
+        columns = {f"c{place}": _comparable(batch[name]) for place, name in enumerate(self.names)}
+        if not columns:
+            self.merge(pa.table({COUNT: pa.array([batch.num_rows], pa.int64())}))
+            return
+        counted = pa.table(columns).group_by(list(columns), use_threads=False).aggregate([([], "count_all")])
+        self.merge(counted.rename_columns([*columns, COUNT]))
 
     def merge(self, counted: pa.Table) -> None:
         """Add what was counted elsewhere."""
