@@ -80,9 +80,8 @@ def _run(arguments: list[str]) -> None:
         return
     from oboro.app.commands import COMMANDS, with_commands
 
-    asked = next((word for word in arguments if not word.startswith("-")), "")
-    listed = asked not in COMMANDS or COMPLETION in os.environ
-    with_commands(COMMANDS if listed else [asked])()
+    asked = next(filter(COMMANDS.__contains__, arguments), None)
+    with_commands(COMMANDS if asked is None or COMPLETION in os.environ else [asked])()
 
 
 class Interrupted(BaseException):

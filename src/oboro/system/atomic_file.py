@@ -55,7 +55,7 @@ def atomic(
                 yield file
             return
         sweep(target.parent)
-        with _draft(target, private) as descriptor, _uncached(descriptor) if large else open(descriptor, "wb") as file:
+        with _draft(target, private) as descriptor, _opened(descriptor, large) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -80,7 +80,9 @@ def _draft(target: Path, private: bool) -> Iterator[int]:
             os.close(held)
 
 
-def _uncached(descriptor: int) -> BinaryIO:
+def _opened(descriptor: int, large: bool) -> BinaryIO:
+    if not large:
+        return open(descriptor, "wb")
     from oboro.system.direct_io import Uncached
 
     return cast(BinaryIO, Uncached(descriptor))
