@@ -42,7 +42,7 @@ def adult_searches(place: Place) -> Iterator[Line]:
         for name, goal in zip(names, (0.08, 0.9), strict=True):
             yield Line(name, None, "s", goal, skipped="no Adult: set OBORO_DATA")
         return
-    columns, hierarchies = lattice_bench._adult_table(folder)
+    columns, hierarchies = lattice_bench.adult_table(folder)
     for name, minimal, goal in zip(names, (False, True), (0.08, 0.9), strict=True):
         turns = [lattice_bench._solve(columns, hierarchies, 5, 0.1, minimal=minimal)[1] for _ in range(6)]
         yield Line(name, min(turns[1:]), "s", goal)
