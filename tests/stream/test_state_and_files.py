@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,12 +45,17 @@ def released(folder: Path) -> int:
 
 
 def refused(folder: Path, words: str) -> None:
-    before = (folder / "out.ndjson").read_bytes() if (folder / "out.ndjson").exists() else b""
+    before = _held(folder)
     done = go(folder)
     assert done.code == 2
     assert words in done.err
     assert "internal error" not in done.err
-    assert ((folder / "out.ndjson").read_bytes() or b"") == before
+    assert _held(folder) == before
+
+
+def _held(folder: Path) -> bytes | None:
+    """The output; None where there is none."""
+    return (folder / "out.ndjson").read_bytes() if (folder / "out.ndjson").exists() else None
 
 
 def test_an_older_state_does_not_release_again(stream: Path) -> None:
@@ -154,3 +161,33 @@ def test_what_a_killed_process_left_in_the_state_goes(stream: Path) -> None:
     assert "removed 1 unfinished file" in done.err
     assert {one.suffix for one in state.iterdir()} == {"", f".{number + 1}"}  # the lock; the end makes a snapshot
     assert released(stream) == 160
+
+
+def test_a_refused_start_leaves_no_file_behind(tmp_path: Path) -> None:
+    (tmp_path / "recipe.yaml").write_text(RECIPE)
+    assert go(tmp_path).code == 2  # there is no input
+    assert not {"out.ndjson", "dead.ndjson"} & {one.name for one in tmp_path.iterdir()}
+    (tmp_path / "out.ndjson").touch()  # not ours
+    assert go(tmp_path).code == 2
+    assert (tmp_path / "out.ndjson").exists()
+    (tmp_path / "in.ndjson").write_text(lines(0, 10))
+    assert go(tmp_path).code == 0
+    assert released(tmp_path) == 10
+
+
+def test_a_log_that_others_write_to_does_not_stop_a_stream(tmp_path: Path) -> None:
+    """Standard error in a file, as a service manager has it; bad lines are told there."""
+    (tmp_path / "recipe.yaml").write_text(RECIPE)
+    places = ["--from", "in.ndjson", "--to", "out.ndjson", "--state", "state"]
+    for turn in range(1, 4):
+        with (tmp_path / "in.ndjson").open("a") as file:
+            file.write(lines(10 * turn, 10) + "no record\n")
+        with (tmp_path / "log").open("ab") as log:
+            log.write(b"something else\n")
+            log.flush()
+            words = [sys.executable, "-m", "oboro", "stream", "--recipe", "recipe.yaml", *places]
+            assert subprocess.run(words, cwd=tmp_path, stderr=log, check=False).returncode == 0
+        assert released(tmp_path) == 10 * turn
+    told = (tmp_path / "log").read_text()
+    assert told.count("something else") == 3
+    assert told.count('"reason"') == 3

@@ -226,8 +226,10 @@ class StreamOutput:
         self.stop = stop
         self._server = _listen(place) if "-listen://" in place else None
         self._connection = self._connected()
+        self._made = not os.path.lexists(place)
         self._file = -1 if self._connection else self._open()
-        self.is_file = self._connection is None and _is_plain(self._file)
+        # Standard error is a log, also where it is a file: others write there too, this program's own messages among them.
+        self.is_file = self._connection is None and place != "stderr" and _is_plain(self._file)
         self.start = os.fstat(self._file).st_size if self.is_file else 0
         self.written = 0
 
@@ -278,6 +280,12 @@ class StreamOutput:
         """Wait until a file is on its disk."""
         if self.is_file:
             os.fsync(self._file)
+
+    def withdraw(self) -> None:
+        """Remove the file that this made, if nothing was ever written to it."""
+        if self.is_file and self._made and self.place != "-" and os.fstat(self._file).st_size == 0:
+            with suppress(OSError):  # a system may not remove what is open
+                os.unlink(self.place)
 
     def close(self) -> None:
         """Let go of it."""

@@ -99,17 +99,21 @@ class Runner:
         """Until the input ends or somebody asks to stop; the metrics of this run."""
         with self.stop.listening(), ExitStack() as self._opened:
             self._opened.callback(self.stop.close)
-            self._open()
+            with ExitStack() as refused:  # a start that is refused leaves no empty file behind
+                self._open(refused)
+                refused.pop_all()
             if self._loop():
                 self._snapshot()  # so that the next start is quick
         return self.metrics()
 
-    def _open(self) -> None:
+    def _open(self, refused: ExitStack) -> None:
         plan = self.plan
         check_apart(plan.source, plan.target, plan.dead_letters, plan.state, plan.others)
         self.folder = self._keep(StateFolder(plan.state, Batch, plan.fsync)) if plan.state else None
         self.target = self._keep(StreamOutput(plan.target, self.stop))
+        refused.callback(self.target.withdraw)
         self.dead = self._keep(StreamOutput(plan.dead_letters or "stderr", self.stop))
+        refused.callback(self.dead.withdraw)
         form = plan.form or _form_of(plan.source)
         known = self.folder is not None and self.folder.snapshot.exists()
         self.anonymizer = self._keep(self._restored() if known else self._make())
@@ -152,7 +156,7 @@ class Runner:
     def _start(self) -> None:
         """A stream without a past."""
         for place in (self.target, self.dead):
-            if place.is_file and place.start and place.place not in ("-", "stderr"):
+            if place.is_file and place.start and place.place != "-":
                 raise UsageError(Message("error_stream.not_empty", place=place.place))
         self.at.base, self.at.dead_base = self.target.start, self.dead.start
         if self.folder is not None:
