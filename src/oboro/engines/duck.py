@@ -157,7 +157,10 @@ class DuckTable:
         """Rows batch by batch, read once, on all cores."""
         how = Checking(numbers, tuple(map(tuple, groups)))
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return how.together(chain.from_iterable(in_order(pool, self._batches(), lambda one: list(how.part([one])))))
+            tables = in_chunks(pa.table(batch) for batch in self._batches())
+            return how.together(
+                chain.from_iterable(in_order(pool, tables, lambda one: list(how.part(one.to_batches()))))
+            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -96,6 +96,15 @@ class SlicedChecker:
         value = loss.value(levels, counted.tally() if small and not unneeded else None)
         return Node(levels, small, small, 0, True, value, settled=not (small and unneeded))
 
+    def small_classes(self, levels: Levels) -> tuple[int, np.ndarray]:
+        """How many records are in classes of fewer than k, and these by attribute and cost. Above the limit both may be less.
+
+        Parts of a table that share no class add up to the whole.
+        """
+        counted = _Count(self.problem, self._layout(levels), levels)
+        counted.run()
+        return counted.small, counted.tally()
+
     def suppressed_rows(self, node: Node) -> np.ndarray:
         """One boolean per record: whether the node suppresses it. The node must be feasible."""
         levels = node.levels

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import inf, prod
 from typing import Any, ClassVar
 
@@ -11,10 +12,11 @@ import numpy as np
 
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Levels
+from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.suppression.suppressed_group import STEPS
 from oboro.decide.lattice.tuples.distinct_tuples import DistinctTuples
-from oboro.engines.bounded.bucketed_rows import BucketLook, ClassesAt, Survey, lean
+from oboro.engines.bounded.bucketed_rows import BucketLook, ClassesAt, SmallClasses, Survey, lean
 from oboro.text import Message
 
 __all__ = ["HELD", "BucketChecker", "NotBounded", "cut_of"]
@@ -54,6 +56,8 @@ class BucketChecker(NodeChecker):
     cut: Levels
     asks: Callable[[BucketLook, str], list[bytes]]
     known: dict[Levels, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+    small: dict[Levels, tuple[int, np.ndarray]] = field(default_factory=dict)
+    """Nodes of which only the small classes were counted."""
     held: list[NodeChecker] = field(default_factory=list)
     """Checkers of classes that are on the driver."""
 
@@ -81,22 +85,46 @@ class BucketChecker(NodeChecker):
 
     def at_once(self, levels: Levels) -> bool:
         """Whether a node needs no job."""
-        return levels in self.known or self._holding(levels) is not None
+        return levels in self.known or levels in self.small or self._holding(levels) is not None
 
     def prepare(self, several: Sequence[Levels]) -> None:
         """Ask for those that are not known, a few a job."""
         open_ = [one for one in several if not self.at_once(one) and self.closed(one)]
         for first in range(0, len(open_), AT_ONCE):
-            asked = Survey(lean(self.problem), tuple(open_[first : first + AT_ONCE]))
-            self.known.update(zip(asked.nodes, asked.together(self.asks(asked, "nodes")), strict=True))
+            self._ask(tuple(open_[first : first + AT_ONCE]), whole=not self._by_small)
+
+    def _ask(self, nodes: tuple[Levels, ...], *, whole: bool) -> None:
+        """One job."""
+        if whole:
+            survey = Survey(lean(self.problem), nodes)
+            self.known.update(zip(nodes, survey.together(self.asks(survey, "nodes")), strict=True))
+        else:
+            counts = SmallClasses(lean(self.problem), nodes)
+            self.small.update(zip(nodes, counts.together(self.asks(counts, "nodes")), strict=True))
+
+    @cached_property
+    def _by_small(self) -> bool:
+        """Whether small classes tell all of a node, unless its suppressed are too few to be a class."""
+        problem = self.problem
+        return isinstance(problem.loss, CellLoss) and problem.most_classes is None and problem.kept_risk is None
+
+    def _sums(self, levels: Levels) -> tuple[np.ndarray, np.ndarray]:
+        """As `NodeChecker.survey` says them; of classes that are large enough only where that matters."""
+        if levels in self.small:
+            small, tally = self.small[levels]
+            if self.problem.relaxed or not 0 < small < self.problem.k:
+                return np.array([small, 0, 0, 0, 0, 0]), tally
+        if levels not in self.known:
+            self._ask((levels,), whole=True)
+        return self.known[levels]
 
     def check(self, levels: Levels, hurdle: float = inf, steps: int = STEPS) -> Node:
         """Check one node: from sums over its classes, or from the classes themselves."""
         if self._holding(levels) is None and self._space(self.problem.lattice.bottom) <= HELD:
             self._hold(self.problem.lattice.bottom)
         if self._holding(levels) is None and self.closed(levels):
-            self.prepare([levels, *([] if self.known else self._first(levels))])
-            node = self.problem.node_of_sizes(levels, *self.known[levels])
+            self.prepare([levels, *([] if self.known or self.small else self._first(levels))])
+            node = self.problem.node_of_sizes(levels, *self._sums(levels))
             if node is not None:
                 return node
         return self.holding(levels).check(levels, hurdle, steps)
@@ -120,10 +148,11 @@ class BucketChecker(NodeChecker):
     def _hold(self, levels: Levels) -> NodeChecker:
         """Bring the classes of a node here."""
         if self._space(levels) > HELD:
-            survey = Survey(lean(self.problem), (levels,))
-            sums, _ = self.known.get(levels) or survey.together(self.asks(survey, "nodes"))[0]
-            if sums[1] > HELD:
-                raise NotBounded(Message("error_engine.rows_classes", classes=int(sums[1]), most=HELD))
+            if levels not in self.known:
+                self._ask((levels,), whole=True)
+            classes = int(self.known[levels][0][1])
+            if classes > HELD:
+                raise NotBounded(Message("error_engine.rows_classes", classes=classes, most=HELD))
         asked = ClassesAt(lean(self.problem), levels)
         labels, sizes = asked.together(self.asks(asked, "classes"))
         codes = [self.code_of_label(a, level)[labels[a]] for a, level in enumerate(levels)]

@@ -42,8 +42,7 @@ class _Classes:
         """How often each occurs, some hundred thousand rows together."""
         for table in in_chunks(pa.table(batch) for batch in batches):
             counts = CombinationCounts(self.names)
-            for batch in table.to_batches():
-                counts.add(batch)
+            counts.add(table)
             found = counts.together()
             arrays = {name: found[name] for name in found.column_names if name != COUNT}
             numbers = self.numbers.of_arrays(arrays, found.num_rows)

@@ -17,13 +17,24 @@ import pyarrow as pa
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.problem import Problem
+from oboro.decide.lattice.sliced_check import SlicedChecker
 from oboro.engines.coded.plan import KnownValues, prepared
 from oboro.engines.coded.scattered_rows import in_chunks, packed, shared_out
 from oboro.engines.coded.value_numbers import RowNumbers, summed
 from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.hierarchy.levels import Level
 
-__all__ = ["Bucket", "BucketCoding", "BucketLook", "ClassesAt", "Suppressed", "Suppressing", "Survey", "lean"]
+__all__ = [
+    "Bucket",
+    "BucketCoding",
+    "BucketLook",
+    "ClassesAt",
+    "SmallClasses",
+    "Suppressed",
+    "Suppressing",
+    "Survey",
+    "lean",
+]
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -101,10 +112,29 @@ def lean(problem: Problem) -> Problem:
     return replace(problem, columns=(), hierarchies=tuple(hierarchies))
 
 
-def _checker(problem: Problem, bucket: Bucket) -> NodeChecker:
+def _asked_of(problem: Problem, bucket: Bucket) -> Problem:
     widths = [one.levels[0].table.size for one in problem.hierarchies]
     columns = [Column(pa.nulls(width), codes) for width, codes in zip(widths, bucket.codes, strict=True)]
-    return NodeChecker.of(replace(problem, columns=tuple(columns)))
+    return replace(problem, columns=tuple(columns))
+
+
+@dataclass(frozen=True)
+class SmallClasses:
+    """The records of classes of fewer than k, at some nodes, none coarser than the cut: all that most nodes are asked for."""
+
+    problem: Problem
+    nodes: tuple[Levels, ...]
+
+    def of(self, bucket: Bucket) -> bytes:
+        """Of one bucket."""
+        checker = SlicedChecker(_asked_of(self.problem, bucket))
+        found = map(checker.small_classes, self.nodes)
+        return b"".join(small.to_bytes(8, "little") + tally.tobytes() for small, tally in found)
+
+    def together(self, said: Sequence[bytes]) -> list[tuple[int, np.ndarray]]:
+        """Of all buckets: for each node how many, and these by attribute and cost."""
+        every = np.sum([np.frombuffer(one, np.int64).reshape(len(self.nodes), -1) for one in said], axis=0)
+        return [(int(one[0]), one[1:].reshape(len(self.problem.hierarchies), -1)) for one in every]
 
 
 @dataclass(frozen=True)
@@ -116,7 +146,7 @@ class Survey:
 
     def of(self, bucket: Bucket) -> bytes:
         """Of one bucket."""
-        checker, found = _checker(self.problem, bucket), []
+        checker, found = NodeChecker.of(_asked_of(self.problem, bucket)), []
         for levels in self.nodes:
             sums, tally = checker.survey(levels)
             found.append(np.concatenate([sums, tally.ravel()]))
@@ -139,7 +169,7 @@ class ClassesAt:
 
     def of(self, bucket: Bucket) -> bytes:
         """Of one bucket, which may hold parts of classes."""
-        checker = _checker(self.problem, bucket)
+        checker = NodeChecker.of(_asked_of(self.problem, bucket))
         classes = checker.classes(self.levels)
         labels = checker.labels_of(classes, np.arange(classes.sizes.size)).astype(np.uint32)
         columns = {f"{a}": pa.array(np.ascontiguousarray(labels[:, a])) for a in range(labels.shape[1])}

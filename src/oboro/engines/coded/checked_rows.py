@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.engines.coded.scattered_rows import packed
+from oboro.engines.coded.scattered_rows import in_chunks, packed
 from oboro.engines.coded.value_numbers import RowNumbers, encoded, summed
 from oboro.engines.relational import COUNT
 
 __all__ = ["Checked", "Checking", "CombinationCounts"]
 
 COMBINED = 64  # counts of batches that are put together at once
+COUNTED = 1 << 22  # combinations that one array counts
 
 
 @dataclass(frozen=True)
@@ -38,12 +41,12 @@ class Checking:
     def part(self, batches: Iterable[pa.RecordBatch]) -> Iterator[bytes]:
         """Of some batches."""
         rows, totals, counts = 0, [], [CombinationCounts(names) for names in self.groups]
-        for batch in batches:
-            rows += batch.num_rows
-            found = {name: encoded(array) for name, array in zip(batch.schema.names, batch.columns, strict=True)}
-            totals.append(self.numbers.total(self.numbers.of_encoded(found, batch.num_rows)))
+        for table in in_chunks(pa.table(batch) for batch in batches):
+            rows += table.num_rows
+            found = {name: encoded(table[name]) for name in table.column_names}
+            totals.append(self.numbers.total(self.numbers.of_encoded(found, table.num_rows)))
             for one in counts:
-                one.add(batch)
+                one.add(table, found)
         yield bytes(1) + rows.to_bytes(8, "little") + summed(totals).to_bytes(8, "little")
         for place, one in enumerate(counts, 1):
             if rows:
@@ -67,17 +70,16 @@ class CombinationCounts:
     def __init__(self, names: Sequence[str]) -> None:
         self.names, self.waiting = list(names), list[pa.Table]()
 
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Count the rows of a batch. O(rows).
+    def add(self, table: pa.Table, found: Mapping[str, tuple[pa.Array, np.ndarray]] | None = None) -> None:
+        """Count rows; `found` is what was already encoded of them. O(rows).
 
-        By Arrow, from the values themselves: what decided who stands with whom has no part in it.
+        From the values themselves: what decided who stands with whom has no part in it.
         """
-        columns = {f"c{place}": _comparable(batch[name]) for place, name in enumerate(self.names)}
-        if not columns:
-            self.merge(pa.table({COUNT: pa.array([batch.num_rows], pa.int64())}))
-            return
-        counted = pa.table(columns).group_by(list(columns), use_threads=False).aggregate([([], "count_all")])
-        self.merge(counted.rename_columns([*columns, COUNT]))
+        columns = [_told_apart(table[name], (found or {}).get(name)) for name in self.names]
+        places, sizes = _occurring([len(values) for values, _ in columns], [codes for _, codes in columns], len(table))
+        chosen = zip(columns, places, strict=True)
+        counted = {f"c{place}": values.take(pa.array(one)) for place, ((values, _), one) in enumerate(chosen)}
+        self.merge(pa.table({**counted, COUNT: pa.array(sizes, pa.int64())}))
 
     def merge(self, counted: pa.Table) -> None:
         """Add what was counted elsewhere."""
@@ -94,7 +96,22 @@ class CombinationCounts:
         return found.rename_columns([COUNT if name == f"{COUNT}_sum" else name for name in found.column_names])
 
 
-def _comparable(array: pa.Array) -> pa.Array:
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    return pc.cast(array, pa.string()) if pa.types.is_floating(array.type) else array
+def _told_apart(array: pa.ChunkedArray, found: tuple[pa.Array, np.ndarray] | None) -> tuple[pa.Array, np.ndarray]:
+    """The distinct values and the place of each row's among them. Not-a-number is not missing to whoever reads the file."""
+    if pa.types.is_floating(array.type):
+        return encoded(pc.cast(array, pa.string()))
+    return encoded(array) if found is None else found
+
+
+def _occurring(widths: list[int], codes: list[np.ndarray], rows: int) -> tuple[Sequence[np.ndarray], np.ndarray]:
+    """The combinations of codes that occur, and how often."""
+    if not widths:
+        return [], np.array([rows])
+    if prod(widths) <= COUNTED:
+        sizes = np.bincount(np.ravel_multi_index(codes, widths))
+        found = np.flatnonzero(sizes)
+        return np.unravel_index(found, widths), sizes[found]
+    names = [f"{place}" for place in range(len(codes))]
+    table = pa.table(dict(zip(names, map(pa.array, codes), strict=True)))
+    counted = table.group_by(names, use_threads=False).aggregate([([], "count_all")])
+    return [counted[name].to_numpy() for name in names], counted["count_all"].to_numpy()
