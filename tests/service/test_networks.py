@@ -66,3 +66,18 @@ def test_places_of_different_kinds(start: str, end: str, brokers: dict[str, Loca
     else:
         found = [body for _, body in brokers[end].held(f"OUT{name}")]
     assert notes(found) == list(range(len(ROWS)))
+
+
+def test_a_field_among_others_is_the_record(brokers: dict[str, LocalBroker], tmp_path: Path) -> None:
+    """Entries of other producers: more fields than one, none that is meant, and a removed entry among them."""
+    import redis
+
+    client = redis.Redis(host="127.0.0.1", port=brokers["redis"].port)
+    written = [client.xadd("MIXED", {"trace": "17", "payload": body}) for body in BODIES]
+    client.xadd("MIXED", {"trace": "17"})
+    client.xdel("MIXED", written[3])
+    client.close()
+    counts = serve(brokers["redis"].place("MIXED") + "?field=payload", str(tmp_path / "out"), state=tmp_path / "state")
+    found = notes((tmp_path / "out").read_bytes().splitlines())
+    assert found == [number for number in range(len(ROWS)) if number != 3]
+    assert counts["dead_letters"] == 1

@@ -65,6 +65,7 @@ class RedisLink:
             retry=Retry(NoBackoff(), 0),
             **tls,
         )
+        self.client.set_response_callback("XREAD", _as_sent)
         self.ask(self.client.ping)
         return self.client
 
@@ -102,6 +103,11 @@ class RedisLink:
         if self.client is not None:
             self.client.close()
             self.client = None
+
+
+def _as_sent(answer: Any, **_: Any) -> Any:
+    """Entries as the server sent them: making objects of each took a fifth of the time."""
+    return answer
 
 
 def _pair(id: bytes | str) -> tuple[int, int]:
@@ -152,15 +158,18 @@ class RedisSource(LinkedEnd):
         found = self.link.ask(client.xread, {self.link.key: self._at}, most, max(1, int(wait * 1000)))
         if not found:
             return []
-        entries = found[0][1] if isinstance(found, list) else next(iter(found.values()))[0]
-        items = [self._item(id, fields) for id, fields in entries]
+        entries = found[0][1] if isinstance(found, list) else next(iter(found.values()))
+        items = [(self._body(fields), id.decode(), int(id[: id.index(b"-")]) / 1e3) for id, fields in entries]
         self._at = items[-1][1]
         return items
 
-    def _item(self, id: bytes, fields: Any) -> tuple[bytes, str, float]:
-        position = id.decode()
-        body = fields.get(self._field) if fields else b""
-        return body or b"", position, int(position.partition("-")[0]) / 1e3
+    def _body(self, fields: list[bytes] | None) -> bytes:
+        """The value of the field; of one that stands twice the last."""
+        if not fields:
+            return b""
+        if len(fields) == 2:
+            return fields[1] if fields[0] == self._field else b""
+        return dict(zip(fields[::2], fields[1::2], strict=True)).get(self._field) or b""
 
     def confirm(self, position: str) -> None:
         """Nothing to acknowledge."""
