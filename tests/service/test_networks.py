@@ -81,3 +81,14 @@ def test_a_field_among_others_is_the_record(brokers: dict[str, LocalBroker], tmp
     found = notes((tmp_path / "out").read_bytes().splitlines())
     assert found == [number for number in range(len(ROWS)) if number != 3]
     assert counts["dead_letters"] == 1
+
+
+def test_empty_lines_are_no_records_and_empty_messages_are_said(
+    brokers: dict[str, LocalBroker], tmp_path: Path
+) -> None:
+    (tmp_path / "in.ndjson").write_bytes(b"\n" * 70_000 + b"\n \n".join(BODIES) + b"\n" * 500)
+    counts = serve(str(tmp_path / "in.ndjson"), brokers["nats"].place("GAPS"), state=tmp_path / "state")
+    assert (counts["released"], counts["dead_letters"]) == (len(ROWS), 0)
+    brokers["nats"].send("EMPTY", [*BODIES[:5], b"", *BODIES[5:]])
+    counts = serve(brokers["nats"].place("EMPTY"), str(tmp_path / "out"), state=tmp_path / "other")
+    assert (counts["released"], counts["dead_letters"]) == (len(ROWS), 1)

@@ -28,7 +28,14 @@ class JsonBody:
     json: ClassVar[bool] = True
 
     def __init__(self) -> None:
-        self.decode = NdjsonCodec().decode
+        self._decode = NdjsonCodec().decode
+
+    def decode(self, body: bytes) -> dict[str, Any] | None:
+        """The record. A message without one is said: somebody sent it."""
+        record = self._decode(body)
+        if record is None:
+            raise BadRecord("empty")
+        return record
 
     def encode(self, record: Mapping[str, Any]) -> bytes:
         """A released record."""

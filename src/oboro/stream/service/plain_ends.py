@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from oboro.errors import ConflictError, FileError, UsageError
@@ -46,24 +46,28 @@ class LineSource:
             self._input.skip(self._at)
 
     def read(self, most: int, wait: float) -> list[Incoming] | None:
-        """Lines that are there."""
-        while not self._lines and not self._ended:
-            if not self._input.is_file and not self._input.ready(wait):
-                return []
-            data = self._input.read()
-            if data is None:
-                return []
-            self._lines, _ = self._blocks.add(data) if data else self._blocks.end()
-            self._ended = not data
-        if not self._lines:
-            return None
-        taken, self._lines = self._lines[:most], self._lines[most:]
-        now = time.time()
-        found = []
-        for line in taken:
-            self._at += len(line) + 1
-            found.append((line, str(self._at), now))
+        """Lines that are there. An empty one is no record."""
+        found: list[Incoming] = []
+        while not found:
+            while not self._lines and not self._ended:
+                if not self._input.is_file and not self._input.ready(wait):
+                    return []
+                data = self._input.read()
+                if data is None:
+                    return []
+                self._lines, _ = self._blocks.add(data) if data else self._blocks.end()
+                self._ended = not data
+            if not self._lines:
+                return None
+            taken, self._lines = self._lines[:most], self._lines[most:]
+            found = list(self._placed(taken, time.time()))
         return found
+
+    def _placed(self, lines: Sequence[bytes], now: float) -> Iterator[Incoming]:
+        for line in lines:
+            self._at += len(line) + 1
+            if line and not line.isspace():
+                yield line, str(self._at), now
 
     def confirm(self, position: str) -> None:
         """Nobody waits for it."""
