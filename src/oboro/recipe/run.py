@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["admitted", "before_step", "check_names", "run"]
 
+UNCLEAR = re.compile(r"\d{1,2}[/-]\d")  # may be a date that begins with its day or its month
 ENGINES = ("pyspark",)  # packages whose frames are anonymized where they are
 
 
@@ -66,7 +68,7 @@ def run(
 
         check_ledger(recipe)
     _check_steps(recipe, given)
-    _check_hierarchies(recipe, data, given)
+    unclear = _check_hierarchies(recipe, data, given)
     whose = None
     if recipe.person is not None:
         whose = person_of_rows(frame.data, recipe.person, fold=given.fold(recipe.person))
@@ -105,6 +107,7 @@ def run(
             *warning_of_seed(recipe),
             *verification.warnings,
             *rows,
+            *unclear,
         ),
         original=frame.data,
         schema=table.schema,
@@ -312,8 +315,9 @@ def _leak(names: list[str]) -> Message:
     return Message("error_recipe.leak", names=names, first=names[0])
 
 
-def _check_hierarchies(recipe: Recipe, data: Dataset, schema: Schema) -> None:
-    """Every hierarchy can be read and fits the column, unless an earlier step may still mend the column."""
+def _check_hierarchies(recipe: Recipe, data: Dataset, schema: Schema) -> list[Message]:
+    """Every hierarchy can be read and fits the column, unless an earlier step may still mend it; which dates are only text."""
+    unclear: list[Message] = []
     for name in schema.quasi:
         try:
             schema.hierarchy(name, data[name])
@@ -321,3 +325,13 @@ def _check_hierarchies(recipe: Recipe, data: Dataset, schema: Schema) -> None:
             first = next((i for i, step in enumerate(recipe.steps) if step.uses_hierarchies), None)
             if first is None or not any(step.changes_values for step in recipe.steps[:first]):
                 raise
+        one = next(
+            iter(data[name].values.slice(0, 2).drop_null()), ""
+        )  # most columns of text are no dates, which one value tells
+        if schema.attributes[name].hierarchy is None and UNCLEAR.match(str(one)):
+            from oboro.table.spelling.date_notation import unclear_dates
+
+            if (found := unclear_dates(data[name])) is not None:
+                why = Message(f"recipe.unclear.{found[0]}")  # without rows: a report may be read by many
+                unclear.append(Message("recipe.unclear.dates", column=name, why=why))
+    return unclear

@@ -113,10 +113,10 @@ class Column:
             yield
         except InputError as error:
             if isinstance(error.words, Message):
-                raise type(error)(error.words.placed(self._row_of)) from None
+                raise type(error)(error.words.placed(self.row_of)) from None
             raise
 
-    def _row_of(self, value: object) -> int | None:
+    def row_of(self, value: object) -> int | None:
         """The first row, from 1, that holds a value, given as itself or as text; None where none does."""
         held = [self.texts.index(str(value))] if str(value) in self.texts else []
         rows = np.flatnonzero(self.codes == held[0]) if held else np.empty(0)

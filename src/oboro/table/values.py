@@ -1,9 +1,9 @@
 """What a value is: its kind, its text, its number.
 
 Everything here works on the *dictionary* of a column (its distinct values), never on its rows, so it costs what the number of
-distinct values costs. Text that looks like a number or a date counts as one where a technique needs numbers, also as most of
-Europe (`1.234,56`) and Japanese offices write it (`39歳`, `昭和34年6月7日`); what is not changed is written back as it came (`007`
-stays `007`).
+distinct values costs. Text that looks like a number or a date counts as one where a technique needs numbers, also as it is
+written in most of Europe (`1.234,56`), in America (`12/31/1990`) and in Japanese offices (`39歳`, `昭和34年6月7日`). What is not
+changed is written back as it came (`007` stays `007`).
 """
 
 from __future__ import annotations
@@ -60,6 +60,9 @@ MONTH_TEXT = (
     r"^(0[1-9]|1[0-2])[./]([0-9]{4})$"  # a month, as `04.2015` and `04/2015`; with a year before it, a label of our own
 )
 DATETIME_TEXT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?Z?$"
+OFFICE_DATE = (
+    r"^[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([ T][0-9]{1,2}:[0-9]{2}|$)"  # the order of its parts is found or told
+)
 
 # ASCII without a digit, or a character that stands in no date and no amount of Japan.
 WORD = r"^[\x00-\x2f\x3a-\x7f]*$|[^\x{0}-\x{4dff}\x{a000}-\x{10ffff}西暦明治大正昭和平成令元年月日満兆億十百万千円歳才]"
@@ -107,7 +110,16 @@ def _kind_of_text(texts: pa.Array) -> Kind:
         return Kind.NUMBER
     reader = japanese_reader(texts)
     written = None if reader is None else reader.read_written(texts)
+    if written is None and _all_match(texts, OFFICE_DATE):
+        written = _in_order(texts)
     return Kind.TEXT if written is None else kind_of(written)
+
+
+def _in_order(texts: pa.Array) -> pa.Array | None:
+    """Dates whose day and month have an order that the whole column tells, as days or moments; else None."""
+    from oboro.table.spelling.ordered_dates import read_in_order
+
+    return read_in_order(texts)
 
 
 def is_months(texts: pa.Array) -> bool:
@@ -154,7 +166,8 @@ def _parse(texts: pa.Array, kind: Kind) -> pa.Array:
         return _parse_plain(texts, kind)
     except (pa.ArrowInvalid, ValueError):
         reader = japanese_reader(texts)
-        if reader is not None and (written := reader.read_written(texts)) is not None:
+        written = _in_order(texts) if reader is None else reader.read_written(texts)
+        if written is not None:
             return written
         if kind is not Kind.NUMBER:
             raise
@@ -214,10 +227,11 @@ def _counted(moments: pa.Array) -> pa.Array:
 
 
 def because_unread(values: pa.Array) -> Words:
-    """Why Japanese dates or amounts are not read as such, in brackets; nothing where there is nothing to say."""
+    """Why dates, or Japanese amounts, are not read as such, in brackets; nothing where there is nothing to say."""
     from oboro.table.japanese.written_values import why_unread
+    from oboro.table.spelling.ordered_dates import why_no_order
 
-    reason = why_unread(values) if is_text(values) else None
+    reason = why_unread(values) or why_no_order(values) if is_text(values) else None
     return Message("error_table.because", reason=reason) if reason else ""
 
 

@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from oboro.errors import ColumnError, UsageError
 from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.schema import Schema
+from oboro.table.spelling.date_notation import dates_alike
 from oboro.table.spelling.decimal_commas import has_decimal_commas, with_decimal_commas
 from oboro.table.spelling.value_texts import is_text
 from oboro.table.values import Kind, from_numbers, japanese_reader, numbers_of, typed
@@ -87,7 +88,9 @@ class Round(OnColumns):
         work.schema.require(work.data, self.names, self.step)
         rounded, facts = {}, {}
         for name in self.names:
-            rounded[name], changed = self._rounded(work.data[name], name, work.rng)
+            column = work.data[name]
+            column = dates_alike(column) if column.kind in (Kind.DATE, Kind.DATETIME) else column
+            rounded[name], changed = self._rounded(column, name, work.rng)
             facts[name] = changed
         return Outcome(work.data.with_columns(rounded), work.schema, {"method": self.method, "changed": facts})
 

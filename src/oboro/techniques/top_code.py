@@ -15,6 +15,7 @@ from oboro.errors import ColumnError
 from oboro.table.dataset import Column, Dataset
 from oboro.table.parameters.loaded_later import loaded_later
 from oboro.table.schema import Schema
+from oboro.table.spelling.date_notation import dates_alike
 from oboro.table.spelling.decimal_commas import has_decimal_commas, with_decimal_commas
 from oboro.table.spelling.named_values import Value, kind_of_value, place, shown
 from oboro.table.values import Kind, from_numbers, japanese_reader, texts_of
@@ -28,6 +29,7 @@ else:
 
 __all__ = ["Coding", "TopCode"]
 
+DATED = (Kind.DATE, Kind.DATETIME)
 WHOLE = (Kind.INTEGER, Kind.DATE)
 # What is replaced, at the top or not, by a label or not: a label such as "90+" covers the bound too.
 BEYOND: Mapping[tuple[bool, bool], Callable[[np.ndarray, float], np.ndarray]] = {
@@ -76,6 +78,7 @@ class Coding(Technique):
         """Decide on the dictionary; rows are only looked up."""
         work.schema.require(work.data, [self.attribute], self.step)
         column = work.data[self.attribute]
+        column = dates_alike(column) if column.kind in DATED else column
         numbers = column.numbers(self.attribute)
         bound = self._bound(work.data, column, numbers)
         beyond = BEYOND[self.top, self.label is not None](numbers, bound)

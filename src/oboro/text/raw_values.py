@@ -27,7 +27,7 @@ TOKEN = re.compile(r"((?:nats|rediss?|valkeys?|kafkas?|mqtts?|amqps?|https?)://)
 GIVEN = re.compile(
     r"([?&;][\w.-]*(?:pass|pwd|secret|token|key|sig|credential)[\w.-]*=)[^\s&'\"\u3000-\uffff]+", re.IGNORECASE
 )
-DATE = r"[0-9]{2,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([T ].*)?"
+DATE = r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([T ].*)?"
 
 
 class Raw:

@@ -572,3 +572,18 @@ def test_what_the_page_needs_is_small() -> None:
     held = [one for name in ("starlette", "uvicorn", "h11", "anyio", "idna", "click") for one in files(name) or ()]
     found = [Path(str(one.locate())) for one in held if one.suffix != ".pyc"]
     assert 500_000 < sum(one.stat().st_size for one in found if one.exists()) < 4_000_000
+
+
+def test_the_order_of_day_and_month_is_asked_where_a_column_does_not_tell_it(page: Page) -> None:
+    rows = [f"{i % 12 + 1}/{i % 11 + 1}/{1950 + i % 8},{'FM'[i % 2]}" for i in range(200)]
+    page.open("people.csv", ("born,sex\n" + "\n".join(rows) + "\n").encode())
+    for column in ("born", "sex"):
+        page.ask("role", column=column, role="quasi")
+    shown = page.ask("hierarchy", column="born")
+    assert shown["order"] == ""
+    assert "dates" in [kind for kind, _ in shown["kinds"]]
+    refused = page.refused("hierarchy_set", column="born", spec={"dates": ["month", "year"]})
+    assert "date_order" in json.dumps(refused)
+    page.ask("hierarchy_set", column="born", spec={"dates": ["month", "year"], "date_order": "day_first"})
+    assert page.ask("hierarchy", column="born")["order"] == "day_first"
+    assert page.ask("hierarchy", column="sex")["order"] is None

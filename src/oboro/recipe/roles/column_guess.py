@@ -14,6 +14,7 @@ from oboro.measure.exposure.separation import Exposure
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import HierarchySpec
 from oboro.table.schema import Attribute, Role
+from oboro.table.spelling.date_notation import unclear_dates
 from oboro.table.value_counts import clean
 from oboro.table.values import Kind, kind_of, numbers_of
 from oboro.text import Message
@@ -44,6 +45,8 @@ class ColumnGuess:
     def of(name: str, column: Column, exposure: Exposure, role: Role, *reasons: Message) -> ColumnGuess:
         """A first guess."""
         missing = int(column.counts[column.missing]) if column.missing >= 0 else 0
+        if (unclear := unclear_dates(column)) is not None:
+            reasons += (Message(f"role.unclear.{unclear[0]}", **unclear[1]),)
         return ColumnGuess(name, role, reasons, column.kind, missing, exposure, meant=_meant(column))
 
     def become(self, role: Role, *reasons: Message) -> ColumnGuess:

@@ -10,6 +10,7 @@ from oboro.recipe.roles.column_words import role_by_name
 from oboro.table.dataset import Column
 from oboro.table.hierarchy.propose import propose
 from oboro.table.schema import Role
+from oboro.table.spelling.date_notation import unclear_dates
 from oboro.table.values import Kind
 from oboro.text import Message
 
@@ -64,13 +65,13 @@ def _by_name(name: str, column: Column, findings: Sequence[Finding]) -> FirstLoo
 
 def _beyond_levels(name: str, column: Column) -> FirstLook | None:
     """Text that names nearly everybody, such as a whole address or a described illness: no level would be left but `*`."""
-    if column.kind is not Kind.TEXT or propose(name, column) is not None:
+    if column.kind is not Kind.TEXT or propose(name, column) is not None or unclear_dates(column) is not None:
         return None
     return _written(column)
 
 
 def _by_values(column: Column) -> FirstLook | None:
-    if column.kind in (Kind.DATE, Kind.DATETIME):
+    if column.kind in (Kind.DATE, Kind.DATETIME) or unclear_dates(column) is not None:
         return Role.QUASI, Message("role.date")
     if tells_sex(column):
         return Role.QUASI, Message("role.sex")

@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from oboro.errors import ColumnError, InputError, UsageError
 from oboro.stream.snapshot import require
 from oboro.table.dataset import Column
 from oboro.table.hierarchy import Hierarchy, HierarchySpec
+from oboro.table.hierarchy.dates import FINER_THAN_YEARS
 from oboro.table.hierarchy.edges_and_masks import Mask
 from oboro.table.values import STAR, texts_of
 from oboro.text import Message
@@ -119,6 +121,8 @@ class ValueLevels:
     def _paths(self, values: list[Any]) -> Iterable[tuple[Any, ...]]:
         if self.height == 1:
             return ((value,) for value in values)
+        if self.spec.date_order is None and FINER_THAN_YEARS & set(self.spec.dates or ()) and _order_matters(values):
+            raise ColumnError(Message("error_stream.date_order", name=self.name))
         try:
             column = Column.of(values)
             hierarchy = self._whole.bind(column) if self._whole else self.spec.build(self.name, column, self.folder)
@@ -171,6 +175,13 @@ class ValueLevels:
     def released(self, code: int, level: int) -> Any:
         """What is released of a value on a level."""
         return STAR if code < 0 or level >= self.height else self.paths[code][level]
+
+
+def _order_matters(values: Sequence[Any]) -> bool:
+    """Whether day and month could be taken for each other: later values would tell, which a stream does not know."""
+    from oboro.table.spelling.ordered_dates import order_matters
+
+    return isinstance(values[0], str) and order_matters(pa.array(values, pa.string()))
 
 
 def _kind(value: object) -> Message:

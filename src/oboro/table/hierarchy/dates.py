@@ -11,25 +11,32 @@ import pyarrow as pa
 from oboro.errors import HierarchyError
 from oboro.system import arrow_functions as pc
 from oboro.table.hierarchy.levels import Level, odd_one, span_share
+from oboro.table.spelling.ordered_dates import DateOrder, order_matters, read_in_order, read_years, why_no_order
 from oboro.table.spelling.value_texts import is_text
 from oboro.table.values import Kind, because_unread, is_months, kind_of, typed
 from oboro.text import Message, Raw
 
-__all__ = ["UNITS", "date_levels"]
+__all__ = ["FINER_THAN_YEARS", "UNITS", "date_levels"]
 
 UNITS = ("day", "month", "quarter", "year", "decade")
+FINER_THAN_YEARS = {"day", "month", "quarter"}
 MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 DAY = 86_400_000_000  # microseconds
 
 
-def date_levels(name: str, values: pa.Array, units: Sequence[str]) -> list[Level]:
+def date_levels(name: str, values: pa.Array, units: Sequence[str], order: DateOrder | None = None) -> list[Level]:
     """One level per unit, finest first; `day` is the value itself in a column of dates. Times count in their own zone.
 
     Given: units in the order of `UNITS`. Promises: each level is a function of the one below: units nest. O(n log n).
     """
     kinds = (Kind.DATE, Kind.DATETIME)
+    values = values if order is None else _in_order(name, values, order)
+    if not FINER_THAN_YEARS & set(units) and (years := _years(values)) is not None:
+        values = years
     kind = _kind(values)
     if len(values) and kind not in kinds:
+        if is_text(values) and (why := why_no_order(values)) is not None:
+            raise HierarchyError(Message("error_dates.unclear", name=name, why=why))
         odd, because = odd_one(values, kinds), because_unread(values)
         raise HierarchyError(Message("error_table.needs_dates", name=name, odd=Raw(odd), because=because))
     if kind is Kind.DATE:
@@ -40,6 +47,24 @@ def date_levels(name: str, values: pa.Array, units: Sequence[str]) -> list[Level
         return list(map(level, units[1:] if units[0] == "day" else units))
     moments = _local_microseconds(values) if len(values) else np.empty(0, dtype=np.int64)
     return list(map(partial(_date_level, days=moments // DAY, exact=moments.astype(np.float64), size=DAY), units))
+
+
+def _in_order(name: str, values: pa.Array, order: DateOrder) -> pa.Array:
+    """Dates in the order that the recipe says, as days or moments; other values as they are."""
+    if not is_text(values) or not order_matters(values):
+        return values
+    read = read_in_order(values, order)
+    if read is None:
+        odd = next((one for one in values.to_pylist() if read_in_order(pa.array([one]), order) is None), None)
+        raise HierarchyError(Message("error_dates.not_in_order", name=name, order=order, odd=Raw(odd)))
+    return read
+
+
+def _years(values: pa.Array) -> pa.Array | None:
+    """The years of dates of which nobody knows whether they begin with the day or with the month; None of other columns."""
+    if not is_text(values) or kind_of(values) is not Kind.TEXT:
+        return None
+    return read_years(values)
 
 
 def _kind(values: pa.Array) -> Kind:

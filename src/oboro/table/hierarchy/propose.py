@@ -15,6 +15,7 @@ from oboro.table.hierarchy.edges_and_masks import Mask
 from oboro.table.hierarchy.levels import outside, text_array
 from oboro.table.hierarchy.ready.fitting_columns import fitting
 from oboro.table.hierarchy.spec import HierarchySpec
+from oboro.table.spelling.ordered_dates import read_years
 from oboro.table.values import Kind, kind_of, numbers_of
 
 __all__ = ["Unit", "propose"]
@@ -44,6 +45,10 @@ def propose(name: str, column: Column) -> HierarchySpec | None:
         return HierarchySpec.model_validate(dict([ready]))
     if kind in (Kind.DATE, Kind.DATETIME):
         return HierarchySpec(dates=_units(numbers_of(values), kind))
+    if kind is Kind.TEXT and (years := read_years(values)) is not None:
+        return HierarchySpec(
+            dates=[unit for unit in _units(numbers_of(years), Kind.DATE) if unit in ("year", "decade")]
+        )
     if len(values) <= FEW:
         return None
     if kind is Kind.TEXT or (kind is Kind.INTEGER and CODE_NAME.search(name)):

@@ -49,6 +49,7 @@ OPTIONS = {
     "top": ("intervals",),
     "star": ("intervals", "dates"),
     "numbers": ("intervals",),
+    "date_order": ("dates",),
 }
 
 
@@ -98,6 +99,8 @@ class HierarchySpec(Parameters):
     """With intervals: labels of whole numbers (`20–29`) or of any (`[20, 30)`); by default as the column's values are."""
     dates: list[Literal["day", "month", "quarter", "year", "decade"]] | None = Field(default=None, min_length=1)
     """Units of time, from fine to coarse; a column of dates has days as its values."""
+    date_order: Literal["day_first", "month_first"] | None = None
+    """With dates: what stands first in `1/5/1990`; needed in streams, and where no date of the column tells it."""
     mask: Annotated[Side | MaskForm, Discriminator(_mask_form)] | None = None
     """Hide characters from one side, one more on each level; or side, steps and char."""
     tree: dict[Any, Any] | list[Any] | str | None = None
@@ -217,7 +220,7 @@ class HierarchySpec(Parameters):
 
             levels = width_levels(name, values, self.intervals, self.origin, self.bottom, self.top, self.numbers)
         elif self.dates is not None:
-            levels = date_levels(name, values, self.dates)
+            levels = date_levels(name, values, self.dates, self.date_order)
         elif self.mask is not None:
             from oboro.table.hierarchy.masks import mask_levels
 
@@ -282,7 +285,8 @@ class HierarchySpec(Parameters):
         if self.tree is not None:
             return Message("hierarchy.tree")
         if self.dates is not None:
-            return Message("hierarchy.dates", units=[Message(f"hierarchy.unit.{unit}") for unit in self.dates])
+            units = Message("hierarchy.dates", units=[Message(f"hierarchy.unit.{unit}") for unit in self.dates])
+            return Message(f"hierarchy.{self.date_order}", units=units) if self.date_order else units
         if self.neighbours is not None:
             return Message("hierarchy.neighbours", groups=[str(size) for size in self.neighbours.groups])
         if self.priority is not None:

@@ -15,6 +15,7 @@ from oboro.table.values import MONTH_TEXT, Kind, numbers_of
 
 __all__ = ["end_moment", "end_number"]
 
+YEAR_AND_MONTH = r"(\d{4})-(0[1-9]|1[0-2])"
 NUMBER = re.compile(r"^[-+]?\d+(\.\d+)?(e[-+]?\d+)?$", re.IGNORECASE)
 
 
@@ -39,7 +40,7 @@ def end_moment(end: str, kind: Kind, last: bool) -> float:
 
     >>> end_moment("昭和元年", Kind.DATE, last=False), end_moment("1970年2月", Kind.DATE, last=True)
     (-15713.0, 58.0)
-    >>> end_moment("02.1970", Kind.DATE, last=False), end_moment("02.1970", Kind.DATE, last=True)
+    >>> end_moment("02.1970", Kind.DATE, last=False), end_moment("1970-02", Kind.DATE, last=True)
     (31.0, 58.0)
     """
     written = plain_text(pa.array([end]))
@@ -48,6 +49,8 @@ def end_moment(end: str, kind: Kind, last: bool) -> float:
         return day if kind is Kind.DATE else (day + last) * 86_400e6 - last
     if month := re.fullmatch(MONTH_TEXT, end):
         return _month_end(int(month[2]), int(month[1]), kind, last)
+    if month := re.fullmatch(YEAR_AND_MONTH, end):
+        return _month_end(int(month[1]), int(month[2]), kind, last)
     if len(end) == 4:
         end += "-12-31" if last else "-01-01"
     if len(end) < len("2024-1-1"):

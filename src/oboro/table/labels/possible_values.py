@@ -34,6 +34,7 @@ from oboro.table.values import Kind
 
 __all__ = ["PossibleValues", "possible_values"]
 
+ONE_DATE = re.compile(r"^\d{4}(-\d{2}(-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?)?)?$")
 ONE_NUMBER = re.compile(r"^[-+]?\d+(\.\d+)?$")
 
 
@@ -144,6 +145,8 @@ class _Order:
             return nobody
         if self.numbers is not None and self.kind in (Kind.INTEGER, Kind.NUMBER) and ONE_NUMBER.match(text):
             return self._ranks(LabelRange(text, text))  # the same number, written otherwise: 25.0
+        if self.kind in (Kind.DATE, Kind.DATETIME) and ONE_DATE.match(text):
+            return self._ranks(LabelRange(text, text))  # the same day, written otherwise, or all of a month or a year
         if len(places := self._hidden(text)):
             return self._sorted[1][np.array(places, dtype=np.int64)]
         if self.numbers is not None and (named := label_range(text)) is not None:

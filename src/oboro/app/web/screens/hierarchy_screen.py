@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, get_args
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from oboro.app.web.asking import Ask
@@ -18,9 +19,10 @@ from oboro.errors import UsageError
 from oboro.explorer.column_values import histogram
 from oboro.recipe.preparing.column_hierarchy import previews
 from oboro.table.hierarchy import HierarchySpec, listed
-from oboro.table.hierarchy.levels import text_array
+from oboro.table.hierarchy.levels import outside, text_array
 from oboro.table.hierarchy.propose import Unit, propose
-from oboro.table.values import Kind, kind_of
+from oboro.table.spelling.ordered_dates import read_years
+from oboro.table.values import Kind
 from oboro.text import Message
 
 __all__ = ["offer_hierarchy", "set_hierarchy", "show_hierarchy"]
@@ -57,6 +59,7 @@ def show_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any
     rows = tree.to_rows() if len(column.values) <= MOST_VALUES else None
     values = [] if rows is None else zip(column.texts, column.counts.tolist(), strict=True)
     proposed = propose(name, column) or HierarchySpec()
+    unclear = column.kind is Kind.TEXT and read_years(column.values.filter(pa.array(~outside(column)))) is not None
     return {
         "version": state.number,
         "column": name,
@@ -72,10 +75,11 @@ def show_hierarchy(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any
         "longest": pc.max(pc.utf8_length(text_array(column.values))).as_py() or 1,
         "kind": _kind(spec),
         "simple": SIMPLE,
+        "order": (spec.date_order or "") if unclear else None,
         "units": [(unit, ask.say(Message(f"hierarchy.unit.{unit}"))) for unit in get_args(Unit)],
         "kinds": [
             (kind, ask.say(Message(f"hierarchy.kind.{kind}")))
-            for kind in ("plain", *OF_KIND.get(kind_of(column.values), OF_TEXT))
+            for kind in ("plain", *["dates"] * unclear, *OF_KIND.get(column.kind, OF_TEXT))
             if kind != "tree" or rows is not None or _kind(spec) == "tree"
         ],
     }

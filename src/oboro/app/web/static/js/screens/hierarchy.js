@@ -69,8 +69,11 @@ const EDITORS = {
     return [h("div.fields", h("div", h("label", { for: "widths" }, t("hierarchy.widths")), input), quiet(t("hierarchy.widths_said"))), found.histogram ? edgesChart(found, edgesOf(held[0], found.histogram), null) : null];
   },
   dates(found, set) {
-    const held = found.spec.dates || found.proposed.dates || ["month", "year"], units = found.units;
-    return [quiet(t("hierarchy.ladder_said")), ladder(units.map(([, said]) => said), units.flatMap(([unit], place) => (held.includes(unit) ? place : [])), (next) => set({ spec: { dates: next.map((place) => units[place][0]) } }), t("hierarchy.units"))];
+    const held = found.spec.dates || found.proposed.dates || ["month", "year"], units = found.units, unclear = found.order !== null;
+    const save = (dates, order) => set({ spec: order ? { dates, date_order: order } : { dates } });
+    const orders = [...(found.order ? [] : [["", t("hierarchy.order_open")]]), ...["month_first", "day_first"].map((one) => [one, t(`hierarchy.${one}`)])];
+    return [unclear ? [segments("order", t("hierarchy.order"), orders, found.order, (order) => save(held, order)), quiet(t("hierarchy.order_said"))] : null,
+      quiet(t("hierarchy.ladder_said")), ladder(units.map(([, said]) => said), units.flatMap(([unit], place) => (held.includes(unit) ? place : [])), (next) => save(next.map((place) => units[place][0]), found.order), t("hierarchy.units"))];
   },
   mask(found, set) {
     const spec = found.spec.mask, side = typeof spec === "string" ? spec : spec?.side || "right", longest = Math.max(1, found.longest), all = Array.from({ length: longest }, (_, place) => place);
