@@ -66,7 +66,15 @@ def test_search_by_slices_equals_brute_force(loss):
     assert_equals_brute_force(case, {"minimal": True}, {"strategy": "depth_first", "minimal": True})
 
 
-def test_a_wide_attribute_is_laid_out_coarser_and_where_needed_fully():
+@pytest.mark.parametrize(
+    ("fine", "rows", "kinds"),
+    [(64, 200_000, [np.uint16, np.uint32]), (1, 5_000, [np.uint16])],
+    ids=["coarser", "in slices"],
+)
+def test_a_wide_attribute_is_laid_out_coarser_and_where_needed_fully_or_slice_by_slice(monkeypatch, fine, rows, kinds):
+    monkeypatch.setattr(row_layout, "FINE", fine)
+    monkeypatch.setattr(row_layout, "SLICE_ROWS", rows)
+    monkeypatch.setattr(row_layout, "ENOUGH", 2)
     rng, wide = np.random.default_rng(4), 70_000
     codes = np.arange(wide)
     levels = [_level(codes), _level(codes // 7), _level(codes // 700), _level(codes // 7000)]
@@ -80,7 +88,9 @@ def test_a_wide_attribute_is_laid_out_coarser_and_where_needed_fully():
         expected = checker.check(node)
         assert sliced.check(node).satisfying == expected.satisfying
         assert not expected.satisfying or sliced.check(node) == expected
-    assert [layout.codes.dtype for layout in sliced.layouts] == [np.uint16, np.uint32]
+        rows = not expected.satisfying or sliced.suppressed_rows(expected) == checker.suppressed_rows(expected)
+        assert np.all(rows)
+    assert [layout.codes.dtype for layout in sliced.layouts] == kinds
 
 
 def _level(table):

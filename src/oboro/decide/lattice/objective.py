@@ -26,7 +26,7 @@ does: below 0.5 suppression costs less, above 0.5 generalization does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
 from math import exp, fsum, log, log2
@@ -62,28 +62,36 @@ BEYOND = 1e300  # loses more than what is agreed on already; finite, for it is s
 class LevelCost:
     """What one attribute pays at one level.
 
-    `base` is paid without any suppression; suppressing a record adds one of few amounts: `extra[step[code]]` for its
-    code. Everything is a share of what suppressing the whole column costs, except `extra`, which is that times the
+    `base` is paid without any suppression; suppressing a record adds one of few amounts: `extra[steps[label]]` for its
+    label. Everything is a share of what suppressing the whole column costs, except `extra`, which is that times the
     records.
     """
 
     base: float
-    step: np.ndarray
+    level: Level
+    steps: np.ndarray
     extra: np.ndarray
     bits: float = 0.0
     """Not 0: suppressed records pay the entropy of their labels on this level, times this; then a step is a label."""
+
+    @cached_property
+    def step(self) -> np.ndarray:
+        """For each code which amount it adds; there may be very many codes, and not every level is looked at."""
+        return np.asarray(self.steps[self.level.table])
 
     @staticmethod
     def of(level: Level, counts: np.ndarray, cost: np.ndarray, rows: int, factor: float = 0.5) -> LevelCost:
         """From what a record pays for each label: its part of what a suppressed one pays. Equal costs are added as counts
         (whole numbers), so that the order of the labels, which is that of the rows, changes nothing.
         """
-        amounts, step = _distinct(cost)
+        alike = cost.size > 0 and bool((cost == cost[0]).all())
+        found = (cost[:1], np.zeros(cost.size, dtype=np.int64)) if alike else np.unique(cost, return_inverse=True)
+        amounts, step = found[0].astype(np.float64), found[1].ravel()
         kept = amounts if factor <= 0.5 else amounts * (1 - 2 * (factor - 0.5))
         gone = 1.0 - kept if factor >= 0.5 else 2 * factor * (1.0 - amounts)
-        paid = fsum(kept * np.bincount(step, weights=counts, minlength=amounts.size))
+        held = np.bincount(step, weights=counts, minlength=amounts.size) if not alike else float(counts.sum())
         whole = max(rows, 1)
-        return LevelCost(paid / whole, step[level.table], gone / whole)
+        return LevelCost(fsum(kept * held) / whole, level, step, gone / whole)
 
     def of_suppressed(self, counts: np.ndarray) -> float:
         """What so many suppressed records of each step add."""
@@ -289,14 +297,6 @@ def _put_together(
     return CellLoss(name, exponents, costs, geometric=True, scale=scale)
 
 
-def _distinct(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different numbers, and which one each is; quick where there is only one."""
-    if numbers.size and (numbers == numbers[0]).all():
-        return numbers[:1].astype(np.float64), np.zeros(numbers.size, dtype=np.int64)
-    amounts, step = np.unique(numbers, return_inverse=True)
-    return amounts.astype(np.float64), step.ravel()
-
-
 def _pay_share(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int, factor: float) -> LevelCost:
     level = hierarchy.levels[i]
     return LevelCost.of(level, counts[i], level.share, rows, factor)
@@ -337,8 +337,8 @@ def _pay_bits(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int,
     gone = 2 * factor if factor < 0.5 else 1.0
     shares = amounts / whole if whole > 0 else 0.0 * amounts
     if kept < 1.0:  # what was lost by generalization alone counts less, and all of it again once a record is suppressed
-        return LevelCost(kept * base, step.ravel()[level.table], shares)
-    return LevelCost(base, step.ravel()[level.table], gone * shares)
+        return LevelCost(kept * base, level, step.ravel(), shares)
+    return LevelCost(base, level, step.ravel(), gone * shares)
 
 
 def _pay_arx_bits(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int, factor: float) -> LevelCost:
@@ -347,20 +347,21 @@ def _pay_arx_bits(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: 
     value_bits = np.log2(np.maximum(counts[0], 1))
     whole = rows * float(np.log2(max(rows, 1))) - fsum(value_bits * counts[0])
     kept, gone = 1.0 if factor <= 0.5 else 1 - 2 * (factor - 0.5), 2 * factor if factor < 0.5 else 1.0
-    none = np.zeros(len(level.labels))
-    return LevelCost(kept * one.base, level.table.astype(np.int64), none, gone / whole if whole > 0 else 0.0)
+    labels = len(level.labels)
+    return LevelCost(kept * one.base, level, np.arange(labels), np.zeros(labels), gone / whole if whole > 0 else 0.0)
 
 
 def _pay_plain_bits(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int, factor: float) -> LevelCost:
     """The same, not as a share of all bits."""
     one = _pay_arx_bits(hierarchy, i, counts, rows, factor)
     whole = rows * float(np.log2(max(rows, 1))) - fsum(np.log2(np.maximum(counts[0], 1)) * counts[0])
-    return LevelCost(one.base * whole, one.step, one.extra, one.bits * whole)
+    return replace(one, base=one.base * whole, bits=one.bits * whole)
 
 
 def _pay_steps(hierarchy: Hierarchy, i: int, counts: list[np.ndarray], rows: int, factor: float) -> LevelCost:
     """The level itself; suppression costs nothing."""
-    return LevelCost(float(i), np.zeros(hierarchy.levels[i].table.size, dtype=np.int64), np.zeros(1))
+    level = hierarchy.levels[i]
+    return LevelCost(float(i), level, np.zeros(len(level.labels), dtype=np.int64), np.zeros(1))
 
 
 PAYMENTS = {

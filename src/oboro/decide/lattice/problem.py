@@ -267,7 +267,12 @@ def _entropies(levels: Sequence[np.ndarray]) -> np.ndarray:
     """From how often each count occurs, in order: so the order of the labels, which is that of the rows, changes nothing."""
     out = np.empty(len(levels))
     for i, counts in enumerate(levels):
-        sizes, times = np.unique(counts[counts > 0], return_counts=True)
+        if int(counts.max(initial=0)) <= counts.size:
+            times = np.bincount(counts)[1:]  # as below, without a sort
+            sizes = np.flatnonzero(times) + 1
+            times = times[sizes - 1]
+        else:
+            sizes, times = np.unique(counts[counts > 0], return_counts=True)
         shares = sizes / max(counts.sum(), 1)
         out[i] = -fsum(times * shares * np.log(shares))
     return out

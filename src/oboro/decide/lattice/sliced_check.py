@@ -1,8 +1,8 @@
 """Checking nodes of very large tables where classes need only be large enough.
 
 Once, the rows are laid out as a few small digits each: small attributes are fused into one, a wide one is taken on
-the finest level that still fits (finer nodes get a layout of their own), so that a row is a few bytes and every
-look-up table fits the cache. They are laid out slice by slice: a slice holds some labels of one attribute's
+the finest level that still fits (finer nodes get a layout of their own) or numbered slice by slice, so that a row is a few
+bytes and every look-up table fits the cache. They are laid out slice by slice: a slice holds some labels of one attribute's
 coarsest level that still tells rows apart, so that no class crosses slices; nodes on which that attribute is
 `*` get a layout that is sliced by another one. A node is then checked slice by slice on two threads with one
 saturating counter per possible class; as soon as the slices done so far suppress more than the limit, the node has
@@ -11,23 +11,23 @@ failed, exactly.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf, prod
+from math import inf
 from threading import Lock
 from typing import ClassVar
 
 import numpy as np
 
 from oboro.decide.lattice.kernels import slice_counts as kernels
+from oboro.decide.lattice.kernels.size_counts import count_sizes
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Levels
 from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.search_limits import LookStopped, stop_asked
-from oboro.decide.lattice.slices.row_layout import THREADS, RowLayout, fitting_base, lay_out, share_out
+from oboro.decide.lattice.slices.row_layout import THREADS, RowLayout, lay_out, on_threads, share_out
 from oboro.decide.lattice.suppression.suppressed_group import STEPS
 from oboro.table.dataset import smallest_unsigned
 
@@ -120,10 +120,7 @@ class SlicedChecker:
         for layout in self.layouts:
             if layout.serves(levels):
                 return layout
-        base = fitting_base(self.problem)
-        if any(low > level for low, level in zip(base, levels, strict=True)):
-            base = self.problem.lattice.bottom
-        made = lay_out(self.problem, base, levels)
+        made = lay_out(self.problem, levels)
         self.layouts[:] = [*self.layouts[1 - LAYOUTS :], made]  # in place: checkers of other questions share the list
         return made
 
@@ -135,32 +132,28 @@ class _Count:
         self.problem, self.layout, self.levels = problem, layout, levels
         self.small, self.done, self.tallied, self.hopeful = 0, 0, True, False
         self.lock, self.tallying, self.stop = Lock(), True, stop_asked()
-        parts = [self._part(a) for a in range(len(levels))]
-        stride, tables = 1, []
-        for digit in layout.digits:
-            table = np.zeros(1, dtype=np.int64)
-            for a in digit:
-                table = (table[:, np.newaxis] + parts[a] * stride).ravel()
-                stride *= self._labels(a)
-            tables.append(table)
-        self.keys, self.stride = stride, stride // self._labels(layout.sliced)
-        wide = stride >= 1 << 32
-        self.table = np.concatenate(tables).astype(np.uint64 if wide else np.uint32)
-        self.histogram = np.zeros((THREADS, self.table.size), dtype=np.int64)
+        self.order = [a for digit in layout.digits for a in digit]
+        self.labels = np.array([len(problem.hierarchies[a].levels[levels[a]].labels) for a in self.order])
+        scales = np.cumprod([1, *self.labels.tolist()], dtype=object).tolist()
+        self.keys, self.stride = scales[-1], scales[-2]
+        kind, scale = np.uint64 if self.keys >= 1 << 32 else np.uint32, iter(scales)
+        tables = [_table([self._up(a) * kind(next(scale)) for a in digit]) for digit in layout.digits]
+        self.table, self.own = np.concatenate([*tables[:-1], np.zeros(0, dtype=kind)]), tables[-1]
+        self.histogram = np.zeros((THREADS, int(self.labels.sum())), dtype=np.int64)
         self.marks = np.zeros(0, dtype=bool)
 
-    def _labels(self, a: int) -> int:
-        return len(self.problem.hierarchies[a].levels[self.levels[a]].labels)
-
-    def _part(self, a: int) -> np.ndarray:
+    def _up(self, a: int) -> np.ndarray:
         """For each label of the attribute's base level, the number of its label on the node's level."""
-        layout, levels = self.layout, self.problem.hierarchies[a].levels
-        up: np.ndarray = levels[self.levels[a]].table[levels[layout.base[a]].one_each].astype(np.int64)
-        if a == layout.sliced:
-            sorted_up = np.empty_like(up)
-            sorted_up[layout.ranks[layout.base[a]]] = layout.ranks[self.levels[a]][up]
-            return sorted_up
-        return up
+        layout, known = self.layout, (a, self.levels[a])
+        if known not in layout.ups:
+            levels = self.problem.hierarchies[a].levels
+            up: np.ndarray = levels[self.levels[a]].table[levels[layout.base[a]].one_each].astype(np.uint32)
+            if a == layout.sliced:
+                sorted_up = np.empty_like(up)
+                sorted_up[layout.ranks[layout.base[a]]] = layout.ranks[self.levels[a]][up]
+                up = sorted_up
+            layout.ups[known] = up
+        return layout.ups[known]
 
     def run(self, *, marking: bool = False, tallying: bool = True) -> None:
         """Count all slices, or until more than the limit is suppressed."""
@@ -181,47 +174,55 @@ class _Count:
             raise LookStopped
 
     def _pass(self) -> None:
-        slices = range(len(self.layout.bounds) - 1)
-        with ThreadPoolExecutor(THREADS) as pool:
-            for done in [pool.submit(self._take, slices[thread::THREADS], thread) for thread in range(THREADS)]:
-                done.result()
+        slices = iter(range(len(self.layout.bounds) - 1))
+        on_threads(lambda thread: self._take(slices, thread))
 
-    def _take(self, slices: range, thread: int) -> None:
-        counters = np.zeros(0, dtype=np.uint8)
+    def _take(self, slices: Iterator[int], thread: int) -> None:
+        counters, table = np.zeros(0, dtype=smallest_unsigned(self.problem.k + 1)), self.room()
         for part in slices:
             if self.small > self.problem.limit or self.stop():
                 return
-            counters = self._slice(part, counters, thread)
+            counters = self._slice(part, counters, table, thread)
 
-    def _slice(self, part: int, counters: np.ndarray, thread: int) -> np.ndarray:
+    def room(self) -> np.ndarray:
+        """A table of what each digit adds to a key, with room for those of one slice."""
+        layout = self.layout
+        widest = int(np.diff(layout.firsts[layout.base[layout.sliced]]).max(initial=0))
+        return np.append(self.table, np.empty(widest, dtype=self.table.dtype))
+
+    def enter(self, part: int, table: np.ndarray) -> tuple[np.ndarray, int]:
+        """Write what the last digits of a slice add; its rows, and how many keys it has, from 0 on."""
+        layout, base = self.layout, self.layout.firsts[self.layout.base[self.layout.sliced]]
+        numbers = layout.firsts[self.levels[layout.sliced]]
+        own = self.own[base[part] : base[part + 1]]
+        table[self.table.size : self.table.size + own.size] = own - own.dtype.type(int(numbers[part]) * self.stride)
+        rows = layout.codes[layout.bounds[part] : layout.bounds[part + 1]]
+        return rows, int(numbers[part + 1] - numbers[part]) * self.stride
+
+    def _slice(self, part: int, counters: np.ndarray, table: np.ndarray, thread: int) -> np.ndarray:
         """Count one slice; returns the counters for the next one."""
-        layout, k = self.layout, self.problem.k
-        first, last = int(layout.bounds[part]), int(layout.bounds[part + 1])
-        codes, numbers = layout.codes[first:last], layout.firsts[self.levels[layout.sliced]]
-        start, space = int(numbers[part]) * self.stride, int(numbers[part + 1] - numbers[part]) * self.stride
-        if space > SPARSE * max(last - first, 1 << 14):
-            self._slice_hashed(codes, first, thread)
+        k, first, (codes, space) = self.problem.k, int(self.layout.bounds[part]), self.enter(part, table)
+        marks, out = self.marks[first : first + len(codes)], self.histogram[thread]
+        number = int(self.layout.firsts[self.levels[self.layout.sliced]][part])
+        if space > SPARSE * max(len(codes), 1 << 14):
+            pairs = np.zeros(2 << max(4, (2 * len(codes) - 1).bit_length()), dtype=np.int64)
+            self._add(kernels.count_hashed(codes, table, k, pairs, self.labels, number, out, marks), len(codes))
             return counters
         if counters.size < space:
-            counters = np.empty(space, dtype=smallest_unsigned(k + 1))
+            counters = np.empty(space, dtype=counters.dtype)
         counters[:space] = 0
-        self._add(kernels.count(codes, self.table, start, k, counters), last - first)
-        # A tally reads the slice again while it is in the cache; it is only of use if the node will satisfy.
+        count_sizes(codes, table, k, counters)
+        self._add(kernels.small_rows(counters[:space], k), len(codes))
+        # A tally reads the counters again while they are in the cache; it is only of use if the node will satisfy.
         if self.marks.size:
-            kernels.mark(codes, self.table, start, k, counters, self.marks[first:last])
+            kernels.mark(codes, table, k, counters, marks)
         elif not self.tallying:
             return counters
         elif self.hopeful or self.small * self.problem.rows <= 1.1 * self.problem.limit * self.done:
-            kernels.tally(codes, self.table, start, k, counters, self.histogram[thread])
+            kernels.tally(counters[:space], k, self.labels, number, out)
         else:
             self.tallied = False
         return counters
-
-    def _slice_hashed(self, codes: np.ndarray, first: int, thread: int) -> None:
-        pairs = np.zeros(2 << max(4, (2 * len(codes) - 1).bit_length()), dtype=np.int64)
-        marks = self.marks[first : first + len(codes)]
-        small = kernels.count_hashed(codes, self.table, self.problem.k, pairs, self.histogram[thread], marks)
-        self._add(small, len(codes))
 
     def _add(self, small: int, done: int) -> None:
         with self.lock:
@@ -233,27 +234,21 @@ class _Count:
         loss, layout, levels = self.problem.loss, self.layout, self.levels
         assert isinstance(loss, CellLoss)
         out = np.zeros((len(levels), loss.width), dtype=np.int64)
-        total, start = self.histogram.sum(axis=0), 0
-        for digit in layout.digits:
-            widths = [layout.widths[a] for a in digit]
-            counts = total[start : start + prod(widths)].reshape(widths)
-            start += prod(widths)
-            for axis, a in enumerate(digit):
-                held = counts.sum(axis=tuple(other for other in range(len(digit)) if other != axis))
-                out[a] += np.bincount(self._steps(a), weights=held, minlength=loss.width).astype(np.int64)
+        parts = np.split(self.histogram.sum(axis=0), np.cumsum(self.labels)[:-1])
+        for a, held in zip(self.order, parts, strict=True):
+            by_label = held[layout.ranks[levels[a]]] if a == layout.sliced else held
+            out[a] += np.bincount(loss.costs[a][levels[a]].steps, weights=by_label, minlength=loss.width).astype(
+                np.int64
+            )
         return out
 
-    def _steps(self, a: int) -> np.ndarray:
-        """For each number of the attribute on its base level, by which amount its suppression is charged."""
-        loss, layout = self.problem.loss, self.layout
-        assert isinstance(loss, CellLoss)
-        one_each = self.problem.hierarchies[a].levels[layout.base[a]].one_each
-        steps: np.ndarray = loss.costs[a][self.levels[a]].step[one_each]
-        if a == layout.sliced:
-            ordered = np.empty_like(steps)
-            ordered[layout.ranks[layout.base[a]]] = steps
-            return ordered
-        return steps
+
+def _table(parts: list[np.ndarray]) -> np.ndarray:
+    """What each digit adds to a key, from what each of its attributes adds."""
+    table, *more = parts
+    for part in more:
+        table = (table[:, np.newaxis] + part).ravel()
+    return table
 
 
 def _fetched(problem: Problem, layout: RowLayout, marks: np.ndarray) -> np.ndarray:

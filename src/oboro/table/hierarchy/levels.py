@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
@@ -87,6 +87,7 @@ class Hierarchy:
     source: Words = HIERARCHY
     listed: bool = False
     whole: Hierarchy | None = None
+    _counted: list[tuple[np.ndarray, list[np.ndarray]]] = field(init=False, default_factory=list, repr=False)
 
     def __post_init__(self) -> None:
         for number, (below, above) in enumerate(pairwise(self.levels)):
@@ -110,15 +111,24 @@ class Hierarchy:
         return column.recode(chosen.table, chosen.labels)
 
     def label_counts(self, column: Column) -> list[np.ndarray]:
-        """For each level, how many records hold each label; of a column with the codes that the levels are over."""
+        """For each level, how many records hold each label; of a column with the codes that the levels are over.
+
+        What was counted last is kept: losses and entropies ask for the same.
+        """
+        if self._counted and self._counted[0][0] is column.counts:
+            return self._counted[0][1]
         found: list[np.ndarray] = []
         for number, level in enumerate(self.levels):
-            if not found or not level.table.size:
-                own, held = level.table, column.counts
-            else:  # of the level below, which has fewer labels than there are codes
-                own, held = level.table[self.levels[number - 1].one_each], found[-1]
-            found.append(np.bincount(own, weights=held, minlength=len(level.labels)))
-        return [counts.astype(np.int64) for counts in found]
+            own, held = level.table, column.counts
+            if found and own.size:  # of the level below, which has fewer labels than there are codes
+                below, held = self.levels[number - 1].one_each, found[-1]
+                own = own if below.size == own.size and held is column.counts else own[below]
+            if not found and own.size == len(level.labels) and (own == np.arange(own.size)).all():
+                found.append(held)
+                continue
+            found.append(np.bincount(own, weights=held, minlength=len(level.labels)).astype(np.int64))
+        self._counted[:] = [(column.counts, found)]
+        return found
 
     def above(self, level: int) -> Hierarchy:
         """What is left of the hierarchy for a column that was generalized to `level`."""

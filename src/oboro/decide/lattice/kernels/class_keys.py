@@ -10,9 +10,9 @@ __all__ = ["pair_of", "row_key"]
 
 
 @kernel(inner=True, bare=True)
-def row_key(codes: np.ndarray, row: int, table: np.ndarray, start: int) -> int:
-    """The key of the class of a row, from `start` on."""
-    key = np.int64(-start)
+def row_key(codes: np.ndarray, row: int, table: np.ndarray) -> int:
+    """The key of the class of a row."""
+    key = np.int64(0)
     for j in range(codes.shape[1]):
         key += np.int64(table[codes[row, j]])
     return key

@@ -14,32 +14,32 @@ __all__ = ["count_sizes", "count_sizes_hashed", "read_sizes", "read_sizes_of_row
 
 
 @kernel()
-def count_sizes(codes: np.ndarray, table: np.ndarray, start: int, most: int, counters: np.ndarray) -> None:
+def count_sizes(codes: np.ndarray, table: np.ndarray, most: int, counters: np.ndarray) -> None:
     """Count the rows of one slice, each class up to `most`. O(rows · digits).
 
     Two to four digits are the usual numbers, and written out they take half the time of a loop over them.
     """
     if codes.shape[1] == 2:
         for i in range(codes.shape[0]):
-            key = np.int64(table[codes[i, 0]]) + np.int64(table[codes[i, 1]]) - start
+            key = np.int64(table[codes[i, 0]]) + np.int64(table[codes[i, 1]])
             held = counters[np.uint64(key)]
             counters[np.uint64(key)] = held + (held < most)
         return
     if codes.shape[1] == 3:
         for i in range(codes.shape[0]):
-            key = np.int64(table[codes[i, 0]]) + np.int64(table[codes[i, 1]]) + np.int64(table[codes[i, 2]]) - start
+            key = np.int64(table[codes[i, 0]]) + np.int64(table[codes[i, 1]]) + np.int64(table[codes[i, 2]])
             held = counters[np.uint64(key)]
             counters[np.uint64(key)] = held + (held < most)
         return
     if codes.shape[1] == 4:
         for i in range(codes.shape[0]):
-            key = np.int64(table[codes[i, 0]]) + np.int64(table[codes[i, 1]]) - start
+            key = np.int64(table[codes[i, 0]]) + np.int64(table[codes[i, 1]])
             key += np.int64(table[codes[i, 2]]) + np.int64(table[codes[i, 3]])
             held = counters[np.uint64(key)]
             counters[np.uint64(key)] = held + (held < most)
         return
     for i in range(codes.shape[0]):
-        key = np.int64(-start)
+        key = np.int64(0)
         for j in range(codes.shape[1]):
             key += np.int64(table[codes[i, j]])
         held = counters[np.uint64(key)]
@@ -54,10 +54,10 @@ def read_sizes(counters: np.ndarray, out: np.ndarray) -> None:
 
 
 @kernel()
-def read_sizes_of_rows(codes: np.ndarray, table: np.ndarray, start: int, counters: np.ndarray, out: np.ndarray) -> None:
+def read_sizes_of_rows(codes: np.ndarray, table: np.ndarray, counters: np.ndarray, out: np.ndarray) -> None:
     """The same from the counters of the rows alone, which are set to 0: where counters are many. O(rows · digits)."""
     for i in range(codes.shape[0]):
-        key = row_key(codes, i, table, start)
+        key = row_key(codes, i, table)
         out[counters[np.uint64(key)]] += 1
         counters[np.uint64(key)] = 0
 

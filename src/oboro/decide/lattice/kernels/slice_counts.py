@@ -11,7 +11,7 @@ import numpy as np
 from oboro.decide.lattice.kernels.class_keys import pair_of, row_key
 from oboro.kernels import kernel
 
-__all__ = ["add", "count", "count_hashed", "count_slices", "fetch", "mark", "spread", "tally"]
+__all__ = ["add", "count_hashed", "count_slices", "fetch", "mark", "small_rows", "tally"]
 
 
 @kernel()
@@ -19,17 +19,6 @@ def count_slices(codes: np.ndarray, slices: np.ndarray, out: np.ndarray) -> None
     """Add to `out` how many rows each slice takes; `slices` maps codes. O(rows)."""
     for i in range(codes.size):
         out[slices[codes[i]]] += 1
-
-
-@kernel()
-def spread(codes: np.ndarray, slices: np.ndarray, starts: np.ndarray, digits: np.ndarray, out: np.ndarray) -> None:
-    """Write each row's digits to the next place of its slice; `starts` is moved along. O(rows · digits)."""
-    for i in range(codes.size):
-        part = slices[codes[i]]
-        place = starts[part]
-        starts[part] = place + 1
-        for j in range(digits.shape[1]):
-            out[place, j] = digits[i, j]
 
 
 @kernel()
@@ -49,83 +38,72 @@ def add(codes: np.ndarray, table: np.ndarray, out: np.ndarray) -> None:
 
 
 @kernel()
-def count(codes: np.ndarray, table: np.ndarray, start: int, k: int, counters: np.ndarray) -> int:
-    """Count the rows of one slice, each class up to k; returns how many rows are in classes smaller than k. O(rows ·
-    digits).
-
-    Three and four digits are the usual numbers, and written out they take half the time of a loop over them.
-    """
+def small_rows(counters: np.ndarray, k: int) -> int:
+    """After `count_sizes`: how many rows are in classes smaller than k. O(counters)."""
     small = 0
-    if codes.shape[1] == 3:
-        for i in range(codes.shape[0]):
-            key = np.int64(table[codes[i, 0]]) + np.int64(table[codes[i, 1]]) + np.int64(table[codes[i, 2]]) - start
-            held = counters[np.uint64(key)]
-            if held < k:
-                counters[np.uint64(key)] = held + 1
-                small += 1 - k * (held == k - 1)
-        return small
-    if codes.shape[1] == 4:
-        for i in range(codes.shape[0]):
-            key = np.int64(table[codes[i, 0]]) + np.int64(table[codes[i, 1]]) - start
-            key += np.int64(table[codes[i, 2]]) + np.int64(table[codes[i, 3]])
-            held = counters[np.uint64(key)]
-            if held < k:
-                counters[np.uint64(key)] = held + 1
-                small += 1 - k * (held == k - 1)
-        return small
-    for i in range(codes.shape[0]):
-        key = np.int64(-start)
-        for j in range(codes.shape[1]):
-            key += np.int64(table[codes[i, j]])
-        held = counters[np.uint64(key)]
-        if held < k:
-            counters[np.uint64(key)] = held + 1
-            small += 1 - k * (held == k - 1)
+    for spot in range(counters.size):
+        held = np.int64(counters[spot])
+        small += held if held < k else 0
     return small
 
 
+@kernel(inner=True, bare=True)
+def _note(key: int, held: int, labels: np.ndarray, number: int, out: np.ndarray) -> None:
+    """Add the rows of a class to each of its labels; the last attribute's begin with `number` in this slice."""
+    first = 0
+    for j in range(labels.size - 1):
+        out[first + key % labels[j]] += held
+        key //= labels[j]
+        first += labels[j]
+    out[first + number + key] += held
+
+
 @kernel()
-def tally(codes: np.ndarray, table: np.ndarray, start: int, k: int, counters: np.ndarray, out: np.ndarray) -> None:
-    """After `count`: add to `out` the digits of the rows in classes smaller than k. O(rows · digits)."""
-    for i in range(codes.shape[0]):
-        key = row_key(codes, i, table, start)
-        if counters[np.uint64(key)] < k:
-            for j in range(codes.shape[1]):
-                out[codes[i, j]] += 1
+def tally(counters: np.ndarray, k: int, labels: np.ndarray, number: int, out: np.ndarray) -> None:
+    """After `count_sizes`: add to `out` the labels of the rows in classes smaller than k; `labels` says how many each attribute
+    has, in the order of the key. O(counters), more for each small class.
+    """
+    for spot in range(counters.size):
+        held = np.int64(counters[spot])
+        if 0 < held < k:
+            _note(np.int64(spot), held, labels, number, out)
 
 
 @kernel()
 def count_hashed(
-    codes: np.ndarray, table: np.ndarray, k: int, held: np.ndarray, out: np.ndarray, marks: np.ndarray
+    codes: np.ndarray,
+    table: np.ndarray,
+    k: int,
+    held: np.ndarray,
+    labels: np.ndarray,
+    number: int,
+    out: np.ndarray,
+    marks: np.ndarray,
 ) -> int:
-    """As `count` and `tally` (and `mark`, if `marks` is not empty) where the keys are too many for a counter each:
-    (key, count) pairs in a hash table.
+    """As `count_sizes`, `small_rows` and `tally` (and `mark`, if `marks` is not empty) where the keys are too many for a counter
+    each: (key, count) pairs in a hash table.
 
     `held` is zeroed and has a power of two of pairs, at least twice as many as rows. O(rows · digits).
     """
     mask = np.uint64((held.size >> 1) - 1)
-    small = 0
-    for turn in range(2):
+    for turn in range(2 if marks.size > 0 else 1):
         for i in range(codes.shape[0]):
-            key = np.uint64(0)
-            for j in range(codes.shape[1]):
-                key += np.uint64(table[codes[i, j]])
-            spot = pair_of(key, mask, held)
+            spot = pair_of(np.uint64(row_key(codes, i, table)), mask, held)
             if turn == 0:
-                held[np.uint64(2) * spot] = key
+                held[np.uint64(2) * spot] = np.uint64(row_key(codes, i, table))
                 held[np.uint64(2) * spot + np.uint64(1)] += 1
-            elif held[np.uint64(2) * spot + np.uint64(1)] < k:
-                small += 1
-                if marks.size > 0:
-                    marks[i] = True
-                for j in range(codes.shape[1]):
-                    out[codes[i, j]] += 1
+            else:
+                marks[i] = held[np.uint64(2) * spot + np.uint64(1)] < k
+    small = 0
+    for spot in range(0, held.size, 2):
+        if 0 < held[spot + 1] < k:
+            small += held[spot + 1]
+            _note(held[spot], held[spot + 1], labels, number, out)
     return small
 
 
 @kernel()
-def mark(codes: np.ndarray, table: np.ndarray, start: int, k: int, counters: np.ndarray, out: np.ndarray) -> None:
-    """After `count`: mark in `out` the rows in classes smaller than k. O(rows · digits)."""
+def mark(codes: np.ndarray, table: np.ndarray, k: int, counters: np.ndarray, out: np.ndarray) -> None:
+    """After `count_sizes`: mark in `out` the rows in classes smaller than k. O(rows · digits)."""
     for i in range(codes.shape[0]):
-        key = row_key(codes, i, table, start)
-        out[i] = counters[np.uint64(key)] < k
+        out[i] = counters[np.uint64(row_key(codes, i, table))] < k

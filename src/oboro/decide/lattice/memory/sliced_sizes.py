@@ -7,14 +7,14 @@ begins at the top, whose layout has one slice.)
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from oboro.decide.lattice.kernels import size_counts as kernels
 from oboro.decide.lattice.sliced_check import SPARSE, SlicedChecker, _Count
-from oboro.decide.lattice.slices.row_layout import THREADS, share_out
+from oboro.decide.lattice.slices.row_layout import THREADS, on_threads, share_out
 from oboro.table.dataset import smallest_unsigned
 
 if TYPE_CHECKING:
@@ -40,10 +40,8 @@ def sliced_sizes(checker: SlicedChecker, levels: Levels) -> Look:
     if len(slices) == 1 and counted.keys <= problem.rows:
         _share(counted, histogram[0])
     else:
-        with ThreadPoolExecutor(THREADS) as pool:
-            taken = [pool.submit(_take, counted, slices[one::THREADS], histogram[one]) for one in range(THREADS)]
-            for done in taken:
-                done.result()
+        waiting = iter(slices)
+        on_threads(lambda thread: _take(counted, waiting, histogram[thread]))
     counted.require_whole()
     return Look.of_histogram(histogram.sum(axis=0), most, problem.rows)
 
@@ -51,46 +49,43 @@ def sliced_sizes(checker: SlicedChecker, levels: Levels) -> Look:
 def _share(counted: _Count, histogram: np.ndarray) -> None:
     """One slice: each thread counts some of its rows; counters of the threads are added, none above the last size."""
     most = histogram.size - 1
-    counters = np.zeros((THREADS, counted.keys), dtype=smallest_unsigned(histogram.size))
+    counters, table = np.zeros((THREADS, counted.keys), dtype=smallest_unsigned(histogram.size)), counted.room()
+    rows, _ = counted.enter(0, table)
 
     def count(share: range, thread: int) -> None:
         for first in range(share.start, share.stop, TOGETHER):
             if counted.stop():
                 return
-            codes = counted.layout.codes[first : min(first + TOGETHER, share.stop)]
-            kernels.count_sizes(codes, counted.table, 0, most, counters[thread])
+            codes = rows[first : min(first + TOGETHER, share.stop)]
+            kernels.count_sizes(codes, table, most, counters[thread])
 
-    share_out(len(counted.layout.codes), count)
+    share_out(len(rows), count)
     for more in counters[1:]:
         counters[0] += np.minimum(more, most - counters[0])
     kernels.read_sizes(counters[0], histogram)
 
 
-def _take(counted: _Count, slices: range, histogram: np.ndarray) -> None:
+def _take(counted: _Count, slices: Iterator[int], histogram: np.ndarray) -> None:
     """One thread's slices."""
-    counters = np.zeros(0, dtype=smallest_unsigned(histogram.size))
+    counters, table = np.zeros(0, dtype=smallest_unsigned(histogram.size)), counted.room()
     for part in slices:
         if counted.stop():
             return
-        counters = _slice(counted, part, counters, histogram)
+        counters = _slice(counted, part, counters, table, histogram)
 
 
-def _slice(counted: _Count, part: int, counters: np.ndarray, histogram: np.ndarray) -> np.ndarray:
+def _slice(counted: _Count, part: int, counters: np.ndarray, table: np.ndarray, histogram: np.ndarray) -> np.ndarray:
     """Count one slice; returns the counters, all 0 again, for the next one."""
-    layout, most = counted.layout, histogram.size - 1
-    first, last = int(layout.bounds[part]), int(layout.bounds[part + 1])
-    codes, numbers = layout.codes[first:last], layout.firsts[counted.levels[layout.sliced]]
-    start = int(numbers[part]) * counted.stride
-    space = int(numbers[part + 1] - numbers[part]) * counted.stride
-    if space > SPARSE * max(last - first, 1 << 14):
+    most, (codes, space) = histogram.size - 1, counted.enter(part, table)
+    if space > SPARSE * max(len(codes), 1 << 14):
         pairs = np.zeros(2 << max(4, (2 * len(codes) - 1).bit_length()), dtype=np.int64)
-        kernels.count_sizes_hashed(codes, counted.table, pairs, histogram)
+        kernels.count_sizes_hashed(codes, table, pairs, histogram)
         return counters
     if counters.size < space:
         counters = np.zeros(space, dtype=counters.dtype)
-    kernels.count_sizes(codes, counted.table, start, most, counters)
-    if space > DENSE * (last - first):
-        kernels.read_sizes_of_rows(codes, counted.table, start, counters, histogram)
+    kernels.count_sizes(codes, table, most, counters)
+    if space > DENSE * len(codes):
+        kernels.read_sizes_of_rows(codes, table, counters, histogram)
     else:
         kernels.read_sizes(counters[:space], histogram)
         counters[:space] = 0

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
@@ -21,13 +20,16 @@ from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.search_limits import LookStopped, stop_asked
 from oboro.table.dataset import smallest_unsigned
 
-__all__ = ["THREADS", "RowLayout", "fitting_base", "lay_out", "share_out"]
+__all__ = ["THREADS", "RowLayout", "lay_out", "on_threads", "share_out"]
 
 SLICE_ROWS = 200_000  # a slice's rows and counters should fit the second-level cache
+ENOUGH = 16  # slices, where more would need a second layout
+TWO_BYTES = 1 << 16
 FUSED = 4096  # attributes are fused into one digit up to so many combinations
 THREADS = 2
 FEW_KEYS = 1 << 15  # counters of a byte that fit the first-level cache
-BLOCK = 1 << 14  # rows laid out at a time
+BLOCK = 1 << 16  # rows laid out at a time
+FINE = 64  # with so many rows for each label, a slice's attribute is laid out on a finer level: one more table for each node
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +44,8 @@ class RowLayout:
     widths: tuple[int, ...]
     """How many labels each attribute has on its base level."""
     codes: np.ndarray
-    """One row per record, one column per digit, numbered through. (Digit by digit, a count takes nearly twice as
-    long.)
+    """One row per record, one column per digit, numbered through; the last one within its slice. (Digit by digit, a count takes
+    nearly twice as long.)
     """
     slice_of: np.ndarray
     """The slice of each code of the sliced attribute."""
@@ -55,6 +57,8 @@ class RowLayout:
     """For the sliced attribute and each level: its labels renumbered so that a slice's labels are neighbours."""
     firsts: tuple[np.ndarray, ...]
     """For each level: the first such number of each slice (one more entry at the end)."""
+    ups: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)
+    """For an attribute and a level: the number there of each label of the base level; each is made when it is first asked for."""
 
     def serves(self, levels: Levels) -> bool:
         """Whether a node can be counted with it."""
@@ -67,11 +71,18 @@ class RowLayout:
         return self.digits[-1][0]
 
 
-def fitting_base(problem: Problem) -> Levels:
-    """The finest levels on which all labels together can be numbered with two bytes."""
+def _fitting_base(problem: Problem, sliced: int, slice_of: np.ndarray) -> Levels:
+    """The finest levels on which all labels together can be numbered with two bytes, those of the sliced attribute slice by slice.
+
+    With 500,000 addresses in 47 slices, one layout then serves every node (100 million rows: a second one took 2.7 s). Where there
+    are few rows for each label, a coarser level does for most nodes, and its tables are made sooner.
+    """
     sizes = [[len(level.labels) for level in hierarchy.levels] for hierarchy in problem.hierarchies]
+    for v, level in enumerate(problem.hierarchies[sliced].levels):
+        if FINE * sizes[sliced][v] <= problem.rows:
+            sizes[sliced][v] = int(np.bincount(slice_of[level.one_each]).max(initial=0))
     base = [0] * len(sizes)
-    while sum(size[level] for size, level in zip(sizes, base, strict=True)) > (1 << 16) - FUSED * len(sizes):
+    while sum(size[level] for size, level in zip(sizes, base, strict=True)) > TWO_BYTES - FUSED * len(sizes):
         widest = max(range(len(base)), key=lambda a: sizes[a][base[a]])
         if base[widest] == len(sizes[widest]) - 1:
             break
@@ -79,16 +90,19 @@ def fitting_base(problem: Problem) -> Levels:
     return tuple(base)
 
 
-def lay_out(problem: Problem, base: Levels, levels: Levels) -> RowLayout:
+def lay_out(problem: Problem, levels: Levels) -> RowLayout:
     """Choose digits and slices that serve a node, and write every row to its place; given up where a search is asked to end."""
-    sliced, highest = _sliced(problem, base, levels)
+    sliced, highest = _sliced(problem, levels)
     slice_of, bounds = _slices(problem, sliced, highest)
+    base = _fitting_base(problem, sliced, slice_of)
+    if any(low > level for low, level in zip(base, levels, strict=True)):
+        base = problem.lattice.bottom
     ranks, firsts = _contiguous(problem, sliced, base[sliced], slice_of, len(bounds) - 1)
     widths = tuple(len(h.levels[level].labels) for h, level in zip(problem.hierarchies, base, strict=True))
     digits = _fuse(widths, sliced)
     starts = _starts(problem.columns[sliced].codes, slice_of, bounds)
-    total = sum(prod(widths[a] for a in digit) for digit in digits)
-    codes = np.empty((problem.rows, len(digits)), dtype=smallest_unsigned(total))
+    most = sum(prod(widths[a] for a in digit) for digit in digits[:-1]) + int(np.diff(firsts[base[sliced]]).max())
+    codes = np.empty((problem.rows, len(digits)), dtype=smallest_unsigned(most))
     layout = RowLayout(base, highest, digits, widths, codes, slice_of, starts, bounds, ranks, firsts)
     tables, stop = _tables(problem, layout), stop_asked()
     share_out(problem.rows, lambda rows, thread: _write(problem, layout, tables, rows, starts[thread].copy(), stop))
@@ -97,11 +111,19 @@ def lay_out(problem: Problem, base: Levels, levels: Levels) -> RowLayout:
     return layout
 
 
+def on_threads(act: Callable[[int], object]) -> None:
+    """The same act on every thread; the one that asks is the first of them."""
+    with ThreadPoolExecutor(max(1, THREADS - 1)) as pool:
+        others = [pool.submit(act, thread) for thread in range(1, THREADS)]
+        act(0)
+        for one in others:
+            one.result()
+
+
 def share_out(rows: int, act: Callable[[range, int], None]) -> None:
     """Each thread takes one run of rows, so that no two write into the same lines of memory."""
     cuts = [rows * thread // THREADS for thread in range(THREADS + 1)]
-    with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(act, [range(first, last) for first, last in pairwise(cuts)], range(THREADS)))
+    on_threads(lambda thread: act(range(cuts[thread], cuts[thread + 1]), thread))
 
 
 def _starts(codes: np.ndarray, slice_of: np.ndarray, bounds: np.ndarray) -> np.ndarray:
@@ -120,10 +142,13 @@ def _tables(problem: Problem, layout: RowLayout) -> list[tuple[int, int, np.ndar
     for j, digit in enumerate(layout.digits):
         scale = 1
         for order, a in enumerate(reversed(digit)):
-            numbers = problem.hierarchies[a].levels[layout.base[a]].table.astype(np.int64)
+            base = problem.hierarchies[a].levels[layout.base[a]]
+            numbers = np.arange(layout.widths[a])
             if a == layout.sliced:
-                numbers = layout.ranks[layout.base[a]][numbers]
-            tables.append((j, a, (numbers * scale + (start if order == 0 else 0)).astype(layout.codes.dtype)))
+                owner = layout.slice_of[base.one_each]
+                numbers = layout.ranks[layout.base[a]] - layout.firsts[layout.base[a]][owner]
+            numbers = (numbers * scale + (start if order == 0 else 0)).astype(layout.codes.dtype)
+            tables.append((j, a, numbers[base.table]))
             scale *= layout.widths[a]
         start += scale
     return tables
@@ -138,6 +163,8 @@ def _write(
     stop: Callable[[], bool],
 ) -> None:
     """Lay out one thread's rows, some thousand at a time: their digits are put together in the cache, then spread."""
+    from oboro.decide.lattice.kernels.row_places import spread
+
     digits = np.empty((BLOCK, len(layout.digits)), dtype=layout.codes.dtype)
     for first in range(rows.start, rows.stop, BLOCK):
         if stop():
@@ -145,10 +172,10 @@ def _write(
         last = min(first + BLOCK, rows.stop)
         block = digits[: last - first]
         block[:] = 0
-        for j, a, table in tables:
+        for j, a, table in tables[:-1]:
             kernels.add(problem.columns[a].codes[first:last], table, block[:, j])
         own = problem.columns[layout.sliced].codes[first:last]
-        kernels.spread(own, layout.slice_of, starts, block, layout.codes)
+        spread(own, layout.slice_of, tables[-1][2], starts, block, layout.codes)
 
 
 def _fuse(widths: tuple[int, ...], sliced: int) -> tuple[tuple[int, ...], ...]:
@@ -162,28 +189,38 @@ def _fuse(widths: tuple[int, ...], sliced: int) -> tuple[tuple[int, ...], ...]:
     return (*(tuple(digit) for digit in digits), (sliced,))
 
 
-def _sliced(problem: Problem, base: Levels, levels: Levels) -> tuple[int, int]:
+def _sliced(problem: Problem, levels: Levels) -> tuple[int, int]:
     """The attribute to slice by, and the highest level on which it still tells rows apart.
 
-    It must do so on the levels of the node that is asked for. Wished are as many slices as there are rows for, then one that serves
-    nodes on any level, then one that serves many of them. Where there is none, or where the node has so few labels that its
-    counters fit the cache anyway, all rows are one slice, which serves every node.
+    It must do so on the levels of the node that is asked for. Wished is one that serves nodes on any level, then as many slices as
+    there are rows for, unless with some fewer one layout serves all nodes, then one with few values. Where there is none, or where
+    the node has so few labels that its counters fit the cache anyway, all rows are one slice, which serves every node.
     """
     found = []
     keys = prod(len(h.levels[level].labels) for h, level in zip(problem.hierarchies, levels, strict=True))
     for a, hierarchy in enumerate(problem.hierarchies):
         telling = [level for level, one in enumerate(hierarchy.levels) if 1 < len(one.labels) <= FUSED]
-        if not telling or max(levels[a], base[a]) > telling[-1]:
+        if not telling or levels[a] > telling[-1]:
             continue
         parts = min(_wished(problem), problem.rows // max(1, int(problem.label_counts[a][telling[-1]].max())))
-        top = telling[-1] == hierarchy.height
-        found.append((parts > 1, top, parts, (telling[-1] + 1) / len(hierarchy.levels), -a, telling[-1]))
+        top, whole = telling[-1] == hierarchy.height, parts >= ENOUGH and _serves_all(problem, a, telling[-1])
+        share, values = (telling[-1] + 1) / len(hierarchy.levels), len(hierarchy.levels[0].labels)
+        found.append((parts > 1, top, whole, parts, share, -values, -a, telling[-1]))
     always = bool(found) and max(found)[1]
     if not found or not max(found)[0] or (keys <= FEW_KEYS and not always):
         widest = max(range(len(levels)), key=lambda a: len(problem.hierarchies[a].levels[-1].labels))
         return widest, problem.hierarchies[widest].height
     *_, a, highest = max(found)
     return -a, highest
+
+
+def _serves_all(problem: Problem, a: int, highest: int) -> bool:
+    """Whether with an attribute's values numbered slice by slice, two bytes number the values of all attributes."""
+    values = [len(hierarchy.levels[0].labels) for hierarchy in problem.hierarchies]
+    if FINE * values[a] > problem.rows:
+        return False
+    values[a] = int(np.bincount(problem.hierarchies[a].levels[highest].table).max())
+    return sum(values) <= TWO_BYTES - FUSED * len(values)
 
 
 def _wished(problem: Problem) -> int:
@@ -200,7 +237,7 @@ def _slices(problem: Problem, a: int, highest: int) -> tuple[np.ndarray, np.ndar
     number = np.minimum((middles * wished / max(problem.rows, 1)).astype(np.int64), wished - 1)
     number = np.unique(number, return_inverse=True)[1].ravel()
     sizes = np.bincount(number, weights=counts).astype(np.int64)
-    return number[top.table].astype(np.uint16), np.concatenate([[0], np.cumsum(sizes)])
+    return number.astype(np.uint16)[top.table], np.concatenate([[0], np.cumsum(sizes)])
 
 
 def _contiguous(

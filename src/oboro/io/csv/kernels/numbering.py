@@ -20,7 +20,6 @@ from oboro.io.csv.kernels.cells import (
     LONG,
     LOW,
     U,
-    fetch,
     hash_of,
     pack,
     place_of,
@@ -31,6 +30,7 @@ from oboro.io.csv.kernels.cells import (
     write,
 )
 from oboro.kernels import kernel
+from oboro.kernels.fetching import fetch
 
 __all__ = ["encode_columns", "full", "pack_values", "rehash", "renumber", "representatives", "scatter", "whole"]
 
