@@ -15,9 +15,10 @@ from tests.naive.lattice import breaks
 from oboro.decide.lattice import search as searching
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.search import search
-from oboro.decide.lattice.suppression import suppressed_group
+from oboro.decide.lattice.suppression import cheapest_join, suppressed_group
 from oboro.decide.lattice.suppression.cheapest_join import CheapestJoin
 from oboro.decide.lattice.suppression.group_demands import LinearDemand, RuleDemand
+from oboro.decide.lattice.suppression.joint_bound import joint_bound
 from oboro.table.dataset import Column
 
 HISTOGRAMS = picks(range(7), min_size=4, max_size=4).filter(any)
@@ -54,6 +55,52 @@ def test_what_mends_a_group_adds_what_it_lacks(demand, held, others, rest):
             assert gains[mask].sum() >= gap * (1 - 1e-9)
 
 
+@settings(max_examples=120, suppress_health_check=[HealthCheck.filter_too_much])
+@given(DEMANDS, HISTOGRAMS, st.lists(HISTOGRAMS, min_size=1, max_size=5), picks("abcd", max_size=12), st.data())
+def test_what_mends_a_group_reaches_the_sum_of_any_other_group(demand, held, others, rest, data):
+    """The half-space of a fractional group holds for every set of classes that joins."""
+    rule = rule_of(Column.of([*"abcd", *rest, *np.repeat(list("abcd"), held)]), demand)
+    fold = _watched(rule)
+    base, each = fold(np.array(held)), np.stack([fold(np.array(one)) for one in others])
+    parts = data.draw(st.lists(st.sampled_from([0.0, 0.3, 1.0]), min_size=len(others), max_size=len(others)))
+    told = rule.lacking_at(base + np.array(parts) @ each, base, each)
+    for chosen in product([False, True], repeat=len(others) if told is not None else 0):
+        mask = np.array(chosen, dtype=bool)
+        if told is not None and not rule.breaks(base + each[mask].sum(axis=0)):
+            assert told[1][mask].sum() >= told[0] - 1e-9 * (abs(told[0]) + np.abs(told[1]).sum())
+
+
+@settings(max_examples=200)
+@given(
+    picks(product(range(1, 10), range(7)), min_size=1, max_size=7),
+    st.lists(st.tuples(st.integers(0, 12), picks(range(-2, 6), min_size=7, max_size=7)), min_size=1, max_size=3),
+    st.integers(0, 40),
+)
+def test_the_joint_bound_is_below_every_set_and_tells_which_classes_are_needed(classes, asked, room):
+    sizes, costs = np.array(classes).T
+    costs = costs / 7
+    demands = [
+        LinearDemand(np.zeros(1), np.array(gains[: sizes.size])[:, np.newaxis], np.ones(1), float(least))
+        for least, gains in asked
+    ]
+    sets = [np.array(mask) for mask in product([False, True], repeat=sizes.size)]
+    able = [
+        mask
+        for mask in sets
+        if sizes[mask].sum() <= room and not any(one.broken(one.each[mask].sum(axis=0)) for one in demands)
+    ]
+    high = min((costs[mask].sum() for mask in able), default=costs.sum())
+    joint = joint_bound(demands, sizes, costs, room, float(high))
+    if joint is None:
+        return
+    for mask in able:
+        paid = costs[mask].sum()
+        assert joint.least <= paid + 1e-12
+        assert joint.gains[mask].sum() >= joint.gap - 1e-12
+        assert (joint.least + np.maximum(joint.reduced[mask], 0.0) <= paid + 1e-9).all()
+        assert (joint.least + np.maximum(-joint.reduced[~mask], 0.0) <= paid + 1e-9).all()
+
+
 def _watched(rule):
     """Counts of a, b, c, d as the rule numbers them: with one watched value, it and the rest."""
     if rule.whole.size == 4:
@@ -74,9 +121,11 @@ def groups(draw):
     return demand, base, each, costs, draw(st.integers(0, 40)), draw(st.sampled_from([np.inf, 1.0, 0.5]))
 
 
-@settings(max_examples=200)
-@given(groups())
-def test_the_cheapest_join_equals_trying_every_set(group):
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(groups(), st.sampled_from([1, 2, 48]))
+def test_the_cheapest_join_equals_trying_every_set(monkeypatch, group, quick):
+    """Also where a bound on all demands at once and compiled sums come soon."""
+    monkeypatch.setattr(cheapest_join, "QUICK", quick)
     demand, base, each, costs, room, hurdle = group
     whole = Column.of([*"abcd", *np.repeat(list("abcd"), base + each.sum(axis=0))])
     rule = rule_of(whole, demand)
@@ -135,8 +184,10 @@ def _table(number, demands, loss, rng):
     return Case(columns, [LADDER] * width, secret, int(rng.integers(1, 4)), n * 3 // 4, demands, loss, [1.0] * width)
 
 
+@pytest.mark.parametrize("quick", [1, 48])
 @pytest.mark.parametrize("demand", EVERY, ids=str)
-def test_every_demand_equals_brute_force_over_levels_and_joined_sets(demand):
+def test_every_demand_equals_brute_force_over_levels_and_joined_sets(monkeypatch, demand, quick):
+    monkeypatch.setattr(cheapest_join, "QUICK", quick)
     rng, joined = np.random.default_rng(11), 0
     for number in range(12):
         other = EVERY[int(rng.integers(len(EVERY)))]
@@ -180,7 +231,7 @@ def _smallest_first(case, problem, node):
 def test_where_the_search_gives_up_the_answer_is_not_called_exact(monkeypatch):
     """Fifty classes, and of ten values each must have a tenth: no step is left to find out which join."""
     monkeypatch.setattr(suppressed_group, "STEPS", 1)
-    monkeypatch.setattr(searching, "LONGER", 1)
+    monkeypatch.setattr(searching, "LONGER", (1,))
     rng = np.random.default_rng(8)
     unsure = 0
     for number in range(30):

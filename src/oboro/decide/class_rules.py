@@ -79,6 +79,11 @@ class Rule:
         """
         return half_spaces.lacking(self.kind, self.count, self.level, self.whole, self.tree, held, each)
 
+    def lacking_at(self, held: np.ndarray, base: np.ndarray, each: np.ndarray) -> tuple[float, np.ndarray] | None:
+        """The same for a class `base` by a half-space with `held` on its wrong side, if one is known that holds whoever joins."""
+        how = self.kind, self.count, self.level, self.whole, self.tree
+        return half_spaces.lacking_at(how, held, base, each)
+
     def counting(self, person: Column) -> Rule:
         """The same rule of people: `person` says whose each record is."""
         everybody = Groups.of([], self.codes.size)

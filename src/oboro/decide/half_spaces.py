@@ -11,10 +11,11 @@ import numpy as np
 
 from oboro.decide.lattice.kernels import rule_kinds
 
-__all__ = ["lacking"]
+__all__ = ["lacking", "lacking_at"]
 
 STRICTLY = (rule_kinds.RECURSIVE, rule_kinds.DISCLOSURE, rule_kinds.DISCLOSURE_OF_HELD)
 STRICT = 1e-9  # what a strict inequality lacks where both sides are equal
+How = tuple[int, int, float, np.ndarray, np.ndarray]  # kind, count, level, whole and tree of a rule
 MIXED = (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6)
 
 
@@ -30,17 +31,44 @@ def lacking(
         return float(count - np.count_nonzero(held)), new.astype(np.float64)
     if kind == rule_kinds.ENTROPY:
         return _entropy(level, held, each)
-    weights = _weights(kind, count, level, whole, tree, held)
+    weights = _weights((kind, count, level, whole, tree), held, held)
     if weights is None:
         return 0.0, np.ones(len(each))
     gap = float(-(held @ weights))
     return (max(gap, STRICT) if kind in STRICTLY else gap), each @ weights
 
 
-def _weights(
-    kind: int, count: int, level: float, whole: np.ndarray, tree: np.ndarray, held: np.ndarray
-) -> np.ndarray | None:
-    """The weights of a half-space; None for rules of which none is known."""
+def lacking_at(how: How, held: np.ndarray, base: np.ndarray, each: np.ndarray) -> tuple[float, np.ndarray] | None:
+    """What a class `base` lacks, and what each of some others adds, by a half-space that is told by a third one, `held`.
+
+    It holds whoever of the others joins `base`, and whether `held` breaks the rule or not; most is told where it does.
+    """
+    kind = how[0]
+    if kind == rule_kinds.DISTINCT:
+        return lacking(*how, base, each)
+    if kind == rule_kinds.ENTROPY:
+        weights = _tangent(how[2], held, base, each)
+    else:
+        weights = _weights(how, held, base)
+    return None if weights is None else (float(-(base @ weights)), each @ weights)
+
+
+def _tangent(level: float, held: np.ndarray, base: np.ndarray, each: np.ndarray) -> np.ndarray | None:
+    """Of several tangents the one by which `held` lacks most, in the measure of the most helpful class."""
+    best, found = 0.0, None
+    for part in MIXED:
+        mixed = held + part * (each.sum(axis=0) + base)
+        weights = np.zeros(held.size)
+        weights[mixed > 0] = np.log(mixed.sum() / (level * mixed[mixed > 0]))
+        told = float(-(held @ weights)) / float((each @ weights).max(initial=STRICT))
+        if told > best:
+            best, found = told, weights
+    return found
+
+
+def _weights(how: How, held: np.ndarray, surely: np.ndarray) -> np.ndarray | None:
+    """The weights of a half-space; None for rules of which none is known. Values of `surely` are held whoever joins."""
+    kind, count, level, whole, tree = how
     if kind == rule_kinds.RECURSIVE:  # c · (all without the l − 1 most frequent) − (the most frequent) > 0
         ranked = np.argsort(-held, kind="stable")
         weights = np.full(held.size, level)
@@ -52,7 +80,7 @@ def _weights(
         weights[count if count >= 0 else int(held.argmax())] -= 1.0
         return weights
     if kind in rule_kinds.COMPARED_WITH_WHOLE:
-        return _of_share(kind, count, level, whole, held)
+        return _of_share(kind, count, level, whole, held, surely)
     if kind not in (rule_kinds.T_ORDERED, rule_kinds.T_TREE):
         return None
     shares = whole / max(int(whole.sum()), 1)
@@ -68,18 +96,20 @@ def _weights(
     return np.asarray(level + shares @ far - far)
 
 
-def _of_share(kind: int, rows: int, level: float, whole: np.ndarray, held: np.ndarray) -> np.ndarray:
+def _of_share(
+    kind: int, rows: int, level: float, whole: np.ndarray, held: np.ndarray, surely: np.ndarray
+) -> np.ndarray:
     """The value whose share is furthest from what it may be: most · all − (the value) ≥ 0, or (the value) − least · all ≥ 0.
 
     A value that a class holds stays held, whoever joins; so where only held ones are asked, it must reach its least share.
     """
-    shares, size = whole / rows, int(held.sum())
+    shares, size = whole / rows, held.sum()
     growth = np.full(held.size, level)
     if kind == rule_kinds.ENHANCED_LIKENESS:
         growth = np.minimum(level, -np.log(np.maximum(shares, 1 / (2 * rows))))
     disclosure = kind in (rule_kinds.DISCLOSURE, rule_kinds.DISCLOSURE_OF_HELD)
     most = shares * level if disclosure else shares * (1 + growth)
-    asked = (held > 0) if kind == rule_kinds.DISCLOSURE_OF_HELD else (whole > 0)
+    asked = (surely > 0) if kind == rule_kinds.DISCLOSURE_OF_HELD else (whole > 0)
     least = np.where(asked, shares / level, 0.0) if disclosure else np.zeros(held.size)
     over, under = held - most * size, least * size - held
     high, low = int(over.argmax()), int(under.argmax())

@@ -45,7 +45,7 @@ TOGETHER = 16  # go together, on two threads
 HEAVY = 1 << 19  # tuples that nodes are counted from before a second thread is worth its call
 FEW = 1 << 11  # rows that are checked before a thread has started
 REFOCUS = 32  # after so many checks it is asked again which levels are out of the question
-LONGER = 40_000  # groups looked at for the classes that join the suppressed, where the answer hangs on it
+LONGER = (2000, 40_000)  # groups looked at for the classes that join the suppressed, where the answer hangs on it
 LISTED = 1 << 20  # lattices with more nodes are not listed but climbed
 BOXED = (
     1 << 17
@@ -176,12 +176,13 @@ def _finish_one(status: NodeStatus) -> None:
 
 def _make_sure(status: NodeStatus, limits: SearchLimits) -> None:
     """Look longer for the best classes to join the suppressed where that could change the answer."""
-    for node in status.unsure():
-        if limits.over():
-            return
-        if status.best is None or node.least < status.best.loss:
-            status.record(status.whole.check(node.levels, status.hurdle, LONGER))
-            limits.report(status.progress)
+    for steps in LONGER:
+        for node in status.unsure():
+            if limits.over():
+                return
+            if status.best is None or node.least < status.best.loss:
+                status.record(status.whole.check(node.levels, status.hurdle, steps))
+                limits.report(status.progress)
 
 
 def _runners_up(status: NodeStatus) -> list[Node]:
@@ -192,7 +193,7 @@ def _runners_up(status: NodeStatus) -> list[Node]:
             first = next(filterfalse(attrgetter("settled"), feasible[: RUNNERS_UP + 1]), None)
             if first is None:
                 break
-            status.nodes[first.levels] = status.whole.check(first.levels)
+            status.nodes[first.levels] = status.whole.check(first.levels, inf, LONGER[0])
             feasible[feasible.index(first)] = status.nodes[first.levels]
             feasible.sort(key=RANK)
     return feasible[1 : RUNNERS_UP + 1]

@@ -23,7 +23,7 @@ __all__ = ["HugeSearch"]
 PROVING = 3_000_000_000  # cells that the proof reads before it stops by itself: about ten seconds
 EACH = 60_000  # cells that a check counts for, however few it reads
 TURN, SHARE = 500, 2  # checks of the climb before the proof gets its turn, and how many of them for one of the proof
-LONGER = 40_000  # groups looked at for the classes that join the suppressed, where the answer hangs on it
+LONGER = (2000, 40_000)  # groups looked at for the classes that join the suppressed, where the answer hangs on it
 
 
 @dataclass(eq=False)
@@ -81,13 +81,13 @@ class HugeSearch:
 
     def _make_sure(self) -> None:
         """Look longer for the best classes to join the suppressed where that could change the answer."""
-        for node in self.boxes.unsure():
+        for steps, node in ((steps, node) for steps in LONGER for node in self.boxes.unsure()):
             best = self.boxes.best
             if self.limits.over():
                 return
             if best is None or node.least < best.loss:
                 hurdle = inf if best is None else best.loss
-                self.boxes.record(self.checker.check(node.levels, hurdle, LONGER))
+                self.boxes.record(self.checker.check(node.levels, hurdle, steps))
 
     def _tell(self) -> None:
         self.limits.report(self.progress)

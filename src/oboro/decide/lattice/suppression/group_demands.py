@@ -18,6 +18,7 @@ somebody may be in both, and only this is known: a class is needed that has a pe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -35,6 +36,9 @@ class GroupDemand:
     each: np.ndarray
     """The counts of each class that may join: a row each."""
 
+    summed: ClassVar[bool] = False
+    """Whether weighted sums tell much of what is lacking, whoever joins."""
+
     def broken(self, held: np.ndarray) -> bool:
         """Whether a group with these counts breaks the demand."""
         raise NotImplementedError
@@ -47,6 +51,13 @@ class GroupDemand:
         """
         return 1.0, np.ones(classes.size)
 
+    def valid_sum(self, held: np.ndarray) -> tuple[float, np.ndarray] | None:
+        """How much those who must go lack, and what each class adds: every set that mends them adds up so much.
+
+        The sum is one that counts like `held`, perhaps in parts, come short of, if any is known.
+        """
+        return None
+
 
 @dataclass(frozen=True, eq=False)
 class LinearDemand(GroupDemand):
@@ -54,6 +65,8 @@ class LinearDemand(GroupDemand):
 
     weights: np.ndarray
     least: float
+
+    summed: ClassVar[bool] = True
 
     def broken(self, held: np.ndarray) -> bool:
         """Whether the sum is too small."""
@@ -64,12 +77,18 @@ class LinearDemand(GroupDemand):
         gap = float(self.least - held @ self.weights)
         return (gap, self.each[classes] @ self.weights) if gap > 0 else super().lacking(held, classes)
 
+    def valid_sum(self, held: np.ndarray) -> tuple[float, np.ndarray] | None:
+        """The sum itself."""
+        return float(self.least - self.base @ self.weights), self.each @ self.weights
+
 
 @dataclass(frozen=True, eq=False)
 class RuleDemand(GroupDemand):
     """A rule about the sensitive values of the group."""
 
     rule: Rule
+
+    summed: ClassVar[bool] = True
 
     def broken(self, held: np.ndarray) -> bool:
         """Whether these values break the rule; nobody breaks none."""
@@ -79,3 +98,7 @@ class RuleDemand(GroupDemand):
         """By a half-space that has every group that keeps the rule on its other side."""
         gap, gains = self.rule.lacking(held, self.each[classes])
         return (gap, gains) if gap > 0 else super().lacking(held, classes)
+
+    def valid_sum(self, held: np.ndarray) -> tuple[float, np.ndarray] | None:
+        """That of a half-space which does not depend on who joins."""
+        return self.rule.lacking_at(held, self.base, self.each)

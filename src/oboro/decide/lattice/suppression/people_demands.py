@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -46,9 +47,15 @@ class PopulationDemand(LinearDemand):
     judge: Callable[[int, int], bool]
     """Whether so many records and people break the limit; as classes are judged, after one division."""
 
+    summed: ClassVar[bool] = False
+
     def broken(self, held: np.ndarray) -> bool:
         """Whether the limit is broken."""
         return self.judge(int(held[0]), int(held[1]))
+
+    def valid_sum(self, held: np.ndarray) -> tuple[float, np.ndarray] | None:
+        """None: where nobody is suppressed, nothing is asked."""
+        return None
 
 
 @dataclass(frozen=True, eq=False)
