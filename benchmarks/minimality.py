@@ -2,9 +2,11 @@
 
 Adult (ARX's excerpt, eight quasi-identifiers, salary class as the secret), k = 5, l = 2, at most 10 % suppressed. Prints how often
 the attack is right, how often the same guess is right about everybody who is suppressed, and the loss; then the same with
-`blind: true`, whose k must be larger, with t-closeness (t = 0.3), and with decoys (classes that keep every demand and are suppressed by chance), which lost.
+`blind: true`, whose k must be larger, with t-closeness (t = 0.3), and with decoys (classes that keep every demand and are
+suppressed by chance), which lost.
 Run: OBORO_DATA=… python benchmarks/minimality.py [halves]
-Each figure is of the whole table; the ranges are means ± 95 % over random halves of it. Writes `benchmarks/results/minimality.json`.
+Each figure is of the whole table; the ranges are means ± 95 % over random halves of it. Writes
+`benchmarks/results/minimality.json`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
     OBORO_DATA=… python benchmarks/partitions.py [--k 5]
 
-Five attributes of the delay-free paper, 48,842 records, mode `swap`. By person: everybody is somebody else. By all quasi-identifiers: like goes to like.
+Five attributes of the delay-free paper, 48,842 records, mode `swap`. By person: everybody is somebody else. By all
+quasi-identifiers: like goes to like.
 """
 
 from __future__ import annotations

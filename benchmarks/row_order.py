@@ -3,11 +3,11 @@
     python benchmarks/row_order.py [--seeds 50] [--rows 2000000] [--seconds 60] [--folder DIR]
 
 The attack: 400 people sorted by age and sex, released 5-anonymous and 2-diverse, as many tables as there are seeds. An attacker who
-knows everybody's age and sex takes a row that fits, where the row must stand; people are narrowed who are left with fewer than 5 rows.
+knows everybody's age and sex takes a row that fits, where the row must stand. Whoever is left with fewer than 5 rows is narrowed.
 The price: `oboro anonymize` in this process with `order: kept` and without it, from file to file, in turns that begin with the one
 and with the other, for so many seconds a job. Given is the ratio of the medians with its 95 % interval (turns drawn again 2,000
-times), on the clock and of the processor. Writes `benchmarks/results/row_order.json` (with `--seeds 0` the attack's figures stay) and
-the table of prices in docs/decisions.
+times), on the clock and of the processor. Writes `benchmarks/results/row_order.json` (with `--seeds 0` the attack's figures stay)
+and the table of prices in docs/decisions.
 """
 
 from __future__ import annotations

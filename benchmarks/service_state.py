@@ -3,7 +3,8 @@
     python benchmarks/service_state.py --records 10000000
 
 Written to benchmarks/results/service_state.json.
-Five attributes as in `oboro bench service` (7,840 combinations, some far more frequent than others); ids are remembered (`--id`) as many as the horizon says.
+Five attributes as in `oboro bench service` (7,840 combinations, some far more frequent than others). As many ids are remembered
+(`--id`) as the horizon says.
 """
 
 from __future__ import annotations

@@ -109,18 +109,20 @@ def sentence_of(found: dict[str, Any]) -> str:
     )
 
 
+UNTIL_DRAWN = """(step) => new Promise((done) => {
+  const slider = document.getElementById("slide-k"), answer = document.querySelector(".answer");
+  const began = performance.now(), before = document.body.dataset.answered;
+  const drawn = () => document.body.dataset.answered !== before && answer.ariaBusy === "false";
+  const look = () => (drawn() ? done(performance.now() - began) : requestAnimationFrame(look));
+  slider.value = Number(slider.value) + step; slider.dispatchEvent(new Event("input")); look();
+})"""
+
+
 def keys(page: Any) -> dict[str, float]:
     """From a key on the slider until the answer about the new state is drawn."""
     page.focus("#slide-k")
-    took = []
-    for key in ["ArrowRight", "ArrowRight", "ArrowLeft"] * 10:
-        took.append(page.evaluate(
-            """(step) => new Promise((done) => {
-              const slider = document.getElementById("slide-k"), answer = document.querySelector(".answer"), began = performance.now();
-              const before = document.body.dataset.answered;
-              const look = () => (document.body.dataset.answered !== before && answer.ariaBusy === "false" ? done(performance.now() - began) : requestAnimationFrame(look));
-              slider.value = Number(slider.value) + step; slider.dispatchEvent(new Event("input")); look();
-            })""", 1 if key == "ArrowRight" else -1))  # fmt: skip
+    steps = [1 if key == "ArrowRight" else -1 for key in ["ArrowRight", "ArrowRight", "ArrowLeft"] * 10]
+    took = [page.evaluate(UNTIL_DRAWN, step) for step in steps]
     return {"median": float(np.median(took)), "p95": float(np.percentile(took, 95))}
 
 

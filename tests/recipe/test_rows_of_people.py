@@ -202,3 +202,14 @@ def test_kinds_of_devices_are_not() -> None:
     kinds = ["iPhone 12", "Pixel 4", "Galaxy S9", "Xperia 5", "Moto G7", "Nokia 3", "Mate 20", "Redmi 8", "Zenfone 6"]
     table = {"device": kinds * 30, "x": list(range(270))}
     assert oboro.init(table).recipe.person is None
+
+
+def test_households_are_not_called_people() -> None:
+    rows = {"household": [f"H{i // 3}" for i in range(90)], "town": [f"T{i // 3 % 2}" for i in range(90)]}
+    found = repeated_people(Dataset.of(rows))
+    assert found is not None
+    assert all("people" not in str(reason) and "person" not in str(reason) for reason in found.reasons)
+    starter = oboro.init(rows)
+    assert "k counts households" in starter.to_yaml()
+    assert "every promise counts households" in starter.recipe.explain()
+    assert "report.warning.in_households" in [one.id for one in starter.recipe.run(rows).report.warnings]

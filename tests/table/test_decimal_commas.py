@@ -73,3 +73,13 @@ def test_a_table_of_customers_goes_through() -> None:
     release = starter.recipe.run(table)
     assert release.verification.holds
     assert all("." not in text for text in release.data["spent"])
+
+
+def test_a_mean_has_two_places_more_than_the_column() -> None:
+    table = {"spent": ["12231,01", "0", "0", "7,5"]}
+    found = oboro.Microaggregate(attributes=["spent"], k=4).apply(table)["spent"]
+    assert set(found) == {"3059,6275"}
+    assert set(oboro.Microaggregate(attributes=["spent"], k=3).apply({"spent": ["1,5", "0", "0"]})["spent"]) == {"0,5"}
+    assert set(oboro.Microaggregate(attributes=["spent"], k=3).apply({"spent": ["1,1", "0", "0"]})["spent"]) == {
+        "0,3667"
+    }

@@ -490,6 +490,8 @@ def test_noise_that_cannot_be_added():
         Noise(attribute="d", scale=1e9).apply({"d": [date(2020, 1, 1)] * 9}, seed=1)
     with pytest.raises(ColumnError, match="1e150"):
         Noise(attribute="x", scale=1).apply({"x": [1e200]})
+    with pytest.raises(ColumnError, match="'x' and 'z'"):
+        Noise(attributes=["x", "y", "z"], scale=1).apply({"x": [1e200], "y": [1.0], "z": [-1e200]})
 
 
 @pytest.mark.parametrize(

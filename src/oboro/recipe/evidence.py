@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oboro.errors import InputError, UsageError
+from oboro.recipe.roles.column_words import names_household
 from oboro.table.dataset import Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.schema import Role, Schema
@@ -52,7 +53,8 @@ def measure(
     if tables.person is not None:
         if tables.people is None:
             raise UsageError(Message("error_recipe.person_not_paired", column=tables.person))
-        told = Message("report.warning.in_people", column=tables.person)
+        who = "in_households" if names_household(tables.person) else "in_people"
+        told = Message(f"report.warning.{who}", column=tables.person)
         provenance = replace(provenance, warnings=[*provenance.warnings, told])
     return make_report(tables, provenance, scope)
 

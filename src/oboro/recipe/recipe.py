@@ -272,6 +272,11 @@ class Recipe(BaseModel):
         """What each step will do, in plain words, before any row is touched."""
         return self.plan().say(lang)
 
+    def _counted(self) -> str:
+        from oboro.recipe.roles.column_words import names_household  # most plans are run, not read
+
+        return "recipe.household" if names_household(self.person or "") else "recipe.person"
+
     def plan(self) -> Message:
         """The same as a message: the columns, the steps, and what is verified afterwards."""
         schema = self.schema_given
@@ -282,7 +287,7 @@ class Recipe(BaseModel):
             if (names := schema.named(role))
         ]
         said.append(Message("recipe.unnamed", unnamed=self.unnamed))
-        said += [] if self.person is None else [Message("recipe.person", column=self.person)]
+        said += [] if self.person is None else [Message(self._counted(), column=self.person)]
         said += [
             Message("recipe.fold", column=name, folds=list(one.fold))
             for name, one in self.attributes.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -162,6 +163,8 @@ class Noise(OnColumns):
         work.schema.require(work.data, self.names, self.step)
         columns = list(work.data.select(self.names).columns.values())
         before = np.stack(list(map(_cells, columns, self.names)), axis=1)
+        if large := list(compress(self.names, (np.abs(before) > LARGEST).any(axis=0))):
+            raise ColumnError(Message("error_technique.too_large", large=large))
         if self.epsilon is not None:
             return self._private(work, before, columns)
         after, deviations = self._noisy(before, columns, work.rng)
@@ -296,10 +299,7 @@ def reflect(numbers: np.ndarray, low: float, high: float) -> np.ndarray:
 
 def _cells(column: Column, name: str) -> np.ndarray:
     """One number per row, NaN where missing."""
-    cells = places(column, name)[column.codes]
-    if (np.abs(cells) > LARGEST).any():
-        raise ColumnError(Message("error_technique.too_large", large=[name]))
-    return np.asarray(cells)
+    return np.asarray(places(column, name)[column.codes])
 
 
 def _moments(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

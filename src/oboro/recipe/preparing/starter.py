@@ -16,6 +16,7 @@ from oboro.io.places.place_names import names_a_place
 from oboro.recipe.preparing.starter_steps import StarterStep, starter_steps
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.roles.column_guess import ColumnGuess
+from oboro.recipe.roles.column_words import names_household
 from oboro.recipe.roles.guess_roles import Roles, guess_roles
 from oboro.recipe.roles.repeated_people import RepeatedPeople
 from oboro.table.dataset import Dataset
@@ -90,7 +91,8 @@ class Starter:
     def _person(self, lang: str) -> list[str]:
         if self.recipe.person is None:
             return []
-        return [f"# {Message('starter.person').say(lang)}", f"person: {_flow(self.recipe.person)}"]
+        whose = "starter.household" if names_household(self.recipe.person) else "starter.person"
+        return [f"# {Message(whose).say(lang)}", f"person: {_flow(self.recipe.person)}"]
 
     def _attribute(self, one: ColumnGuess, lang: str) -> str:
         content = one.attribute.model_dump(mode="json", exclude_defaults=True)

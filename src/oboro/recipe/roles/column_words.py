@@ -104,6 +104,15 @@ def names_one_person(name: str) -> bool:
     return bool(re.search(PERSON, words)) and not re.search(THING, words)
 
 
+def names_household(name: str) -> bool:
+    """Whether the name says that the column numbers households: several people each.
+
+    >>> names_household("household_id"), names_household("世帯番号"), names_household("patient_no")
+    (True, True, False)
+    """
+    return bool(re.search(HOUSEHOLD, words_of(name)))
+
+
 def names_carried(name: str) -> bool:
     """Whether the name says a thing that somebody carries or drives: if its values are codes, each is a person's.
 

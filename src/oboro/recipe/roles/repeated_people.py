@@ -15,6 +15,7 @@ import numpy as np
 
 from oboro.recipe.roles.column_words import (
     names_carried,
+    names_household,
     names_moment,
     names_one_person,
     names_person,
@@ -65,11 +66,12 @@ class RepeatedPeople:
     @property
     def reasons(self) -> tuple[Message, ...]:
         """Why it was taken."""
-        said = [Message("role.people.several_rows", people=self.people, rows=self.rows)]
-        said += [Message("role.people.named")] if self.named else []
+        who = "households" if names_household(self.column) else "people"
+        said = [Message(f"role.{who}.several_rows", people=self.people, rows=self.rows)]
+        said += [Message(f"role.{who}.named")] if self.named else []
         said += [Message("role.people.moment", moment=self.moment)] if self.moment else []
-        said += [Message("role.people.fixed", columns=list(self.fixed), count=len(self.fixed))] if self.fixed else []
-        said += [Message("role.people.missing", rows=self.missing)] if self.missing else []
+        said += [Message(f"role.{who}.fixed", columns=list(self.fixed), count=len(self.fixed))] if self.fixed else []
+        said += [Message(f"role.{who}.missing", rows=self.missing)] if self.missing else []
         return tuple(said)
 
     @property

@@ -48,11 +48,18 @@ def read_decimal_commas(texts: pa.Array) -> pa.Array:
     return pc.cast(pc.utf8_ltrim(plain, "+"), pa.float64())
 
 
-def with_decimal_commas(numbers: pa.Array) -> pa.Array:
+def with_decimal_commas(numbers: pa.Array, column: pa.Array | None = None) -> pa.Array:
     """New numbers in the form that such a column uses; three places get a fourth, so that they are no thousands.
+
+    With the texts of the `column`, a mean has two places more than the finest of them, at least four: more would only look exact.
 
     >>> with_decimal_commas(pa.array([12.5, 3.0, 1.125, None])).to_pylist()
     ['12,5', '3', '1,1250', None]
+    >>> with_decimal_commas(pa.array([4077.0033333333336]), pa.array(["12231,01", "7"])).to_pylist()
+    ['4077,0033']
     """
+    if column is not None:
+        behind = pc.struct_field(pc.extract_regex(column.drop_null(), "(?:,(?P<places>[0-9]+))?$"), "places")
+        numbers = pc.round(numbers, ndigits=max(4, 2 + pc.max(pc.utf8_length(behind)).as_py()))
     texts = pc.replace_substring_regex(pc.cast(numbers, pa.string()), r"\.0$", "")
     return pc.replace_substring_regex(pc.replace_substring(texts, ".", ","), r"(,[0-9]{3})$", r"\10")

@@ -78,7 +78,7 @@ def written(numbers: np.ndarray, column: Column, name: str) -> pa.Array:
         # From the count, not from the zoneless time: a cast of that would be free to take it for local time.
         array = pc.cast(pc.cast(array, pa.int64()), pa.timestamp("us", column.values.type.tz))
     if is_text(column.values):
-        return with_decimal_commas(array) if has_decimal_commas(column.values) else array
+        return with_decimal_commas(array, column.values) if has_decimal_commas(column.values) else array
     return narrowed(array, column.values.type)
 
 
