@@ -31,27 +31,25 @@ def spread(
     Rows go to many places in turn: without asking for memory ahead they wait for it, half as long again. Two to four digits are the
     usual numbers, and written out they take less than half the time of a loop over them. O(rows · digits).
     """
-    if digits.shape[1] == 2:
+    width = digits.shape[1]
+    if width == 2:
         for i in range(codes.size):
             place = _next(slices[codes[i]], starts, out)
-            out[place, 0] = digits[i, 0]
-            out[place, 1] = last[codes[i]]
-        return
-    if digits.shape[1] == 3:
+            out[place, 0], out[place, 1] = digits[i, 0], last[codes[i]]
+    elif width == 3:
         for i in range(codes.size):
             place = _next(slices[codes[i]], starts, out)
             out[place, 0] = digits[i, 0]
             out[place, 1] = digits[i, 1]
             out[place, 2] = last[codes[i]]
-        return
-    if digits.shape[1] == 4:
+    elif width == 4:
         for i in range(codes.size):
             place = _next(slices[codes[i]], starts, out)
             out[place, 0], out[place, 1] = digits[i, 0], digits[i, 1]
             out[place, 2], out[place, 3] = digits[i, 2], last[codes[i]]
-        return
-    for i in range(codes.size):
-        place = _next(slices[codes[i]], starts, out)
-        for j in range(digits.shape[1] - 1):
-            out[place, j] = digits[i, j]
-        out[place, digits.shape[1] - 1] = last[codes[i]]
+    else:
+        for i in range(codes.size):
+            place = _next(slices[codes[i]], starts, out)
+            for j in range(width - 1):
+                out[place, j] = digits[i, j]
+            out[place, width - 1] = last[codes[i]]
