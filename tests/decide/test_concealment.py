@@ -26,6 +26,7 @@ from oboro.decide.concealment.heuristics import TOURS
 from oboro.decide.concealment.kernels import closure_loss, pair_costs, tours, transport
 from oboro.decide.concealment.methods import METHODS, DesignSearch
 from oboro.decide.concealment.people import People
+from oboro.decide.concealment.similar_tiles import SimilarTiles
 from oboro.errors import InputError, PromiseError, UsageError
 from oboro.papers.compared.complete_anonymity import greedy_groups, group_design, optimal_pairs
 from oboro.papers.concealment_bench import adult, rows, sample
@@ -143,10 +144,12 @@ def test_exact_is_certified(n: int, k: int) -> None:
     assert Design.of_arcs(n, optimum.tails, optimum.heads).is_complete()
 
 
-def test_a_wrong_choice_has_no_certificate() -> None:
-    people = People.of(crowd(60).columns)
+@pytest.mark.parametrize(("n", "dearer"), [(60, 1.0), (300, 0.3), (300, -0.3)])
+def test_a_wrong_choice_has_no_certificate(n: int, dearer: float) -> None:
+    """Every pair that gains is counted, whichever tile it is in."""
+    people = People.of(crowd(n).columns)
     optimum = exact(people, 3)
-    optimum.receiver[0] += int(optimum.scale)
+    optimum.receiver[:: 1 + n // 60] += int(dearer * optimum.scale)
     wrong = unproved(people, optimum.tails, optimum.heads, optimum.sender, optimum.receiver, optimum.scale)
     assert optimum.gap(people) == pytest.approx(wrong / optimum.scale)
     assert wrong > 0
@@ -231,13 +234,12 @@ def test_tours_by_plain_loops(n: int, seed: int) -> None:
     assert distances[tour, np.roll(tour, -1)].sum() <= before + 1e-9
 
 
-@given(st.integers(2, 30), st.integers(0, 1000), st.integers(1, 6))
+@given(st.integers(2, 30) | st.sampled_from([64, 65, 150]), st.integers(0, 1000), st.integers(1, 6))
 @settings(max_examples=30)
 def test_nearest_by_plain_loops(n: int, seed: int, count: int) -> None:
     people = People.of(crowd(n, seed).columns)
     count = min(count, n - 1)
-    near = np.empty((n, count), dtype=np.int64)
-    pair_costs.nearest(people.places.astype(np.float32), people.caps.astype(np.float32), near)
+    near = SimilarTiles(people).nearest(count)
     for i in range(n):
         every = sorted(distance(people.places, people.caps, i, j) for j in range(n) if j != i)
         found = [distance(people.places, people.caps, i, j) for j in near[i]]
@@ -247,8 +249,7 @@ def test_nearest_by_plain_loops(n: int, seed: int, count: int) -> None:
 
 
 def test_nearest_spreads_over_like_people() -> None:
-    near = np.empty((1500, 3), dtype=np.int64)
-    pair_costs.nearest(np.zeros((1, 1500), dtype=np.float32), np.ones(1, dtype=np.float32), near)
+    near = SimilarTiles(People(np.zeros((1, 1500)), np.ones(1), np.ones(1, dtype=bool))).nearest(3)
     assert (np.bincount(near.ravel(), minlength=1500) == 3).all()
 
 

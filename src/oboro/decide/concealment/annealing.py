@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from oboro.decide.concealment.design import Design
-from oboro.decide.concealment.kernels import closure_loss, pair_costs
+from oboro.decide.concealment.kernels import closure_loss
 from oboro.decide.concealment.people import People
+from oboro.decide.concealment.similar_tiles import SimilarTiles
 
 __all__ = ["annealed"]
 
@@ -22,8 +23,7 @@ def annealed(people: People, design: Design, effort: int, rng: np.random.Generat
     """
     n = len(people)
     count = min(n - 1, NEIGHBOURS)
-    near = np.empty((n, count), dtype=np.int64)
-    pair_costs.nearest(people.places.astype(np.float32), people.caps.astype(np.float32), near)
+    near = SimilarTiles(people).nearest(count)
     members = np.ascontiguousarray(design.members)
     places = np.ascontiguousarray(people.places.T)
     typical = people.cost(near.T) / near.size or 1.0

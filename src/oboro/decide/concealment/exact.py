@@ -19,6 +19,7 @@ import numpy as np
 
 from oboro.decide.concealment.kernels import pair_costs, transport
 from oboro.decide.concealment.people import People
+from oboro.decide.concealment.similar_tiles import SimilarTiles, Tiles
 from oboro.errors import UsageError
 from oboro.text import Message
 
@@ -56,11 +57,16 @@ class Optimum:
 
         Every pair that gains by the prices but is not chosen, and every chosen one that does not gain, counts.
         """
-        starts = np.searchsorted(self.tails, np.arange(len(people) + 1))
-        prices = self.sender, self.receiver
-        wrong = np.empty(len(people), dtype=np.int64)
-        pair_costs.unproved(people.places, people.caps, self.scale, *prices, starts, self.heads, wrong)
-        return float(wrong.sum()) / self.scale
+        starts, costs = np.searchsorted(self.tails, np.arange(len(people) + 1)), np.empty(self.tails.size, np.int64)
+        pair_costs.priced(people.places, people.caps, self.scale, starts, self.heads, costs)
+        unpaid = np.maximum(costs - self.sender[self.tails] - self.receiver[self.heads], 0)
+        order, wrong = SimilarTiles(people).by_worth(self.receiver / self.scale), np.empty(len(people), dtype=np.int64)
+        tiles = Tiles.of(people.places, order)
+        prices = self.sender[order], self.receiver[order], tiles.dearest(self.receiver.astype(np.float64))
+        pair_costs.unproved(
+            tiles.places, people.caps, order, tiles.low, tiles.high, self.scale, *prices, starts, self.heads, wrong
+        )
+        return float(unpaid.sum() + wrong.sum()) / self.scale
 
 
 def exact(people: People, k: int) -> Optimum:
@@ -76,12 +82,16 @@ class _Search:
     def __init__(self, people: People, supply: int) -> None:
         self.people, self.supply = people, supply
         n = len(people)
-        self.single = np.ascontiguousarray(people.places, dtype=np.float32), people.caps.astype(np.float32)
+        self.places, self.caps, self.tiles = (
+            people.places.astype(np.float32),
+            people.caps.astype(np.float32),
+            SimilarTiles(people),
+        )
         reach = float(people.caps.sum()) or 1.0
         self.scale = 2.0 ** (60 - np.ceil(np.log2(reach * 4 * (n + 1))))
         # What the roundings of places to single precision can come to; places of many categories are large.
         self.margin = float(np.abs(people.places).max(initial=1.0) * people.caps.size * 2.0**-21)
-        self.keys = _candidates(self.single, n, supply)
+        self.keys = _candidates(self.tiles, n, supply)
         self.receiver, self.sender = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
         self.load = np.zeros(n, dtype=np.int64)
         self._arcs()
@@ -125,13 +135,16 @@ class _Search:
 
         Receivers' prices only fall, so a sender whose price did not rise above what is known of it need not be asked.
         """
-        asked = np.flatnonzero(self.sender > self.known)
-        found, gains = np.empty((2, asked.size, FOUND), dtype=np.int64)
         largest = max(int(np.abs(prices).max()) for prices in (self.sender, self.receiver)) + slack
         margin = self.margin + largest / self.scale * 2.0**-20  # prices are rounded to single precision too
+        worth = ((self.receiver + slack) / self.scale).astype(np.float32) + np.float32(margin)
+        order = self.tiles.by_worth(worth)
+        tiles, wanted = Tiles.of(self.places, order), np.flatnonzero((self.sender > self.known)[order])
+        asked = order[wanted]
+        found, gains = np.empty((2, asked.size, FOUND), dtype=np.int64)
         pair_costs.underpriced(
-            *self.single, self.people.places, self.people.caps, self.scale, asked, self.sender, self.receiver,
-            self.starts, self.heads, slack, margin, found, gains,
+            tiles.places, self.caps, order, tiles.low, tiles.high, self.people.places, self.people.caps, self.scale, wanted,
+            self.sender, self.receiver, self.starts, self.heads, slack, worth[order], tiles.dearest(worth), found, gains,
         )  # fmt: skip
         self.known[asked] = self.sender[asked] - gains[:, -1]
         row, column = np.nonzero(found >= 0)
@@ -153,12 +166,10 @@ class _Search:
         pair_costs.priced(self.people.places, self.people.caps, self.scale, self.starts, self.heads, self.costs)
 
 
-def _candidates(single: tuple[np.ndarray, np.ndarray], n: int, supply: int) -> np.ndarray:
+def _candidates(tiles: SimilarTiles, n: int, supply: int) -> np.ndarray:
     """Arcs to and from near people, as tail · n + head, ascending; and a ring, so that there is a solution."""
     count = min(n - 1, 2 * supply + 14)
-    near = np.empty((n, count), dtype=np.int64)
-    pair_costs.nearest(*single, near)
-    own, other = np.repeat(np.arange(n), count), near.ravel()
+    own, other = np.repeat(np.arange(n), count), tiles.nearest(count).ravel()
     ring = (np.arange(n)[:, None] + np.arange(1, supply + 1)) % n
     ahead = np.repeat(np.arange(n), supply) * n + ring.ravel()
     return _distinct(np.concatenate([own * n + other, other * n + own, ahead]))
