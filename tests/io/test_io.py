@@ -367,3 +367,11 @@ def test_real_data(arx_adult: Path) -> None:
     assert source.dialect.delimiter == ";"
     assert source.data.rows == 30_162
     assert len(source.data["native-country"].values) == 41
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_the_line_that_names_the_delimiter_for_excel_is_no_header(tmp_path: Path, mark: bytes, end: bytes) -> None:
+    lines = [b"sep=;", b"age;town;note", b"31;Bern, CH;a", b"38;Genf;b", b""]
+    (tmp_path / "table.csv").write_bytes(mark + end.join(lines))
+    assert read(tmp_path / "table.csv").data["town"].decode().to_pylist() == ["Bern, CH", "Genf"]

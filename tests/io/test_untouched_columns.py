@@ -286,6 +286,15 @@ def test_encodings_and_packing(tmp_path: Path, encoding: str, pack: Any) -> None
     assert "日本語 3999" in held.decode(encoding)
 
 
+@pytest.mark.parametrize("start", [b"sep=,\n", b"\xef\xbb\xbfsep=,\r\n"])
+def test_the_line_that_names_the_delimiter_for_excel(tmp_path: Path, start: bytes) -> None:
+    source = tmp_path / "in.csv"
+    source.write_bytes(start + (",".join(NAMES) + "\n" + ROWS).encode())
+    held, passed = both_ways(source, "csv", recipe({"drop_columns": {"attributes": ["name"]}}))
+    assert held == passed
+    assert b"sep=" not in held
+
+
 def test_japanese_that_shows_late_in_a_column_that_is_not_read(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     ascii_rows = "".join(f"p{n},{20 + n % 30},F,note {n},{n},\n" for n in range(20_000))

@@ -44,6 +44,7 @@ STDIN = "-"
 NOT_FOR_LINES = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
 NOT_WRITTEN = re.compile("[\x80\uf8f0-\uf8f3]")  # what cp932 makes of single bytes that are no letter of it
 SAMPLE = 1 << 18  # bytes that the guesses about a file are made from
+DELIMITER_NAMED = re.compile(rb"\Asep=[,;|\t]\r?\n")  # a line for Excel alone: the delimiter is found anyhow
 LONGEST_HEADER = 1 << 24  # bytes
 COMPRESSIONS = {
     b"\x1f\x8b": "gzip",
@@ -237,6 +238,8 @@ def _stream(name: str, file: BinaryIO, encoding: str | None) -> ByteStream:
     chosen = encoding_of(name, start) if encoding is None else _known(encoding)
     if chosen == "utf-8-sig":
         start = start.removeprefix(codecs.BOM_UTF8)
+    if start.startswith(b"sep="):
+        start = DELIMITER_NAMED.sub(b"", start)
     decoder = None
     if chosen not in ("utf-8", "utf-8-sig"):
         from oboro.io.converted_bytes import Decoder

@@ -30,6 +30,7 @@ from oboro.errors import RecipeError
 from oboro.recipe.released.released_order import Order, plan_of_order
 from oboro.recipe.released.secret_seed import plan_of_seed
 from oboro.recipe.released.seldom_said import Accept, OneOrMore, PrivacyBudget
+from oboro.recipe.roles.column_words import names_household
 from oboro.system.named_files import beside
 from oboro.system.secret_key import is_variable_name
 from oboro.table.parameters.at_the_door import at_the_door
@@ -272,11 +273,6 @@ class Recipe(BaseModel):
         """What each step will do, in plain words, before any row is touched."""
         return self.plan().say(lang)
 
-    def _counted(self) -> str:
-        from oboro.recipe.roles.column_words import names_household  # most plans are run, not read
-
-        return "recipe.household" if names_household(self.person or "") else "recipe.person"
-
     def plan(self) -> Message:
         """The same as a message: the columns, the steps, and what is verified afterwards."""
         schema = self.schema_given
@@ -287,12 +283,10 @@ class Recipe(BaseModel):
             if (names := schema.named(role))
         ]
         said.append(Message("recipe.unnamed", unnamed=self.unnamed))
-        said += [] if self.person is None else [Message(self._counted(), column=self.person)]
-        said += [
-            Message("recipe.fold", column=name, folds=list(one.fold))
-            for name, one in self.attributes.items()
-            if one.fold
-        ]
+        whose = "recipe.household" if names_household(self.person or "") else "recipe.person"
+        said += [] if self.person is None else [Message(whose, column=self.person)]
+        folds = {name: list(one.fold) for name, one in self.attributes.items() if one.fold}
+        said += [Message("recipe.fold", column=name, folds=fold) for name, fold in folds.items()]
         said.append(Message("recipe.steps" if self.steps else "recipe.no_steps"))
         said += [
             Message("recipe.step", number=number, step=step.step, plan=step.plan(schema))

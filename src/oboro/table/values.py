@@ -2,8 +2,8 @@
 
 Everything here works on the *dictionary* of a column (its distinct values), never on its rows, so it costs what the number of
 distinct values costs. Text that looks like a number or a date counts as one where a technique needs numbers, also as it is
-written in most of Europe (`1.234,56`), in America (`12/31/1990`) and in Japanese offices (`39歳`, `昭和34年6月7日`). What is not
-changed is written back as it came (`007` stays `007`).
+written in most of Europe (`1.234,56`), in America (`$1,234.50`, `12/31/1990`) and in Japanese offices (`39歳`, `昭和34年6月7日`).
+What is not changed is written back as it came (`007` stays `007`).
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ MONTH_TEXT = (
     r"^(0[1-9]|1[0-2])[./]([0-9]{4})$"  # a month, as `04.2015` and `04/2015`; with a year before it, a label of our own
 )
 DATETIME_TEXT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?Z?$"
+AMOUNT = r"^[-+]?([$£] ?[-+]?[0-9][0-9.,]*|[0-9][0-9.,]* ?%)$"  # with a sign of money or per cent
 OFFICE_DATE = (
     r"^[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([ T][0-9]{1,2}:[0-9]{2}|$)"  # the order of its parts is found or told
 )
@@ -110,16 +111,18 @@ def _kind_of_text(texts: pa.Array) -> Kind:
         return Kind.NUMBER
     reader = japanese_reader(texts)
     written = None if reader is None else reader.read_written(texts)
-    if written is None and _all_match(texts, OFFICE_DATE):
-        written = _in_order(texts)
+    if written is None and (_all_match(texts, OFFICE_DATE) or _all_match(texts, AMOUNT)):
+        written = _written(texts)
     return Kind.TEXT if written is None else kind_of(written)
 
 
-def _in_order(texts: pa.Array) -> pa.Array | None:
-    """Dates whose day and month have an order that the whole column tells, as days or moments; else None."""
+def _written(texts: pa.Array) -> pa.Array | None:
+    """Dates whose day and month have an order that the whole column tells, and numbers with a sign of money; else None."""
+    from oboro.table.spelling.marked_numbers import read_marked
     from oboro.table.spelling.ordered_dates import read_in_order
 
-    return read_in_order(texts)
+    dates = read_in_order(texts)
+    return read_marked(texts) if dates is None else dates
 
 
 def is_months(texts: pa.Array) -> bool:
@@ -166,7 +169,7 @@ def _parse(texts: pa.Array, kind: Kind) -> pa.Array:
         return _parse_plain(texts, kind)
     except (pa.ArrowInvalid, ValueError):
         reader = japanese_reader(texts)
-        written = _in_order(texts) if reader is None else reader.read_written(texts)
+        written = _written(texts) if reader is None else reader.read_written(texts)
         if written is not None:
             return written
         if kind is not Kind.NUMBER:

@@ -17,8 +17,9 @@ from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.schema import Schema
 from oboro.table.spelling.date_notation import dates_alike
 from oboro.table.spelling.decimal_commas import has_decimal_commas, with_decimal_commas
+from oboro.table.spelling.marked_numbers import MARKS, with_marks
 from oboro.table.spelling.value_texts import is_text
-from oboro.table.values import Kind, from_numbers, japanese_reader, numbers_of, typed
+from oboro.table.values import Kind, japanese_reader, numbers_of, typed
 from oboro.techniques.base import Outcome, Work
 from oboro.techniques.columns.numeric import OnColumns, narrowed, places
 from oboro.text import Message, Words
@@ -248,11 +249,11 @@ def _as_found(candidates: pa.Array, column: Column, exact: np.ndarray) -> pa.Arr
 
     Otherwise who was rounded to 1.5 could be told from who was at 1.50 before.
     """
-    kept = column.values.filter(pa.array(exact)).drop_null()
+    known = pc.and_(pa.array(exact), column.values.is_valid())
+    kept = column.values.filter(known)
     if not len(kept):
         return pa.nulls(len(candidates), column.values.type)
-    integers = column.kind is Kind.INTEGER  # a part of the texts is read as what the whole column is
-    read = typed(kept) if integers else from_numbers(numbers_of(kept, kind=column.kind), column.kind)
+    read = typed(column.values, column.kind).filter(known)  # a part of the texts could be read otherwise than the whole
     return kept.take(pc.index_in(candidates, value_set=pc.cast(read, candidates.type)))
 
 
@@ -263,6 +264,8 @@ def _rendered(values: pa.Array, column: Column) -> pa.Array:
             return with_decimal_commas(values)
         reader, texts = japanese_reader(column.values), pc.cast(values, pa.string())
         unit = "" if reader is None else reader.unit_written(column.values)  # 40 beside 39歳 is 40歳
+        if pc.any(pc.match_substring_regex(column.values, MARKS)).as_py():
+            return with_marks(texts, column.values)
         return pc.binary_join_element_wise(texts, unit, "") if unit else texts
     example = next((text for text in column.texts if text is not None), "")
     if column.kind is Kind.DATETIME:

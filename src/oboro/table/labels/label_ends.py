@@ -11,6 +11,7 @@ from oboro.errors import ColumnError
 from oboro.table.japanese.written_dates import looks_like_dates, written_dates
 from oboro.table.japanese.written_values import plain_text, read_written
 from oboro.table.spelling.decimal_commas import has_decimal_commas, read_decimal_commas
+from oboro.table.spelling.marked_numbers import read_marked
 from oboro.table.values import MONTH_TEXT, Kind, numbers_of
 
 __all__ = ["end_moment", "end_number"]
@@ -29,7 +30,8 @@ def end_number(end: str) -> float:
         return float(end)
     if has_decimal_commas(text := pa.array([end])):
         return float(read_decimal_commas(text)[0].as_py())
-    read = read_written(text)
+    read = read_marked(text)
+    read = read_written(text) if read is None else read
     return np.nan if read is None or pa.types.is_date(read.type) else float(read[0].as_py())
 
 

@@ -1,0 +1,112 @@
+"""Numbers with a sign of money or per cent."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oboro
+from oboro.table.dataset import Column
+from oboro.table.hierarchy.propose import propose
+from oboro.table.labels.possible_values import possible_values
+from oboro.table.spelling.marked_numbers import read_marked
+from oboro.table.values import Kind, kind_of, numbers_of
+
+MONEY = ["$1,234.50", "$12", "-$7.25"]
+
+
+def naive(texts: list[str]) -> list[float] | None:
+    """One sign for all, commas only between thousands, and a point that is seen before decimals."""
+    bare = [text.lstrip("-") for text in texts]
+    signs = {(text[0] if text[0] in "$£" else "", "%" if text.endswith("%") else "") for text in bare}
+    if len(signs) > 1 or signs == {("", "")}:
+        return None
+    inner = [text.strip("$£%") for text in bare]
+    if any("," in one and not all(len(part) == 3 for part in one.split(".")[0].split(",")[1:]) for one in inner):
+        return None
+    if any(len(one.split(".")[0].split(",")[0]) > 3 and "," in one for one in inner):
+        return None
+    thousand = [
+        one.count(".") == 1 and "," not in one and len(one.split(".")[1]) == 3 and len(one.split(".")[0]) < 4
+        for one in inner
+    ]
+    money = next(iter(signs))[0] != ""
+    told = any(("." in one or "," in one) and not open_ for one, open_ in zip(inner, thousand, strict=True))
+    if money and any(thousand) and not told:
+        return None
+    return [
+        float(one.replace(",", "")) * (-1 if text.startswith("-") else 1)
+        for one, text in zip(inner, texts, strict=True)
+    ]
+
+
+whole = st.integers(0, 10**7)
+amounts = st.builds(
+    lambda minus, sign, number, grouped, decimals, unit: (
+        f"{minus}{sign}{number:,}{decimals}{unit}" if grouped else f"{minus}{sign}{number}{decimals}{unit}"
+    ),
+    st.sampled_from(["", "", "-"]),
+    st.sampled_from(["$"] * 6 + ["", "£"]),
+    whole,
+    st.booleans(),
+    st.sampled_from(["", "", ".50", ".5", ".123", ".1234"]),
+    st.sampled_from([""] * 6 + ["%"]),
+).filter(lambda text: not (text.lstrip("-")[0] in "$£" and text.endswith("%")))
+
+
+@given(st.lists(amounts, min_size=1, max_size=4))
+def test_a_column_is_read_as_by_hand(texts: list[str]) -> None:
+    found = read_marked(pa.array(texts))
+    assert (None if found is None else [float(one) for one in found.to_pylist()]) == naive(texts)
+
+
+@given(st.lists(amounts, min_size=1, max_size=4))
+def test_a_part_of_a_column_is_never_read_otherwise(texts: list[str]) -> None:
+    found, part = (read_marked(pa.array(some)) for some in (texts, texts[1:] or texts))
+    if found is not None and part is not None:
+        assert [float(one) for one in part.to_pylist()] == [float(one) for one in found.to_pylist()][-len(part) :]
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (MONEY, Kind.NUMBER),
+        (["$45,000", "$7"], Kind.INTEGER),
+        (["64%", "8%", None], Kind.INTEGER),
+        (["12.5%", "8%"], Kind.NUMBER),
+        (["£1,000,000.00"], Kind.NUMBER),
+        (["$5", "7"], Kind.TEXT),  # dollars, or not
+        (["$1.234"], Kind.TEXT),  # a thousand, or a little more than one
+        (["$5", "£5"], Kind.TEXT),
+        (["64%", "0.64"], Kind.TEXT),
+        (["12.50 €"], Kind.TEXT),
+        (["1,234", "5,678"], Kind.TEXT),
+        (["$007"], Kind.TEXT),
+        (["$"], Kind.TEXT),
+    ],
+)
+def test_a_column_is_read_where_it_can_mean_one_thing(texts: list[str | None], kind: Kind) -> None:
+    assert kind_of(pa.array(texts)) is kind
+
+
+def test_amounts_have_places_hierarchies_and_levels() -> None:
+    assert numbers_of(pa.array(MONEY)).tolist() == [1234.5, 12.0, -7.25]
+    spec = propose("income", Column.of([f"${1000 * i:,}" for i in range(1, 90)]))
+    assert spec is not None
+    assert spec.intervals is not None
+
+
+def test_new_amounts_have_the_sign_of_the_column() -> None:
+    table = {"income": ["$1,234.50", "$12", "$7.25", "$2,000"]}
+    assert oboro.TopCode(attribute="income", at=1000).apply(table)["income"] == ["$1000", "$12", "$7.25", "$1000"]
+    assert oboro.Round(attribute="income", base=500).apply(table)["income"] == ["$1000", "$0", "$0", "$2,000"]
+
+
+def test_ranges_of_amounts_are_read_back() -> None:
+    attributes = {"income": {"role": "quasi"}}
+    released = oboro.LocalRecode(k=3).apply({"income": MONEY}, attributes=attributes)["income"]
+    assert released == ["-$7.25 to $1,234.50"] * 3
+    assert possible_values(Column.of(MONEY), Column.of(["$12–$1,234.50"])).reaches(0).tolist() == [False, True, True]
+    assert possible_values(Column.of(["64%", "8%"]), Column.of(["8%–30%"])).reaches(0).tolist() == [True, False]
