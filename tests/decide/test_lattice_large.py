@@ -68,7 +68,7 @@ def test_search_by_slices_equals_brute_force(loss):
 
 @pytest.mark.parametrize(
     ("fine", "rows", "kinds"),
-    [(64, 200_000, [np.uint16, np.uint32]), (1, 5_000, [np.uint16])],
+    [(32, 200_000, [np.uint16, np.uint32]), (1, 5_000, [np.uint16])],
     ids=["coarser", "in slices"],
 )
 def test_a_wide_attribute_is_laid_out_coarser_and_where_needed_fully_or_slice_by_slice(monkeypatch, fine, rows, kinds):

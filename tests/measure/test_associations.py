@@ -57,6 +57,9 @@ def test_changed_cells_are_counted_where_rows_moved(rows: list[tuple[int | None,
     after = Dataset(before.replace(a=Dataset.of({"a": [b for _, b in rows]})["a"]).columns, len(rows)).take(order)
     expected = sum(a != b for a, b in rows)
     assert changed_cells(before, after) == ({"a": expected} if expected else {})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("oboro.measure.changed_cells.MANY", 0)
+        assert changed_cells(before, after) == ({"a": expected} if expected else {})
 
 
 def test_identifiers_are_found_by_their_form() -> None:

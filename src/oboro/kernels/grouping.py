@@ -6,7 +6,16 @@ import numpy as np
 
 from oboro.kernels import kernel
 
-__all__ = ["by_code", "combine", "look_up", "number_by_appearance", "number_whole", "occurrences", "one_image"]
+__all__ = [
+    "by_code",
+    "combine",
+    "differences",
+    "look_up",
+    "number_by_appearance",
+    "number_whole",
+    "occurrences",
+    "one_image",
+]
 
 
 def _combine(labels: np.ndarray, codes: np.ndarray, width: int, out: np.ndarray) -> None:
@@ -86,6 +95,15 @@ def occurrences(labels: np.ndarray, out: np.ndarray) -> None:
     """Add to `out` how often each label occurs. O(n)."""
     for i in range(labels.size):
         out[labels[i]] += 1
+
+
+@kernel()
+def differences(table: np.ndarray, codes: np.ndarray, others: np.ndarray) -> int:
+    """For how many rows `table[codes[i]]` is not `others[i]`. O(n)."""
+    found = 0
+    for i in range(codes.size):
+        found += table[codes[i]] != others[i]
+    return found
 
 
 def _one_image(codes: np.ndarray, images: np.ndarray, out: np.ndarray) -> bool:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
+from oboro.kernels import grouping
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.unencoded_columns import UnreadColumn
 
 __all__ = ["changed_cells"]
+
+MANY = 1 << 20  # rows, from which on no second copy of them is made
 
 
 def changed_cells(before: Dataset, after: Dataset) -> dict[str, int]:
@@ -42,4 +45,6 @@ def _different(before: Column, after: Column, rows: np.ndarray | None) -> int:
     found = pc.index_in(text_array(before.values), value_set=text_array(after.values)).fill_null(-1)
     place = found.to_numpy(zero_copy_only=False)
     was = before.codes if rows is None else before.codes[rows]
-    return int((place[was] != after.codes).sum())
+    if was.size <= MANY:
+        return int((place[was] != after.codes).sum())
+    return int(grouping.differences(place.astype(np.int32), was, after.codes))

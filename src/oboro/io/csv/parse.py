@@ -159,7 +159,7 @@ class ColumnCoder:
         # All pages at once: one at a time, as values fall into them, takes longer.
         self.slots = large_zeros(_slots(wanted), np.uint64, at_once=True)
         cells = large_zeros(3 * self.found, np.uint64)
-        kernels.pack_values(self.offsets, self.text.view(np.uint64), self.found, cells)
+        kernels.pack_values(self.offsets, self.text.view(np.uint64), self.found, True, cells)
         if np.mean(cells[2 : 3 * self.found : 3] >> 56 <= kernels.DIGITS) > 0.5:
             self.direct = large_zeros(kernels.NUMBERS, np.uint32)
         self.table[kernels.HASHED] = kernels.rehash(cells, self.found, self.slots, self.direct)
@@ -198,7 +198,7 @@ class ColumnCoder:
         found, known = self.found, self.text.view(np.uint64)
         ends = np.zeros(-(-found // PART), dtype=np.int64)
         cells, records, codes = unifying.arrays(found)
-        kernels.pack_values(self.offsets, known, found, cells)
+        kernels.pack_values(self.offsets, known, found, True, cells)
         kernels.scatter(cells, found, ends, records)
         largest = int(np.diff(ends, prepend=0).max())
         kernels.representatives(records, ends, known, np.empty(_slots(2 * largest), np.uint64), codes)

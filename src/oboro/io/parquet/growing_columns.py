@@ -218,7 +218,7 @@ class GrowingText(ColumnCoder):
             self.batch = large_zeros((2 * text.size + PAD) // 8 * 8)
         self.batch[: text.size] = text
         words = self.batch.view(np.uint64)
-        kernels.pack_values(offsets, words, len(array), self.cells[0])
+        kernels.pack_values(offsets, words, len(array), False, self.cells[0])
         return TextBatch(self.cells, words, len(array))
 
     def finished(self) -> tuple[pa.Array, list[np.ndarray]]:
@@ -229,7 +229,8 @@ class GrowingText(ColumnCoder):
         buffers = [None, pa.py_buffer(self.offsets[: self.found + 1].astype(np.int64)), pa.py_buffer(self.text[:size])]
         values = pa.Array.from_buffers(pa.large_binary(), self.found, buffers)
         stands_for = pc.equal(values, pa.scalar(MISSING, pa.large_binary()))
-        if self.missing != np.isin(self.codes[: self.rows], pc.indices_nonzero(stands_for).to_numpy()).sum():
+        stand_ins = pc.indices_nonzero(stands_for).to_numpy()
+        if self.missing != (np.isin(self.codes[: self.rows], stand_ins).sum() if stand_ins.size else 0):
             raise pa.ArrowInvalid("Invalid UTF8 payload")  # what Arrow says of any other byte that no text has
         values = pc.if_else(stands_for, None, values)
         values = values.cast(pa.large_string() if size >= 1 << 31 else pa.string())

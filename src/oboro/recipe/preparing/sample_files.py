@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oboro.errors import UsageError
+from oboro.io.ordered_threads import ahead
 from oboro.io.output import write, write_blocks
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.release import Release
@@ -86,7 +87,7 @@ def write_sample(
     if kind == "people":
         write(people(rows, seed), output)
     else:
-        write_blocks(purchases(rows, seed, columns), output)
+        write_blocks(ahead(purchases(rows, seed, columns)), output)
     _write_hierarchies(tables, output.parent / hierarchies)
     _write_text(path, recipe)
     return path

@@ -29,7 +29,7 @@ FUSED = 4096  # attributes are fused into one digit up to so many combinations
 THREADS = 2
 FEW_KEYS = 1 << 15  # counters of a byte that fit the first-level cache
 BLOCK = 1 << 16  # rows laid out at a time
-FINE = 64  # with so many rows for each label, a slice's attribute is laid out on a finer level: one more table for each node
+FINE = 32  # with so many rows for each label, a slice's attribute is laid out on a finer level: one more table for each node
 
 
 @dataclass(frozen=True, eq=False)

@@ -99,14 +99,18 @@ def prepare(
         starts[row - begin] = number
     if not large or hashed == 0:
         return
+    size = U(slots.size)
     for i in range(end - begin):
-        slot = max(starts[i], U(NUMBERS)) - U(NUMBERS)
+        if starts[i] < U(NUMBERS):
+            continue
+        slot, first = starts[i] - U(NUMBERS), cells[U(3 * (begin + i))]
+        while slots[slot + U(3)] and slots[slot] != first:
+            slot = slot + U(4) if slot + U(4) < size else U(0)
+        starts[i] = slot + U(NUMBERS)
         third = slots[slot + U(2)]
         if third >= LONG:  # its text may lie on two lines of the cache
             fetch(known, place_of(third) >> 3)
             fetch(known, (place_of(third) + size_of(third) - 1) >> 3)
-        elif slots[slot] != cells[U(3 * (begin + i))] and slots[slot + U(4)] != cells[U(3 * (begin + i))]:
-            fetch(slots, slot + U(8))
 
 
 @kernel(inner=True)
@@ -185,14 +189,14 @@ def encode(
 
 
 @kernel()
-def pack_values(offsets: np.ndarray, known: np.ndarray, count: int, out: np.ndarray) -> None:
-    """The cells of the first `count` values. O(bytes)."""
+def pack_values(offsets: np.ndarray, known: np.ndarray, count: int, hashed: bool, out: np.ndarray) -> None:
+    """The cells of the first `count` values, long ones with their hash if it is not made later (`encode`). O(bytes)."""
     for code in range(count):
         place = np.int64(offsets[code])
         size = np.int64(offsets[code + 1]) - place
         first, second, third = pack(known, place, size)
         at = U(3 * code)
-        out[at] = hash_of(known, place, size) if third >= LONG else first
+        out[at] = hash_of(known, place, size) if hashed and third >= LONG else first
         out[at + U(1)] = second
         out[at + U(2)] = third
 
