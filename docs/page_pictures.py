@@ -38,7 +38,8 @@ def main() -> None:
     run_stream(folder)
     with page_server(folder, above=private) as serving, sync_playwright() as running:
         serving.desk.first = first_table(folder / "people.csv", recipe, {})
-        threading.Thread(target=serving.run, daemon=True).start()
+        running_page = threading.Thread(target=serving.run, daemon=True)
+        running_page.start()
         browser = running.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page, maker = browser.new_page(viewport=SIZE, locale="en-US"), browser.new_page()
         page.set_default_timeout(60_000)
@@ -52,6 +53,7 @@ def main() -> None:
             (PLACE / f"{name}.webp").write_bytes(base64.b64decode(made))
         browser.close()
         serving.server.should_exit = True
+        running_page.join()
     shutil.rmtree(private)
 
 

@@ -388,7 +388,7 @@ def test_a_stream_is_watched_by_its_metrics_and_its_state(page: Page, tmp_path: 
     found = page.ask("stream", state="state", metrics="metrics.ndjson")
     assert found["figures"]["records"] == 20
     assert ["20", "records came"] in found["cards"]
-    assert found["folder"]["said"] == "no process holds it: the stream stands"
+    assert found["folder"]["said"] == "no process uses it: the stream is stopped"
     assert found["figures"]["suppressed_cells"] == 1
     assert ["2", "smallest crowd"] in found["cards"]
     assert found["state"]["snapshot"]["age"] < 600

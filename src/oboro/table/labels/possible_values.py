@@ -145,10 +145,10 @@ class _Order:
             return nobody
         if self.numbers is not None and self.kind in (Kind.INTEGER, Kind.NUMBER) and ONE_NUMBER.match(text):
             return self._ranks(LabelRange(text, text))  # the same number, written otherwise: 25.0
-        if self.kind in (Kind.DATE, Kind.DATETIME) and ONE_DATE.match(text):
-            return self._ranks(LabelRange(text, text))  # the same day, written otherwise, or all of a month or a year
         if len(places := self._hidden(text)):
             return self._sorted[1][np.array(places, dtype=np.int64)]
+        if self.kind in (Kind.DATE, Kind.DATETIME) and ONE_DATE.match(text):
+            return self._ranks(LabelRange(text, text))  # the same day, written otherwise, or all of a month or a year
         if self.numbers is not None and (named := label_range(text)) is not None:
             return self._ranks(named)
         for names, surely in self._sets(text):
