@@ -183,6 +183,19 @@ def test_years_need_no_order(texts: list[str]) -> None:
     assert sorted(year.labels.to_pylist()) == sorted({text[-4:] for text in texts})
 
 
+def test_a_starter_says_the_order_that_it_found() -> None:
+    """The next delivery may not tell it, and a stream never does."""
+    spec = propose("born", Column.of(AMERICAN))
+    assert spec is not None
+    assert (spec.dates, spec.date_order) == (["day", "month", "quarter", "year"], "month_first")
+    european = propose("born", Column.of(EUROPEAN))
+    assert european is not None
+    assert european.date_order == "day_first"
+    iso = propose("born", Column.of(["1990-12-31", "1990-01-05"]))
+    assert iso is not None
+    assert iso.date_order is None
+
+
 def test_a_starter_uses_years_and_says_why() -> None:
     spec = propose("born", Column.of([f"{i % 12 + 1}/{i % 11 + 1}/{1950 + i}" for i in range(40)]))
     assert spec is not None

@@ -15,7 +15,8 @@ from oboro.table.hierarchy.edges_and_masks import Mask
 from oboro.table.hierarchy.levels import outside, text_array
 from oboro.table.hierarchy.ready.fitting_columns import fitting
 from oboro.table.hierarchy.spec import HierarchySpec
-from oboro.table.spelling.ordered_dates import read_years
+from oboro.table.spelling.ordered_dates import certain_order, read_years
+from oboro.table.spelling.value_texts import is_text
 from oboro.table.values import Kind, kind_of, numbers_of
 
 __all__ = ["Unit", "propose"]
@@ -44,7 +45,10 @@ def propose(name: str, column: Column) -> HierarchySpec | None:
     if ready := fitting(name, values, kind) if len(values) > 1 else None:
         return HierarchySpec.model_validate(dict([ready]))
     if kind in (Kind.DATE, Kind.DATETIME):
-        return HierarchySpec(dates=_units(numbers_of(values), kind))
+        order = (
+            certain_order(values) if is_text(values) else None
+        )  # the next table may not tell it, and a stream never does
+        return HierarchySpec(dates=_units(numbers_of(values), kind), **({} if order is None else {"date_order": order}))
     if kind is Kind.TEXT and (years := read_years(values)) is not None:
         return HierarchySpec(
             dates=[unit for unit in _units(numbers_of(years), Kind.DATE) if unit in ("year", "decade")]

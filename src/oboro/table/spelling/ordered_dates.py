@@ -16,7 +16,15 @@ import pyarrow as pa
 from oboro.system import arrow_functions as pc
 from oboro.text import Message, Raw
 
-__all__ = ["DateOrder", "order_matters", "read_in_order", "read_years", "unclear_order", "why_no_order"]
+__all__ = [
+    "DateOrder",
+    "certain_order",
+    "order_matters",
+    "read_in_order",
+    "read_years",
+    "unclear_order",
+    "why_no_order",
+]
 
 DateOrder = Literal["day_first", "month_first"]
 _CLOCK = r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2}(?:\.[0-9]{1,6})?))?"
@@ -55,6 +63,17 @@ def read_in_order(texts: pa.Array, order: DateOrder | None = None) -> pa.Array |
 def order_matters(texts: pa.Array) -> bool:
     """Whether some value has a day and a month of which only an order tells which is which."""
     return bool(pc.any(pc.match_substring_regex(texts.cast(pa.string()), OPEN)).as_py())
+
+
+def certain_order(texts: pa.Array) -> DateOrder | None:
+    """What stands first in every value, the day or the month, where it matters and the column tells; else None.
+
+    >>> certain_order(pa.array(["12/31/1990", "1/5/1990"])), certain_order(pa.array(["1990-12-31"]))
+    ('month_first', None)
+    """
+    if not order_matters(texts) or read_in_order(texts) is None:
+        return None
+    return _certain(_parts(texts.cast(pa.string())))
 
 
 def read_years(texts: pa.Array) -> pa.Array | None:

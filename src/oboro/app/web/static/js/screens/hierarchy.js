@@ -73,7 +73,7 @@ const EDITORS = {
     const save = (dates, order) => set({ spec: order ? { dates, date_order: order } : { dates } });
     const orders = [...(found.order ? [] : [["", t("hierarchy.order_open")]]), ...["month_first", "day_first"].map((one) => [one, t(`hierarchy.${one}`)])];
     return [unclear ? [segments("order", t("hierarchy.order"), orders, found.order, (order) => save(held, order)), quiet(t("hierarchy.order_said"))] : null,
-      quiet(t("hierarchy.ladder_said")), ladder(units.map(([, said]) => said), units.flatMap(([unit], place) => (held.includes(unit) ? place : [])), (next) => save(next.map((place) => units[place][0]), found.order), t("hierarchy.units"))];
+      quiet(t("hierarchy.ladder_said")), ladder(units.map(([, said]) => said), units.flatMap(([unit], place) => (held.includes(unit) ? place : [])), (next) => save(next.map((place) => units[place][0]), found.spec.date_order), t("hierarchy.units"))];
   },
   mask(found, set) {
     const spec = found.spec.mask, side = typeof spec === "string" ? spec : spec?.side || "right", longest = Math.max(1, found.longest), all = Array.from({ length: longest }, (_, place) => place);
