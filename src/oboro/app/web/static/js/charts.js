@@ -47,7 +47,7 @@ export function classSizes(sizes, k) {
 }
 const range = (bin) => (bin.low === bin.high ? `${bin.low}` : bin.low >= 64 || bin.high === Infinity ? `${bin.low} +` : `${bin.low}–${bin.high}`);
 
-// The frontier: loss over k, one line for each limit and method. Points are buttons: arrows walk, Enter takes.
+// The frontier: loss over k, a line for each limit and method. Points are buttons: arrows walk, Enter takes.
 export function frontierChart(lines, cliffs, now, { onTake, onShow }) {
   const points = lines.flatMap((line) => line.points), W = fitting(760), H = 340, L = 56, R = 16, T = 18, B = 44;
   const ks = [...new Set(points.map((one) => one.k))].sort((a, b) => a - b), top = Math.max(...points.map((one) => one.loss), 1e-3);

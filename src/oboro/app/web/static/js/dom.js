@@ -23,7 +23,7 @@ export function put(node, children) {
   return node;
 }
 
-// h("div.card.slim", { id: "x" }, children…): an element with classes, attributes and children; attributes may be left out.
+// h("div.card.slim", { id: "x" }, children…): an element with classes, attributes (or none) and children.
 export const h = (tag, ...given) => { const [name, ...classes] = tag.split("."); return fill(document.createElement(name), classes, given); };
 export const s = (tag, ...given) => { const [name, ...classes] = tag.split("."); return fill(document.createElementNS(SVG, name), classes, given); };
 // A picture of our own: with parts to act on it is a group, else an image.

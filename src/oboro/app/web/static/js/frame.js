@@ -1,4 +1,4 @@
-// What every screen shares: saying something, long work with its progress and its way to stop, failures, going elsewhere.
+// What every screen shares: announcements, long work with progress and a way to stop, failures, going elsewhere.
 import { h, clear } from "./dom.js";
 import { ask, send, isCancelled } from "./net.js";
 import { t, percent } from "./words.js";

@@ -1,4 +1,4 @@
-// Questions to the server: JSON in, JSON lines out. The token came behind the # of the address and is sent as a header only.
+// Questions to the server: JSON in, JSON lines out. The token stands behind # in the address; it is sent as a header.
 import { language } from "./words.js";
 
 const KEY = "oboro-token";

@@ -1,4 +1,4 @@
-// What the page knows: the state, and the one answer that all panels are drawn from. Both carry the version of the state.
+// What the page knows: the state, and the one answer that all panels are drawn from; both with the state's version.
 import { ask, isCancelled } from "./net.js";
 import { percent, number } from "./words.js";
 

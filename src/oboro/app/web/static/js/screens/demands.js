@@ -1,4 +1,4 @@
-// What is promised, as controls. The server says which there are; here they are drawn, and a move changes one place of the demands.
+// What is promised, as controls: the server says which there are, and a move changes one place of the demands.
 import { h, choice, check } from "../dom.js";
 import { t, count, percent, number } from "../words.js";
 import { filePicker } from "../picker.js";

@@ -69,11 +69,9 @@ const EDITORS = {
     return [h("div.fields", h("div", h("label", { for: "widths" }, t("hierarchy.widths")), input), quiet(t("hierarchy.widths_said"))), found.histogram ? edgesChart(found, edgesOf(held[0], found.histogram), null) : null];
   },
   dates(found, set) {
-    const held = found.spec.dates || found.proposed.dates || ["month", "year"], units = found.units, unclear = found.order !== null;
-    const save = (dates, order) => set({ spec: order ? { dates, date_order: order } : { dates } });
-    const orders = [...(found.order ? [] : [["", t("hierarchy.order_open")]]), ...["month_first", "day_first"].map((one) => [one, t(`hierarchy.${one}`)])];
-    return [unclear ? [segments("order", t("hierarchy.order"), orders, found.order, (order) => save(held, order)), quiet(t("hierarchy.order_said"))] : null,
-      quiet(t("hierarchy.ladder_said")), ladder(units.map(([, said]) => said), units.flatMap(([unit], place) => (held.includes(unit) ? place : [])), (next) => save(next.map((place) => units[place][0]), found.spec.date_order), t("hierarchy.units"))];
+    const held = found.spec.dates || found.proposed.dates || ["month", "year"], units = found.units, save = (dates, date_order) => set({ spec: { dates, ...(date_order && { date_order }) } });
+    return [found.order === null ? null : segments("order", t("hierarchy.order"), ["month_first", "day_first"].map((one) => [one, t(`hierarchy.${one}`)]), found.order, (order) => save(held, order)), quiet(t("hierarchy.ladder_said")),
+      ladder(units.map(([, said]) => said), units.flatMap(([unit], place) => (held.includes(unit) ? place : [])), (next) => save(next.map((place) => units[place][0]), found.spec.date_order), t("hierarchy.units"))];
   },
   mask(found, set) {
     const spec = found.spec.mask, side = typeof spec === "string" ? spec : spec?.side || "right", longest = Math.max(1, found.longest), all = Array.from({ length: longest }, (_, place) => place);
@@ -105,7 +103,7 @@ const EDITORS = {
 const tidy = (value, chart) => { const step = Math.max(chart.whole, 10 ** Math.floor(Math.log10((chart.high - chart.low || 1) / 100))); return Number((Math.round(value / step) * step).toPrecision(12)); };
 function edgesOf(width, chart) { const out = []; for (let at = Math.ceil(chart.low / width) * width; at < chart.high && out.length < 60; at += width) out.push({ at, top: 1 }); return out; }
 
-// A mark that is dragged, or moved by keys: `to` a place of the drawing, or `by` some steps; then it is saved.
+// A mark that is dragged `to` a place, or moved `by` some steps with keys; then it is saved.
 function movable(mark, drawing, wide, { to, by, save }) {
   mark.addEventListener("pointerdown", (event) => { mark.setPointerCapture(event.pointerId); mark.dragging = true; });
   mark.addEventListener("pointermove", (event) => { if (!mark.dragging) return; const box = drawing.getBoundingClientRect(); to((event.clientX - box.left) * (wide / box.width)); });
@@ -116,7 +114,7 @@ function movable(mark, drawing, wide, { to, by, save }) {
   });
 }
 
-// A ladder: places in a row, levels on some of them. Drag a level to a free place or move it with the arrow keys; Delete takes it away, a free place makes a new one.
+// A ladder: places in a row, levels on some of them; both are moved, made and taken away.
 function ladder(stops, chosen, save, label) {
   const W = fitting(720), last = Math.max(1, stops.length - 1), x = (place) => 30 + (place * (W - 60)) / last, held = [...chosen];
   const drawing = picture("ladder", W, 64, label, "group"), done = () => save([...held].sort((a, b) => a - b));

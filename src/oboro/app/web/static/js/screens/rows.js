@@ -31,7 +31,7 @@ export function rowsScreen(body) {
   return () => { stop(); off(); };
 }
 
-// A window onto the rows: only those in sight are there. Browsers limit heights, so beyond that a pixel stands for several rows.
+// A window onto the rows: only those in sight are there. Beyond the browser's limit a pixel is several rows.
 function virtualRows(panel) {
   const version = store.state.version, total = store.state.table.rows, blocks = new Map();
   const view = h("div.rows-view", { tabindex: "0", role: "region", "aria-label": t("rows.rows") }), high = Math.min(total * HIGH, TALLEST);

@@ -110,7 +110,7 @@ export function spaceScreen(body) {
     } catch (error) { failedUnlessLeft(error, sides); }
   }
 
-  // A point that is taken changes only which promise is the current one; the frontier itself stays while the rest is the same.
+  // A point that is taken changes only which promise is the current one; the frontier stays.
   const rest = () => JSON.stringify([store.state.roles, store.state.person, { ...store.state.demands, k: 0, suppress: 0 }]);
   let seen = rest();
   const off = onChange((what) => {
