@@ -61,10 +61,10 @@ def test_sets_are_those_of_brute_force(
 
 
 @settings(max_examples=60)
-@given(ROWS)
-def test_an_estimate_from_every_record_is_the_count(rows: list[tuple[str | None, ...]]) -> None:
+@given(ROWS, st.sampled_from([0, 1 << 22]))
+def test_an_estimate_from_every_record_is_the_count(rows: list[tuple[str | None, ...]], dense: int) -> None:
     """Each record that was drawn is held against everybody; so a draw of all of them estimates nothing."""
-    with patch.multiple("oboro.attacks.few_attributes", MOST_ROWS=0, DRAWN=1000):
+    with patch.multiple("oboro.attacks.few_attributes", MOST_ROWS=0, DRAWN=1000, DENSE=dense):
         found = measured(table(rows), table(rows))
     assert (found.sizes, found.sets) == naive(rows)
     assert found.drawn == (len(rows) if (class_sizes(table(rows), NAMES) == 1).any() else 0)

@@ -8,11 +8,9 @@ from itertools import combinations
 
 import numpy as np
 
-from oboro.attacks.comparison.column_comparison import ColumnComparison
-from oboro.attacks.comparison.kernels import SPAN
-from oboro.attacks.comparison.known_people import Descriptions, KnownPeople
 from oboro.attacks.rates import Rate
-from oboro.table.dataset import Dataset
+from oboro.kernels import grouping
+from oboro.table.dataset import Column, Dataset
 from oboro.table.special_uniques import special_uniques
 from oboro.table.value_counts import clean
 
@@ -23,6 +21,7 @@ MOST_COLUMNS = 15
 DRAWN = 300  # records: shares are then within ± 6 points
 DRAWN_COLUMNS = 6  # with the most values
 SETS = 10  # are named
+DENSE = 1 << 22  # combinations of two columns that may have a counter each
 
 
 @dataclass(frozen=True)
@@ -101,18 +100,8 @@ def _drawn(table: Dataset, names: Sequence[str], rng: np.random.Generator) -> _F
     columns = {name: clean(table[name]) for name in names}
     rows = np.sort(rng.choice(table.rows, min(DRAWN, table.rows), replace=False))
     single = np.column_stack([column.counts[column.codes[rows]] == 1 for column in columns.values()])
-    codes = np.column_stack([column.codes[rows] for column in columns.values()]).astype(np.float64)
-    places = [np.arange(len(column.values), dtype=np.float64) for column in columns.values()]
-    people = KnownPeople.of(
-        [ColumnComparison(SPAN, at, at, at) for at in places], Dataset(columns, table.rows), names, places
-    )
     pairs = list(combinations(range(len(names)), 2))
-    used = np.zeros((len(pairs), rows.size, len(names)), bool)
-    for one, pair in zip(used, pairs, strict=True):
-        one[:, pair] = True
-    said = np.tile(codes, (len(pairs), 1))
-    described = Descriptions(said, said, said.astype(np.int32), used.reshape(said.shape))
-    alone = people.fitting(described).reshape(len(pairs), rows.size) == 1
+    alone = np.array([_alone(columns[names[i]], columns[names[j]], rows) for i, j in pairs]).reshape(-1, rows.size)
     parts: dict[tuple[str, ...], np.ndarray] = {(name,): single[:, j] for j, name in enumerate(names)}
     parts |= {
         (names[i], names[j]): held & ~single[:, [i, j]].any(axis=1) for (i, j), held in zip(pairs, alone, strict=True)
@@ -127,3 +116,29 @@ def _drawn(table: Dataset, names: Sequence[str], rng: np.random.Generator) -> _F
         int(rows.size),
         max(rate.error for rate in rates.values()),
     )
+
+
+def _alone(first: Column, second: Column, rows: np.ndarray) -> np.ndarray:
+    """Which of some records have two values together that no other record has. O(all records), once or twice.
+
+    Only records that share a value of the rarer kind are looked at, or where that is no small part, every combination is counted.
+    """
+    width = len(second.values)
+    lead = min((first, second), key=lambda column: int(column.counts[np.unique(column.codes[rows])].sum()))
+    near, wanted = np.empty(len(lead), dtype=bool), np.zeros(len(lead.values), dtype=bool)
+    wanted[lead.codes[rows]] = True
+    if 4 * int(lead.counts[wanted].sum()) > len(lead) and len(first.values) * width <= DENSE:
+        keys, counts = first.codes.astype(np.uint64), np.zeros(len(first.values) * width, dtype=np.int64)
+        grouping.combine(keys, second.codes, width, keys)
+        grouping.occurrences(keys, counts)
+        return np.asarray(counts[keys[rows]] == 1)
+    grouping.look_up(wanted, lead.codes, near)
+    asked, which = np.unique(_keys(first, second, rows), return_inverse=True)
+    keys = _keys(first, second, np.flatnonzero(near))
+    at = np.minimum(np.searchsorted(asked, keys), asked.size - 1)
+    return np.asarray(np.bincount(at[asked[at] == keys], minlength=asked.size)[which.ravel()] == 1)
+
+
+def _keys(first: Column, second: Column, rows: np.ndarray) -> np.ndarray:
+    """A number for the combination that each of some records has."""
+    return np.asarray(first.codes[rows].astype(np.int64) * len(second.values) + second.codes[rows])
