@@ -230,6 +230,17 @@ def test_ranges_are_written_so_that_nobody_has_to_guess() -> None:
     assert set(released(["12/31/1990", "12/31/1990", "01/05/1990", "1/5/1990"])) == {"1990-12-31", "1990-01-05"}
 
 
+@pytest.mark.parametrize("zone", [None, "Asia/Tokyo"])
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+def test_real_moments_are_not_touched(unit: str, zone: str | None) -> None:
+    fraction = 0 if unit == "s" else 120_000
+    moments = pa.array([datetime(1990, 12, 31, 14, 5, 0, fraction), datetime(1990, 1, 5)], pa.timestamp(unit, zone))
+    table = pa.table({"born": moments})
+    (released,) = set(oboro.LocalRecode(k=2).apply(table, attributes={"born": {"role": "quasi"}})["born"].to_pylist())
+    assert released.startswith("1990-01-05 ")
+    assert " to 1990-12-31 " in released
+
+
 def test_rounded_and_coded_dates_stand_beside_others_in_one_notation() -> None:
     table = {"born": ["12/31/1990", "1/5/1990", "1/1/1990"]}
     coded = oboro.TopCode(attribute="born", at="1990-06-30").apply(table)["born"]

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from oboro.system import arrow_functions as pc
 from oboro.table.dataset import Column
-from oboro.table.spelling.ordered_dates import order_matters, unclear_order
+from oboro.table.spelling.ordered_dates import FORM, order_matters, unclear_order
 from oboro.table.spelling.value_texts import is_text
 from oboro.table.values import DATE_TEXT, DATETIME_TEXT, Kind, japanese_reader, typed
 
@@ -31,7 +31,7 @@ def days_alike(texts: pa.Array, kind: Kind) -> pa.Array:
     ['1990-12-31', '1990-01-05']
     """
     if kind is Kind.DATETIME:
-        return texts if _all(texts, DATETIME_TEXT) else _moments(typed(texts, kind))
+        return texts if _all(texts, DATETIME_TEXT) or not _all(texts, FORM) else _moments(typed(texts, kind))
     if kind is not Kind.DATE or (
         not order_matters(texts) and (len(_notations(texts)) < 2 or not _all_days(texts.drop_null()))
     ):

@@ -17,6 +17,7 @@ from oboro.system import arrow_functions as pc
 from oboro.text import Message, Raw
 
 __all__ = [
+    "FORM",
     "DateOrder",
     "certain_order",
     "order_matters",
