@@ -128,8 +128,8 @@ def test_a_proof_cuts_many_boxes(climbing, loss):
     deep = search.search(case.problem(), prove=True)
     climbing.setattr(search, "LISTED", 1 << 20)
     listed = search.search(case.problem(), minimal=False)
-    climbing.setattr(search, "BOXED", 0)
-    alone = search.search(case.problem(), minimal=False, first=[listed.best.levels])
+    climbing.setattr(search, "LISTED", 0)
+    alone = search.search(case.problem(), minimal=False, prove=True, first=[listed.best.levels])
     assert found.exact
     assert alone.exact
     assert found.best == deep.best == listed.best == alone.best

@@ -187,10 +187,23 @@ def _promising(rng: Rng) -> tuple[Any, ...]:
 
 
 def _choose(rng: Rng) -> tuple[Any, ...]:
-    marked, sure = (rng.integers(0, 2, 24).astype(bool) for _ in range(2))
+    marked, settled, sure = (rng.integers(0, 2, 24).astype(bool) for _ in range(3))
     entropy, below, above = rng.random(24), rng.integers(0, 9, 24), rng.integers(0, 9, 24)
     out = np.zeros((int(rng.integers(1, 5)), 3), np.int64)
-    return marked, sure, entropy, 0.4, 0.3, below, above, SHAPE, bool(rng.integers(0, 2)), out
+    return (
+        marked,
+        settled,
+        float(rng.random()),
+        sure,
+        entropy,
+        0.4,
+        0.3,
+        below,
+        above,
+        SHAPE,
+        bool(rng.integers(0, 2)),
+        out,
+    )
 
 
 def _note(rng: Rng) -> tuple[Any, ...]:

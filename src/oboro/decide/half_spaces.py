@@ -46,10 +46,7 @@ def lacking_at(how: How, held: np.ndarray, base: np.ndarray, each: np.ndarray) -
     kind = how[0]
     if kind == rule_kinds.DISTINCT:
         return lacking(*how, base, each)
-    if kind == rule_kinds.ENTROPY:
-        weights = _tangent(how[2], held, base, each)
-    else:
-        weights = _weights(how, held, base)
+    weights = _tangent(how[2], held, base, each) if kind == rule_kinds.ENTROPY else _weights(how, held, base)
     return None if weights is None else (float(-(base @ weights)), each @ weights)
 
 

@@ -5,6 +5,7 @@ check next.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import compress
 from math import inf
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -53,6 +54,7 @@ class NodeStatus:
         else:
             self.base, self.slope = np.full(lattice.shape, -1.0), np.zeros(lattice.shape)
         self.failure_curve = FailureCurve(self.problem)
+        self.tried, self.paid = set[Levels](), 1  # nodes that were checked only for what they settle, and how many did
 
     @property
     def hurdle(self) -> float:
@@ -83,6 +85,7 @@ class NodeStatus:
                 self.open[node.levels] = node
             if node.feasible and (self.best is None or node.rank < self.best.rank):
                 self.best = node
+            self.paid += node.levels in self.tried and node.surely > problem.limit
         places = np.ravel_multi_index(tuple(levels.T), self.lattice.shape)
         self.failure_curve.learn(self.failure_curve.entropy[places], ~passed)
 
@@ -153,18 +156,23 @@ class NodeStatus:
         return [node for node in self.open.values() if node.least <= self.hurdle]
 
     def choose(self, open_: np.ndarray, most: int, *, fill: bool = False) -> list[Levels]:
-        """Waiting nodes whose results are expected to settle most others; of two comparable ones only the better, or with `fill`
-        the others after them, as many as are asked for.
+        """Nodes whose results are expected to settle most of the waiting ones; of two comparable ones only the better, or with
+        `fill` the others after them, as many as are asked for.
         """
         below, above = np.empty(open_.size, dtype=np.int32), np.ones(open_.size, dtype=np.int32)
         kernels.count_below(open_, self.shape, below)
         if self.problem.monotone:
             kernels.count_above(open_, self.shape, above)
         sure, (centre, width) = self.satisfies.ravel(), self.failure_curve.fit()
+        settled = (self.seen | self.fails | self.satisfies).ravel()
         out = np.empty((most, self.shape.size), dtype=np.int64)
         entropy = self.failure_curve.entropy
-        found = kernels.choose(open_, sure, entropy, centre, width, below, above, self.shape, fill, out)
-        return list(map(tuple, out[:found].tolist()))
+        trust = min(1.0, 2.0 * self.paid / (len(self.tried) + 2.0))
+        found = kernels.choose(open_, settled, trust, sure, entropy, centre, width, below, above, self.shape, fill, out)
+        chosen = list(map(tuple, out[:found].tolist()))
+        waiting = open_[np.ravel_multi_index(tuple(out[:found].T), self.lattice.shape)]
+        self.tried.update(compress(chosen, ~waiting))
+        return chosen
 
     def focus(self, waiting: np.ndarray) -> None:
         """Where no waiting node is finer than some levels, join the tuples that agree there: fewer to read."""
@@ -189,7 +197,7 @@ class NodeStatus:
 
 
 class FailureCurve:
-    """How likely each node fails: a logistic curve over the sum of its levels' entropies, refitted with every result."""
+    """How likely each node fails: a curve over the sum of its levels' entropies, refitted with every result."""
 
     def __init__(self, problem: Problem) -> None:
         self.entropy = problem.lattice.sums(problem.entropies).ravel()

@@ -41,15 +41,13 @@ Stop = Literal["time", "interrupt", "size"]
 RUNNERS_UP = 5
 RANK, FEASIBLE = attrgetter("rank"), attrgetter("feasible")  # of a node
 ALONE = 24  # so many checks go one by one, for each settles much; the later ones
-TOGETHER = 16  # go together, on two threads
+TOGETHER = 16  # go together, on two threads;
+SHARE = 1 << 12  # and of so many nodes one, for what follows from the checks takes its time for each node
 HEAVY = 1 << 19  # tuples that nodes are counted from before a second thread is worth its call
 FEW = 1 << 11  # rows that are checked before a thread has started
 REFOCUS = 32  # after so many checks it is asked again which levels are out of the question
 LONGER = (2000, 40_000)  # groups looked at for the classes that join the suppressed, where the answer hangs on it
 LISTED = 1 << 20  # lattices with more nodes are not listed but climbed
-BOXED = (
-    1 << 17
-)  # and with more than this where only the optimum is asked for: half the time at 260,000 nodes, a third more at 50,000
 
 
 @dataclass(frozen=True)
@@ -110,11 +108,9 @@ def search(
     limits = SearchLimits(time_limit, tell=tell, cancelled=cancelled)
     with limits.interruptible() as interrupt:
         checker = checker or checker_for(problem)
-        size, alone = problem.lattice.size, not minimal and strategy == "auto"
-        huge = size > LISTED or (alone and size > BOXED)
         found = (
-            _prove(problem, checker, limits, prove or size <= LISTED, first)
-            if huge
+            _prove(problem, checker, limits, prove, first)
+            if problem.lattice.size > LISTED
             else _list(problem, checker, strategy, minimal, limits, first)
         )
         if limits.stopped.is_set() and _says_nothing(problem, found.best):
@@ -244,7 +240,7 @@ def _prove(
 
 def _settle(status: NodeStatus, waiting: Callable[[], np.ndarray], limits: SearchLimits) -> None:
     """Check nodes until none is waiting; each time those that are expected to settle most."""
-    again = len(status.nodes)
+    again, together = len(status.nodes), max(TOGETHER, status.lattice.size // SHARE)
     with ThreadPoolExecutor(2) as pool:
         while not limits.over() and (open_ := waiting()).any():
             if len(status.nodes) >= again:
@@ -252,7 +248,7 @@ def _settle(status: NodeStatus, waiting: Callable[[], np.ndarray], limits: Searc
                 again = len(status.nodes) + REFOCUS
             alone = len(status.nodes) < ALONE or not isinstance(status.checker, NodeChecker)
             several = status.checker.at_a_time
-            chosen = status.choose(open_, several or (1 if alone else TOGETHER), fill=several is not None)
+            chosen = status.choose(open_, several or (1 if alone else together), fill=several is not None)
             status.record(*_check(status, chosen, pool, limits))
             if status.open:
                 _finish_one(status)

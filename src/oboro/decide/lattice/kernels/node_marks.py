@@ -67,12 +67,14 @@ def promising(
 
 
 def _score(*given: Any) -> int:
-    marked, sure, entropy, centre, width, below, above, shape, fill, out = given  # as `choose` is given them
-    beyond = (entropy - centre) / width
-    fails = np.where(sure, 0.0, 0.5 + 0.5 * beyond / (1.0 + np.abs(beyond)))
-    scores = np.where(marked, fails * below + (1.0 - fails) * above, -1.0)
+    marked, settled, trust, sure, entropy, centre, width, below, above, shape, fill, out = given  # as to `choose`
+    away = np.abs((entropy - centre) / width)
+    tail = 0.5 / (1.0 + away * (1.0 + away / 2.0 * (1.0 + away / 3.0 * (1.0 + away / 4.0))))
+    tail = np.where(marked, 0.5 / (1.0 + away), tail)
+    fails = np.where(sure, 0.0, np.where(entropy < centre, tail, 1.0 - tail))
+    scores = np.where(marked, fails * below + (1.0 - fails) * above, np.where(settled, 0.0, trust * fails * below))
     best = np.argsort(-scores, kind="stable")[: 4 * len(out)]
-    levels = np.stack(np.unravel_index(best[scores[best] >= 0], shape), axis=1)
+    levels = np.stack(np.unravel_index(best[scores[best] > 0], shape), axis=1)
     chosen: list[int] = []
     for i in range(len(levels)):
         steps = levels[chosen] - levels[i]
@@ -87,6 +89,8 @@ def _score(*given: Any) -> int:
 @kernel(little=_score, work=lambda marked, *rest: 24 * marked.size)  # they are sorted
 def choose(
     marked: np.ndarray,
+    settled: np.ndarray,
+    trust: float,
     sure: np.ndarray,
     entropy: np.ndarray,
     centre: float,
@@ -97,21 +101,27 @@ def choose(
     fill: bool,
     out: np.ndarray,
 ) -> int:
-    """The marked nodes whose results are expected to settle most others, one row of levels each; returns how many.
+    """The nodes whose results are expected to settle most of the marked ones, one row of levels each; returns how many.
 
-    A node fails with a chance that rises with its entropy (never where `sure` to satisfy) and then settles what is
-    below it, else what is above it. Of four times as many as there are rows the best are taken; of two that are comparable only the
-    better, of equal ones the first; with `fill` the others after them, where there is room. O(nodes).
+    A node fails with a chance that rises with its entropy (never where `sure` to satisfy) and then settles what is below it, else
+    what is above it. One that is not marked, nor `settled`, is worth what it settles if it fails, times `trust`: a coarse node that
+    fails settles more than any node that could be the best (ten columns, k = 5, 10 %: 3,586 nodes checked instead of 9,330). If it
+    does not fail, nothing is won, so its chance falls faster, nearly as a logistic curve but by operations that round alike
+    everywhere. Of four times as many as there are rows the best are taken; of two that are comparable only the better, of equal
+    ones the first; with `fill` the others after them, where there is room. O(nodes).
     """
     most = 4 * out.shape[0]
     places, scores, held = np.empty(most, dtype=np.int64), np.empty(most), 0
     for i in range(marked.size):
-        if not marked[i]:
+        least = scores[most - 1] if held == most else 0.0
+        if (settled[i] and not marked[i]) or max(below[i], above[i]) <= least:
             continue
-        beyond = (entropy[i] - centre) / width
-        fails = 0.0 if sure[i] else 0.5 + 0.5 * beyond / (1.0 + abs(beyond))
-        score = fails * below[i] + (1.0 - fails) * above[i]
-        if held == most and score <= scores[most - 1]:
+        away = abs((entropy[i] - centre) / width)
+        tail = 0.5 / (1.0 + away * (1.0 + away / 2.0 * (1.0 + away / 3.0 * (1.0 + away / 4.0))))
+        tail = 0.5 / (1.0 + away) if marked[i] else tail
+        fails = 0.0 if sure[i] else tail if entropy[i] < centre else 1.0 - tail
+        score = fails * below[i] + (1.0 - fails) * above[i] if marked[i] else trust * fails * below[i]
+        if score <= least:
             continue
         held = min(held + 1, most)
         spot = held - 1
