@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.command_line import call
 from tests.drawing import picks
@@ -95,6 +95,8 @@ def naive_records(data: bytes, most: int) -> list[bytes]:
     return found
 
 
+@example('a"""\n\n', [2], 4)  # a quote that was opened in an earlier piece
+@example('b,"a\na\na",b\n', [3, 3, 9], 20)
 @given(st.text(alphabet='a"\n', max_size=60), picks(range(1, 10), min_size=1, max_size=9), st.integers(1, 20))
 def test_lines_are_cut_as_plain_loops_cut_them(text: str, pieces: list[int], most: int) -> None:
     data, at, taken, found = text.encode(), 0, 0, []

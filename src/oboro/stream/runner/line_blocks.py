@@ -49,10 +49,12 @@ class LineBlocks:
         """The records that are whole now, and how many bytes of input they take."""
         before = self.waiting
         *ended, rest = data.split(b"\n")
-        if not self._open and len(data) <= self.most and self.form.ends_everywhere(data):
-            lines = [*self._end_line(ended[0]), *ended[1:]] if ended else []
+        plain = len(data) <= self.most and self.form.ends_everywhere(data)
+        lines = list(self._end_line(ended[0])) if ended else []
+        if plain and not self._open:  # what came before may have opened a quote, which the first line then does not close
+            lines += ended[1:]
         else:
-            lines = [record for part in ended for record in self._end_line(part)]
+            lines += [record for part in ended[1:] for record in self._end_line(part)]
         self._piece(rest)
         return lines, before + len(data) - self.waiting
 
