@@ -51,7 +51,8 @@ class LineBlocks:
         *ended, rest = data.split(b"\n")
         plain = len(data) <= self.most and self.form.ends_everywhere(data)
         lines = list(self._end_line(ended[0])) if ended else []
-        if plain and not self._open:  # what came before may have opened a quote, which the first line then does not close
+        # What came before may have opened a quote, which the first line then does not close.
+        if plain and not self._open:
             lines += ended[1:]
         else:
             lines += [record for part in ended[1:] for record in self._end_line(part)]
