@@ -27,9 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from oboro.decide.lattice.suppression.covered_sums import CoveredSums
 from oboro.decide.lattice.suppression.group_demands import GroupDemand, LinearDemand
-from oboro.decide.lattice.suppression.joint_bound import joint_bound
 
 __all__ = ["CheapestJoin", "Join"]
 
@@ -90,11 +88,14 @@ class CheapestJoin:
 
     def run(self) -> Join:
         """Find the best set of classes. O(steps · classes · demands)."""
-        self.base, self.price = self.fold(self.value(())), self._price()
+        prices, everybody = self.costs / self.sizes, np.arange(self.sizes.size)
+        alike = prices.size > 0 and np.ptp(prices) <= ROUNDING * 1e-3 * prices.mean()
+        self.base, self.price = self.fold(self.value(())), float(prices.mean()) if alike else 0.0
         self.high = inf if self.hurdle == inf else self.fold(self.hurdle)
         self.unpriced = not self.costs.any()  # then only what is joined already tells what it costs
         summed = not self.unpriced and all(map(attrgetter("summed"), self.demands))
-        least = self._grown(min(self.steps, QUICK) if summed else self.steps)
+        self.left, self.deep = min(self.steps, QUICK) if summed else self.steps, 0
+        least = self._try(list(map(attrgetter("base"), self.demands)), everybody, (), 0, 0.0)
         if self.left < 0:
             self._offer_rounded()
             if self.steps > QUICK and summed:
@@ -105,13 +106,11 @@ class CheapestJoin:
         loss, _, chosen = self.best
         return Join(chosen, loss, loss if whole else min(loss, self.unfold(least)), whole)
 
-    def _grown(self, steps: int) -> float:
-        """Look at the group and at so many that grow from it; returns a bound on the loss of all."""
-        self.left, self.deep = steps, 0
-        return self._try(list(map(attrgetter("base"), self.demands)), np.arange(self.sizes.size), (), 0, 0.0)
-
     def _compiled(self) -> float:
         """Search again with a bound on all demands at once, without the classes of which it tells that they stay or join."""
+        from oboro.decide.lattice.suppression.covered_sums import CoveredSums
+        from oboro.decide.lattice.suppression.joint_bound import joint_bound
+
         high, everybody = self._high()[0], np.arange(self.sizes.size)
         joint = joint_bound(self.demands, self.sizes, self.costs, self.room, high)
         surely, doubtful, least = everybody[:0], everybody, 0.0
@@ -132,11 +131,6 @@ class CheapestJoin:
         if self.best is None or self.fold(self.best[0]) > self.high:
             return self.high - self.base, NEVER
         return self.fold(self.best[0]) - self.base, self.best[1]
-
-    def _price(self) -> float:
-        """What each record costs, if for all classes that is the same; otherwise 0."""
-        price = self.costs / self.sizes
-        return float(price.mean()) if price.size and np.ptp(price) <= ROUNDING * 1e-3 * price.mean() else 0.0
 
     def _offer_rounded(self) -> None:
         """A first answer where none was found: as many of the cheapest classes as mend one demand after the other."""
@@ -169,7 +163,10 @@ class CheapestJoin:
         cost = max(cost, self.fold(self.value(chosen)) - self.base) if self.unpriced else cost
         allowed = allowed[self.sizes[allowed] <= self.room - size]
         lack = self._most_lacking(broken, held, allowed, size)
-        least = self.base + self._rounded(cost + lack.cost)
+        least = cost + lack.cost
+        if self.price and least < inf:  # where each record costs the same, no set costs a part of it
+            least = self.price * ceil(least / self.price - WHOLE)
+        least += self.base
         if self._hopeless(least, size + lack.size) or self.left < 0:
             return least
         if self.deep > DEPTH:
@@ -233,15 +230,13 @@ class CheapestJoin:
     def _cover(self, gap: float, gains: np.ndarray, classes: np.ndarray, size: int) -> _Lack:
         """What it takes at least to add up `gap`; classes come by cost for what they add. Infinite where there is no room."""
         need, sizes = gap * (1 - ROUNDING), self.sizes[classes]
+        if gains.sum() < need * (1 - ROUNDING):
+            return _Lack(inf, 0, classes, gap, gains)
         by_size = np.argsort(sizes / gains, kind="stable")
         records = _fraction(need, gains[by_size], sizes[by_size])
         fits = records <= self.room - size + ROUNDING * self.room
         cost = _fraction(need, gains, self.costs[classes]) if fits else inf
         return _Lack(cost, ceil(records - ROUNDING * self.room) if fits else 0, classes, gap, gains)
-
-    def _rounded(self, cost: float) -> float:
-        """Where each record costs the same, no set costs a part of it."""
-        return cost if cost == inf or not self.price else self.price * ceil(cost / self.price - WHOLE)
 
     def _needed(self, chosen: list[int], held: list[np.ndarray]) -> list[int]:
         """Those of some classes without which the group would break a demand; the dearest go first."""
