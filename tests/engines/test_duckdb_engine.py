@@ -188,6 +188,10 @@ def test_a_fault_is_named_without_passwords() -> None:
         with pytest.raises(InputError, match=fault) as refused, speaking_for("spark"):
             raise problem
         assert "secret" not in refused.value.show()
+        assert "o1.csv" not in refused.value.show()
+    with pytest.raises(InputError) as refused, speaking_for("spark"):
+        raise Py4JError(said + "\n\tat a.b(C.java:1)\nCaused by: E: task 3\n\tat a.b\nCaused by: F: a row is too long")
+    assert "is not there / F: a row is too long" in refused.value.show()
     with pytest.raises(InputError, match="ConnectionRefusedError"), speaking_for("spark"):
         raise ConnectionRefusedError(111, "refused")
     with pytest.raises(KeyError), speaking_for("spark"):

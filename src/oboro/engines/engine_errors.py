@@ -48,8 +48,16 @@ def _as_ours(engine: str, problem: Exception) -> InputError:
     said = str(problem)
     if f"{ChangedData.__module__}.{ChangedData.__qualname__}" in said:
         return ChangedData()
-    shown = Raw(PASSWORD.sub("***@", said.strip().splitlines()[0] if said.strip() else "–"))
+    shown = Raw(PASSWORD.sub("***@", _told(said)))
     return InputError(Message("error_engine.failed", engine=engine, fault=_fault(problem, said), said=shown))
+
+
+def _told(said: str) -> str:
+    """The line that says most: of an error of Java its first cause, not which of its objects was called."""
+    lines = said.strip().splitlines() or ["–"]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    java = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
+    return " / ".join(dict.fromkeys([*java[:1], *causes[-1:]])) or lines[0]
 
 
 def _fault(problem: Any, said: str) -> str:
