@@ -48,6 +48,7 @@ RECIPES = {
     "plain": asked(),
     "no suppression": asked(suppress=0.0),
     "many suppressed": asked(k=3, suppress=0.6),
+    "some join": asked(k=5, suppress=0.5, limits={"zip": {"greatest": 4}}),
     "discernibility": asked(loss="discernibility"),
     "average class": asked(loss="average_class_size", suppress=0.3),
     "entropy": asked(loss="entropy", order="kept"),

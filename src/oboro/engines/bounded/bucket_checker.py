@@ -16,7 +16,7 @@ from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.suppression.suppressed_group import STEPS
 from oboro.decide.lattice.tuples.distinct_tuples import DistinctTuples
-from oboro.engines.bounded.bucketed_rows import BucketLook, ClassesAt, SmallClasses, Survey, lean
+from oboro.engines.bounded.bucketed_rows import BucketLook, ClassesAt, Joinable, SmallClasses, Survey, lean
 from oboro.text import Message
 
 __all__ = ["HELD", "BucketChecker", "NotBounded", "cut_of"]
@@ -60,6 +60,8 @@ class BucketChecker(NodeChecker):
     """Nodes of which only the small classes were counted."""
     held: list[NodeChecker] = field(default_factory=list)
     """Checkers of classes that are on the driver."""
+    joinable: dict[Levels, NodeChecker] = field(default_factory=dict)
+    """Of some nodes the classes that go or may join them: such a checker knows that one node."""
 
     @staticmethod
     def asking(problem: Problem, cut: Levels, asks: Callable[[BucketLook, str], list[bytes]]) -> BucketChecker:
@@ -112,11 +114,21 @@ class BucketChecker(NodeChecker):
         """As `NodeChecker.survey` says them; of classes that are large enough only where that matters."""
         if levels in self.small:
             small, tally = self.small[levels]
-            if self.problem.relaxed or not 0 < small < self.problem.k:
-                return np.array([small, 0, 0, 0, 0, 0]), tally
-        if levels not in self.known:
-            self._ask((levels,), whole=True)
+            return np.array([small, 0, 0, 0, 0, 0]), tally
         return self.known[levels]
+
+    def _too_few(self, levels: Levels) -> bool:
+        """Whether the suppressed are too few to be a class, and any class that joins them makes them one."""
+        small = self.small.get(levels, (0, None))[0]
+        return 0 < small < self.problem.k and not self.problem.relaxed
+
+    def _joinable(self, levels: Levels) -> NodeChecker:
+        """What checks this one node."""
+        if levels not in self.joinable:
+            ranks = tuple(self.problem.label_ranks(a, level) for a, level in enumerate(levels))
+            asked = Joinable(lean(self.problem), levels, ranks)
+            self.joinable[levels] = self._of_classes(levels, *asked.together(self.asks(asked, "classes")))
+        return self.joinable[levels]
 
     def check(self, levels: Levels, hurdle: float = inf, steps: int = STEPS) -> Node:
         """Check one node: from sums over its classes, or from the classes themselves."""
@@ -124,6 +136,8 @@ class BucketChecker(NodeChecker):
             self._hold(self.problem.lattice.bottom)
         if self._holding(levels) is None and self.closed(levels):
             self.prepare([levels, *([] if self.known or self.small else self._first(levels))])
+            if self._too_few(levels):
+                return self._joinable(levels).check(levels, hurdle, steps)
             node = self.problem.node_of_sizes(levels, *self._sums(levels))
             if node is not None:
                 return node
@@ -154,12 +168,14 @@ class BucketChecker(NodeChecker):
             if classes > HELD:
                 raise NotBounded(Message("error_engine.rows_classes", classes=classes, most=HELD))
         asked = ClassesAt(lean(self.problem), levels)
-        labels, sizes = asked.together(self.asks(asked, "classes"))
-        codes = [self.code_of_label(a, level)[labels[a]] for a, level in enumerate(levels)]
-        widths = [one.levels[0].table.size for one in self.problem.hierarchies]
-        made = NodeChecker(self.problem, DistinctTuples.counted(codes, widths, sizes), levels)
+        made = self._of_classes(levels, *asked.together(self.asks(asked, "classes")))
         self.held.append(made)
         return made
+
+    def _of_classes(self, levels: Levels, labels: list[np.ndarray], sizes: np.ndarray) -> NodeChecker:
+        codes = [self.code_of_label(a, level)[labels[a]] for a, level in enumerate(levels)]
+        widths = [one.levels[0].table.size for one in self.problem.hierarchies]
+        return NodeChecker(self.problem, DistinctTuples.counted(codes, widths, sizes), levels)
 
     def code_of_label(self, a: int, level: int) -> np.ndarray:
         """For each label one code that has it: it stands for all of them."""
@@ -182,7 +198,7 @@ class BucketChecker(NodeChecker):
 
     def classes_gone(self, node: Node) -> tuple[np.ndarray, ...] | None:
         """For each attribute the label of every class that goes; None where these are just the classes of fewer than k."""
-        held = self._holding(node.levels)
+        held = self._holding(node.levels) or self.joinable.get(node.levels)
         if held is None:
             return None
         classes = held.classes(node.levels)

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Levels
+from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.problem import Problem
 from oboro.decide.lattice.sliced_check import SlicedChecker
 from oboro.engines.coded.plan import KnownValues, prepared
@@ -181,6 +182,47 @@ class ClassesAt:
         names = [name for name in every.column_names if name != "sizes"]
         found = every.group_by(names).aggregate([("sizes", "sum")])
         return [found[name].to_numpy() for name in names], found["sizes_sum"].to_numpy()
+
+
+@dataclass(frozen=True)
+class Joinable:
+    """Of one node that is not coarser than the cut: the classes of fewer than k, and those that may join them where one is enough.
+
+    Of classes that cost alike, record by record, the smallest comes, and of equal ones the first by the text of its labels.
+    """
+
+    problem: Problem
+    levels: Levels
+    ranks: tuple[np.ndarray, ...]
+    """For each attribute the place of each label in the order of their text."""
+
+    def of(self, bucket: Bucket) -> bytes:
+        """Of one bucket."""
+        checker = NodeChecker.of(_asked_of(self.problem, bucket))
+        classes = checker.classes(self.levels)
+        labels = checker.labels_of(classes, np.arange(classes.sizes.size))
+        some = self._chosen(labels, classes.sizes)
+        return np.column_stack([labels[some], classes.sizes[some]]).astype(np.int64).tobytes()
+
+    def _chosen(self, labels: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """Which classes come. O(classes · log(classes))."""
+        loss, large = self.problem.loss, np.flatnonzero(sizes >= self.problem.k)
+        assert isinstance(loss, CellLoss), "others look into classes"
+        prices = []
+        for a, level in enumerate(self.levels):
+            one_each = self.problem.hierarchies[a].levels[level].one_each
+            prices.append(loss.costs[a][level].step[one_each][labels[large, a]])
+        texts = [rank[labels[large, a]] for a, rank in enumerate(self.ranks)]
+        order = np.lexsort([*reversed(texts), sizes[large], *prices])
+        priced = np.column_stack(prices)[order]
+        first = np.append(True, (priced[1:] != priced[:-1]).any(axis=1))[: order.size]
+        return np.concatenate([np.flatnonzero(sizes < self.problem.k), large[order[first]]])
+
+    def together(self, said: Sequence[bytes]) -> tuple[list[np.ndarray], np.ndarray]:
+        """Of all buckets: for each attribute the label of each class, and the sizes."""
+        every = np.concatenate([np.frombuffer(one, np.int64) for one in said]).reshape(-1, len(self.levels) + 1)
+        some = every[self._chosen(every[:, :-1], every[:, -1])]
+        return [some[:, a] for a in range(len(self.levels))], some[:, -1]
 
 
 @dataclass(frozen=True)
