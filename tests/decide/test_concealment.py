@@ -543,7 +543,7 @@ def test_evaluate_tries_the_attacks() -> None:
 
 @pytest.mark.parametrize(
     ("rows", "words"),
-    [([1, 2], "one for each"), ([1, 2, 9], "not a row"), ([1, 2.5, 3], "not a row"), ([1, 1, 2], "twice")],
+    [([1, 2], "one for each"), ([1, 2, 9], "names no row"), ([1, 2.5, 3], "names no row"), ([1, 1, 2], "twice")],
 )
 def test_a_wrong_truth_is_refused(rows: list[float], words: str) -> None:
     data = crowd(3)
