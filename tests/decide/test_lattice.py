@@ -23,6 +23,7 @@ from tests.drawing import picks
 from tests.naive.lattice import breaks
 
 from oboro.decide.class_rules import diversity_rule
+from oboro.decide.lattice import node_status
 from oboro.decide.lattice.kernels import node_classes as kernels
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Lattice
@@ -36,10 +37,13 @@ from oboro.table.hierarchy import HierarchySpec
 
 
 @settings(max_examples=120)
-@given(cases())
-def test_every_search_and_every_node_equal_brute_force(case):
-    """All minimal nodes, the optimum alone, depth first; each node, which loses no less than its bound."""
-    problem, seen = assert_equals_brute_force(case, *EVERY_WAY)
+@given(cases(), st.sampled_from([0, 0, node_status.FEW]))
+def test_every_search_and_every_node_equal_brute_force(case, few):
+    """All minimal nodes, the optimum alone, depth first, of few nodes and as if of many; each node, which loses no less than its
+    bound."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(node_status, "FEW", few)
+        problem, seen = assert_equals_brute_force(case, *EVERY_WAY)
     checker, bounded = NodeChecker.of(problem), isinstance(problem.loss, CellLoss)
     bases, slopes = problem.loss.bounds(problem.limit) if bounded else ((), ())
     for levels, (suppressed, extra, satisfying, loss) in seen.items():

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 
 import oboro
 from oboro.app.commands.all_commands import app
-from oboro.decide.lattice import search
+from oboro.decide.lattice import node_status, search
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.errors import InputError, OboroError, PromiseError, UsageError
 from oboro.techniques.demands.risk_sizes import least_size
@@ -55,8 +55,9 @@ def crowded(draw):
 @given(crowded())
 def test_every_search_equals_brute_force(case):
     """Every node listed; depth first; a proof over boxes."""
-    problem, seen = assert_equals_brute_force(case, *EVERY_WAY)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(node_status, "FEW", 0)
+        problem, seen = assert_equals_brute_force(case, *EVERY_WAY)
         patch.setattr(search, "LISTED", 0)
         found = search.search(problem, minimal=False, prove=True)
     assert_finds(found, problem, None, best_of(seen), seen)

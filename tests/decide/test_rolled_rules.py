@@ -20,7 +20,7 @@ from tests.decide.lattice_cases import (
 )
 from tests.drawing import picks
 
-from oboro.decide.lattice import node_check
+from oboro.decide.lattice import node_check, node_status
 from oboro.decide.lattice.kernels.rules.class_verdicts import fewest_gone, verdict
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.search import search
@@ -44,6 +44,7 @@ def rolled(request, monkeypatch):
     """However small a table is; parts are read in both ways."""
     monkeypatch.setattr(node_check, "ROLLED", 0)
     monkeypatch.setattr(rolled_up, "FEW", 0)
+    monkeypatch.setattr(node_status, "FEW", 0)
     monkeypatch.setattr(rolled_rules, "COUNTERS", request.param)
     monkeypatch.setattr(rolled_rules, "EACH", 0 if request.param == 0 else 4)
 
