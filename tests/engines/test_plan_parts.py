@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engines.engine_cases import table
 
-from oboro.engines.coded import scattered_rows, tuple_keys
+from oboro.engines.coded import checked_rows, scattered_rows, tuple_keys
 from oboro.engines.coded.checked_rows import Checking
 from oboro.engines.coded.plan import KnownValues
 from oboro.engines.coded.scattered_rows import Scattered, parts_for, spooled
@@ -72,9 +72,16 @@ def test_the_sum_of_rows_knows_every_row_and_no_order() -> None:
 
 
 @pytest.mark.parametrize("batches", [1, 4])
-def test_combinations_are_counted(batches: int) -> None:
+@pytest.mark.parametrize("counted", [0, checked_rows.COUNTED], ids=["grouped", "in an array"])
+@pytest.mark.parametrize("dictionary", [False, True])
+def test_combinations_are_counted(
+    batches: int, counted: int, dictionary: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Floating numbers by their text: −0.0 and 0.0, not-a-number and missing are told apart here."""
+    monkeypatch.setattr(checked_rows, "COUNTED", counted)
     data = table(60, 2).select(["zip", "weight", "born"])
+    if dictionary:
+        data = data.set_column(1, "weight", data["weight"].dictionary_encode().combine_chunks())
     how = Checking(RowNumbers(KEY), (("zip", "weight"), ("born",)))
     parts = data.to_batches(60 // batches)
     found = how.together(blob for part in parts for blob in how.part([part]))

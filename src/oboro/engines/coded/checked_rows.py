@@ -98,8 +98,9 @@ class CombinationCounts:
 
 def _told_apart(array: pa.ChunkedArray, found: tuple[pa.Array, np.ndarray] | None) -> tuple[pa.Array, np.ndarray]:
     """The distinct values and the place of each row's among them. Not-a-number is not missing to whoever reads the file."""
-    if pa.types.is_floating(array.type):
-        return encoded(pc.cast(array, pa.string()))
+    inner = array.type.value_type if pa.types.is_dictionary(array.type) else array.type
+    if pa.types.is_floating(inner):
+        return encoded(pc.cast(pc.cast(array, inner), pa.string()))
     return encoded(array) if found is None else found
 
 
