@@ -38,6 +38,7 @@ __all__ = [
 
 Format = Literal["ndjson", "csv"]
 BOM = b"\xef\xbb\xbf"
+SHORT = 1024  # bytes
 DELIMITERS = (",", ";", "\t")  # between cells of CSV; where a header does not decide, the first
 csv.field_size_limit(1 << 30)  # the length of a whole line is limited before
 
@@ -118,8 +119,8 @@ def _between_braces(text: bytes, lines: int) -> bool:
 
 
 def _number(text: bytes, byte: bytes) -> int:
-    """How often a byte stands in a text: ten times as fast as `count` where that is often."""
-    return int(np.count_nonzero(np.frombuffer(text, np.uint8) == byte[0]))
+    """How often a byte stands in a text: in a long one ten times as fast as `count` where that is often."""
+    return text.count(byte) if len(text) < SHORT else int(np.count_nonzero(np.frombuffer(text, np.uint8) == byte[0]))
 
 
 def encode_json_block(records: Sequence[Mapping[str, Any]]) -> list[bytes]:

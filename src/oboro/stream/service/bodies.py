@@ -42,12 +42,12 @@ class JsonBody:
         return encode_json(record)[:-1]
 
     def decode_all(self, bodies: Sequence[bytes]) -> list[dict[str, Any]] | None:
-        """By one call, if all are plain."""
-        return decode_json_block(bodies)
+        """By one call, if all are plain; one by itself takes less."""
+        return decode_json_block(bodies) if len(bodies) > 1 else None
 
     def encode_all(self, records: Sequence[Mapping[str, Any]]) -> list[bytes]:
         """By one call."""
-        return encode_json_block(records)
+        return encode_json_block(records) if len(records) > 1 else [self.encode(one) for one in records]
 
 
 class MessagePackBody:

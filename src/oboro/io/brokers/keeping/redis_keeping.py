@@ -33,7 +33,7 @@ class RedisStore(LinkedEnd):
 
     def put(self, data: bytes) -> None:
         """A newer one."""
-        client = self.link.client or self.link.connect()
+        client = self.link.connect()  # anew: a server closes what was idle for long
         self.link.ask(client.set, self.link.key, data)
 
 
