@@ -11,7 +11,6 @@ from operator import attrgetter
 from typing import Any
 
 import typer
-from typer._click.exceptions import ClickException
 from typer.core import TyperCommand, TyperGroup
 
 from oboro.app.language import choose
@@ -21,6 +20,7 @@ from oboro.text.raw_values import always_show_values, without_passwords
 
 __all__ = ["SpeakingGroup", "put_words"]
 
+WrongUsage: Any = typer.BadParameter.__mro__[2]  # all that a command line can do wrong; typer names only some of it
 _TITLES = (
     "ARGUMENTS_PANEL_TITLE",
     "OPTIONS_PANEL_TITLE",
@@ -57,7 +57,7 @@ class SpeakingGroup(TyperGroup):
             return super().main(arguments, standalone_mode=False, **more)
         try:
             code = super().main(arguments, standalone_mode=False, **more)
-        except ClickException as error:
+        except WrongUsage as error:
             put_words(self, catalogue(lang, "help"))
             error.message = without_passwords(error.message)  # what was typed may hold one
             _complain(error, lang)
@@ -86,7 +86,10 @@ def _name_values(command: TyperCommand | TyperGroup, words: Mapping[str, str]) -
             shown = param.name.upper()
             param.metavar = shown
             param.get_usage_pieces = partial(_usage, shown if param.required else f"[{shown}]")
-        param.display_type_rich = partial(_shown_type, param, type(param).display_type_rich, words)
+        if shows := getattr(
+            type(param), "display_type_rich", None
+        ):  # older versions of typer show types in their own words
+            param.display_type_rich = partial(_shown_type, param, shows, words)
 
 
 def _help_of(command: TyperCommand | TyperGroup) -> Any:
