@@ -13,6 +13,7 @@ from oboro.app.commands.all_commands import app
 from oboro.errors import FileError, InputError, UsageError
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.release import Release
+from oboro.system.atomic_file import ASIDE, put_aside
 from oboro.text import Message
 
 RECIPE = """
@@ -157,3 +158,24 @@ def test_lists_of_whose_the_rows_are_stand_before_the_release_and_go_with_it(
     assert call(*words, cwd=tmp_path).code == 2
     assert [one.startswith(head) for one, head in zip(seen, (b'"original_row"', b'"age"'), strict=True)] == [True, True]
     assert [one.read_bytes() if one.exists() else None for one in lists] == [before, before]
+    assert not list(tmp_path.glob(f"*{ASIDE}"))
+
+
+def test_a_list_whose_release_was_never_replaced_is_in_doubt(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("age\n" + "30\n" * 9)
+    (tmp_path / "r.yaml").write_text("attributes: {age: {role: quasi}}\nsteps: [{k_anonymize: {k: 3}}]\n")
+    words = ["anonymize", "t.csv", "-r", "r.yaml", "-o", "out.csv", "--truth", "truth.csv", "--force"]
+    judge = ["evaluate", "t.csv", "out.csv", "--recipe", "r.yaml", "--truth", "truth.csv"]
+    assert call(*words, cwd=tmp_path).code == 0
+    old = (tmp_path / "truth.csv").read_bytes()
+    (tmp_path / "link.csv").symlink_to(tmp_path / "truth.csv")
+    replacing = put_aside(tmp_path / "truth.csv")
+    replacing.__enter__()  # and is killed before it ends
+    (tmp_path / "truth.csv").write_bytes(b'"original_row"\n1\n')
+    for name in ("truth.csv", "link.csv"):
+        found = call(*judge[:-1], name, cwd=tmp_path)
+        assert (found.code, "may not belong together" in found.err) == (2, True)
+    assert (tmp_path / f"truth.csv{ASIDE}").read_bytes() == old
+    assert call(*words, cwd=tmp_path).code == 0
+    assert call(*judge, cwd=tmp_path).code == 0
+    assert not (tmp_path / f"truth.csv{ASIDE}").exists()

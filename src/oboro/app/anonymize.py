@@ -29,7 +29,7 @@ from oboro.app.options import (
 )
 from oboro.app.options.completed_words import engines
 from oboro.app.options.gathered_options import FOUND_OUT, Reading, gathered
-from oboro.system.atomic_file import atomic
+from oboro.system.atomic_file import put_aside
 from oboro.system.extras import bring, require_extra
 from oboro.system.process import is_alone, without_module
 from oboro.text import Message
@@ -195,21 +195,6 @@ def _written_before(lists: Lists) -> Iterator[None]:
     with ExitStack() as stack:
         for path, write in lists.items():
             if path is not None:
-                stack.enter_context(_withdrawn_on_failure(Path(os.path.realpath(path))))
+                stack.enter_context(put_aside(Path(os.path.realpath(path))))
                 write(path, force=True)
         yield
-
-
-@contextmanager
-def _withdrawn_on_failure(path: Path) -> Iterator[None]:
-    """Whatever the block writes there, unless it fails: then what stood there before."""
-    before = path.read_bytes() if path.is_file() else None
-    try:
-        yield
-    except BaseException:
-        if before is not None:
-            with atomic(path, private=True) as file:
-                file.write(before)
-        elif path.is_file():
-            path.unlink()
-        raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from oboro.errors import ColumnError, UsageError
+from oboro.errors import ColumnError, FileError, UsageError
 from oboro.io import held_limit
 from oboro.io.binary_formats import binary_format, is_json_lines
 from oboro.io.byte_streams import STDIN, ByteStream, FileState, can_be_read_twice, open_stream, readable
@@ -32,6 +33,7 @@ from oboro.io.output import (
     write_blocks,
 )
 from oboro.io.places.place_names import Place, is_plain_file
+from oboro.system.atomic_file import ASIDE
 from oboro.system.named_files import require_file
 from oboro.table.dataset import Dataset
 from oboro.table.frames.came_as import Types, lost_types
@@ -249,6 +251,8 @@ def read(
         from oboro.io.steady_progress import SteadyProgress
 
         progress = SteadyProgress(progress)  # it may be read a second time
+    if os.path.exists(aside := os.path.realpath(path) + ASIDE):
+        raise FileError(Message("error_io.list_in_doubt", path=str(path), aside=aside))
     options = {"delimiter": delimiter, "quote": quote, "header": header}
     if held is not None and fingerprinted:
         with suppress(HeldTooMuch, NotUnicode), open_stream(path, encoding) as stream:

@@ -16,9 +16,10 @@ from oboro.system.private_file import LOCKS_LET_READ
 from oboro.text import Message, Words
 from oboro.text.os_reasons import os_reason
 
-__all__ = ["STDOUT", "atomic", "check_free", "check_place", "why_unwritable"]
+__all__ = ["ASIDE", "STDOUT", "atomic", "check_free", "check_place", "put_aside", "why_unwritable"]
 
 STDOUT = "-"
+ASIDE = ".oboro-before"  # behind the name of a list that is being replaced together with what it is a list of
 UNWRITABLE = {
     errno.ENOSPC: Message("error_system.unwritable.enospc"),
     errno.EDQUOT: Message("error_system.unwritable.edquot"),
@@ -61,6 +62,27 @@ def atomic(
             os.fsync(file.fileno())
         if lasting:
             _sync_folder(target.parent)
+
+
+@contextmanager
+def put_aside(path: Path) -> Iterator[None]:
+    """Two files are replaced, and one says whose rows are in the other: the block writes this one, then the other.
+
+    Until then the old one lies beside it. After an exception it comes back, or what was new is removed. After `kill -9` it still
+    lies there, and whoever reads the list learns that it may not belong to what stands beside it.
+    """
+    aside = path.with_name(path.name + ASIDE)
+    if path.is_file() and not aside.exists():  # one that a kill left is of what stands there now
+        os.replace(path, aside)
+    try:
+        yield
+    except BaseException:
+        if aside.exists():
+            os.replace(aside, path)
+        else:
+            path.unlink(missing_ok=True)
+        raise
+    aside.unlink(missing_ok=True)
 
 
 @contextmanager
