@@ -136,8 +136,9 @@ def test_a_record_never_becomes_the_names(tmp_path):
     assert names_row([["name", None, "city"], ["Sato", "Ueno", "Kyoto"]]) == 0
     assert names_row([["title", None], ["39", "40"]]) == 0
     assert names_row([["a", "b"], ["c", "d"]]) == 0
-    with pytest.raises(FileError, match="column 2 has no name"):
-        read(book(tmp_path, [["name", None, "city"], ["Sato", "Ueno", "Kyoto"]]))
+    source = read(book(tmp_path, [["name", None, "city"], ["Sato", "Ueno", "Kyoto"]]))
+    assert (list(source.data), source.data.rows) == (["name", "column2", "city"], 1)
+    assert [note.id for note in source.notes] == ["io.named_by_place"]
 
 
 def test_what_no_sheet_holds_is_an_error(tmp_path):

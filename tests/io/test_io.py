@@ -17,7 +17,7 @@ from oboro.errors import ColumnError, FileError, UsageError
 from oboro.io import byte_streams, converted_bytes
 from oboro.io.byte_streams import encoding_of
 from oboro.io.csv.dialect import Dialect, dialect_of
-from oboro.io.files import read
+from oboro.io.files import column_names, read
 from oboro.io.output import write
 from oboro.system.atomic_file import atomic
 from oboro.table.dataset import Dataset
@@ -190,8 +190,9 @@ def test_a_header_alone_is_a_table(tmp_path: Path) -> None:
     [
         ("", "the file is empty"),
         ("\n\n", "the file is empty"),
-        ("a,,c\n1,2,3\n", "column 2 has no name"),
-        ('"","age"\n"1",30\n', "the first column has no name.*row.names = FALSE"),
+        ("Staff of the year,,\nname,age,sex\nAnn,31,F\n", "column 2 has no name"),
+        ("39,,M,Kyoto\n50,F,F,Sakai\n", "column 2 has no name.*--no-header"),
+        (",39,M\n1,50,F\n", "the first column has no name.*row.names = FALSE"),
         ("a,b,a\n1,2,3\n", "several columns have the same name: 'a'"),
         ('"a,b\n1,2\n', "line 1: the first record cannot be read"),
         ("a\x00,b\n1,2\n", "NUL"),
@@ -203,6 +204,30 @@ def test_what_is_wrong_with_a_file(tmp_path: Path, text: str, message: str) -> N
     with pytest.raises(FileError, match=message) as caught:
         read(path)
     assert str(caught.value).startswith(str(path))
+
+
+@pytest.mark.parametrize(
+    ("header", "names"),
+    [
+        (",age,zip", ["column1", "age", "zip"]),  # as R and pandas write the names of rows
+        ('"","age"', ["column1", "age"]),
+        ("a,,c", ["a", "column2", "c"]),
+        ("a,b,", ["a", "b", "column3"]),  # every line ends with a delimiter
+        (",column1,b", ["column1_", "column1", "b"]),
+    ],
+)
+def test_a_column_without_a_name_is_called_by_its_place(tmp_path: Path, header: str, names: list[str]) -> None:
+    path = tmp_path / "people.csv"
+    row = ",".join(str(place) for place in range(len(names)))
+    path.write_text(f"{header}\n{row}\n")
+    source = read(path)
+    lacking = next(place for place, name in enumerate(names, 1) if name.startswith(f"column{place}"))
+    assert list(source.data) == names == column_names(path)
+    assert [(note.id, note.values["place"]) for note in source.notes] == [("io.named_by_place", lacking)]
+    assert read(path, held=names[:1]).notes == source.notes
+    source.write(source.data, tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text().splitlines() == [",".join(names), row]
+    assert list(read(tmp_path / "out.csv").data) == names
 
 
 def test_files_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

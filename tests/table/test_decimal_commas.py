@@ -30,7 +30,7 @@ AMOUNTS = ["12,50", "7", "1.234,5", "-0,125", None, "99,90"]
         (["007,5"], Kind.TEXT),
         (["1,2,3"], Kind.TEXT),
         (["1,5", "much"], Kind.TEXT),
-        (["12,50 €"], Kind.TEXT),
+        (["12,50 EUR"], Kind.TEXT),
     ],
 )
 def test_a_column_is_read_where_it_can_mean_one_thing(texts: list[str | None], kind: Kind) -> None:

@@ -330,3 +330,17 @@ def test_ten_thousand_records_take_well_under_two_seconds():
     groups = mdav(Space.of(columns), 5)
     assert time.process_time() - started < 2
     assert groups.sizes.min() == 5
+
+
+@pytest.mark.parametrize(
+    ("texts", "mean"),
+    [
+        (["34.5", "34", "34.25"], 34.25),
+        (["1.0", "1", "2"], 1.3333),  # at least four places
+        (["0.00001", "0.00002", "0.00002"], 0.0000167),  # two more than the finest
+        (["1e-9", "1e-9", "2.5e-9"], 1.5e-9),
+        (["$1.50", "$2", "$7"], 3.5),
+    ],
+)
+def test_means_of_text_have_few_places_more(texts: list[str], mean: float) -> None:
+    assert Microaggregate(k=3, attributes=["x"]).apply({"x": texts})["x"] == [mean] * 3

@@ -15,7 +15,7 @@ from oboro.errors import ColumnError, FileError, UsageError
 from oboro.io import held_limit
 from oboro.io.binary_formats import binary_format, is_json_lines
 from oboro.io.byte_streams import STDIN, ByteStream, FileState, can_be_read_twice, open_stream, readable
-from oboro.io.csv.dialect import Dialect, dialect_of, first_record, names_of
+from oboro.io.csv.dialect import Dialect, dialect_of, first_record, names_of, notes_of
 from oboro.io.csv.encoded_text import NotUnicode, in_encoding
 from oboro.io.csv.small_tables import hold_columns, is_small, read_columns, text_before_rows
 from oboro.io.file_progress import ByteProgress, RowProgress
@@ -310,14 +310,14 @@ def _csv(
     holding: tuple[Collection[str] | None, Collection[str]],
     progress: ByteProgress | None,
 ) -> Source:
-    dialect, names = _headed(stream, options)
+    dialect, names, notes = _headed(stream, options)
     if holding[0] is not None:
         held, looked = set(holding[0]), set(holding[1])
         kept = list(filter(held.__contains__, names))
         marked = list(filter((looked - held).__contains__, names))
         limited = list(filter(looked.__contains__, kept))
         data, untouched = hold_columns(stream, dialect, HeldColumns(names, kept, marked, limited), progress)
-        return Source(data, stream.path, dialect, untouched if len(kept) < len(names) else None)
+        return Source(data, stream.path, dialect, untouched if len(kept) < len(names) else None, notes)
     wanted = list(names if columns is None else columns)
     known = set(names)
     unknown = [name for name in wanted if name not in known]
@@ -330,17 +330,18 @@ def _csv(
         from oboro.io.csv.raw_cells import RawCells
 
         data = RawCells(stream.path, dialect, names).beside(data)
-    return Source(data, stream.path, dialect)
+    return Source(data, stream.path, dialect, notes=notes)
 
 
-def _headed(stream: ByteStream, options: dict[str, Any]) -> tuple[Dialect, list[str]]:
-    """How a CSV file is written, and the names of its columns."""
+def _headed(stream: ByteStream, options: dict[str, Any]) -> tuple[Dialect, list[str], tuple[Message, ...]]:
+    """How a CSV file is written, the names of its columns, and what is to be said of these."""
     sample = stream.sample()
     dialect = replace(dialect_of(sample, **options), encoding=stream.encoding)
     first = first_record(stream.path, sample, dialect)
     if dialect.header:
         _require_text(stream.path, first)
-    return dialect, names_of(stream.path, first, dialect)
+    names = names_of(stream.path, first, dialect)
+    return dialect, names, notes_of(stream.path, first, names) if dialect.header and not all(first) else ()
 
 
 def _require_text(path: str, names: Sequence[str]) -> None:

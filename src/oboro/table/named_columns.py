@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import re
+from collections.abc import Collection, Iterable, Sequence
 
 from oboro.errors import ColumnError, UsageError
 from oboro.text import Message, Raw
 
-__all__ = ["Names", "named_columns", "names_shown", "require_in_both"]
+__all__ = ["LOOKS_LIKE_DATA", "Names", "named_by_place", "named_columns", "names_shown", "require_in_both"]
 
 Names = str | Iterable[object] | None
 """One column, several, or none."""
+LOOKS_LIKE_DATA = re.compile(r"[-+]?[0-9][0-9.,:/\-+ eE]*")
 
 
 def named_columns(given: Names | object, what: str) -> list[str]:
@@ -44,6 +46,28 @@ def names_shown(names: Iterable[str], asked: Iterable[str]) -> list[str] | list[
     folded = [name.casefold() for name in names]
     header = any(name in names or get_close_matches(name.casefold(), folded, n=1, cutoff=0.75) for name in asked)
     return names if header else [Raw(name) for name in names]
+
+
+def named_by_place(first: Sequence[str]) -> list[str]:
+    """A header whose empty fields got names by their place; as it is where it may be no header, but a title or a record.
+
+    It is one where only the first field is empty (R and pandas write the names of rows there), or most fields are not, and none of
+    these looks like a number or a date.
+
+    >>> named_by_place(["", "age", "column1"]), named_by_place(["Staff", "", ""]), named_by_place(["39", "", "M"])
+    (['column1_', 'age', 'column1'], ['Staff', '', ''], ['39', '', 'M'])
+    """
+    known = [name for name in first if name]
+    few = len(known) > len(first) / 2 or all(first[1:])
+    if not known or not few or any(LOOKS_LIKE_DATA.fullmatch(name.strip()) for name in known):
+        return list(first)
+    names = list(first)
+    for place, name in enumerate(first, 1):
+        free = f"column{place}"
+        while not name and free in names:
+            free += "_"
+        names[place - 1] = name or free
+    return names
 
 
 def require_in_both(names: Iterable[str], original: Collection[str], released: Collection[str], asker: str) -> None:

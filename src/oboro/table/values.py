@@ -60,7 +60,9 @@ MONTH_TEXT = (
     r"^(0[1-9]|1[0-2])[./]([0-9]{4})$"  # a month, as `04.2015` and `04/2015`; with a year before it, a label of our own
 )
 DATETIME_TEXT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?Z?$"
-AMOUNT = r"^[-+]?([$£] ?[-+]?[0-9][0-9.,]*|[0-9][0-9.,]* ?%)$"  # with a sign of money or per cent
+AMOUNT = (  # with a sign of money or per cent, or commas between thousands
+    r"^[-+]?([$£€] ?[-+]?[0-9][0-9., \x{a0}\x{202f}]*|[0-9][0-9., \x{a0}\x{202f}]*[€%]|[1-9][0-9]{0,2}(,[0-9]{3})*(\.[0-9]+)?|0)$"
+)
 OFFICE_DATE = (
     r"^[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([ T][0-9]{1,2}:[0-9]{2}|$)"  # the order of its parts is found or told
 )
@@ -117,7 +119,7 @@ def _kind_of_text(texts: pa.Array) -> Kind:
 
 
 def _written(texts: pa.Array) -> pa.Array | None:
-    """Dates whose day and month have an order that the whole column tells, and numbers with a sign of money; else None."""
+    """Dates whose day and month have an order that the whole column tells, and amounts as offices write them; else None."""
     from oboro.table.spelling.marked_numbers import read_marked
     from oboro.table.spelling.ordered_dates import read_in_order
 
@@ -169,7 +171,8 @@ def _parse(texts: pa.Array, kind: Kind) -> pa.Array:
         return _parse_plain(texts, kind)
     except (pa.ArrowInvalid, ValueError):
         reader = japanese_reader(texts)
-        written = _written(texts) if reader is None else reader.read_written(texts)
+        written = None if reader is None else reader.read_written(texts)
+        written = _written(texts) if written is None else written
         if written is not None:
             return written
         if kind is not Kind.NUMBER:
@@ -230,11 +233,14 @@ def _counted(moments: pa.Array) -> pa.Array:
 
 
 def because_unread(values: pa.Array) -> Words:
-    """Why dates, or Japanese amounts, are not read as such, in brackets; nothing where there is nothing to say."""
+    """Why dates or amounts are not read as such, in brackets; nothing where there is nothing to say."""
     from oboro.table.japanese.written_values import why_unread
+    from oboro.table.spelling.marked_numbers import is_unclear_amount
     from oboro.table.spelling.ordered_dates import why_no_order
 
     reason = why_unread(values) or why_no_order(values) if is_text(values) else None
+    if reason is None and is_unclear_amount(values):
+        reason = Message("error_table.unclear_amount")
     return Message("error_table.because", reason=reason) if reason else ""
 
 

@@ -17,7 +17,7 @@ from oboro.table.dataset import Column, smallest_unsigned
 from oboro.table.schema import Schema
 from oboro.table.spelling.date_notation import dates_alike
 from oboro.table.spelling.decimal_commas import has_decimal_commas, with_decimal_commas
-from oboro.table.spelling.marked_numbers import MARKS, with_marks
+from oboro.table.spelling.marked_numbers import MARKS, read_marked, with_marks
 from oboro.table.spelling.value_texts import is_text
 from oboro.table.values import Kind, japanese_reader, numbers_of, typed
 from oboro.techniques.base import Outcome, Work
@@ -264,7 +264,7 @@ def _rendered(values: pa.Array, column: Column) -> pa.Array:
             return with_decimal_commas(values)
         reader, texts = japanese_reader(column.values), pc.cast(values, pa.string())
         unit = "" if reader is None else reader.unit_written(column.values)  # 40 beside 39歳 is 40歳
-        if pc.any(pc.match_substring_regex(column.values, MARKS)).as_py():
+        if pc.any(pc.match_substring_regex(column.values, MARKS)).as_py() and read_marked(column.values) is not None:
             return with_marks(texts, column.values)
         return pc.binary_join_element_wise(texts, unit, "") if unit else texts
     example = next((text for text in column.texts if text is not None), "")

@@ -18,7 +18,7 @@ from oboro.table.parameters.loaded_later import loaded_later
 from oboro.table.schema import Schema
 from oboro.table.spelling.date_notation import dates_alike
 from oboro.table.spelling.decimal_commas import has_decimal_commas, with_decimal_commas
-from oboro.table.spelling.marked_numbers import MARKS, with_marks
+from oboro.table.spelling.marked_numbers import MARKS, read_marked, with_marks
 from oboro.table.spelling.named_values import Value, kind_of_value, place, shown
 from oboro.table.values import Kind, from_numbers, japanese_reader, texts_of
 from oboro.techniques.base import Outcome, Technique, Work
@@ -138,7 +138,8 @@ class Coding(Technique):
                 return with_decimal_commas(value).cast(type_)
             reader = japanese_reader(column.values)
             unit = "" if reader is None else reader.unit_written(column.values)  # 90 beside 39歳 is 90歳
-            if not as_given and pc.any(pc.match_substring_regex(column.values, MARKS)).as_py():
+            amounts = not as_given and pc.any(pc.match_substring_regex(column.values, MARKS)).as_py()
+            if amounts and read_marked(column.values) is not None:
                 return with_marks(pa.array(texts_of(value), pa.string()), column.values).cast(type_)
             return pa.array([self.at if as_given else f"{texts_of(value)[0]}{unit}"], type_)
         try:

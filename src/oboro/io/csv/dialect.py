@@ -17,15 +17,15 @@ from functools import partial
 from itertools import islice
 
 from oboro.errors import FileError, UsageError
+from oboro.table.named_columns import LOOKS_LIKE_DATA, named_by_place
 from oboro.text import Message, Raw
 
-__all__ = ["DELIMITERS", "Dialect", "dialect_of", "first_record", "names_of"]
+__all__ = ["DELIMITERS", "Dialect", "dialect_of", "first_record", "names_of", "notes_of"]
 
 DELIMITERS = (",", "\t", ";", "|")
 NO_DELIMITER = "\x1f"  # Unicode's own separator, which nobody types
 ROWS = 100  # records that the guesses are made from
 SPACE = re.compile(" ")
-LOOKS_LIKE_DATA = re.compile(r"[-+]?[0-9][0-9.,:/\-+ eE]*")
 
 
 @dataclass(frozen=True)
@@ -149,14 +149,19 @@ def names_of(path: str, first: Sequence[str], dialect: Dialect) -> list[str]:
     """The names of the columns: the header's, or column1, column2 … where there is none."""
     if not dialect.header:
         return [f"column{place}" for place in range(1, len(first) + 1)]
-    for place, name in enumerate(first, 1):
-        if not name:
-            raise FileError(
-                Message("error_io.no_first_name" if place == 1 else "error_io.no_name", path=path, place=place)
-            )
-    if len(set(first)) < len(first):
-        twice = sorted(name for name, count in Counter(first).items() if count > 1)
+    names = list(first) if all(first) else named_by_place(first)
+    if not all(names):
+        place = names.index("") + 1
+        raise FileError(Message("error_io.no_first_name" if place == 1 else "error_io.no_name", path=path, place=place))
+    if len(set(names)) < len(names):
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
         again = set(twice)
-        places = [str(place) for place, name in enumerate(first, 1) if name in again]
+        places = [str(place) for place, name in enumerate(names, 1) if name in again]
         raise FileError(Message("error_io.same_names", path=path, twice=[Raw(name) for name in twice], places=places))
-    return list(first)
+    return names
+
+
+def notes_of(path: str, first: Sequence[str], names: Sequence[str]) -> tuple[Message, ...]:
+    """What is to be said of columns that the header does not name."""
+    called = [(place, name) for place, name in enumerate(names, 1) if not first[place - 1]]
+    return tuple(Message("io.named_by_place", path=path, place=place, name=name) for place, name in called)

@@ -14,8 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oboro.errors import FileError, UsageError
-from oboro.io.csv.dialect import LOOKS_LIKE_DATA, Dialect, names_of
+from oboro.io.csv.dialect import Dialect, names_of, notes_of
 from oboro.system.extras import bring
+from oboro.table.named_columns import LOOKS_LIKE_DATA
 from oboro.table.spelling.value_texts import durations
 from oboro.text import Message
 
@@ -47,10 +48,12 @@ def sheet_table(path: str, sheet: str | None, header_row: int | None) -> tuple[p
     except fastexcel.FastExcelError as problem:
         raise FileError(Message("error_io.cannot_be_read", path=path, why=str(problem).splitlines()[0])) from None
     # fastexcel gives a column without a name, or with one that was there before, a name of its own.
-    names = names_of(path, [cell or "" for cell in top[header]], Dialect())
+    first = [cell or "" for cell in top[header]]
+    names = names_of(path, first, Dialect())
     table = pa.table([lossless(column) for column in batch.columns], names=names)
     said = header > 0 and header_row is None
-    return table, (Message("io.header_found", path=path, row=header + 1, above=header),) if said else ()
+    found = (Message("io.header_found", path=path, row=header + 1, above=header),) if said else ()
+    return table, (*found, *notes_of(path, first, names))
 
 
 def _top(book: Any, place: str | int, rows: int) -> list[Row]:

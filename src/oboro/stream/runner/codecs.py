@@ -18,6 +18,7 @@ import numpy as np
 
 from oboro.errors import InputError, UsageError
 from oboro.stream.runner.line_blocks import HUGE
+from oboro.table.named_columns import named_by_place
 from oboro.table.spelling.formula_text import guarded_text
 from oboro.text import Message
 
@@ -277,6 +278,7 @@ class CsvCodec:
 
 def _header(names: list[str]) -> list[str]:
     """The names of the fields. Not said by name: without a header, these are the values of a person."""
+    names = names if all(names) else named_by_place(names)
     for place, name in enumerate(names):
         if name in names[:place]:
             raise UsageError(Message("error_stream.header_twice", first=names.index(name) + 1, second=place + 1))

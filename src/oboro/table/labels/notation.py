@@ -2,7 +2,7 @@
 
 - ranges: `20–29`, `20-29`, `20~29`, `20 to 29`, `[20, 30)`, `[20, 30[` (ARX), `(20, 30]` (pandas, R), `20歳以上30歳未満`, `20代`,
   `昭和34年6月7日〜昭和35年1月1日`, `350万円〜400万円`, `12,50–99,90`, `31.12.1990 to 01.02.2003`, `04.2015 to 11.2020`,
-  `$12–$1,234.50`
+  `$12–$1,234.50`, `7 €–1.234,50 €`, `12,500.5–1,234,567`
 - one side only: `<20`, `<=20`, `>60`, `≥60`, `≧60`, `60+`, `60以上`, `60 or more`
 - sets: `{F, M}`, `['F', 'M']`, `[1, 2, 3]`, `F~M`, `F|M`
 - masks: `130**`, `2*`; and codes or dates cut short: `130` of `13053`, `2024-05` of `2024-05-17`
@@ -46,7 +46,8 @@ DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 SCALED = rf"(?:{DIGITS}(?:兆|十億|億|百万|万|千))+(?:{DIGITS})?"
 AMOUNT = rf"[-+−▲△]?(?:{SCALED}円?|{DIGITS}円)|¥[-+−▲△]?(?:{SCALED}|{DIGITS})"
 POINTED = rf"(?:{MOMENT}|{WRITTEN}|{AMOUNT}|{NUMBER}|{INFINITE})"  # in brackets a comma stands between values: [1,2,3] is a set
-END = rf"(?:[-+−]?(?:{COMMA})|{MARKED}|{POINTED})"
+THOUSANDS = r"[-+−]?\d{1,3}(?:(?:,\d{3}){2,}(?:\.\d+)?|,\d{3}\.\d+)"  # commas that can mean nothing else
+END = rf"(?:[-+−]?(?:{COMMA})|{MARKED}|{THOUSANDS}|{POINTED})"
 TO = r"(?:-|–|—|~|〜|～|\.\.+|to|から)"
 MORE = r"(?:\+|以上|or (?:more|older|over)|and (?:over|older|above|up))"
 UNITS = re.compile(r"(?<=\d)\s*(?:歳|才|years?|yrs?)")

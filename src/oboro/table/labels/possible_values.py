@@ -149,6 +149,8 @@ class _Order:
             return self._sorted[1][np.array(places, dtype=np.int64)]
         if self.kind in (Kind.DATE, Kind.DATETIME) and ONE_DATE.match(text):
             return self._ranks(LabelRange(text, text))  # the same day, written otherwise, or all of a month or a year
+        if self.kind.numeric and (ends := self._own_ends(text)) is not None:
+            return ends
         if self.numbers is not None and (named := label_range(text)) is not None:
             return self._ranks(named)
         for names, surely in self._sets(text):
@@ -156,6 +158,14 @@ class _Order:
             if found and (surely or len(found) == len(names)):
                 return np.array(found, dtype=np.int64)
         return nobody
+
+    def _own_ends(self, text: str) -> tuple[int, int] | None:
+        """From one value of the column to another, which mean what they mean there: `€1.234 to €7,50`."""
+        for mark in (" to ", "–", "〜"):
+            first, _, last = text.partition(mark)
+            if first in self.by_text and last in self.by_text:
+                return self.by_text[first], self.by_text[last]
+        return None
 
     def _hidden(self, text: str) -> Sequence[int]:
         """The values, by their places in order, of which a part is hidden or cut off: a mask, a shorter code, a month."""

@@ -63,8 +63,8 @@ def places(column: Column, name: str) -> np.ndarray:
 def written(numbers: np.ndarray, column: Column, name: str) -> pa.Array:
     """Places on the line as values of the column's kind: whole numbers and dates rounded half to even, NaN as missing.
 
-    Text becomes numbers or dates; with decimal commas it stays text and keeps them. A numeric type is kept where it can hold
-    the values.
+    Text becomes numbers or dates; with decimal commas it stays text and keeps them. Numbers from text have two places more than the
+    finest of these, at least four: more would only look exact. A numeric type is kept where it can hold the values.
     """
     kind = column.kind
     if kind is Kind.INTEGER:
@@ -78,8 +78,21 @@ def written(numbers: np.ndarray, column: Column, name: str) -> pa.Array:
         # From the count, not from the zoneless time: a cast of that would be free to take it for local time.
         array = pc.cast(pc.cast(array, pa.int64()), pa.timestamp("us", column.values.type.tz))
     if is_text(column.values):
-        return with_decimal_commas(array, column.values) if has_decimal_commas(column.values) else array
+        return (
+            with_decimal_commas(array, column.values)
+            if has_decimal_commas(column.values)
+            else _shortened(array, column)
+        )
     return narrowed(array, column.values.type)
+
+
+def _shortened(array: pa.Array, column: Column) -> pa.Array:
+    """Numbers with few places more than the texts of the column have; those with an exponent may need all."""
+    texts = column.values.drop_null()
+    if column.kind is not Kind.NUMBER or pc.any(pc.match_substring_regex(texts, "[eE]")).as_py():
+        return array
+    behind = pc.struct_field(pc.extract_regex(texts, r"(?:[.,](?P<places>[0-9]+))?[^0-9]*$"), "places")
+    return pc.round(array, ndigits=max(4, 2 + pc.max(pc.utf8_length(behind)).as_py()))
 
 
 def narrowed(array: pa.Array, type_: pa.DataType) -> pa.Array:
