@@ -101,3 +101,10 @@ def test_few_columns_have_few_sets(columns: int) -> None:
         found = special(data, data, NAMES[:columns], sizes, sizes)
     assert found is not None
     assert found.sizes == {"1": 1, "2": 0}
+
+
+@pytest.mark.parametrize("values", [2, 500])  # counted by a counter for each combination, and by hashing
+def test_class_sizes_are_those_of_a_counter(values: int) -> None:
+    drawn = np.random.default_rng(values).integers(0, values, (70, 3))
+    rows = [tuple(map(str, row)) for row in np.concatenate([drawn, drawn[:20], drawn[:5]]).tolist()]
+    assert sorted(class_sizes(table(rows), NAMES).tolist()) == sorted(Counter(rows).values())

@@ -15,8 +15,9 @@ from tests.drawing import picks
 
 import oboro
 from oboro.attacks import row_order
-from oboro.attacks.row_order import known_order
+from oboro.attacks.row_order import count_rows, known_order
 from oboro.table.dataset import Dataset
+from oboro.table.rows.row_shuffle import RowShuffle
 
 
 def people(rows: int = 400, seed: int = 0) -> dict[str, list[Any]]:
@@ -205,3 +206,32 @@ def test_categories_do_not_tell_in_which_order_rows_came() -> None:
         released = recipe.run(table).data
         column = released["town"].cat.categories if kept else released["town"].chunk(0).dictionary.to_pylist()
         assert list(column) == (released["town"].tolist() if kept else released["town"].to_pylist()) != names
+
+
+def test_an_order_that_is_given_counts_like_rows_that_stand_in_it() -> None:
+    data, rng = Dataset.from_arrow(pa.table(people(60))), np.random.default_rng(3)
+    owners, labels, found = np.arange(60), rng.integers(0, 4, 60), rng.integers(0, 4, 20)
+    order, asked = rng.permutation(60), rng.permutation(60)[:20]
+    moved = count_rows(data, owners[order], asked, (labels[order], found), None, np.random.default_rng(5))
+    given_order = RowShuffle.fixed(order)
+    assert count_rows(data, owners, asked, (labels, found), None, np.random.default_rng(5), given_order) == moved
+    assert count_rows(data, owners, asked, (labels, found), None, np.random.default_rng(5)) != moved
+
+
+def test_a_large_release_is_measured_before_its_rows_are_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = people(120)
+    moved = released(table, seed=1).report.as_dict()
+    monkeypatch.setattr("oboro.recipe.evidence.LARGE", 0)
+    release = released(table, seed=1)
+    found = release.report.as_dict()
+    assert "frame" not in release.__dict__, "nobody asked for the order of the release"
+    for name in ("risk", "risk_before", "exposed", "uniqueness", "special", "columns", "table", "warnings"):
+        assert found[name] == moved[name]
+    counted = [[one for one in report["utility"] if one["error"] is None] for report in (found, moved)]
+    assert len(counted[0]) > 20
+    assert [one["notes"] for one in counted[0]] == [one["notes"] for one in counted[1]]
+    exact = [{(one["name"], one["column"]): one["value"] for one in some} for some in counted]
+    assert {key for key in exact[0] if exact[0][key] != pytest.approx(exact[1][key])} <= {("propensity_mse", None)}
+    by_place = [next(one for one in report["attacks"] if one["name"] == "row_order") for report in (found, moved)]
+    assert by_place[0]["attack"]["tried"] == by_place[1]["attack"]["tried"] == 120
+    assert max(one["attack"]["right"] for one in by_place) <= 60, "rows were moved, so places tell nothing"

@@ -30,7 +30,7 @@ from oboro.app.options import (
 from oboro.app.options.completed_words import engines
 from oboro.app.options.gathered_options import FOUND_OUT, Reading, gathered
 from oboro.system.atomic_file import put_aside
-from oboro.system.extras import bring, require_extra
+from oboro.system.extras import require_extra
 from oboro.system.process import is_alone, without_module
 from oboro.text import Message
 from oboro.text.progress import READING
@@ -140,10 +140,9 @@ def _on_engine(plan: Recipe, data: str, output: str, engine: str, pages: Pages, 
 
 @contextmanager
 def _report_loaded(asked: bool, data: str, stage: Any) -> Iterator[Any]:
-    """The same progress; while a large table is read, what its report needs is imported, which takes two seconds.
+    """The same progress; while a large table is read, what its report needs is imported, which takes half a second.
 
-    The first step waits for it: it may load parts of scipy that need each other, which two threads must not do at once.
-    scikit-learn would import pandas, where it is installed, to look whether tables are frames of it.
+    The first step waits for it: it may load what the report needs too, which two threads must not do at once.
     """
     if not asked:
         yield stage
@@ -153,7 +152,6 @@ def _report_loaded(asked: bool, data: str, stage: Any) -> Iterator[Any]:
         if os.path.isfile(data) and os.path.getsize(data) < SMALL_FILE:
             yield stage
             return
-        bring("scipy.linalg")
         loading = pool.submit(_load_report)
 
         def progress(what: Words, *counts: Any) -> None:
@@ -166,9 +164,6 @@ def _report_loaded(asked: bool, data: str, stage: Any) -> Iterator[Any]:
 
 def _load_report() -> None:
     import oboro.report  # noqa: F401
-    from oboro.measure.statistics.learning import load
-
-    load()
 
 
 Lists = Mapping[Path | None, Callable[..., None]]  # where lists of whose the rows are go, and how they are written
@@ -177,7 +172,7 @@ Lists = Mapping[Path | None, Callable[..., None]]  # where lists of whose the ro
 def _write(release: Release, output: str, pages: Pages, stage: Any, how: Mapping[str, Any], lists: Lists) -> None:
     if pages.any:
         stage(Message("progress.measuring_release"))
-        release.report  # noqa: B018  (measured before anything is written, so that a failure leaves nothing)
+        release.reported(files=True)  # measured before anything is written, so that a failure leaves nothing
     stage(WRITING)
     with _written_before(lists):
         release.write(output, progress=partial(stage, WRITING), **how)

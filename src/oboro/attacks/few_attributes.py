@@ -11,6 +11,7 @@ import numpy as np
 from oboro.attacks.rates import Rate
 from oboro.kernels import grouping
 from oboro.table.dataset import Column, Dataset
+from oboro.table.groups import BLOCK, Digit, keys_of
 from oboro.table.special_uniques import special_uniques
 from oboro.table.value_counts import clean
 
@@ -128,10 +129,11 @@ def _alone(first: Column, second: Column, rows: np.ndarray) -> np.ndarray:
     near, wanted = np.empty(len(lead), dtype=bool), np.zeros(len(lead.values), dtype=bool)
     wanted[lead.codes[rows]] = True
     if 4 * int(lead.counts[wanted].sum()) > len(lead) and len(first.values) * width <= DENSE:
-        keys, counts = first.codes.astype(np.uint64), np.zeros(len(first.values) * width, dtype=np.int64)
-        grouping.combine(keys, second.codes, width, keys)
-        grouping.occurrences(keys, counts)
-        return np.asarray(counts[keys[rows]] == 1)
+        counts = np.zeros(len(first.values) * width, dtype=np.int64)
+        digits = [Digit(one.codes, len(one.values)) for one in (first, second)]
+        for begin in range(0, len(first), BLOCK):
+            grouping.occurrences(keys_of(digits, slice(begin, min(begin + BLOCK, len(first)))), counts)
+        return np.asarray(counts[_keys(first, second, rows)] == 1)
     grouping.look_up(wanted, lead.codes, near)
     asked, which = np.unique(_keys(first, second, rows), return_inverse=True)
     keys = _keys(first, second, np.flatnonzero(near))

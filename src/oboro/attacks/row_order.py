@@ -7,6 +7,7 @@ equal in all of them. Of these rows the attacker takes one whose quasi-identifie
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import lgamma, log
 
@@ -16,6 +17,7 @@ import pyarrow.compute as pc
 
 from oboro.attacks.rates import Attack, Rate
 from oboro.table.dataset import Column, Dataset
+from oboro.table.rows.row_shuffle import RowShuffle
 from oboro.table.spelling.value_texts import is_text
 from oboro.table.unencoded_columns import UnreadColumn
 from oboro.table.values import typed
@@ -51,9 +53,8 @@ def known_order(data: Dataset) -> KnownOrder | None:
     Greedy: of the columns by which the rows of every run stand, the one that makes the most runs. What chance would make once in a
     million tables at most counts as order. O(rows · columns · keys).
     """
-    if not any(map(_may_lead, data.columns.values())):
-        return None
-    left = {name: ranks for name, column in data.columns.items() if (ranks := _ranks(column)) is not None}
+    leading = {name: column for name, column in data.columns.items() if _may_lead(column)}
+    left = _ranked(leading)
     starts, by = np.zeros(min(1, data.rows), dtype=np.int64), list[str]()
     while left and len(by) < MOST_KEYS:
         cuts = {name: _cuts(ranks, data[name].codes, starts) for name, ranks in left.items()}
@@ -62,6 +63,8 @@ def known_order(data: Dataset) -> KnownOrder | None:
             break
         best = max(found, key=lambda name: found[name].size)
         starts = found[best]
+        if not by:  # within runs others may be in order too; they are ranked only now
+            left |= _ranked({name: column for name, column in data.columns.items() if name not in leading})
         by.append(best)
         del left[best]
     return KnownOrder(tuple(by), starts) if by else None
@@ -74,16 +77,20 @@ def count_rows(
     alike: tuple[np.ndarray, np.ndarray] | None,
     whose: np.ndarray | None,
     rng: np.random.Generator,
+    shuffle: RowShuffle | None = None,
 ) -> list[Attack]:
     """Take for each of some `people` (original rows) a record where theirs must stand; `owners` say whose each record is.
 
     `alike`: the class of each released record, and the class that fits each of the people best; without it only places tell.
     `whose`: who the original rows belong to, where people have several. Nothing where the rows are in no order. The control takes a
-    record of the same class wherever it stands.
+    record of the same class wherever it stands. `shuffle`: the order of the release, where `owners` and `alike` stand in another.
     """
     order = known_order(original)
     if order is None:
         return []
+    if shuffle is not None:
+        owners = owners[shuffle.order]
+        alike = alike and (alike[0][shuffle.order], alike[1])
     released = owners.size
     labels, wanted = alike if alike is not None else (np.zeros(released), np.zeros(people.size))
     low, high = order.places(people.astype(np.int64), original.rows, released)
@@ -117,6 +124,10 @@ class _Choice:
         inside = self.keys[np.minimum(first + (drawn * (last - first)).astype(np.int64), rows - 1)] % rows
         other = np.minimum(low + (drawn * (high - low)).astype(np.int64), rows - 1)
         return np.where(some, inside, other), np.where(some, last - first, high - low)
+
+
+def _ranked(columns: Mapping[str, Column]) -> dict[str, np.ndarray]:
+    return {name: ranks for name, column in columns.items() if (ranks := _ranks(column)) is not None}
 
 
 def _ranks(column: Column) -> np.ndarray | None:

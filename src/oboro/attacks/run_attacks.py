@@ -28,6 +28,7 @@ from oboro.table.frames import Frame
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.named_columns import Names, named_columns, names_shown, require_in_both
 from oboro.table.parameters.at_the_door import at_the_door
+from oboro.table.rows.row_shuffle import RowShuffle
 from oboro.table.value_counts import clean
 from oboro.text import Message
 from oboro.text.progress import silent
@@ -50,6 +51,7 @@ def attack(
     control: Any = None,
     paired: bool = True,
     person: str | None = None,
+    order: RowShuffle | None = None,
     attempts: int = 2000,
     seed: int = 0,
     progress: Callable[..., None] | None = None,
@@ -62,8 +64,8 @@ def attack(
     control. `paired=False` says that released rows do not stand in the order of the original (a dataset may remember
     where its rows came from). `person` is the column of the original that says whose a row is: then linking and inference
     attack everybody once, by one row of theirs, and a record that was found is right if it is any of theirs. Singling out
-    still counts rows. At most `attempts` guesses an attack; `progress` is told how many attacks are done. O(attempts · classes ·
-    columns), parallel.
+    still counts rows. `order` is that of the release, where `released` stands in another. At most `attempts` guesses an attack;
+    `progress` is told how many attacks are done. O(attempts · classes · columns), parallel.
 
     >>> import pandas as pd
     >>> people = pd.DataFrame({"age": [31, 38, 35, 52], "disease": ["flu", "cold", "flu", "ulcer"]})
@@ -91,7 +93,7 @@ def attack(
         found += parts.do(singling_out, scenario, every, "any")
     known = parts.do(_Neighbours.of, scenario, list(quasi), scenario.classes) if quasi else None
     found += [] if known is None else _by_what_is_known(scenario, known, quasi, sensitive, parts)
-    return found + hashed + parts.do(_by_place, scenario, known, before, after)
+    return found + hashed + parts.do(_by_place, scenario, known, before, order)
 
 
 def _others(before: Dataset, after: Dataset, quasi: Sequence[str], sensitive: Sequence[str]) -> list[str]:
@@ -104,14 +106,14 @@ def _others(before: Dataset, after: Dataset, quasi: Sequence[str], sensitive: Se
 
 
 def _by_place(
-    scenario: AttackScenario, known: _Neighbours | None, original: Dataset, released: Dataset
+    scenario: AttackScenario, known: _Neighbours | None, original: Dataset, order: RowShuffle | None
 ) -> list[Attack]:
     """Counting rows: whoever knows the order of the original, and the quasi-identifiers, looks where a record must stand."""
     if scenario.owners is None:
         return []
     people = scenario.owners[scenario.targets] if known is None else known.people
     alike = None if known is None else (known.classes.groups.labels, known.found)
-    return count_rows(original, scenario.owners, people, alike, scenario.whose, scenario.rng)
+    return count_rows(original, scenario.owners, people, alike, scenario.whose, scenario.rng, order)
 
 
 def _by_what_is_known(

@@ -33,12 +33,17 @@ def mix(keys: np.ndarray, factor: np.ndarray, shift: int, sizes: np.ndarray) -> 
 
 @kernel()
 def spread(keys: np.ndarray, shift: int, cursor: np.ndarray, out: np.ndarray, places: np.ndarray) -> None:
-    """Keys part after part, in their order, and the place of each. `cursor` holds where each part starts. O(n)."""
+    """Keys part after part, in their order, and the place of each, unless nobody asks for it (`places` is empty).
+
+    `cursor` holds where each part starts. O(n).
+    """
+    asked = places.size > 0
     for i in range(keys.size):
         part = keys[i] >> U(shift)
         place = cursor[part]
         out[place] = keys[i]
-        places[i] = place
+        if asked:
+            places[i] = place
         cursor[part] = place + 1
 
 

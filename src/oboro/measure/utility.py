@@ -40,6 +40,7 @@ def utility(
     k: int = 1,
     paired: bool = True,
     sizes: np.ndarray | None = None,
+    sure: bool = False,
 ) -> list[Measure]:
     """Measure what `released` lost against `original`.
 
@@ -47,12 +48,13 @@ def utility(
     distributions are compared for every column that both tables have. `hierarchies` (bound to original columns)
     explain released labels; without one, a label stands for the original values behind it. `k` scales the average
     class size. Which released row came from which original one is what the released dataset remembers, else the same
-    position if both have as many rows; `paired=False` says that rows do not correspond, then measures that need it
-    are not taken. `sizes` of the released classes, where they are known already, save counting them again.
+    position if both have as many rows (`sure` where that is known, not assumed); `paired=False` says that rows do not
+    correspond, then measures that need it are not taken. `sizes` of the released classes, where they are known already,
+    save counting them again.
     """
     _require(original, released, quasi, k)
     rows = same_rows(original, released) if paired else None
-    notes = (UNPAIRED,) if rows is None else (ASSUMED,) if released.origin is None else ()
+    notes = (UNPAIRED,) if rows is None else (ASSUMED,) if released.origin is None and not sure else ()
     known = hierarchies or {}
     shared = [name for name in released if name in original]
     recodings = {name: RecodedColumn.of(original[name], released[name], known.get(name), rows) for name in shared}

@@ -17,9 +17,39 @@ from oboro.table.schema import Role, Schema
 from oboro.text import Message, Words
 
 if TYPE_CHECKING:
+    from oboro.recipe.release import Release
     from oboro.report import Provenance, Report, Scope
+    from oboro.table.rows.row_shuffle import RowShuffle
+    from oboro.text.progress import Progress
 
-__all__ = ["bound_hierarchies", "file_evidence", "files_evidence", "hierarchy_files", "hierarchy_roles", "measure"]
+__all__ = [
+    "bound_hierarchies",
+    "file_evidence",
+    "files_evidence",
+    "hierarchy_files",
+    "hierarchy_roles",
+    "measure",
+    "report_on",
+]
+
+LARGE = 1_000_000  # rows: a report on more is made before they are put in their order, which it does not depend on
+
+
+def report_on(release: Release, progress: Progress) -> Report:
+    """Attacks, risk, utility and evidence of what a recipe made."""
+    from oboro.report import Provenance, Scope
+
+    provenance = Provenance(
+        verification=release.verification,
+        steps=[step.as_dict() for step in release.steps],
+        recipe_text=release.recipe_text,
+        last_look=release.last_look,
+        series=release.series or release.series_of_steps,
+        warnings=[*release.cautions, *release.look_warnings(figures=True)],
+    )
+    moved = release.shuffle is None or release.worked.data.rows < LARGE or "frame" in release.__dict__
+    data, order = (release.frame.data, None) if moved else (release.worked.data, release.shuffle)
+    return measure(release.original, data, release.given, provenance, Scope(progress=progress), order=order)
 
 
 def measure(
@@ -32,8 +62,12 @@ def measure(
     paired: bool = True,
     person: str | None = None,
     foreign: bool = False,
+    order: RowShuffle | None = None,
 ) -> Report:
-    """Risk and utility of a release, with the roles and hierarchies of `schema`; `foreign` if anybody may have written it."""
+    """Risk and utility of a release, with the roles and hierarchies of `schema`; `foreign` if anybody may have written it.
+
+    `order`: that in which the rows of `released` are released, where they are still in that of the original.
+    """
     # Imported here, because it takes half a second to load, and most jobs write no report.
     from oboro.report import Tables, make_report
 
@@ -49,6 +83,7 @@ def measure(
         paired=paired,
         person=person or schema.person,
         foreign=foreign,
+        order=order,
     )
     if tables.person is not None:
         if tables.people is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +21,7 @@ from oboro.io.output import dialect_asked, formula_guard, write
 from oboro.io.places.place_names import Place, as_place, is_plain_file
 from oboro.measure.exposure.last_look import LastLook
 from oboro.measure.key_figures import suppressed_records
-from oboro.recipe.evidence import files_evidence, hierarchy_roles, measure
+from oboro.recipe.evidence import files_evidence, hierarchy_roles, report_on
 from oboro.recipe.released.last_look_before_writing import said_of_look, unique_by_all, warnings_of_look
 from oboro.recipe.run_summary import run_summary
 from oboro.system.atomic_file import atomic, check_free
@@ -172,27 +173,17 @@ class Release:
         """Attacks, risk, utility and evidence; made when first asked for."""
         return self.reported()
 
-    def reported(self, progress: Progress = silent) -> Report:
-        """`report`, with somebody who is told how far it is."""
-        if "report" in self.__dict__:
-            return self.report
-        from oboro.report import Provenance, Scope
-
-        steps = [step.as_dict() for step in self.steps]
-        provenance = Provenance(
-            verification=self.verification,
-            steps=steps,
-            recipe_text=self.recipe_text,
-            last_look=self.last_look,
-            series=self.series or self._series_of_steps,
-            warnings=[*self.cautions, *self.look_warnings(figures=True)],
-        )
-        made = measure(self.original, self.frame.data, self.given, provenance, Scope(progress=progress))
-        self.__dict__["report"] = made
-        return made
+    def reported(self, progress: Progress = silent, *, files: bool = False) -> Report:
+        """`report`, with somebody who is told how far it is; with `files` those that were read are gone through meanwhile."""
+        if "report" not in self.__dict__:
+            with ThreadPoolExecutor(1) as pool:
+                if files:
+                    pool.submit(getattr, self, "_inputs")
+                self.__dict__["report"] = report_on(self, progress)
+        return self.report
 
     @property
-    def _series_of_steps(self) -> SeriesRisk | None:
+    def series_of_steps(self) -> SeriesRisk | None:
         """The attacks with the earlier releases that a step knows and keeps its promise with."""
         if not any(getattr(step, "earlier", ()) for step in self.recipe.steps):
             return None  # columns that stayed in the file are not read for it

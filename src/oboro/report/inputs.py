@@ -13,6 +13,7 @@ from oboro.measure.metrics import Measure
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy import Hierarchy
 from oboro.table.rows.row_origins import released_person
+from oboro.table.rows.row_shuffle import RowShuffle
 from oboro.text import Message
 from oboro.text.progress import Progress, silent
 from oboro.verifier.verdict import Verdict, Verification
@@ -37,6 +38,7 @@ class Tables:
     foreign: bool = (
         False  # whether anybody may have written the release: then people are counted as its strictest reader could
     )
+    order: RowShuffle | None = None  # in which the rows are released, where `released` is not in it yet
 
     @cached_property
     def people(self) -> tuple[Column, Column] | None:

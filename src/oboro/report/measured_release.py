@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -142,9 +142,10 @@ def measure_release(subject: Subject, provenance: Provenance, scope: Scope, smal
     with ThreadPoolExecutor(3) as pool:
         if learns:
             pool.submit(load)
-        sizes, sizes_before = pool.map(partial(_class_sizes, quasi=subject.quasi), (shown, before))
         parts = Parts(scope.progress, Message("progress.measuring_release"), 5)
+        classes = [pool.submit(_class_sizes, table, subject.quasi) for table in (before, shown)]
         attacks = pool.submit(_attacks, subject, provenance, replace(scope, progress=parts.inner()))
+        sizes_before, sizes = (one.result() for one in classes)
         by_few = pool.submit(
             parts.do, special, before, after, subject.quasi if subject.has_classes else [], sizes_before, sizes
         )
@@ -181,7 +182,8 @@ def _attacks(subject: Subject, provenance: Provenance, scope: Scope) -> list[Att
         return []
     known: dict[str, Any] = {"quasi": subject.quasi, "sensitive": subject.sensitive, "control": scope.control}
     known |= {"hierarchies": subject.tables.hierarchies, "attempts": scope.attempts}
-    found = attack(subject.before, subject.after, paired=subject.tables.paired, progress=scope.progress, **known)
+    how: dict[str, Any] = {"paired": subject.tables.paired, "order": subject.tables.order, "progress": scope.progress}
+    found = attack(subject.before, subject.after, **how, **known)
     found = _beside_no_chance(found, subject, provenance, known)
     return found + _by_method(subject, provenance) + _of_window(subject, provenance)
 

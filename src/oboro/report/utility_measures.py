@@ -36,7 +36,8 @@ def utility_measures(subject: Subject, scope: Scope, sizes: np.ndarray | None) -
             estimate = partial(fidelity, columns=names, target=scope.target, **known)
             estimating = pool.submit(estimate, original, released)
         pair = pairs(original, released, names)
-        measures = utility(original, released, quasi=subject.quasi, k=subject.k or 1, sizes=sizes, **known)
+        sure = subject.tables.order is not None
+        measures = utility(original, released, quasi=subject.quasi, k=subject.k or 1, sizes=sizes, sure=sure, **known)
         measures += _averages(measures)
         measures += [] if pair is None else pair.measures()
         return measures + (estimating.result() if estimating else []), pair

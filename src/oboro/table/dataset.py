@@ -185,6 +185,12 @@ class Column:
 
     def take(self, rows: np.ndarray) -> Column:
         """The given rows (positions or a boolean mask), without values that no row uses any more."""
+        codes = self.codes[rows]
+        if 4 * codes.size < len(self.values):  # a large dictionary is not gone through for a few rows
+            used, codes = np.unique(codes, return_inverse=True)
+            some = self.values.take(pa.array(used))
+            if not pa.types.is_nested(some.type) and len(some.unique()) == len(some):
+                return Column(some, codes.astype(smallest_unsigned(len(some))))
         return Column(self.values, self.codes[rows]).tidy()
 
     def decode(self) -> pa.Array:

@@ -17,7 +17,7 @@ from oboro.table.dataset import Column
 from oboro.table.large_arrays import large_zeros
 from oboro.table.numbered_keys import number_keys
 
-__all__ = ["Groups"]
+__all__ = ["Digit", "Groups", "keys_of"]
 
 FUSED = 1 << 20  # possible keys of several columns that are numbered in one step: their counters fit a cache
 BLOCK = 1 << 16  # rows whose keys are made together
@@ -103,9 +103,9 @@ def _number(digits: Sequence[Digit], space: int, rows: int) -> Digit:
     if not digits or not rows:
         return Digit(np.zeros(rows, dtype=np.uint32), 1 if rows else 0)
     if space <= max(4 * rows, COUNTED):  # a counter for each possible key
-        return _by_appearance(partial(_keys, digits), space, rows)
+        return _by_appearance(partial(keys_of, digits), space, rows)
     # Hashing numbers keys anyhow; numbering them again by appearance keeps the labels independent of the branch.
-    hashed = number_keys(_keys(digits, slice(0, rows)))
+    hashed = number_keys(keys_of(digits, slice(0, rows)))
     return _by_appearance(hashed.of_rows, hashed.found, rows)
 
 
@@ -118,8 +118,8 @@ def _by_appearance(keys: Callable[[slice], np.ndarray], space: int, rows: int) -
     return Digit(labels, found)
 
 
-def _keys(digits: Sequence[Digit], rows: slice) -> np.ndarray:
-    """The keys of some rows."""
+def keys_of(digits: Sequence[Digit], rows: slice) -> np.ndarray:
+    """The keys of some rows: one number for the codes of all digits."""
     size = rows.stop - rows.start
     keys = large_zeros(size, np.uint64) if size > BLOCK else np.zeros(size, dtype=np.uint64)
     for digit in digits:

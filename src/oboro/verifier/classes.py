@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -13,8 +14,7 @@ from oboro.errors import ColumnError
 from oboro.kernels import grouping
 from oboro.table.dataset import Column, Dataset
 from oboro.table.distinct_people import people_holding, people_per_group, tally_people
-from oboro.table.groups import Groups
-from oboro.table.large_arrays import large_zeros
+from oboro.table.groups import BLOCK, COUNTED, LARGEST_KEY, Digit, Groups, keys_of
 from oboro.table.named_columns import names_shown
 from oboro.table.numbered_keys import number_keys
 from oboro.table.value_counts import Tally, clean, tally
@@ -121,20 +121,19 @@ class Classes:
 def class_sizes(data: Dataset, quasi: Sequence[str]) -> np.ndarray:
     """How many records each class holds, in no particular order: where nothing else is asked, it takes half the time.
 
-    O(rows · columns); memory 28 bytes a row where there are many combinations, else 8.
+    O(rows · columns); memory 24 bytes a row where there are many combinations, else none for each row.
     """
     columns = list(map(clean, data.select(quasi).columns.values()))
-    keys, space = large_zeros(data.rows, np.uint64), 1
-    for column in columns:
-        if space * len(column.values) >= 1 << 63:
-            return Groups.of(columns, data.rows).sizes
-        grouping.combine(keys, column.codes, len(column.values), keys)
-        space *= len(column.values)
-    if space <= max(4 * data.rows, 1 << 16):
+    digits = [Digit(column.codes, len(column.values)) for column in columns]
+    space = prod(digit.width for digit in digits)
+    if space >= LARGEST_KEY:
+        return Groups.of(columns, data.rows).sizes
+    if space <= max(4 * data.rows, COUNTED):
         counts = np.zeros(space, np.int64)
-        grouping.occurrences(keys, counts)
+        for begin in range(0, data.rows, BLOCK):  # a block of rows at a time, so that its keys stay in the cache
+            grouping.occurrences(keys_of(digits, slice(begin, min(begin + BLOCK, data.rows))), counts)
         return counts[counts > 0]
-    numbered = number_keys(keys)
+    numbered = number_keys(keys_of(digits, slice(0, data.rows)), in_rows=False)
     sizes = np.zeros(numbered.found, np.int64)
     grouping.occurrences(numbered.numbers, sizes)
     return sizes

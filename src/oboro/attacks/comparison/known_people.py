@@ -64,6 +64,7 @@ class KnownPeople:
     comparisons: tuple[ColumnComparison, ...]
     codes: np.ndarray  # columns × people
     places: tuple[np.ndarray, ...]
+    counts: tuple[np.ndarray, ...] | None = None  # how many people have each code, where they were counted before
 
     @staticmethod
     def of(
@@ -73,14 +74,14 @@ class KnownPeople:
         codes = large_zeros(len(names) * table.rows, np.uint32).reshape(len(names), table.rows)
         for row, name in zip(codes, names, strict=True):
             row[:] = table[name].codes
-        return KnownPeople(tuple(comparisons), codes, tuple(places))
+        return KnownPeople(tuple(comparisons), codes, tuple(places), tuple(table[name].counts for name in names))
 
     def __len__(self) -> int:
         return int(self.codes.shape[1])
 
     def take(self, rows: np.ndarray) -> KnownPeople:
         """Some of them."""
-        return replace(self, codes=np.take(self.codes, rows, axis=1))
+        return replace(self, codes=np.take(self.codes, rows, axis=1), counts=None)
 
     def at(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Places of some people, people × some columns."""
@@ -88,7 +89,8 @@ class KnownPeople:
 
     @cached_property
     def _lines(self) -> tuple[_Line, ...]:
-        return tuple(_Line.of(place, codes) for place, codes in zip(self.places, self.codes, strict=True))
+        counts = self.counts or map(_counted, self.codes, self.places)
+        return tuple(map(_Line.of, self.places, counts))
 
     def fitting(self, described: Descriptions) -> np.ndarray:
         """How many people fit each description, 3 for more. O(people) for each column that is the rarest of one."""
@@ -171,6 +173,12 @@ def tables(comparisons: Sequence[ColumnComparison]) -> tuple[np.ndarray, np.ndar
     return fits, offsets, np.array([one.fits.shape[1] for one in comparisons], np.int64)
 
 
+def _counted(codes: np.ndarray, places: np.ndarray) -> np.ndarray:
+    counts = np.zeros(places.size, np.int64)
+    occurrences(codes, counts)
+    return counts
+
+
 @dataclass(frozen=True, eq=False)
 class _Line:
     """The places of one column in order, and how many people have each; no place (missing numbers) comes last."""
@@ -180,12 +188,10 @@ class _Line:
     starts: np.ndarray  # how many people have a lower rank, one more entry at the end
 
     @staticmethod
-    def of(places: np.ndarray, codes: np.ndarray) -> _Line:
+    def of(places: np.ndarray, counts: np.ndarray) -> _Line:
         by = np.argsort(places, kind="stable")
         ranks = np.empty(by.size, np.uint32)
         ranks[by] = np.arange(by.size, dtype=np.uint32)
-        counts = np.zeros(by.size, np.int64)
-        occurrences(codes, counts)
         return _Line(ranks, places[by], np.append(0, np.cumsum(counts[by])))
 
     def slices(

@@ -257,16 +257,20 @@ def matches(
 def members(labels: np.ndarray, asked: np.ndarray, cursor: np.ndarray, last: np.ndarray, out: np.ndarray) -> None:
     """For some groups the rows that are their n-th members: `out[a]` is the row that is member `asked[a]` of its group.
 
-    Group g asks from `cursor[g]` to `last[g]`, ascending; `cursor` ends at `last`. O(rows).
+    Group g asks from `cursor[g]` to `last[g]`, ascending; `cursor` ends at `last`. O(rows), less where all are found early.
     """
     seen = np.zeros(cursor.size, np.int64)
+    left = asked.size
     for i in range(labels.size):
         group = labels[i]
         at = cursor[group]
         while at < last[group] and asked[at] == seen[group]:
             out[at] = i
             at += 1
+            left -= 1
         cursor[group] = at
+        if left == 0:
+            break
         seen[group] += 1
 
 
