@@ -29,6 +29,7 @@ from oboro.decide.lattice.tuples.fused_digits import FusedDigits
 from oboro.kernels import grouping
 
 if TYPE_CHECKING:
+    from oboro.decide.lattice.tuples.label_columns import LabelColumns
     from oboro.decide.lattice.tuples.rolled_rules import RolledRules
     from oboro.decide.lattice.tuples.rolled_up import RolledUp
 
@@ -133,7 +134,16 @@ class NodeChecker:
     def counts_sizes(self) -> bool:
         """Whether sizes of classes tell all that is asked, and what is lost."""
         told = self.problem.only_k and isinstance(self.problem.loss, CellLoss | ClassLoss)
-        return told and len(self.tuples.blocks) == 1
+        return told and (len(self.tuples.blocks) == 1 or self.columns is not None)
+
+    @cached_property
+    def columns(self) -> LabelColumns | None:
+        """What counts nodes faster where only sizes are asked and there are enough tuples."""
+        if len(self.tuples) < ROLLED or not self.problem.only_k:
+            return None
+        from oboro.decide.lattice.tuples.label_columns import LabelColumns
+
+        return LabelColumns.of(self.problem, self.tuples)
 
     @cached_property
     def rolled_rules(self) -> RolledRules:
@@ -173,6 +183,8 @@ class NodeChecker:
         if self.problem.rules:
             verdicts = self.rolled_rules.judge(np.array(chosen, dtype=np.int64))
             return [self.problem.node_of_verdicts(*one, hurdle) for one in zip(chosen, *verdicts, strict=True)]
+        if self.columns is not None:
+            return self.columns.check(self, chosen, hurdle)
         counts = self.rolled_up.count(np.array(chosen, dtype=np.int64), self.problem.k, self.problem.limit)
         return [self.problem.node_of_sizes(*one, hurdle) for one in zip(chosen, *counts, strict=True)]
 

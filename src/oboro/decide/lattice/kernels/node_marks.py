@@ -26,8 +26,10 @@ def count_below(marked: np.ndarray, shape: np.ndarray, out: np.ndarray) -> None:
     for axis in range(shape.size - 1, -1, -1):
         block = stride * shape[axis]
         for start in range(0, out.size, block):
-            for i in range(start + stride, start + block):
-                out[i] += out[i - stride]
+            for row in range(start + stride, start + block, stride):
+                finer, here = out[row - stride : row], out[row : row + stride]
+                for i in range(stride):  # two slices that do not overlap: several at a time
+                    here[i] += finer[i]
         stride = block
 
 

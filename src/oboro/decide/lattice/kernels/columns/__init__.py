@@ -1,0 +1,1 @@
+"""Columns of labels that lie side by side: counting many tuples at a time."""
