@@ -8,6 +8,7 @@ only make classes larger.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from threading import local
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ __all__ = ["LabelColumns"]
 
 MOST = 1 << 18  # tuples, above which columns no longer stay near the processor
 ROOM = 1 << 28  # bytes for all columns
+SAFELY = 1e-9  # whoever adds in another order finds the same nodes above a hurdle
 LARGE = 1 << 16  # labels of a level, or a k, that two bytes do not number
 
 
@@ -56,6 +58,10 @@ class LabelColumns:
         narrow = np.uint8 if 2 * problem.k < 1 << 8 else np.uint16
         self.weights = np.minimum(tuples.weights, problem.k).astype(narrow)
         self.classes = min(len(tuples), problem.rows // problem.k + max(problem.limit, 0))
+        assert isinstance(problem.loss, CellLoss)
+        bounds = problem.loss.bounds(max(problem.limit, 0))
+        self.lost = np.stack(list(map(np.concatenate, bounds)), axis=1)
+        self.first_lost = np.cumsum([0, *(len(part) for part in bounds[0][:-1])])
         size = 2 << len(tuples).bit_length()
         self.scratch = _Scratch(len(tuples), size, min(2 << self.classes.bit_length(), size), narrow)
 
@@ -70,7 +76,7 @@ class LabelColumns:
     def check(self, checker: NodeChecker, chosen: Sequence[Levels], hurdle: float) -> list[Node | None]:
         """Several nodes; None where good classes must be suppressed in addition, or classes must be told one by one."""
         nodes, problem = np.array(chosen, dtype=np.int64), self.problem
-        known, counts = self.count(nodes, problem.limit)
+        known, counts = self.count(nodes, problem.limit, problem.loss.fold(hurdle))
         if not known.all() and len(self.tuples.blocks) == 1:
             rest = checker.rolled_up.count(nodes[~known], problem.k, problem.limit)
             counts.sizes[~known], counts.tallies[~known], known = rest.sizes, rest.tallies, np.ones_like(known)
@@ -79,15 +85,19 @@ class LabelColumns:
             problem.node_of_sizes(levels, sums, tally, hurdle) if sure else None for levels, sums, tally, sure in told
         ]
 
-    def count(self, nodes: np.ndarray, most: int) -> tuple[np.ndarray, NodeCounts]:
-        """Which nodes are known, and what is counted of them: of those that suppress too many only at least how many."""
+    def count(self, nodes: np.ndarray, most: int, hurdle: float = inf) -> tuple[np.ndarray, NodeCounts]:
+        """Which nodes are known, and what is counted of them: of those that suppress too many only at least how many.
+
+        What the suppressed cost is not counted for nodes that lose more than `hurdle`, as the loss folds it.
+        """
         loss, own = self.problem.loss, self.scratch
         assert isinstance(loss, CellLoss)
         tallies, found = np.zeros((*nodes.shape, loss.width), np.int64), np.zeros((len(nodes), 3), np.int64)
         read = self.tuples.codes, self.tuples.offsets, self.ladders.first, self.ladders.steps
-        limits = self.problem.k, most, self.classes
+        held = self.columns, self.first, self.ladders.labels, self.weights
+        k, lost = self.problem.k, self.lost[self.first_lost + nodes].sum(axis=1)
         written = own.keys, own.counts, own.slots, tallies, found
-        count_columns(nodes, self.columns, self.first, self.ladders.labels, self.weights, *read, *limits, *written)
+        count_columns(nodes, *held, *read, k, most, self.classes, lost, hurdle + SAFELY, *written)
         known, gone, kept = found.T
         few = (known == EXACT) & (gone > 0) & (gone < self.problem.k)  # then the smallest class decides
         sizes = np.zeros((len(nodes), 6), np.int64)

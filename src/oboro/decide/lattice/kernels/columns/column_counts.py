@@ -116,6 +116,8 @@ def count_columns(
     k: int,
     most: int,
     classes: int,
+    lost: np.ndarray,
+    hurdle: float,
     keys: np.ndarray,
     counts: np.ndarray,
     slots: np.ndarray,
@@ -126,11 +128,12 @@ def count_columns(
 
     On level v of attribute a row i has the label `columns[first[a, v], i]` of `labels[a, v]`. Rows of different classes that are
     thrown together make classes larger: who is suppressed then is suppressed in truth. So nodes that fail take one pass over the
-    rows; of the others those who were thrown together are told apart, if there are no more than `classes` classes.
+    rows; of the others those who were thrown together are told apart. More than `classes` classes have none that does not fail.
     `weights` are at most k, which is enough. `counts` and `slots` have a power of two each and are zeroed, and again afterwards.
 
     Gives in `out` what is known, how many records are suppressed, and how many classes are kept; in `tally[a, step]` the suppressed
-    by what they cost, unless they are more than `most`. O(rows · attributes below the top).
+    by what they cost, unless they are more than `most`, or `lost` (by the levels, and at least for each suppressed record) is more
+    than `hurdle`. O(rows · attributes below the top).
     """
     for m in range(nodes.shape[0]):
         node, space = nodes[m], 1
@@ -145,16 +148,19 @@ def count_columns(
         if gone <= most:
             if mix:
                 used[:] = 0
-                out[m, 0] = UNKNOWN
-                if whole and _number_slots(keys, slots, classes):
+                if not whole:
+                    out[m, 0] = UNKNOWN
+                elif _number_slots(keys, slots, classes):
                     used = counts[: slots.size]
                     gone, mix = _count(keys, weights, k, False, used), False
+                else:
+                    out[m, 1] = most + 1
                 slots[:] = 0
             if not mix:
                 kept = 0
                 for place in range(used.size):
                     kept += used[place] >= k
                 out[m, 0], out[m, 1], out[m, 2] = FAILED if gone > most else EXACT, gone, kept
-                if 0 < gone <= most:
+                if 0 < gone <= most and lost[m, 0] + gone * lost[m, 1] <= hurdle:
                     _tally(node, keys, weights, k, used, codes, offsets, begins, steps, tally[m])
         used[:] = 0
