@@ -230,6 +230,23 @@ def test_a_column_without_a_name_is_called_by_its_place(tmp_path: Path, header: 
     assert list(read(tmp_path / "out.csv").data) == names
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Staff of the year\n\nname;age\nAnn;31\nBob;33\n", (";", 2)),
+        ("Staff\nname,age,sex\nAnn,31,F\nBob,33,M\n", (",", 3)),
+        ("name\nSmith, John\nMiller, Ann\nBrown, Eve\n", None),
+        ("name\nAnn\nBob\n", None),
+    ],
+)
+def test_a_title_above_a_table_is_told(tmp_path: Path, text: str, found: tuple[str, int] | None) -> None:
+    (tmp_path / "a.csv").write_text(text)
+    source = read(tmp_path / "a.csv")
+    assert len(source.data.columns) == 1
+    told = [(note.values["delimiter"], note.values["columns"]) for note in source.notes]
+    assert told == ([] if found is None else [found])
+
+
 def test_files_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(FileError, match=r"nowhere.csv: cannot be read: there is no such file"):
         read(tmp_path / "nowhere.csv")

@@ -276,3 +276,14 @@ def test_few_japanese_values_have_ready_hierarchies() -> None:
     few = {"住所": ["東京都千代田区", "大阪府堺市北区"], "郵便番号": ["100-0001", "530-0001"], "性別": ["男", "女"]}
     found = {name: oboro.propose_hierarchy({name: values}, name).japan for name, values in few.items()}
     assert found == {"住所": "address", "郵便番号": "postcode", "性別": None}
+
+
+def test_values_that_are_written_nearly_alike_are_told() -> None:
+    text = str(oboro.init({"sex": ["F", "F ", "M", "M"] * 10, "city": ["Ueno", "Kyoto"] * 20}))
+    assert "1 value differs from another only in spaces" in text
+    assert text.count("only in spaces") == 1
+
+
+def test_a_table_without_rows_is_judged_by_its_names() -> None:
+    roles = oboro.init(pd.DataFrame({"name": [], "市": []}, dtype=str)).recipe.attributes
+    assert {name: one.role.value for name, one in roles.items()} == {"name": "identifier", "市": "quasi"}

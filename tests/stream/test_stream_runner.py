@@ -534,3 +534,9 @@ def test_pseudonyms_are_those_of_a_table(more: dict[str, Any], tmp_path: Path, m
     assert "a single value" in lines(tmp_path / "dead")[0]["reason"]
     taken = pseudonyms(Recipe.model_validate(recipe))["name"]
     assert taken(39) == taken("39")
+
+
+def test_a_field_without_a_name_is_called_by_its_place() -> None:
+    codec = CsvCodec()
+    assert codec.decode(b",age,sex\n") is None
+    assert codec.decode(b"7,31,F\n") == {"column1": "7", "age": "31", "sex": "F"}

@@ -341,7 +341,8 @@ def _headed(stream: ByteStream, options: dict[str, Any]) -> tuple[Dialect, list[
     if dialect.header:
         _require_text(stream.path, first)
     names = names_of(stream.path, first, dialect)
-    return dialect, names, notes_of(stream.path, first, names) if dialect.header and not all(first) else ()
+    odd = dialect.header and (dialect.single or not all(first))
+    return dialect, names, notes_of(stream.path, sample, dialect, names) if odd else ()
 
 
 def _require_text(path: str, names: Sequence[str]) -> None:

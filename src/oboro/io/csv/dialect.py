@@ -20,7 +20,7 @@ from oboro.errors import FileError, UsageError
 from oboro.table.named_columns import LOOKS_LIKE_DATA, named_by_place
 from oboro.text import Message, Raw
 
-__all__ = ["DELIMITERS", "Dialect", "dialect_of", "first_record", "names_of", "notes_of"]
+__all__ = ["DELIMITERS", "Dialect", "dialect_of", "first_record", "names_by_place", "names_of", "notes_of"]
 
 DELIMITERS = (",", "\t", ";", "|")
 NO_DELIMITER = "\x1f"  # Unicode's own separator, which nobody types
@@ -161,7 +161,27 @@ def names_of(path: str, first: Sequence[str], dialect: Dialect) -> list[str]:
     return names
 
 
-def notes_of(path: str, first: Sequence[str], names: Sequence[str]) -> tuple[Message, ...]:
-    """What is to be said of columns that the header does not name."""
+def notes_of(path: str, sample: str, dialect: Dialect, names: Sequence[str]) -> tuple[Message, ...]:
+    """What is to be said of columns that the header does not name, and of one column that may be several."""
+    below = _columns_below(sample) if dialect.single else None
+    one = () if below is None else (Message("io.one_column", path=path, delimiter=below[0], columns=below[1]),)
+    return (*names_by_place(path, dialect.records(sample)[0], names), *one)
+
+
+def names_by_place(path: str, first: Sequence[str], names: Sequence[str]) -> tuple[Message, ...]:
+    """Which columns have names that the header does not have."""
     called = [(place, name) for place, name in enumerate(names, 1) if not first[place - 1]]
     return tuple(Message("io.named_by_place", path=path, place=place, name=name) for place, name in called)
+
+
+def _columns_below(sample: str) -> tuple[str, int] | None:
+    """Into how many columns the lines below the first fall, and by what; None where they do not fall into equally many.
+
+    A comma may stand in a name or a number: three columns or more tell.
+    """
+    for mark in DELIMITERS:
+        widths = Counter(map(len, Dialect(mark).records(sample)[1:]))
+        width, lines = max(widths.items(), key=lambda one: one[1], default=(1, 0))
+        if width >= (3 if mark == "," else 2) and lines > 1 and lines > 0.9 * sum(widths.values()):
+            return mark, width
+    return None

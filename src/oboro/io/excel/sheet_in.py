@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oboro.errors import FileError, UsageError
-from oboro.io.csv.dialect import Dialect, names_of, notes_of
+from oboro.io.csv.dialect import Dialect, names_by_place, names_of
 from oboro.system.extras import bring
 from oboro.table.named_columns import LOOKS_LIKE_DATA
 from oboro.table.spelling.value_texts import durations
@@ -53,7 +53,7 @@ def sheet_table(path: str, sheet: str | None, header_row: int | None) -> tuple[p
     table = pa.table([lossless(column) for column in batch.columns], names=names)
     said = header > 0 and header_row is None
     found = (Message("io.header_found", path=path, row=header + 1, above=header),) if said else ()
-    return table, (*found, *notes_of(path, first, names))
+    return table, (*found, *names_by_place(path, first, names))
 
 
 def _top(book: Any, place: str | int, rows: int) -> list[Row]:

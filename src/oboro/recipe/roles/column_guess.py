@@ -15,6 +15,7 @@ from oboro.table.dataset import Column
 from oboro.table.hierarchy import HierarchySpec
 from oboro.table.schema import Attribute, Role
 from oboro.table.spelling.date_notation import unclear_dates
+from oboro.table.spelling.folding import near_duplicates
 from oboro.table.spelling.marked_numbers import is_unclear_amount
 from oboro.table.value_counts import clean
 from oboro.table.values import Kind, kind_of, numbers_of
@@ -50,6 +51,8 @@ class ColumnGuess:
             reasons += (Message(f"role.unclear.{unclear[0]}", **unclear[1]),)
         elif column.kind is Kind.TEXT and is_unclear_amount(column.values):
             reasons += (Message("role.unclear.amount"),)
+        elif column.kind is Kind.TEXT and (near := near_duplicates(column)):
+            reasons += (Message("role.unclear.spelling", values=near),)
         return ColumnGuess(name, role, reasons, column.kind, missing, exposure, meant=_meant(column))
 
     def become(self, role: Role, *reasons: Message) -> ColumnGuess:

@@ -34,7 +34,7 @@ WORDS: tuple[tuple[Role, str], ...] = (  # the first match wins
         r"(^|[_\W])(age\w?|sex|gender|dob|city|town|state|county|prefecture|country|region|nationality|race|ethn\w*|zip\w*"
         r"|department|dept|post\w*code|postal\w*|address|birth\w*|marital\w*|married|education\w*|educ\w?|school|job|occupation|profession|employer"
         r"|workclass|native\w*|lat|latitude|lon|lng|longitude)($|[_\W])"
-        r"|年齢|性別|生年|誕生|住所|郵便|都道府県|市区町村|国籍|職業|部署|所属|勤務先|学歴|婚姻|出身"
+        r"|年齢|性別|生年|誕生|住所|郵便|都道府県|市区町村|市町村|居住|地域|^(市|区|町|町名|県|県名|国|国名)$|職種|国籍|職業|部署|所属|勤務先|学歴|婚姻|出身"
         r"|(^|_)(alter|geschlecht|geburts\w*|geboren|plz|postleitzahl|ort|wohnort|abteilung|stadt|strasse|straße|land|staats\w*|beruf|familienstand"
         r"|bundesland|sexe|[aâ]ge|naissance|date_de_naissance|code_postal|ville|commune|d[eé]partement|pays|m[eé]tier|profession"
         r"|edad|sexo|g[eé]nero|nacimiento|fecha_de_nacimiento|c[oó]digo_postal|ciudad|pa[ií]s|ocupaci[oó]n|estado_civil"

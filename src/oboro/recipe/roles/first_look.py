@@ -32,6 +32,8 @@ def first_look(name: str, column: Column, findings: Sequence[Finding]) -> FirstL
     >>> first_look("units", Column.of([1, 2, 3] * 10), []) is None
     True
     """
+    if not len(column):
+        return _by_name(name, column, findings)
     if len(column.values) <= 1:
         return Role.OTHER, Message("role.constant")
     return _by_form(column, list(findings)) or _by_name(name, column, findings) or _by_values(column)
