@@ -25,7 +25,7 @@ from oboro.papers.service.kills.trial import RECIPE
 from oboro.papers.service.local_brokers import ended, forked
 from oboro.papers.service.threaded_brokers import LocalKafka
 
-LEASE = 4.0  # seconds: the mock lets a group wait for three before it gives anybody anything
+LEASE = 1.0  # seconds
 HANDSHAKE = struct.pack(">h", 17)
 BY_PERSON = {**RECIPE, "attributes": {**RECIPE["attributes"], "who": {"role": "other"}, "trace": {"role": "other"}}}
 

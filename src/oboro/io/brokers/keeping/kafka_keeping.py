@@ -24,6 +24,7 @@ __all__ = ["KafkaLease", "KafkaStore"]
 
 NEWEST = b"newest"
 PART = 500_000  # bytes of one record: brokers take a million at most
+HEARTBEAT = 300  # milliseconds: whoever stands by hears this soon that the group has lost somebody
 SOONEST = 6.0  # seconds: a broker takes no shorter lease unless it is told to (group.min.session.timeout.ms)
 
 
@@ -153,7 +154,7 @@ class KafkaLease:
                 **link.settings(),
                 "group.id": f"oboro-{link.topic}-{link.partition}",
                 "session.timeout.ms": term,
-                "heartbeat.interval.ms": max(1, term // 4),
+                "heartbeat.interval.ms": min(HEARTBEAT, max(1, term // 4)),
                 "enable.auto.commit": False,
                 "auto.offset.reset": "latest",
                 "partition.assignment.strategy": "cooperative-sticky",  # who leads goes on when another joins
