@@ -45,8 +45,11 @@ def service_sink(place: str, stop: StopRequest, side: str = "TO") -> RecordSink:
     if broker_of(place) is not None:
         sink: RecordSink = open_place(place, "sink", side)
         return sink
-    plain = place != "-" and "://" not in place
-    return FileSink(place, stop) if plain else PipeSink(place, stop)
+    return FileSink(place, stop) if _is_file(place) else PipeSink(place, stop)
+
+
+def _is_file(place: str) -> bool:
+    return place != "-" and "://" not in place
 
 
 def make_service(
@@ -60,6 +63,8 @@ def make_service(
     every: int | None = None,
 ) -> Service:
     """A service that can be run. Addresses and settings are checked; nothing is connected yet."""
+    if settings.lease is not None and settings.dead_letters is not None and _is_file(settings.dead_letters):
+        raise UsageError(Message("error_service.lease_and_file", place=settings.dead_letters))
     stop, options = stop or StopRequest(), settings.decide.of(recipe)
     plan, settings = settings.plan(lang, pseudonyms(recipe)), settings.placed()
     if (part := settings.part) is not None:

@@ -296,20 +296,18 @@ class Service:
             self._taken_bytes += sum(len(one[0]) for one in items)
 
     def _publish(self, bodies: list[bytes], position: str) -> None:
-        if bodies and self.lease is not None:
-            self._await_lead(bodies)
         if bodies:
+            self._await_lead(self.records, bodies)
             self.records.put(bodies, position)
             if self.folder is not None and not self.sink.compares:
                 self.folder.done(self.records.at)
 
-    def _await_lead(self, bodies: list[bytes]) -> None:
+    def _await_lead(self, outlet: Outlet, bodies: list[bytes]) -> None:
         """As a standby: wait until the leader has published this, or until it is gone."""
-        assert self.lease is not None
-        end = self.records.at + len(bodies)
-        while True:
-            if self._leads() or self._refresh() >= end:
-                return
+        if self.lease is None or not outlet.sink.compares:
+            return
+        end = outlet.at + len(bodies)
+        while not self._leads() and self._refresh(outlet) < end:
             if self.stop.asked:
                 raise _Stopped
             time.sleep(min(0.05, self.lease.seconds / 10))
@@ -321,20 +319,22 @@ class Service:
             self.watch.leading = leads
             self.watch.say(Message("service.leads" if leads else "service.stands_by"))
             if leads:
-                self._refresh()
+                self._refresh(self.records)
+                self._refresh(self.letters)
         return leads
 
-    def _refresh(self) -> int:
-        """How much the output holds by now."""
+    def _refresh(self, outlet: Outlet) -> int:
+        """How much an output holds by now."""
         try:
-            self.records.there = max(self.records.there, self.sink.last()[0])
+            outlet.there = max(outlet.there, outlet.sink.last()[0])
         except BrokerError as away:
             self._interrupted(away)
-            self.records.open()
-        return self.records.there
+            outlet.open()
+        return outlet.there
 
     def _tell(self, letters: list[bytes], position: str) -> None:
         if letters:
+            self._await_lead(self.letters, letters)
             self.letters.put(letters, position)
 
     def _confirm(self, position: str) -> None:

@@ -19,7 +19,7 @@ from oboro.papers.service.kills.cutting_proxy import CuttingProxy
 from oboro.papers.service.kills.dying_steps import STEPS
 from oboro.papers.service.kills.refused_states import StateBackup
 from oboro.papers.service.kills.rivals import rivalry
-from oboro.papers.service.kills.trial import RECIPE, Death, KillTally, Trial, people
+from oboro.papers.service.kills.trial import RECIPE, Death, KillTally, Trial, people, with_poison
 from oboro.papers.service.local_brokers import LocalBroker, ended, forked, free_port
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.stream_plan import StreamOptions, anonymizer
@@ -40,7 +40,7 @@ class _Killer:
         self.broker, self.folder = broker, folder
         self.rng, self.tally = random.Random(seed), KillTally()
         self.rows = people(records)
-        self.bodies = [json.dumps(row).encode() for row in self.rows]
+        self.bodies = with_poison([json.dumps(row).encode() for row in self.rows])
         self.brokers = brokers and broker.survives
         self.backup = StateBackup(folder)
         self.span = 1.0  # seconds that a life takes in peace, about

@@ -25,7 +25,7 @@ from oboro.stream.service import service as service_loop
 from oboro.stream.service.service import Service
 from oboro.verifier.stream_check import verify_stream
 
-__all__ = ["RECIPE", "Death", "KillTally", "Trial", "people"]
+__all__ = ["RECIPE", "Death", "KillTally", "Trial", "people", "with_poison"]
 
 K = 3
 HIERARCHIES = {"age": {"intervals": [10, 40]}}
@@ -39,6 +39,8 @@ RECIPE: dict[str, Any] = {
     "steps": [{"drop_columns": {"attributes": ["name"]}}, {"k_anonymize": {"k": K}}],
 }
 EVERY = 6000  # bytes of journal after which a snapshot is made, so that some are killed there
+POISON = (b'{"name": "Ann", "age"', b"[]", b"", b'{"name": "Ann", "age": 3, "more": 1}')  # messages that are no records
+EACH = 20  # records there is one of them
 PATIENCE = 60.0
 HUNG = 71  # the exit code of a life that did not come to its end
 
@@ -50,6 +52,19 @@ def people(count: int) -> list[dict[str, Any]]:
         {"name": f"p{n}", "age": min(99, int(rng.expovariate(0.03))), "sex": rng.choice("FM"), "note": n}
         for n in range(count)
     ]
+
+
+def with_poison(bodies: list[bytes]) -> list[bytes]:
+    """Bodies with some among them that are no records."""
+    found: list[bytes] = []
+    for n, body in enumerate(bodies):
+        found += [body] if n % EACH else [POISON[n // EACH % len(POISON)], body]
+    return found
+
+
+def poisoned(records: int) -> int:
+    """How many are no records."""
+    return -(-records // EACH)
 
 
 @dataclass
@@ -108,16 +123,21 @@ class Trial:
         self.through = ""  # in place of the broker's port, that of a proxy
         self.quick = False  # whether a life that finds nothing more waits a moment only
 
-    @property
-    def to(self) -> str:
-        """Where the output is, for the service."""
-        place = self.broker.place(self.target)
+    def to(self, name: str) -> str:
+        """Where an output is, for the service."""
+        place = self.broker.place(name)
         return place.replace(f":{self.broker.port}/", self.through) if self.through else place
+
+    @property
+    def letters(self) -> str:
+        """Where dead letters are."""
+        return f"{self.target}DEAD"
 
     def given(self) -> dict[str, Any]:
         """The settings of every life."""
-        more = {"once": True, "batch": self.batch, **({} if self.broker.once else {"id": "note"}), **self.more}
-        return {"recipe": ".", "from": self.source, "to": self.to, "state": self.state, **more}
+        own = {"dead_letters": self.to(self.letters)} if self.broker.once else {"id": "note"}
+        more = {"once": True, "batch": self.batch, **own, **self.more}
+        return {"recipe": ".", "from": self.source, "to": self.to(self.target), "state": self.state, **more}
 
     def service(self) -> Service:
         """The same service in every life."""
@@ -202,6 +222,14 @@ class Trial:
             tally.failed.append("not in order")
         tally.promise_broken += self._broken(records)
         tally.streams += 1
+        if self.broker.once:
+            self._judge_letters(tally)
+
+    def _judge_letters(self, tally: KillTally) -> None:
+        """Every message that is no record is named once."""
+        named = Counter(json.loads(body)["position"] for _, body in self.broker.held(self.letters))
+        tally.lost += max(0, poisoned(len(self.rows)) - len(named))
+        tally.doubled += named.total() - len(named)
 
     def _forms(self, bodies: list[bytes]) -> int:
         """Records that were on the wire or in the output in more than one form."""
