@@ -35,6 +35,12 @@ def test_unknown_names_list_the_known_ones() -> None:
         oboro.kanonymize  # noqa: B018
 
 
+@pytest.mark.parametrize("name", ["kanonymize", "k_anonymize", "Verify"])
+def test_a_name_in_other_letters_is_told(name: str) -> None:
+    with pytest.raises(AttributeError, match=r"did you mean (KAnonymize|verify)\?$"):
+        getattr(oboro, name)
+
+
 def test_importing_and_helping_load_nothing_heavy() -> None:
     """Times are not asserted; what makes them short is: neither loads numpy, numba, pyarrow or pydantic."""
     code = "import sys, oboro, oboro.app.cli; print(*[m for m in ('numpy', 'numba', 'pyarrow', 'pydantic') if m in sys.modules])"

@@ -28,7 +28,9 @@ __all__ = sorted(_ROOMS)
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import oboro` and `oboro --help` stay fast."""
     if name not in _ROOMS:
-        raise AttributeError(f"oboro has no {name!r}; it has {', '.join(__all__)}")
+        meant = next((one for one in __all__ if one.lower() == name.lower().replace("_", "")), None)
+        hint = f"; did you mean {meant}?" if meant else f"; it has {', '.join(__all__)}"
+        raise AttributeError(f"oboro has no {name!r}{hint}")
     room = _ROOMS[name]
     value = (
         importlib.import_module(f"oboro.{name}") if room == "oboro" else getattr(importlib.import_module(room), name)

@@ -40,7 +40,10 @@ def test_a_release_shows_itself_in_a_notebook() -> None:
     assert shown.count("<td>30–39</td><td>") == 3
     assert shown.count("<tr>") == 1 + 5 + 1  # names, the first rows, more
     assert "<tr><td>30–39</td><td></td></tr>" in shown
-    assert shown.startswith(f"<pre>{escape(release.summary())}</pre>")
+    assert f">{escape(release.summary())}</pre>" in shown
+    assert f">{escape(release.recipe.explain())}</pre>" in release.recipe._repr_html_()
+    assert repr(release.report) == "Report(6 rows in, 6 out; every promise holds)"
+    assert str(release.report) == release.report.summary()
     assert "\n" not in repr(release)
 
 

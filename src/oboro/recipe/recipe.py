@@ -273,25 +273,25 @@ class Recipe(BaseModel):
         """What each step will do, in plain words, before any row is touched."""
         return self.plan().say(lang)
 
+    def _repr_html_(self) -> str:
+        from oboro.recipe.released.release_in_notebook import recipe_in_notebook
+
+        return recipe_in_notebook(self)
+
     def plan(self) -> Message:
         """The same as a message: the columns, the steps, and what is verified afterwards."""
         schema = self.schema_given
         said = [Message("recipe.columns")]
-        said += [
-            Message("recipe.role", role=role.value, columns=", ".join(names))
-            for role in Role
-            if (names := schema.named(role))
-        ]
+        named = [(role.value, ", ".join(schema.named(role))) for role in Role]
+        said += [Message("recipe.role", role=role, columns=names) for role, names in named if names]
         said.append(Message("recipe.unnamed", unnamed=self.unnamed))
         whose = "recipe.household" if names_household(self.person or "") else "recipe.person"
         said += [] if self.person is None else [Message(whose, column=self.person)]
         folds = {name: list(one.fold) for name, one in self.attributes.items() if one.fold}
         said += [Message("recipe.fold", column=name, folds=fold) for name, fold in folds.items()]
         said.append(Message("recipe.steps" if self.steps else "recipe.no_steps"))
-        said += [
-            Message("recipe.step", number=number, step=step.step, plan=step.plan(schema))
-            for number, step in enumerate(self.steps, 1)
-        ]
+        steps = enumerate(self.steps, 1)
+        said += [Message("recipe.step", number=at, step=step.step, plan=step.plan(schema)) for at, step in steps]
         said.append(plan_of_order(self.order, self.steps, schema))
         said.append(Message("recipe.promises"))
         said += [Message("recipe.earlier", releases=len(self.earlier))] if self.earlier else []

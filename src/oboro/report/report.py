@@ -200,6 +200,13 @@ class Report(Facts):
 
         return summary(self)
 
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        promised = {True: "every promise holds", False: "a promise is broken", None: "nothing was promised"}[self.holds]
+        return f"Report({self.table.rows_before} rows in, {self.table.rows_after} out; {promised})"
+
     def _repr_html_(self) -> str:
         from oboro.report.page.html import render_compact
 

@@ -1,4 +1,7 @@
-"""A release in a notebook: what was released and verified, and the first rows. Columns that stayed in the file are not read."""
+"""A recipe in a notebook, as its plan in words; a release, as what was verified and the first rows.
+
+Columns that stayed in the file are not read.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,24 @@ from oboro.table.unencoded_columns import unread_columns
 from oboro.text.language import system_language
 
 if TYPE_CHECKING:
+    from oboro.recipe.recipe import Recipe
     from oboro.recipe.release import Release
 
-__all__ = ["release_in_notebook"]
+__all__ = ["recipe_in_notebook", "release_in_notebook"]
 
 ROWS, COLUMNS = 5, 20  # shown at most
 MORE = "…"
+PRE = '<pre style="white-space: pre-wrap">'  # long sentences do not run out of the page
+
+
+def recipe_in_notebook(recipe: Recipe) -> str:
+    """What each step will do, as HTML."""
+    return f"{PRE}{escape(recipe.explain(system_language()))}</pre>"
 
 
 def release_in_notebook(release: Release) -> str:
     """The summary, and the first rows of the released table, as HTML."""
-    return f"<pre>{escape(release.summary(lang=system_language()))}</pre>{_first_rows(release.frame.data)}"
+    return f"{PRE}{escape(release.summary(lang=system_language()))}</pre>{_first_rows(release.frame.data)}"
 
 
 def _first_rows(data: Dataset) -> str:

@@ -99,6 +99,12 @@ class Assessment:
     def __str__(self) -> str:
         return self.summary()
 
+    def __repr__(self) -> str:
+        held = (
+            f"{part}: {', '.join(names)}" for part in ("quasi", "sensitive", "other") if (names := getattr(self, part))
+        )
+        return f"Assessment({self.rows} rows; {'; '.join(held)}; k = {self.k})"
+
     def as_dict(self) -> dict[str, Any]:
         """Plain data, ready for JSON."""
         found = {name: value for name, value in vars(self).items() if name not in ("verification", "asked", "lang")}
@@ -127,7 +133,7 @@ class Assessment:
     def _repr_html_(self) -> str:
         from html import escape
 
-        return f"<pre>{escape(self.summary())}</pre>"
+        return f'<pre style="white-space: pre-wrap">{escape(self.summary())}</pre>'
 
 
 def _m(name: str, /, **values: Any) -> Message:
