@@ -23,7 +23,7 @@ from oboro.measure.exposure.last_look import LastLook
 from oboro.measure.key_figures import suppressed_records
 from oboro.recipe.evidence import files_evidence, hierarchy_roles, report_on
 from oboro.recipe.released.last_look_before_writing import said_of_look, unique_by_all, warnings_of_look
-from oboro.recipe.run_summary import run_summary
+from oboro.recipe.run_summary import fact_lines, run_summary
 from oboro.system.atomic_file import atomic, check_free
 from oboro.system.named_files import beside
 from oboro.table.dataset import Column, Dataset
@@ -35,7 +35,7 @@ from oboro.table.rows.row_shuffle import RowShuffle
 from oboro.table.schema import Schema
 from oboro.table.traits import Traits
 from oboro.techniques.base import Technique
-from oboro.text import Message, Words, known, say
+from oboro.text import Message, Words, say
 from oboro.text.progress import Progress, silent
 from oboro.verifier.promise_check import Promise
 from oboro.verifier.verdict import Verification
@@ -196,8 +196,18 @@ class Release:
         return suppressed_records(self.worked.data, quasi)
 
     def looked(self, *, figures: bool = False) -> list[Message]:
-        """What the last look before writing found."""
-        return [] if self.last_look is None else said_of_look(self.last_look) + self.look_warnings(figures=figures)
+        """What the last look before writing found; with `figures` also for whom a secret is certain that no promise covers."""
+        if self.last_look is None:
+            return []
+        said = said_of_look(self.last_look) + self.look_warnings(figures=figures)
+        unpromised = set(self.given.sensitive)
+        for one in self.verification.verdicts:
+            unpromised.discard(one.model.values.get("sensitive"))
+        if unpromised:
+            from oboro.recipe.released.unpromised_secrets import unpromised_said
+
+            said += unpromised_said(self, unpromised, measured=figures)
+        return said
 
     def look_warnings(self, *, figures: bool = False) -> list[Message]:
         """What the recipe accepts; with `figures` also who is unique to somebody who knows all but the secrets."""
@@ -257,7 +267,7 @@ class Release:
         for number, step in enumerate(self.steps, 1):
             lines.append(f"{number}. {step.name}: {say(step.plan, lang)}")
             lines += [f"     {Message('fact.warning').say(lang)}: {one.say(lang)}" for one in step.warnings]
-            lines += [line for key, value in step.facts.items() for line in _said(key, value, lang)]
+            lines += [line for key, value in step.facts.items() for line in fact_lines(key, value, lang)]
         lines.append(self.verification.sentence(lang))
         return "\n".join(lines)
 
@@ -376,16 +386,3 @@ def _require_file(path: str | Path) -> None:
     """What must be kept as safe as the original goes to a file of this machine, which only its owner may read."""
     if not is_plain_file(path):
         raise UsageError(Message("error_places.no_ledger", place=as_place(path).shown))
-
-
-def _said(key: str, value: Any, lang: str) -> list[str]:
-    """One fact in words; a list of comparable ones (runners-up) one below the other. Names without words are technical."""
-    name = Message(f"fact.{key}").say(lang) if known(f"fact.{key}") else key.replace("_", " ")
-    if isinstance(value, list) and value and isinstance(value[0], Mapping):
-        return [f"     {name}:", *(f"       {_short(one)}" for one in value)]
-    return [f"     {name}: {_short(value)}"]
-
-
-def _short(value: Any, most: int = 160) -> str:
-    text = f"{value:.6g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= most else text[: most - 1] + "…"

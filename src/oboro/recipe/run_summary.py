@@ -5,14 +5,14 @@ Nothing of the report is loaded for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import repeat
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oboro.measure.key_figures import KeyFigures, key_figures
 from oboro.recipe.evidence import bound_hierarchies
-from oboro.text import Message, few
+from oboro.text import Message, few, known
 from oboro.text.chosen_levels_said import chosen_levels_said
 from oboro.text.chosen_levels_said import summary_words as _said
 from oboro.text.lines import labelled
@@ -20,7 +20,7 @@ from oboro.text.lines import labelled
 if TYPE_CHECKING:
     from oboro.recipe.release import Release
 
-__all__ = ["run_summary"]
+__all__ = ["fact_lines", "run_summary"]
 
 
 def run_summary(release: Release, *, lang: str = "en", figures: bool = False) -> str:
@@ -99,3 +99,16 @@ def _randomized(release: Release, quasi: list[str]) -> bool:
         for name in (*(step.changed or ()), *(step.facts.get("attributes") or ()))
     }
     return not touched.isdisjoint(quasi)
+
+
+def fact_lines(key: str, value: Any, lang: str) -> list[str]:
+    """One fact of a step in words; comparable ones (runners-up) one below the other. Names without words are technical."""
+    name = Message(f"fact.{key}").say(lang) if known(f"fact.{key}") else key.replace("_", " ")
+    if isinstance(value, list) and value and isinstance(value[0], Mapping):
+        return [f"     {name}:", *(f"       {_short(one)}" for one in value)]
+    return [f"     {name}: {_short(value)}"]
+
+
+def _short(value: Any, most: int = 160) -> str:
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -7,6 +7,8 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from oboro.recipe.roles.column_guess import ColumnGuess
 from oboro.recipe.roles.guess_roles import Roles
 from oboro.table.dataset import Column, Dataset
@@ -58,12 +60,15 @@ def starter_steps(roles: Roles, data: Dataset, people: int) -> list[StarterStep]
 
 def _classes(roles: Roles, data: Dataset, k: int, people: int) -> StarterStep:
     """One level for all where the classes have room for it; else each group has ranges of its own, which keeps far more."""
-    diverse = {name: 2 for name in roles.named(Role.SENSITIVE) if _can_be_diverse(data, name)}
+    secrets = roles.named(Role.SENSITIVE)
+    diverse = {name: 2 for name in secrets if _can_be_diverse(data, name, roles.person)}
     demands: dict[str, Any] = {"l_diversity": diverse} if diverse else {}
+    alike = [name for name in secrets if name not in diverse]
+    warning = (Message("starter.alike", secrets=alike, share=MOST_ALIKE),) if alike else ()
     if _combinations(roles, data) * ROOM * k <= people:
         said = Message("starter.classes", k=k, share=0.02)
-        return StarterStep("k_anonymize", {"k": k, "suppress": 0.02, **demands}, (said,))
-    comments = Message("starter.groups", k=k), Message("starter.one_level")
+        return StarterStep("k_anonymize", {"k": k, "suppress": 0.02, **demands}, (said, *warning))
+    comments = Message("starter.groups", k=k), Message("starter.one_level"), *warning
     return StarterStep("local_recode", {"k": k, **demands}, comments)
 
 
@@ -79,6 +84,11 @@ def _labels(one: ColumnGuess, column: Column) -> int:
     return len(levels[min(1, len(levels) - 1)].labels)
 
 
-def _can_be_diverse(data: Dataset, name: str) -> bool:
-    counts = data[name].counts
-    return bool(len(counts) > 1 and counts.max() <= MOST_ALIKE * data.rows)
+def _can_be_diverse(data: Dataset, name: str, person: str | None) -> bool:
+    """Whether groups can differ: not where nearly everybody has one of the values, in any of their rows."""
+    counts, everybody = data[name].counts, data.rows
+    if person is not None:
+        owners, values = data[person], data[name]
+        pairs = np.unique(owners.codes.astype(np.int64) * len(values.values) + values.codes)
+        counts, everybody = np.bincount(pairs % len(values.values)), int(np.count_nonzero(owners.counts))
+    return bool(len(counts) > 1 and counts.max() <= MOST_ALIKE * everybody)

@@ -1,0 +1,48 @@
+"""Secrets that no promise covers: where everybody in a group has the same value, the group tells it, however large it is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from oboro.measure.exposure.secret_certainty import CertainSecrets, certain_secrets
+from oboro.recipe.released.last_look_before_writing import changed_by
+from oboro.table.distinct_people import person_of_rows
+from oboro.text import Message
+
+if TYPE_CHECKING:
+    from oboro.recipe.release import Release
+
+__all__ = ["unpromised_said"]
+
+PERSON = "\0person"  # a name that no column has
+
+
+def unpromised_said(release: Release, secrets: Collection[str], *, measured: bool) -> list[Message]:
+    """For how many people each of these secrets is certain; where that is not `measured`, that it may be.
+
+    Nothing is said where values were drawn or moved by chance, or where candidates are promised: classes of equal records tell
+    nothing there.
+    """
+    random = changed_by(release.steps, "random")
+    released = release.worked.data
+    names = [name for name in released if name in secrets and name not in random]
+    quasi = [name for name in release.given.quasi if name in released]
+    by_candidates = any(map(attrgetter("counts_candidates"), release.verification.verdicts))
+    if not names or not quasi or by_candidates or not random.isdisjoint(quasi):
+        return []
+    if not measured:
+        return [Message("exposure.look.secret_unmeasured", columns=names)]
+    found = _certain(release, quasi, names)
+    return [Message("exposure.look.secret", **vars(one)) for one in found if one.nearly_certain]
+
+
+def _certain(release: Release, quasi: list[str], names: list[str]) -> tuple[CertainSecrets, ...]:
+    released, source, given = release.worked.data, release.source, release.given
+    known = [*quasi, *names]
+    data = released.select(known) if source is None else source.fill_columns(released, known)
+    person = person_of_rows(release.original, given.person, released.origin, given.fold(given.person))
+    if person is None:
+        return certain_secrets(data, quasi, names)
+    return certain_secrets(data.with_columns({PERSON: person}), quasi, names, PERSON)
