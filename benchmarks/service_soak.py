@@ -151,7 +151,7 @@ def feed(broker: LocalBroker, seconds: float, place: Path) -> None:
 def asking(broker: LocalBroker) -> Any:
     """How many records came out; whoever asks also trims."""
     if broker.kind == "nats":
-        from oboro.io.brokers.nats_stream import NatsLink
+        from oboro.io.brokers.nats_link import NatsLink
 
         link = NatsLink(broker._address("OUT"))  # type: ignore[attr-defined]
         link.connect()

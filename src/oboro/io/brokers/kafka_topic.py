@@ -65,7 +65,7 @@ class KafkaLink:
                 "group.id": "oboro",
                 "enable.auto.commit": False,
                 "isolation.level": "read_committed",
-                "auto.offset.reset": "earliest",
+                "auto.offset.reset": "error",  # or what was removed before it was read would be passed over
                 "enable.partition.eof": True,
                 "fetch.wait.max.ms": 50,
             }
@@ -110,13 +110,14 @@ class KafkaSource:
         self._asked = KeyFields.of(address.options)
         self.adds_fields = self._asked is not None
         self._consumer: Consumer | None = None
+        self._late: list[KafkaMessage] = []
         self._next = 0
         self.whole = True
 
     def open(self, after: str | None) -> None:
         """Begin behind an offset, whose record must have the same moment still."""
         self.close()
-        self._consumer = self.link.consumer()
+        self._consumer, self._late = self.link.consumer(), []
         self.link.check(self._consumer)
         low, high = self.link.bounds(self._consumer)
         self.whole = low == 0
@@ -141,23 +142,28 @@ class KafkaSource:
 
     def _one(self, wait: float) -> KafkaMessage | None:
         assert self._consumer is not None
-        found = self._consumer.poll(wait)
+        return self._taken(self._consumer.poll(wait))
+
+    def _taken(self, found: KafkaMessage | None) -> KafkaMessage | None:
         error = found.error() if found is not None else None
         if error is not None and error.code() == KafkaError._PARTITION_EOF:
             return None
+        if error is not None and error.code() == KafkaError._AUTO_OFFSET_RESET:
+            raise FileError(Message("error_broker.gone_some", place=self.link.address.place))
         if error is not None:
             raise self.link.away(error)
         return found
 
     def read(self, most: int, wait: float) -> list[tuple[bytes, str, float]] | None:
         """The first that comes within the time, and whatever came with it."""
-        first = self._one(wait)
+        first = self._taken(self._late.pop(0)) if self._late else self._one(wait)
         if first is None:
             return []
         assert self._consumer is not None
-        found = [first]
-        if most > 1:
-            found += [one for one in self._consumer.consume(most - 1, 0) if one.error() is None]
+        came = self._late or (self._consumer.consume(most - 1, 0) if most > 1 else [])
+        came = [one for one in came if (error := one.error()) is None or error.code() != KafkaError._PARTITION_EOF]
+        good = next((n for n, one in enumerate(came[: most - 1]) if one.error() is not None), min(len(came), most - 1))
+        found, self._late = [first, *came[:good]], came[good:]  # what is wrong is said once what came before it is read
         self._next = (found[-1].offset() or 0) + 1
         return [(self._body(one), f"{one.offset()}@{one.timestamp()[1]}", one.timestamp()[1] / 1e3) for one in found]
 

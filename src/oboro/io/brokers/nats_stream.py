@@ -3,8 +3,6 @@
 Each message of a block says after which number it comes (`Nats-Expected-Last-Sequence`), and only the last asks for an answer: the
 server stores a message only if all before it are stored. Nothing depends on a window of de-duplication. The output stream belongs
 to one service, so its sequence number is the number of the released record.
-
-The client's own reconnecting is off: it would send what it had buffered for a connection that is gone.
 """
 
 from __future__ import annotations
@@ -12,169 +10,31 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import Coroutine, Sequence
-from contextlib import suppress
-from datetime import datetime
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import ClassVar
 
-from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
-from nats.errors import AuthorizationError
-from nats.errors import Error as NatsError
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy, RetentionPolicy, StreamConfig, StreamInfo
-from nats.js.errors import APIError, BadRequestError, NotFoundError, ServerError, ServiceUnavailableError
+from nats.js.errors import NotFoundError
 
 from oboro.errors import BrokerError, ConflictError, FileError, UsageError
 from oboro.io.brokers.broker_address import BrokerAddress
 from oboro.io.brokers.linked_end import LinkedEnd
-from oboro.io.brokers.waiting_loop import WaitingLoop
+from oboro.io.brokers.nats_link import ANSWER, NatsLink
 from oboro.text import Message
 
-__all__ = ["NatsLink", "NatsSink", "NatsSource"]
+__all__ = ["NatsSink", "NatsSource"]
 
-T = TypeVar("T")
-ANSWER = 5.0  # seconds that the server has
 EXPECTED = "Nats-Expected-Last-Sequence"
 MARK = "Oboro-Mark"
 PULL = {"expires": 30_000_000_000, "idle_heartbeat": 1_000_000_000}  # nanoseconds
 SILENCE = 4.0  # seconds without a record or a heartbeat, after which the consumer is made again
 
 
-class NatsLink:
-    """A connection, from code that waits."""
-
-    def __init__(self, address: BrokerAddress) -> None:
-        self.address = address
-        self.client: Client | None = None
-        self._loop: WaitingLoop | None = None
-        self._lost: asyncio.Future[None] | None = None
-
-    def connect(self) -> None:
-        """Anew."""
-        self.close()
-        self._loop = WaitingLoop()
-        self._lost = None
-        client, lost = self.wait(self._connected(), ANSWER)
-        self.client, self._lost = client, lost
-        self.js = self.client.jetstream(timeout=ANSWER)
-
-    async def _connected(self) -> tuple[Client, asyncio.Future[None]]:
-        one, lost = self.address, asyncio.get_running_loop().create_future()
-        scheme = "tls" if one.tls else "nats"
-
-        async def closed() -> None:
-            if not lost.done():
-                lost.set_result(None)
-
-        client = Client()
-        try:
-            await client.connect(
-                servers=f"{scheme}://{one.host}:{one.port}",
-                allow_reconnect=False,
-                connect_timeout=2,
-                error_cb=_quiet,
-                name="oboro",
-                user=one.secret("USER"),
-                password=one.secret("PASSWORD"),
-                token=one.secret("TOKEN"),
-                tls=one.ssl_context(),
-                pending_size=1 << 28,
-                skip_subject_validation=True,
-                closed_cb=closed,
-            )
-        except BaseException:
-            await _let_go(client)
-            raise
-        return client, lost
-
-    def wait(self, asked: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
-        """The answer; `BrokerError` if the broker is away."""
-        try:
-            return self._held().wait(asked if self._lost is None else _unless(self._lost, asked), seconds)
-        except (NotFoundError, BadRequestError):
-            raise
-        except (NatsError, OSError, EOFError, ValueError, TimeoutError) as error:
-            why = str(error) or type(error).__name__
-            if _final(error):
-                raise UsageError(Message("error_broker.refused", place=self.address.server, why=why)) from None
-            raise BrokerError(Message("error_broker.away", place=self.address.server, why=why)) from None
-
-    def granted(self, asked: Coroutine[Any, Any, T]) -> T:
-        """The answer, where a server that refuses does so for good."""
-        try:
-            return self.wait(asked)
-        except (NotFoundError, BadRequestError) as error:
-            why = error.description or str(error)
-            raise UsageError(Message("error_broker.refused", place=self.address.place, why=why)) from None
-
-    def _held(self) -> WaitingLoop:
-        if self._loop is None:
-            raise BrokerError(Message("error_broker.away", place=self.address.server, why="closed"))
-        return self._loop
-
-    def tend(self) -> None:
-        """Answer what the server asked meanwhile."""
-        self._held().tend()
-
-    def info(self) -> StreamInfo:
-        """What the server says of the stream."""
-        try:
-            return self.wait(self.js.stream_info(self.address.name))
-        except NotFoundError:
-            raise UsageError(Message("error_broker.missing", place=self.address.place)) from None
-
-    def moment(self, number: int) -> tuple[datetime | None, dict[str, str], bytes] | None:
-        """When a message came, its headers and its body; None if it is not kept."""
-        try:
-            found = self.wait(self.js.get_msg(self.address.name, seq=number))
-        except NotFoundError:
-            return None
-        return found.time, dict(found.headers or {}), found.data or b""
-
-    def close(self) -> None:
-        """Let go of the connection."""
-        client, self.client = self.client, None
-        loop, self._loop = self._loop, None
-        if loop is None:
-            return
-        if client is not None:
-            with suppress(NatsError, OSError, TimeoutError):
-                loop.wait(_let_go(client), 1.0)
-        loop.close()
-
-
-async def _let_go(client: Client) -> None:
-    """Close a connection. The client itself leaves its socket open where the server went away at the wrong moment."""
-    try:
-        await client.close()
-    finally:
-        if client._transport is not None:
-            client._transport.close()  # type: ignore[no-untyped-call]
-            await asyncio.sleep(0)
-
-
-async def _unless(lost: asyncio.Future[None], asked: Coroutine[Any, Any, T]) -> T:
-    """The answer; an error as soon as the connection is lost, for then none will come."""
-    asking = asyncio.ensure_future(asked)
-    try:
-        await asyncio.wait((asking, lost), return_when=asyncio.FIRST_COMPLETED)
-        if not asking.done():
-            raise ConnectionError("the connection was lost")
-        return asking.result()
-    finally:
-        asking.cancel()
-
-
-def _final(error: Exception) -> bool:
-    """Whether the server has understood, and will say no the next time too."""
-    if isinstance(error, APIError):
-        return not isinstance(error, ServiceUnavailableError | ServerError)
-    return isinstance(error, AuthorizationError) or "authorization violation" in str(error).lower()
-
-
-async def _quiet(error: Exception) -> None:
-    """What goes wrong is seen by whoever waits for an answer."""
+def _number(position: str) -> int:
+    return int(position.partition("@")[0])
 
 
 class NatsSource(LinkedEnd):
@@ -267,8 +127,21 @@ class NatsSource(LinkedEnd):
         came = self._came
         found = [self._item(came.popleft()) for _ in range(min(most, len(came)))]
         if found:
+            self._check_kept(found)
             self._position = found[-1][1]
         return found
+
+    def _check_kept(self, found: list[tuple[bytes, str, float]]) -> None:
+        """Raise where the stream has removed records that were not read yet; some may be taken out by hand."""
+        if self._position is None or "subject" in self.link.address.options:  # other subjects have numbers too
+            return
+        numbers = [_number(self._position), *(_number(position) for _, position, _ in found)]
+        if numbers[-1] - numbers[0] == len(found):
+            return
+        gap = next(number for number, then in pairwise(numbers) if then != number + 1)
+        gone = self.link.info().state.first_seq - gap - 1
+        if gone > 0:
+            raise FileError(Message("error_broker.gone", place=self.link.address.place, count=gone))
 
     async def _waited(self, most: int, wait: float) -> None:
         client, loop = self.link.client, asyncio.get_running_loop()
@@ -306,8 +179,11 @@ class NatsSource(LinkedEnd):
         """Nothing to acknowledge."""
 
     def behind(self) -> int | None:
-        """Numbers behind the last that was read."""
-        read = int(self._position.partition("@")[0]) if self._position else 0
+        """Numbers behind the last that was read; of one subject, what its consumer has not sent yet."""
+        if "subject" in self.link.address.options:
+            asked = self.link.js.consumer_info(self.link.address.name, self._consumer)
+            return (self.link.wait(asked).num_pending or 0) + len(self._came)
+        read = _number(self._position) if self._position else 0
         info = self.link.info()
         return max(0, info.state.last_seq - max(read, info.state.first_seq - 1)) if info.state.messages else 0
 

@@ -39,6 +39,7 @@ end
 return 'done'
 """
 DIGEST = sha1(PUBLISH.encode(), usedforsecurity=False).hexdigest()  # by which the server knows the script
+LEAST = 16  # entries that are asked for: fewer, and nobody could tell a lag from a block that is full
 IDLE = 1.0  # seconds, after which a connection may have been closed by the server
 
 
@@ -107,6 +108,18 @@ class RedisLink:
         self._used = time.monotonic()
         return answer
 
+    def at_once(self, *commands: tuple[Any, ...]) -> Any:
+        """The answers to commands between which nothing else is done."""
+        connection: Any = self.held().connection
+        connection.send_packed_command(connection.pack_commands([("MULTI",), *commands, ("EXEC",)]))
+        for _ in range(len(commands) + 1):
+            connection.read_response()
+        answers = connection.read_response()
+        for one in answers:
+            if isinstance(one, ResponseError):
+                raise one
+        return answers
+
     def info(self) -> dict[str, Any] | None:
         """What the server says of the stream; None where there is none."""
         client = self.held()
@@ -120,6 +133,13 @@ class RedisLink:
         if self.client is not None:
             self.client.close()
             self.client = None
+
+
+def _entries(answer: Any) -> Any:
+    """The entries of one stream, as either version of the protocol sends them."""
+    if not answer:
+        return ()
+    return answer[0][1] if isinstance(answer, list) else next(iter(answer.values()))
 
 
 def _pair(id: bytes | str) -> tuple[int, int]:
@@ -139,42 +159,73 @@ class RedisSource(LinkedEnd):
         self.link: RedisLink = RedisLink(address)
         self._field = address.options.get("field", FIELD.decode()).encode()
         self._at = "0-0"
+        self._ahead: list[tuple[bytes, str, float]] = []
+        self._lags = False  # whether more was there than was asked for
+        self._index: int | None = (
+            None  # how many entries there ever were up to the last that was read, once that is known
+        )
         self.whole = True
 
     def open(self, after: str | None) -> None:
-        """Begin behind an id, which must be there still, or be the last that was removed."""
+        """Begin behind an id, which must be there still, or be the last of all or the last that was taken out."""
         self.link.connect()
         info = self.link.info()
         if info is None:
             raise UsageError(Message("error_broker.missing", place=self.link.address.place))
-        removed = info.get("max-deleted-entry-id", b"0-0")
-        self.whole = _pair(removed) == (0, 0)
+        added = info.get("entries-added", info["length"])
+        self.whole = added == info["length"]
         self._at = after or "0-0"
+        self._ahead, self._lags = [], False
+        self._index = added - info["length"] if after is None else None
         if after is not None:
-            self._check(info, after, removed)
+            self._check(info, after)
 
-    def _check(self, info: dict[str, Any], after: str, removed: bytes) -> None:
-        place, client = self.link.address.place, self.link.held()
-        if _pair(info["last-generated-id"]) < _pair(after):
-            last = info["last-generated-id"].decode()
-            raise FileError(Message("error_broker.set_back", place=place, number=after, last=last))
-        if self.link.ask(client.xrange, self.link.key, after, after, 1) or _pair(removed) == _pair(after):
+    def _check(self, info: dict[str, Any], after: str) -> None:
+        place, client, at = self.link.address.place, self.link.held(), _pair(after)
+        last, first, removed = info["last-generated-id"], info["first-entry"], info.get("max-deleted-entry-id", b"0-0")
+        if _pair(last) < at:
+            raise FileError(Message("error_broker.set_back", place=place, number=after, last=last.decode()))
+        if at in (_pair(last), _pair(removed)) or self.link.ask(client.xrange, self.link.key, after, after, 1):
             return
-        if _pair(removed) > _pair(after):
+        if not self.whole and (not first or _pair(first[0]) > at or _pair(removed) > at):
             raise FileError(Message("error_broker.gone_some", place=place))
         raise FileError(Message("error_broker.other_input", place=place, number=after))
 
     def read(self, most: int, wait: float) -> list[tuple[bytes, str, float]] | None:
         """What is there, or what comes first within the time."""
-        wait = max(1, int(wait * 1000))
-        words = ("XREAD", "COUNT", most, "BLOCK", wait, "STREAMS", self.link.key, self._at)
-        found = self.link.ask(self.link.told, *words)
-        if not found:
-            return []
-        entries = found[0][1] if isinstance(found, list) else next(iter(found.values()))
-        items = [(self._body(fields), id.decode(), int(id[: id.index(b"-")]) / 1e3) for id, fields in entries]
-        self._at = items[-1][1]
+        if not self._ahead:
+            self._ahead = self._fetched(max(most, LEAST), max(1, int(wait * 1000)))
+        items, self._ahead = self._ahead[:most], self._ahead[most:]
         return items
+
+    def _fetched(self, count: int, wait: int) -> list[tuple[bytes, str, float]]:
+        """Up to so many. Whoever lags asks each time whether entries were removed meanwhile: the server would pass over them."""
+        key, most = self.link.key, ("XREAD", "COUNT", count)
+        entries: Any = None
+        if not self._lags:
+            entries = _entries(self.link.ask(self.link.told, *most, "BLOCK", wait, "STREAMS", key, self._at))
+            self._lags = len(entries) == count
+        if self._lags:
+            info, found = self.link.ask(self.link.at_once, ("XINFO", "STREAM", key), (*most, "STREAMS", key, self._at))
+            self._check_kept(info)
+            entries = _entries(found)
+            self._lags = len(entries) == count
+        items = [(self._body(fields), id.decode(), int(id[: id.index(b"-")]) / 1e3) for id, fields in entries]
+        self._at = items[-1][1] if items else self._at
+        self._index = None if self._index is None else self._index + len(items)
+        return items
+
+    def _check_kept(self, info: Any) -> None:
+        """Raise where the server has cut off what was not read yet."""
+        told = info if isinstance(info, dict) else dict(zip(info[::2], info[1::2], strict=True))
+        first, at = told[b"first-entry"], _pair(self._at)
+        if at == (0, 0) or (first and _pair(first[0]) <= at):
+            return
+        place, added = self.link.address.place, told.get(b"entries-added")
+        if self._index is None or added is None:
+            raise FileError(Message("error_broker.gone_some", place=place))
+        if (gone := added - self._index - told[b"length"]) > 0:
+            raise FileError(Message("error_broker.gone", place=place, count=gone))
 
     def _body(self, fields: list[bytes] | None) -> bytes:
         """The value of the field; of one that stands twice the last."""
@@ -189,8 +240,11 @@ class RedisSource(LinkedEnd):
 
     def behind(self) -> int | None:
         """Entries behind the last that was read, as far as ten thousand."""
-        client = self.link.held()
-        return len(self.link.ask(client.xrange, self.link.key, f"({self._at}", "+", 10_000))
+        info, client = self.link.info(), self.link.held()
+        if info is not None and info["last-generated-id"].decode() == self._at:
+            self._index = info.get("entries-added")
+            return len(self._ahead)
+        return len(self._ahead) + len(self.link.ask(client.xrange, self.link.key, f"({self._at}", "+", 10_000))
 
 
 class RedisSink(LinkedEnd):

@@ -158,7 +158,7 @@ class LocalNats(LocalBroker):
 
     def awake(self) -> None:
         """JetStream answers later than the port."""
-        from oboro.io.brokers.nats_stream import NatsLink
+        from oboro.io.brokers.nats_link import NatsLink
 
         link = NatsLink(self._address("none"))
         try:

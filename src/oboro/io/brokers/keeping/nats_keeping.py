@@ -13,7 +13,7 @@ from nats.js.object_store import ObjectStore
 from oboro.errors import BrokerError
 from oboro.io.brokers.broker_address import BrokerAddress
 from oboro.io.brokers.linked_end import LinkedEnd
-from oboro.io.brokers.nats_stream import NatsLink
+from oboro.io.brokers.nats_link import NatsLink
 
 __all__ = ["NatsLease", "NatsStore"]
 

@@ -1,0 +1,174 @@
+"""An input that removes records before they are read: said at once, not passed over."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.service.brokers_here import BODIES, running, serve, service
+
+from oboro.errors import BrokerError, FileError
+from oboro.io.brokers.brokers import open_place
+from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis, ended, forked
+from oboro.papers.service.threaded_brokers import LocalKafka
+
+
+@pytest.fixture(scope="module")
+def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalBroker]:
+    with running(LocalRedis, tmp_path_factory.mktemp("redis")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def nats(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalBroker]:
+    with running(LocalNats, tmp_path_factory.mktemp("nats")) as found:
+        yield found
+
+
+def read_on(source: Any) -> None:
+    for _ in range(30):
+        source.read(5, 0.3)
+
+
+def of_stream(broker: LocalBroker, ask: Any) -> None:
+    """Let somebody else do something to streams of NATS."""
+    import nats
+
+    async def act() -> None:
+        client = await nats.connect(f"nats://127.0.0.1:{broker.port}")
+        await ask(client.jetstream())
+        await client.close()
+
+    asyncio.run(act())
+
+
+@pytest.mark.parametrize("batch", [1, 5, 40])
+def test_entries_that_valkey_trims(valkey: Any, tmp_path: Path, batch: int) -> None:
+    name = f"TRIM{batch}"
+    valkey.send(name, BODIES)
+    one = service(valkey.place(name), valkey.place(f"{name}OUT"), state=tmp_path / "state", batch=batch)
+    handle, done = one._handle, [0]
+
+    def slow(*given: Any, **named: Any) -> None:
+        handle(*given, **named)
+        done[0] += 1
+        if done[0] == 1:
+            valkey._client().xtrim(name, maxlen=20, approximate=False)
+
+    one._handle = slow  # type: ignore[method-assign]
+    with pytest.raises(FileError, match="removed before they were read"):
+        one.run()
+
+
+def test_entries_that_are_taken_out_by_hand_or_were_read_are_no_loss(valkey: Any) -> None:
+    valkey.send("HAND", BODIES)
+    client, source = valkey._client(), open_place(valkey.place("HAND"), "source", "FROM")
+    source.open(None)
+    found = source.read(20, 0.1)
+    ids = [id for id, _ in client.xrange("HAND")]
+    client.xdel("HAND", *ids[30:33])
+    client.xtrim("HAND", minid=ids[18], approximate=False)
+    while more := source.read(20, 0.01):
+        found += more
+    source.close()
+    client.close()
+    assert [body for body, _, _ in found] == BODIES[:30] + BODIES[33:]
+
+
+def test_messages_that_nats_discards(nats: LocalBroker) -> None:
+    nats.send("PURGED", BODIES)
+    source = open_place(nats.place("PURGED"), "source", "FROM")
+    source.open(None)
+    assert len(source.read(5, 1.0)) == 5  # and ten more are on their way
+    of_stream(nats, lambda js: js.purge_stream("PURGED", seq=90))
+    with pytest.raises(FileError, match="removed before"):
+        read_on(source)
+    source.close()
+
+
+def test_one_subject_of_many_comes_to_its_end(nats: LocalBroker, tmp_path: Path) -> None:
+    async def fill(js: Any) -> None:
+        await js.add_stream(name="MANY", subjects=["many.*"])
+        for n, body in enumerate(BODIES[:30]):
+            await js.publish("many.people" if n % 3 == 0 else "many.others", body)
+
+    of_stream(nats, fill)
+    serve(nats.place("MANY") + "?subject=many.people", nats.place("SOME"), state=tmp_path / "state")
+    assert [json.loads(body)["note"] for _, body in nats.held("SOME")] == list(range(0, 30, 3))
+
+
+def test_an_offset_that_kafka_does_not_hold(tmp_path: Path) -> None:
+    def work() -> None:
+        from confluent_kafka import TopicPartition
+
+        source = open_place(broker.place("IN"), "source", "FROM")
+        source.open(None)
+        assert source.read(5, 5.0)
+        source._consumer.assign([TopicPartition("IN", 0, 10_000)])
+        with pytest.raises(FileError, match="removed before"):
+            read_on(source)
+
+    with running(LocalKafka, tmp_path) as broker:
+        broker.send("IN", BODIES[:10])
+        assert ended(forked(work)) == 0
+
+
+class Told:
+    """A message of Kafka, or what is wrong."""
+
+    def __init__(self, number: int, code: int | None = None) -> None:
+        self.number, self.wrong = number, code
+
+    def error(self) -> Any:
+        return None if self.wrong is None else SimpleNamespace(code=lambda: self.wrong, str=lambda: "wrong")
+
+    def offset(self) -> int:
+        return self.number
+
+    def timestamp(self) -> tuple[int, int]:
+        return 0, 1
+
+    def value(self) -> bytes:
+        return b"%d" % self.number
+
+
+class Teller:
+    """Gives what it was given, in any order of calls."""
+
+    def __init__(self, told: list[Told]) -> None:
+        self.told = told
+
+    def poll(self, wait: float) -> Told | None:
+        return self.told.pop(0) if self.told else None
+
+    def consume(self, most: int, wait: float) -> list[Told]:
+        taken, self.told = self.told[:most], self.told[most:]
+        return taken
+
+
+@given(said=st.lists(st.sampled_from(["record", "record", "end", "away"]), max_size=12), most=st.integers(1, 5))
+def test_nothing_that_kafka_tells_is_passed_over(said: list[str], most: int) -> None:
+    kafka = pytest.importorskip("confluent_kafka").KafkaError
+    codes = {"record": None, "end": kafka._PARTITION_EOF, "away": kafka._TRANSPORT}
+    told: list[Told] = []
+    for one in said:
+        told.append(Told(len(told), codes[one]))
+    source = open_place("kafka://127.0.0.1/IN", "source", "FROM")
+    source._consumer = Teller(list(told))
+    found: list[int] = []
+    away = 0
+    for _ in range(3 * len(said) + 3):
+        try:
+            found += [int(body) for body, _, _ in source.read(most, 0.0)]
+        except BrokerError:
+            away += 1
+    source._consumer = None
+    assert found == [one.number for one in told if one.wrong is None]
+    assert away == said.count("away")
