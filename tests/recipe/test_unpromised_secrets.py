@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
+import pyarrow as pa
 import pytest
 from hypothesis import given
 
@@ -95,3 +96,30 @@ def test_a_starter_asks_for_no_diversity_where_everybody_has_every_value() -> No
     assert "person: patient_id" in text
     assert "l_diversity" not in text
     assert "diagnosis" in Recipe.parse(text).run(table).summary(figures=True)
+
+
+def test_addresses_are_told_however_many_share_them() -> None:
+    table = {**ALIKE, "contact": ["ann@example.org"] * 4 + ["see 080-1234-5678"] * 2, "note": ["call Ann"] * 6}
+    release = released(table, {"k_anonymize": {"k": 3}}, contact={"role": "other"}, note={"role": "other"})
+    told = [one.values for one in release.looked() if one.id == "report.warning.looks_like_identifiers"]
+    assert [(one["column"], one["kind"].id, one["records"]) for one in told] == [
+        ("contact", "measure.identifier.email", 4),
+        ("contact", "measure.identifier.phone", 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([b"x"] * 6),
+        pa.array([None] * 6),
+        pa.array([1.5] * 6),
+        pa.array([True] * 6),
+        pa.array([10**15] * 6, pa.timestamp("us")),
+        pa.array([1] * 6, pa.decimal128(5, 2)),
+    ],
+    ids=lambda values: str(values.type),
+)
+def test_a_column_of_any_type_is_looked_at(values: pa.Array) -> None:
+    table = pa.table({**ALIKE, "more": values})
+    assert released(table, {"k_anonymize": {"k": 3}}, more={"role": "other"}).looked()

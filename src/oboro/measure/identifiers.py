@@ -26,7 +26,7 @@ from oboro.table.unencoded_columns import UnreadColumn
 from oboro.table.values import Kind
 from oboro.text import Message
 
-__all__ = ["MOST_VALUES", "WARNED", "Finding", "scan", "unseen"]
+__all__ = ["MOST_VALUES", "WARNED", "Finding", "scan", "scan_forms", "unseen"]
 
 MOSTLY = 0.9
 MOST_VALUES = 200_000  # of a larger dictionary so many are looked at
@@ -81,6 +81,11 @@ def scan(released: Dataset, original: Dataset | None = None) -> list[Finding]:
     known = original.columns if original is not None else {}
     each = on_cores(partial(_scan_column, known), released.columns, released.columns.values(), rows=released.rows)
     return [one for found in each for one in found]
+
+
+def scan_forms(name: str, column: Column) -> list[Finding]:
+    """What has the form of an identifier in one column, whatever the others hold. O(dictionary · kinds)."""
+    return [Finding(kind, name, count) for kind, count in _forms(name, column).items() if count]
 
 
 def _scan_column(known: Mapping[str, Column], name: str, column: Column) -> list[Finding]:

@@ -22,6 +22,7 @@ from oboro.io.places.place_names import Place, as_place, is_plain_file
 from oboro.measure.exposure.last_look import LastLook
 from oboro.measure.key_figures import suppressed_records
 from oboro.recipe.evidence import files_evidence, hierarchy_roles, report_on
+from oboro.recipe.released.forgotten_identifiers import forgotten_said
 from oboro.recipe.released.last_look_before_writing import said_of_look, unique_by_all, warnings_of_look
 from oboro.recipe.run_summary import fact_lines, run_summary
 from oboro.system.atomic_file import atomic, check_free
@@ -200,7 +201,9 @@ class Release:
         if self.last_look is None:
             return []
         said = said_of_look(self.last_look) + self.look_warnings(figures=figures)
-        unpromised = set(self.given.sensitive)
+        secrets = [name for name in self.given.sensitive if name in self.worked.data]
+        said += forgotten_said(self.worked.data, [*self.last_look.columns, *secrets])
+        unpromised = set(secrets)
         for one in self.verification.verdicts:
             unpromised.discard(one.model.values.get("sensitive"))
         if unpromised:

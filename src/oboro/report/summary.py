@@ -28,7 +28,14 @@ def summary(report: Report) -> str:
     verdicts = [f"  {one.mark} {one.message().say(lang)}" for one in (*report.verdicts, *report.joint)]
     verdicts += [f"  ? {one.say(lang)}" for one in (report.verification.unchecked if report.verification else ())]
     linked = [f"  {one.say(lang)}" for one in _linked(report)]
-    told = (*_table(report), *_risk(report), *_exposed(report), *_attacks(report), *_series(report))
+    told = (
+        *_table(report),
+        *_risk(report),
+        *_exposed(report),
+        *_forgotten(report),
+        *_attacks(report),
+        *_series(report),
+    )
     figures = [labelled(_m(label), said, lang) for label, said in told]
     losses = [labelled(_m("loss"), said, lang) for said in _loss(report)]
     return "\n".join([headline(report).say(lang), *verdicts, *figures, *linked, *losses])
@@ -63,6 +70,12 @@ def _exposed(report: Report) -> Iterator[tuple[str, Message]]:
         yield "exposed", said
     for said in secrets_said(report.exposed):
         yield "secrets", said
+
+
+def _forgotten(report: Report) -> Iterator[tuple[str, Message]]:
+    for said in report.warnings:
+        if said.id == "report.warning.looks_like_identifiers":
+            yield "look", said
 
 
 def _attacks(report: Report) -> Iterator[tuple[str, Message]]:
