@@ -151,6 +151,34 @@ def test_auto_is_exhaustive_with_everything() -> None:
     assert found["exhaustive",] == found["auto",] == found["auto", "batch"]
 
 
+@pytest.mark.parametrize("group", ["paper", "grow"])
+@pytest.mark.parametrize("away", [0.0, 1e6, 1e20])
+def test_auto_notices_whoever_comes_after_its_lists_were_made(group: str, away: float) -> None:
+    """In crowds of about the size that a list has room for; at first all have one secret, so that heads ask in vain and wait on."""
+    rng = random.Random(7)
+    records = [
+        {
+            "x": rng.randrange(12) + away,
+            "y": rng.gauss(0, 1 + away / 1e4),
+            "illness": rng.choice("ab") if i > 300 else "a",
+        }
+        for i in range(700)
+    ]
+    first = records[0]  # its best group comes while it waits
+    records[298:302] = [first] * 3 + [{**first, "y": first["y"] + (1 + away / 1e4) / 100, "illness": "b"}]
+    found = {}
+    for index in ("auto", "exhaustive"):
+        stream = made(
+            index, window=400, group=group, l_diversity={"illness": 2}, max_delay=250, order="kept", scaling="none"
+        )
+        found[index] = [one for i, record in enumerate(records) for one in stream.push(record, now=i)]
+        bound = stream.engine.state.lists.bound.min()
+        assert index == "exhaustive" or away == 1e20 or 0 < bound < np.inf, "there is something to notice"
+        found[index] += stream.flush()
+    assert len(found["auto"]) == 700
+    assert found["auto"] == found["exhaustive"]
+
+
 def test_batch_is_how_many_heads_are_searched_at_once() -> None:
     counts = []
     for batch in (1, 4):

@@ -9,7 +9,7 @@ import numpy as np
 
 from oboro.decide.neighbours.kernels.live_points import LivePoints, Metric, put, take_out
 from oboro.decide.neighbours.kernels.nearest_search import CandidateLists, by_list, by_region, everywhere
-from oboro.decide.neighbours.search_plan import Kind, SearchPlan, anchors_of, empty, no_neighbours
+from oboro.decide.neighbours.search_plan import Kind, SearchPlan, anchors_of, empty, no_lists, no_neighbours
 from oboro.decide.neighbours.shortlists import shortlists
 from oboro.errors import UsageError
 from oboro.text import Message
@@ -88,7 +88,8 @@ class LiveIndex:
         lists = None
         if self.plan.kind == "auto":
             (found,) = shortlists([(self.live, 2 * count)], rows, asking.at.traits, self.metric)
-            lists = CandidateLists(np.arange(len(rows)), *found, np.array([self._added]))
+            lists = no_lists(0, len(rows), 0, 0, 0)
+            lists = lists._replace(**found._asdict(), row=np.arange(len(rows)), since=np.array([self._added]))
         return [self._one(asking, i, count, lists) for i in range(len(rows))]
 
     def _one(self, asking: LivePoints, i: int, count: int, lists: CandidateLists | None) -> list[tuple[int, float]]:

@@ -10,11 +10,11 @@ from typing import Literal
 import numpy as np
 
 from oboro.decide.neighbours.kernels.live_points import Anchors, LivePoints, PointRows
-from oboro.decide.neighbours.kernels.nearest_search import Neighbours
+from oboro.decide.neighbours.kernels.nearest_search import CandidateLists, Neighbours
 from oboro.errors import UsageError
 from oboro.text import Message
 
-__all__ = ["Kind", "SearchPlan", "anchors_of", "empty", "no_anchors", "no_neighbours", "places"]
+__all__ = ["Kind", "SearchPlan", "anchors_of", "empty", "no_anchors", "no_lists", "no_neighbours", "places"]
 
 Kind = Literal["auto", "exhaustive", "fdh", "fdhq"]
 # Points among which anchors are spread out. The paper does not say how many; the fewer, the less the anchors are spread. Largest
@@ -172,3 +172,20 @@ def places(slots: int, width: int, traits: int) -> PointRows:
 def no_neighbours(most: int) -> Neighbours:
     """Room for so many neighbours."""
     return Neighbours(np.empty(most, dtype=np.int64), np.empty(most), np.zeros(2, dtype=np.int64))
+
+
+def no_lists(slots: int, heads: int, room: int, width: int, late: int) -> CandidateLists:
+    """Room for the lists of so many heads, and for `late` records that come later; with none they are not written down."""
+    return CandidateLists(
+        row=np.full(slots, -1, dtype=np.int64),
+        slots=np.full((heads, room), -1, dtype=np.int64),
+        least=np.zeros((heads, room)),
+        bound=np.zeros(heads),
+        since=np.zeros(1, dtype=np.int64),
+        places=np.zeros((width, heads), dtype=np.float32),
+        reach=np.zeros(heads),
+        late=np.zeros((heads, late), dtype=np.int64),
+        lates=np.full(heads, late + 1, dtype=np.int64),
+        turn=np.zeros(2, dtype=np.int64),
+        apart=np.zeros(heads, dtype=np.float32),
+    )

@@ -19,13 +19,13 @@ import numpy as np
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from oboro.decide.neighbours.kernels.live_points import LivePoints, Metric
-from oboro.decide.neighbours.kernels.nearest_search import ranked, shortlist
+from oboro.decide.neighbours.kernels.nearest_search import UNIT, CandidateLists
+from oboro.decide.neighbours.kernels.score_lists import BLOCK, ranked, shortlist
 from oboro.system.process import cores, in_every_child
 
-__all__ = ["shortlists"]
+__all__ = ["note", "shortlists"]
 
-TILE = 4096  # points at a time: the products of 128 heads are 2 MB
-UNIT = 2.0**-24  # the rounding of single precision
+TILE = 8192  # points at a time: the products of 64 heads are 2 MB
 TINY = 200_000  # multiplications that a product does on one core anyway
 SMALL = (
     20_000_000  # multiplications that are not worth a second thread: waking it takes a tenth of a millisecond or more
@@ -54,13 +54,23 @@ def shortlists(
     ]
 
     def some(part: slice) -> None:
-        scores = _scores((part.stop - part.start) * TILE)
+        scores = _scores((part.stop - part.start) * (TILE + TILE // BLOCK))
         with np.errstate(all="ignore"):  # whoever is too far for single precision is not in a list; the bound says so
             for (live, _), lists in zip(lives, found, strict=True):
                 _collect(live, points[part], traits[part], metric, scores, Shortlists(*(each[part] for each in lists)))
 
     _shared(some, heads, heads * sum(int(live.rows[0]) for live, _ in lives) * width)
     return found
+
+
+def note(lists: CandidateLists, found: Shortlists, norms: np.ndarray) -> None:
+    """Write the lists of heads with these norms over older ones; from now on whoever comes and may be near is noticed."""
+    heads = len(norms)
+    for old, new in zip((lists.slots, lists.least, lists.bound), found, strict=True):
+        old[:heads] = new
+    lists.reach[:heads] = np.sqrt(np.maximum(found.bound, 0.0)) + UNIT * norms
+    lists.lates[:] = 0
+    lists.turn[:] = 0, heads
 
 
 class _Kept(local):
@@ -83,12 +93,17 @@ def _collect(
 ) -> None:
     heads, width = points.shape
     moved, rows = points - live.shift, live.wide[: live.rows[0]]
-    query = np.concatenate([moved, np.ones((heads, 1))], axis=1).astype(np.float32)
+    query = np.ones((width + 1, heads), dtype=np.float32)
+    query[:width] = moved.T
     fill, limit = np.zeros(heads, dtype=np.int64), np.full(heads, np.inf, dtype=np.float32)
+    lowest = scores[TILE * heads :].reshape(-1, heads)
     for start in range(0, len(rows), TILE):
         tile = rows[start : start + TILE]
-        here = np.matmul(query, tile.T, out=scores[: heads * len(tile)].reshape(heads, len(tile)))
-        shortlist(here, start, traits, live.at.traits, live.owner, metric.weights, out.least, out.slots, fill, limit)
+        here = np.matmul(tile, query, out=scores[: len(tile) * heads].reshape(len(tile), heads))
+        blocks = lowest[: -(-len(tile) // BLOCK)]
+        shortlist(
+            here, start, traits, live.at.traits, live.owner, metric.weights, blocks, out.least, out.slots, fill, limit
+        )
     norms = (moved**2).sum(axis=1)
     ranked(live.owner, len(rows), norms, 4 * (width + 8) * UNIT, out.least, out.slots, fill, limit, out.bound)
 

@@ -9,9 +9,16 @@ from typing import Any, Literal
 import numpy as np
 
 from oboro.decide.neighbours.kernels.live_points import LivePoints, Metric
-from oboro.decide.neighbours.kernels.nearest_search import CandidateLists
-from oboro.decide.neighbours.search_plan import SearchPlan, anchors_of, empty, no_anchors, no_neighbours, places
-from oboro.decide.neighbours.shortlists import shortlists
+from oboro.decide.neighbours.search_plan import (
+    SearchPlan,
+    anchors_of,
+    empty,
+    no_anchors,
+    no_lists,
+    no_neighbours,
+    places,
+)
+from oboro.decide.neighbours.shortlists import note, shortlists
 from oboro.stream.window.kernels import window_steps as kernels
 from oboro.stream.window.kernels.group_forming import GroupRules, GroupScratch
 from oboro.stream.window.kernels.window_steps import (
@@ -33,6 +40,7 @@ __all__ = ["EngineSpec", "WindowEngine"]
 
 KINDS = {"exhaustive": kernels.EXHAUSTIVE, "fdh": kernels.REGIONS, "fdhq": kernels.REGIONS, "auto": kernels.LISTS}
 CACHE_LIST = 8  # published centroids that a list holds at least
+LATE = 16  # records that came later and are written down for a head: about one comes near enough
 DRAWS = 4096  # random numbers that are made at once
 SAVED = ("raw", "status", "arrived", "owner", "demands", "cache_raw", "count", "centre", "factor", "marks", "losses")
 
@@ -100,16 +108,18 @@ class WindowEngine:
             metric=Metric(squared[spec.numbers :].copy(), squared[: spec.numbers].copy()),
             centre=np.zeros(spec.numbers),
             factor=np.ones(spec.numbers),
-            lists=_no_lists(spec.window, self.heads, 2 * (spec.pool + 16)),
-            cache_lists=_no_lists(0, self.heads, 2 * CACHE_LIST),
+            lists=no_lists(spec.window, self.heads, 2 * (spec.pool + 16), spec.numbers, LATE),
+            cache_lists=no_lists(0, self.heads, 2 * CACHE_LIST, spec.numbers, LATE),
             scratch=_scratch(spec),
             marks=np.zeros(kernels.MARKS, dtype=np.int64),
             chance=np.zeros(max(DRAWS, 2 * spec.k), dtype=np.uint64),
             losses=np.zeros(3),
             crowd=np.zeros(1, dtype=np.int64),
         )
-        # Both sets of lists are made for the same heads.
-        self.state = self.state._replace(cache_lists=self.state.cache_lists._replace(row=self.state.lists.row))
+        lists = self.state.lists  # both sets of lists are made for the same heads
+        self.state = self.state._replace(
+            cache_lists=self.state.cache_lists._replace(row=lists.row, places=lists.places)
+        )
         self._draw(0)
 
     @property
@@ -245,9 +255,11 @@ class WindowEngine:
         points, traits = state.buffer.at.points[slots], state.buffer.at.traits[slots]
         sides = ((state.buffer, state.lists, TAIL), (state.cache, state.cache_lists, ENTRY))
         wanted = [(live, lists.slots.shape[1] // 2) for live, lists, _ in sides]
+        moved = points - state.buffer.shift  # which is that of the cache too
+        state.lists.places[:, : slots.size] = moved.T
+        norms = np.sqrt(np.einsum("ij,ij->i", moved, moved))
         for (_, lists, mark), found in zip(sides, shortlists(wanted, points, traits, state.metric), strict=True):
-            for old, new in zip((lists.slots, lists.least, lists.bound), found, strict=True):
-                old[: slots.size] = new
+            note(lists, found, norms)
             lists.since[0] = state.marks[mark]
         self.batches += 1
 
@@ -303,20 +315,10 @@ def _scratch(spec: EngineSpec) -> GroupScratch:
         best=no_neighbours(spec.pool),
         nearest=no_neighbours(1),
         order=np.zeros(2 * spec.k - 1, dtype=np.int64),
-        values=np.zeros(2 * spec.k - 1),
+        values=np.zeros((2 * spec.k + 2, spec.numbers)),
         used=np.zeros(spec.pool, dtype=np.bool_),
         different=np.ones(len(spec.least), dtype=np.int64),
         centre=places(1, spec.numbers, spec.traits),
-    )
-
-
-def _no_lists(slots: int, heads: int, room: int) -> CandidateLists:
-    return CandidateLists(
-        np.full(slots, -1, dtype=np.int64),
-        np.full((heads, room), -1, dtype=np.int64),
-        np.zeros((heads, room)),
-        np.zeros(heads),
-        np.zeros(1, dtype=np.int64),
     )
 
 

@@ -16,7 +16,14 @@ from oboro.decide.neighbours.kernels.live_points import (
     put,
     take_out,
 )
-from oboro.decide.neighbours.kernels.nearest_search import CandidateLists, Neighbours, by_list, by_region, everywhere
+from oboro.decide.neighbours.kernels.nearest_search import (
+    CandidateLists,
+    Neighbours,
+    by_list,
+    by_region,
+    everywhere,
+    notice,
+)
 from oboro.kernels import kernel
 from oboro.stream.window.kernels.group_forming import (
     GroupRules,
@@ -126,6 +133,7 @@ def reindex(state: WindowState) -> None:
                 if live.alive[slot]:
                     put(live, state.anchors, slot)
     state.lists.row[:] = -1
+    state.lists.turn[:] = state.cache_lists.turn[:] = 0
 
 
 @kernel(inner=True, bare=True)
@@ -142,6 +150,7 @@ def enter(state: WindowState, buffer: LivePoints, rows: Incoming, i: int) -> Non
     _place(buffer, state.raw, slot, state.centre, state.factor)
     if state.marks[DUE] > 0:
         put(buffer, state.anchors, slot)
+        notice(state.lists, buffer, slot)
     else:
         buffer.alive[slot] = 1
     state.lists.row[slot] = -1
@@ -238,6 +247,7 @@ def _publish(
         state.crowd[0] = crowd if state.crowd[0] == 0 else min(crowd, state.crowd[0])
     if state.count[slot] <= 2 * rules.k - 1:
         put(cache, state.anchors, slot)
+        notice(state.cache_lists, cache, slot)
     state.losses[0] += loss
 
 
@@ -318,6 +328,8 @@ def _last_resort(
     elif late:
         state.losses[1] -= 1
         put(buffer, state.anchors, q)
+        if rules.kind == LISTS:  # whoever comes is still noticed for this head
+            state.lists.turn[0] = state.cache_lists.turn[0] = state.lists.row[q]
         return NOT_YET
     else:
         state.status[q] = WITHHELD
