@@ -22,7 +22,7 @@ from oboro.io.places.place_names import Place, as_place, is_plain_file
 from oboro.measure.exposure.last_look import LastLook
 from oboro.measure.key_figures import suppressed_records
 from oboro.recipe.evidence import files_evidence, hierarchy_roles, report_on
-from oboro.recipe.released.forgotten_identifiers import forgotten_said
+from oboro.recipe.released.beyond_promises import forgotten_said, unpromised_said
 from oboro.recipe.released.last_look_before_writing import said_of_look, unique_by_all, warnings_of_look
 from oboro.recipe.run_summary import fact_lines, run_summary
 from oboro.system.atomic_file import atomic, check_free
@@ -207,8 +207,6 @@ class Release:
         for one in self.verification.verdicts:
             unpromised.discard(one.model.values.get("sensitive"))
         if unpromised:
-            from oboro.recipe.released.unpromised_secrets import unpromised_said
-
             said += unpromised_said(self, unpromised, measured=figures)
         return said
 

@@ -1,4 +1,4 @@
-"""A secret that no promise covers is not passed over: the summary says for whom its value is certain."""
+"""What no promise covers is not passed over: for whom a secret is certain, and identifiers that are released as they came."""
 
 from __future__ import annotations
 

@@ -1,21 +1,29 @@
-"""Secrets that no promise covers: where everybody in a group has the same value, the group tells it, however large it is."""
+"""What no promise covers, and what a run says of it.
+
+Where everybody in a group has the same secret, the group tells it, however large it is. E-mail addresses, telephone numbers and the
+like that are released as they came name people, however many share them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from oboro.measure.exposure.secret_certainty import CertainSecrets, certain_secrets
+from oboro.measure.identifiers import WARNED, scan_forms
 from oboro.recipe.released.last_look_before_writing import changed_by
 from oboro.table.distinct_people import person_of_rows
+from oboro.table.unencoded_columns import UnreadColumn
 from oboro.text import Message
 
 if TYPE_CHECKING:
     from oboro.recipe.release import Release
+    from oboro.table.dataset import Dataset
 
-__all__ = ["unpromised_said"]
+__all__ = ["forgotten_said", "unpromised_said"]
 
+AGES = "over_89"  # what the checklists of laws ask for
 PERSON = "\0person"  # a name that no column has
 
 
@@ -46,3 +54,14 @@ def _certain(release: Release, quasi: list[str], names: list[str]) -> tuple[Cert
     if person is None:
         return certain_secrets(data, quasi, names)
     return certain_secrets(data.with_columns({PERSON: person}), quasi, names, PERSON)
+
+
+def forgotten_said(released: Dataset, columns: Sequence[str]) -> list[Message]:
+    """Which of these columns hold identifiers, by their form; those that stay in the file are not seen. O(distinct values)."""
+    return [
+        Message("report.warning.looks_like_identifiers", column=name, kind=one.kind_name, records=one.records)
+        for name in columns
+        if not isinstance(released[name], UnreadColumn)
+        for one in scan_forms(name, released[name])
+        if one.kind in WARNED and one.kind != AGES
+    ]
