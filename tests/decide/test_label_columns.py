@@ -10,7 +10,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.decide.lattice_cases import Case, assert_equals_brute_force, cases
 
-from oboro.decide.lattice import node_check
+from oboro.decide.lattice import node_check, search
+from oboro.decide.lattice.huge import hill_climb
+from oboro.decide.lattice.kernels import node_marks
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.objective import CellLoss
 from oboro.decide.lattice.tuples import label_columns
@@ -26,7 +28,7 @@ def small(monkeypatch):
     monkeypatch.setattr(node_check, "ROLLED", 0)
 
 
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(cases(), st.booleans())
 def test_what_is_counted_equals_plain_loops(small, case, tight):
     """With hardly any place, tuples fall together: fewer are then seen to go, never more, and those told apart are all seen."""
@@ -52,13 +54,13 @@ def test_what_is_counted_equals_plain_loops(small, case, tight):
         assert not columns.scratch.slots.any()
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_every_search_equals_brute_force(small, case):
     assert_equals_brute_force(plain(case), {"minimal": True}, {"minimal": False})
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, suppress_health_check=list(HealthCheck))
 @given(cases(), st.randoms(use_true_random=False))
 def test_large_k_and_many_labels_take_two_bytes(small, case, random):
     case = plain(case)
@@ -83,3 +85,59 @@ def test_large_k_and_many_labels_take_two_bytes(small, case, random):
         if node is not None:
             assert node.satisfying == (classes.suppressed <= problem.limit)
             assert not node.satisfying or node.suppressed == classes.suppressed
+
+
+@settings(max_examples=20, suppress_health_check=list(HealthCheck))
+@given(cases())
+def test_large_lattices_are_listed_too_and_climbed_first(small, case):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "LISTED", 0)
+        patch.setattr(search, "WIDE", 0)
+        patch.setattr(hill_climb, "KICKS", 2)
+        assert_equals_brute_force(plain(case), {"minimal": False, "prove": True})
+        hurried, problem = plain(case), plain(case).problem()
+        patch.setattr(search, "ENOUGH", 1)
+        patch.setattr(search, "CLIMBED", 0)
+        found, exact = (
+            search.search(problem, minimal=False),
+            search.search(hurried.problem(), minimal=False, prove=True),
+        )
+        if exact.best is not None and found.best is not None and isinstance(problem.loss, CellLoss):
+            assert found.bound <= exact.best.loss <= found.best.loss
+            assert found.exact or found.stopped == "size"
+
+
+@settings(max_examples=60)
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=5), st.data())
+def test_what_nodes_say_of_others_equals_plain_slices(shape, data):
+    """One by one and in sweeps."""
+    size, count = int(np.prod(shape)), data.draw(st.integers(1, 6))
+    random = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    nodes = np.stack([random.integers(0, width, count) for width in shape], axis=1)
+    flags = [random.random(count) < 0.5 for _ in range(3)]
+    least, floor = random.integers(0, 9, count).astype(np.int32), np.where(flags[0], random.random(count), -np.inf)
+    marks = [np.zeros(size, dtype=bool) for _ in range(4)] + [np.zeros(size, dtype=np.int32), np.full(size, -1.0)]
+    naive = [mark.copy() for mark in marks]
+    node_marks.note.py_func(nodes, np.array(shape), *flags, least, floor, *marks)
+    node_marks._note(nodes, np.array(shape), *flags, least, floor, *naive)
+    for mark, expected in zip(marks, naive, strict=True):
+        assert (mark == expected).all()
+
+
+@settings(max_examples=60)
+@given(st.lists(st.sampled_from([0.0, 1.0, 2.0, 3.0]), min_size=1, max_size=30), st.integers(1, 8))
+def test_the_best_come_first_and_of_equal_ones_the_first(scores, most):
+    """A chain of nodes in which all are comparable but fill takes them: as a stable sort does."""
+    held, places, count = np.empty(most), np.empty(most, dtype=np.int64), 0
+    for place, score in enumerate(scores):
+        if count < most:
+            count += 1
+            node_marks._rise.py_func(held, places, count - 1, score, place)
+        elif score > held[0]:
+            node_marks._sink.py_func(held, places, count, score, place)
+    for end in range(count - 1, 0, -1):
+        score, place = held[end], places[end]
+        held[end], places[end] = held[0], places[0]
+        node_marks._sink.py_func(held, places, end, score, place)
+    expected = np.argsort(-np.array(scores), kind="stable")[:most]
+    assert places[:count].tolist() == expected.tolist()

@@ -50,7 +50,7 @@ class NodeStatus:
         self.fails = np.zeros(lattice.shape, dtype=bool)
         self.seen = np.zeros(lattice.shape, dtype=bool)
         self.covered = np.zeros(lattice.shape, dtype=bool)  # a satisfying node is known at or below
-        self.surely = np.zeros(lattice.shape)  # records that are suppressed at least
+        self.surely = np.zeros(lattice.shape, dtype=np.int32)  # records that are suppressed at least
         if isinstance(loss, CellLoss):
             bases, slopes = loss.bounds(self.problem.limit)
             self.base, self.slope = lattice.sums(bases), lattice.sums(slopes)
@@ -78,7 +78,7 @@ class NodeStatus:
         levels, passed, surely, suppressed, floors = map(np.array, zip(*map(NOTED, found), strict=True))
         down = (surely > problem.limit) | (~passed & problem.monotone)
         up = passed & (problem.monotone | ((suppressed == 0) & problem.joinable))
-        least = np.minimum(surely, problem.limit).astype(np.float64)
+        least = np.minimum(surely, problem.limit).astype(np.int32)
         marks = self.satisfies, self.fails, self.seen, self.covered, self.surely, self.base
         kernels.note(levels, self.shape, passed, down, up, least, floors, *map(np.ravel, marks))
         for node in found:
@@ -109,7 +109,7 @@ class NodeStatus:
         surely[flat] = small
         surely = self.lattice.greatest_above(surely.reshape(self.lattice.shape))
         self.fails |= surely > self.problem.limit
-        np.maximum(self.surely, np.minimum(surely, self.problem.limit), out=self.surely)
+        np.maximum(self.surely, np.minimum(surely, self.problem.limit).astype(np.int32), out=self.surely)
         self.failure_curve.learn(self.failure_curve.entropy[flat], small > self.problem.limit)
         if (small <= self.problem.limit).any():
             self.check(self._least_of(flat[small <= self.problem.limit]))

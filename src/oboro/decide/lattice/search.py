@@ -42,12 +42,18 @@ RUNNERS_UP = 5
 RANK, FEASIBLE = attrgetter("rank"), attrgetter("feasible")  # of a node
 ALONE = 24  # so many checks go one by one, for each settles much; the later ones
 TOGETHER = 16  # go together, on two threads;
-SHARE = 1 << 12  # and of so many nodes one, for what follows from the checks takes its time for each node
+SHARE = 1 << 11  # and of so many nodes one, for what follows from the checks takes its time for each node
+WIDE = 1 << 17  # nodes from which on a climb looks for a good node first, and checks go together sooner
+CLIMBED = 50_000_000  # cells that this climb reads: about a tenth of a second
 HEAVY = 1 << 19  # tuples that nodes are counted from before a second thread is worth its call
 FEW = 1 << 11  # rows that are checked before a thread has started
 REFOCUS = 32  # after so many checks it is asked again which levels are out of the question
 LONGER = (2000, 40_000)  # groups looked at for the classes that join the suppressed, where the answer hangs on it
-LISTED = 1 << 20  # lattices with more nodes are not listed but climbed
+LISTED = 1 << 20  # lattices with more nodes are not listed but climbed;
+LISTED_BY_SIZE = 1 << 23  # where nothing but the sizes of classes is asked, so many: the list takes 350 MB
+ENOUGH = (
+    6_000_000_000  # cells that are read of more than `LISTED` nodes where nobody asked for a proof: some ten seconds
+)
 
 
 @dataclass(frozen=True)
@@ -108,11 +114,13 @@ def search(
     limits = SearchLimits(time_limit, tell=tell, cancelled=cancelled)
     with limits.interruptible() as interrupt:
         checker = checker or checker_for(problem)
-        found = (
-            _prove(problem, checker, limits, prove, first)
-            if problem.lattice.size > LISTED
-            else _list(problem, checker, strategy, minimal, limits, first)
-        )
+        if problem.lattice.size <= LISTED:
+            found = _list(problem, checker, strategy, minimal, limits, first)
+        elif problem.lattice.size <= LISTED_BY_SIZE and isinstance(checker, NodeChecker) and checker.columns:
+            endless = prove or time_limit is not None
+            found = _list(problem, checker, "auto", False, limits, first, inf if endless else ENOUGH)
+        else:
+            found = _prove(problem, checker, limits, prove, first)
         if limits.stopped.is_set() and _says_nothing(problem, found.best):
             interrupt()
     if found.exact:
@@ -136,8 +144,9 @@ def _list(
     minimal: bool,
     limits: SearchLimits,
     first: Iterable[Levels] = (),
+    most: float = inf,
 ) -> SearchResult:
-    """The lattice is small enough to keep the status of every node."""
+    """The lattice is small enough to keep the status of every node. Ends when so many cells are read."""
     status, listed = NodeStatus(problem, checker), False
     status.check(problem.lattice.top)
     with limits.within_looks():
@@ -146,17 +155,28 @@ def _list(
         if not minimal and strategy == "auto":
             known, floors = getattr(checker, "known", {}), getattr(checker, "floors", {})
             status.remember(known, floors)  # of a checker that remembers searches
+        if not minimal and problem.lattice.size > WIDE:
+            _climb_first(status, limits)
         if strategy == "depth_first":
             _depth_first(status, limits)
         elif minimal:
             _settle(status, status.undecided, limits)
         listed = minimal and not limits.over()
-        _settle(status, status.promising, limits)
+        _settle(status, status.promising, limits, most)
         while status.open and status.left_open() and not limits.over():
             _finish_one(status)
             limits.report(status.progress)
         _make_sure(status, limits)
     return _sum_up(status, listed)
+
+
+def _climb_first(status: NodeStatus, limits: SearchLimits) -> None:
+    """A good node to begin with rules out many others."""
+    from oboro.decide.lattice.huge.hill_climb import HillClimb
+
+    climb = HillClimb(status.problem, status.checker, limits, most=CLIMBED)
+    climb.run([] if status.best is None else [status.best.levels])
+    status.record(*climb.nodes.values())
 
 
 def _finish_one(status: NodeStatus) -> None:
@@ -238,17 +258,18 @@ def _prove(
     )
 
 
-def _settle(status: NodeStatus, waiting: Callable[[], np.ndarray], limits: SearchLimits) -> None:
-    """Check nodes until none is waiting; each time those that are expected to settle most."""
+def _settle(status: NodeStatus, waiting: Callable[[], np.ndarray], limits: SearchLimits, most: float = inf) -> None:
+    """Check nodes until none is waiting, or so many cells are read; each time those that are expected to settle most."""
     again, together = len(status.nodes), max(TOGETHER, status.lattice.size // SHARE)
+    cells = status.whole.weight * len(status.shape)
     with ThreadPoolExecutor(2) as pool:
-        while not limits.over() and (open_ := waiting()).any():
+        while not limits.over() and len(status.nodes) * cells < most and (open_ := waiting()).any():
             if len(status.nodes) >= again:
                 status.focus(open_)
                 again = len(status.nodes) + REFOCUS
             alone = len(status.nodes) < ALONE or not isinstance(status.checker, NodeChecker)
-            several = status.checker.at_a_time
-            chosen = status.choose(open_, several or (1 if alone else together), fill=several is not None)
+            several = status.checker.at_a_time or (1 if alone else min(together, len(status.nodes)))
+            chosen = status.choose(open_, several, fill=status.checker.at_a_time is not None)
             status.record(*_check(status, chosen, pool, limits))
             if status.open:
                 _finish_one(status)

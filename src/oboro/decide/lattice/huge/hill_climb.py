@@ -50,6 +50,8 @@ class HillClimb:
     limits: SearchLimits
     tireless: bool = False
     """Whether it goes on however much it has read."""
+    most: int = WORK
+    """How much it reads otherwise."""
     nodes: dict[Levels, Node] = field(default_factory=dict)
     best: Node | None = None
     rest: Callable[[], None] = lambda: None
@@ -153,7 +155,7 @@ class HillClimb:
 
     def over(self) -> bool:
         """Whether time or work is used up."""
-        return self.limits.over() or (not self.tireless and self.work > WORK)
+        return self.limits.over() or (not self.tireless and self.work > self.most)
 
     def check(self, wanted: Sequence[Levels]) -> list[Node]:
         """Check nodes, on both threads; those that must fail are left out."""

@@ -8,6 +8,8 @@ import numpy as np
 
 from oboro.kernels import kernel
 
+LONG = 16  # nodes in a row from which on several at a time are worth it
+
 __all__ = ["choose", "count_above", "count_below", "meet", "note", "promising"]
 
 
@@ -26,6 +28,10 @@ def count_below(marked: np.ndarray, shape: np.ndarray, out: np.ndarray) -> None:
     for axis in range(shape.size - 1, -1, -1):
         block = stride * shape[axis]
         for start in range(0, out.size, block):
+            if stride < LONG:
+                for i in range(start + stride, start + block):
+                    out[i] += out[i - stride]
+                continue
             for row in range(start + stride, start + block, stride):
                 finer, here = out[row - stride : row], out[row : row + stride]
                 for i in range(stride):  # two slices that do not overlap: several at a time
@@ -115,7 +121,7 @@ def choose(
     most = 4 * out.shape[0]
     places, scores, held = np.empty(most, dtype=np.int64), np.empty(most), 0
     for i in range(marked.size):
-        least = scores[most - 1] if held == most else 0.0
+        least = scores[0] if held == most else 0.0
         if (settled[i] and not marked[i]) or max(below[i], above[i]) <= least:
             continue
         away = abs((entropy[i] - centre) / width)
@@ -125,13 +131,46 @@ def choose(
         score = fails * below[i] + (1.0 - fails) * above[i] if marked[i] else trust * fails * below[i]
         if score <= least:
             continue
-        held = min(held + 1, most)
-        spot = held - 1
-        while spot > 0 and scores[spot - 1] < score:
-            scores[spot], places[spot] = scores[spot - 1], places[spot - 1]
-            spot -= 1
-        scores[spot], places[spot] = score, i
+        if held < most:
+            held += 1
+            _rise(scores, places, held - 1, score, i)
+        else:
+            _sink(scores, places, held, score, i)
+    for end in range(held - 1, 0, -1):  # the worst one goes to the end
+        score, place = scores[end], places[end]
+        scores[end], places[end] = scores[0], places[0]
+        _sink(scores, places, end, score, place)
     return _unlike(places[:held], shape, fill, out)
+
+
+@kernel(inner=True, bare=True)
+def _rise(scores: np.ndarray, places: np.ndarray, spot: int, score: float, place: int) -> None:
+    """Put one more into a heap with the worst first: the smallest score, of equal ones the last place. O(log held)."""
+    while spot > 0:
+        above = (spot - 1) // 2
+        if scores[above] < score or (scores[above] == score and places[above] > place):
+            break
+        scores[spot], places[spot] = scores[above], places[above]
+        spot = above
+    scores[spot], places[spot] = score, place
+
+
+@kernel(inner=True, bare=True)
+def _sink(scores: np.ndarray, places: np.ndarray, held: int, score: float, place: int) -> None:
+    """Put one in place of the worst. O(log held)."""
+    spot = 0
+    while 2 * spot + 1 < held:
+        below = 2 * spot + 1
+        other = below + 1
+        if other < held and (
+            scores[other] < scores[below] or (scores[other] == scores[below] and places[other] > places[below])
+        ):
+            below = other
+        if scores[below] > score or (scores[below] == score and places[below] < place):
+            break
+        scores[spot], places[spot] = scores[below], places[below]
+        spot = below
+    scores[spot], places[spot] = score, place
 
 
 @kernel(inner=True)
@@ -163,6 +202,59 @@ def _comparable(node: np.ndarray, others: np.ndarray) -> bool:
         if finer or coarser:
             return True
     return False
+
+
+@kernel(inner=True)
+def _sweep(shape: np.ndarray, down: bool, out: np.ndarray) -> None:
+    """Raise every node to the greatest of those that are coarser (`down`) or finer, axis by axis. O(nodes · axes)."""
+    stride = 1
+    for axis in range(shape.size - 1, -1, -1):
+        block = stride * shape[axis]
+        for start in range(0, out.size, block):
+            if stride < LONG and down:
+                for i in range(start + block - stride - 1, start - 1, -1):
+                    out[i] = max(out[i], out[i + stride])
+                continue
+            if stride < LONG:
+                for i in range(start + stride, start + block):
+                    out[i] = max(out[i], out[i - stride])
+                continue
+            for step in range(1, shape[axis]):
+                to = start + (block - (step + 1) * stride if down else step * stride)
+                source = to + stride if down else to - stride
+                held, raised = out[source : source + stride], out[to : to + stride]
+                for i in range(stride):
+                    raised[i] = max(raised[i], held[i])
+        stride = block
+
+
+@kernel(inner=True)
+def _spread(
+    nodes: np.ndarray, which: np.ndarray, value: np.ndarray, shape: np.ndarray, down: bool, out: np.ndarray
+) -> None:
+    """Raise what is finer (`down`) or coarser than some nodes to their values: one by one, or in a sweep where that is less."""
+    bottom, top, work = 0 * shape, shape - 1, 0
+    for m in range(nodes.shape[0]):
+        if which[m]:
+            box = 1
+            for axis in range(shape.size):
+                box *= nodes[m, axis] + 1 if down else shape[axis] - nodes[m, axis]
+            work += box
+    if work <= out.size * shape.size // 8:
+        for m in range(nodes.shape[0]):
+            if which[m]:
+                _raise_box(bottom if down else nodes[m], nodes[m] if down else top, shape, value[m], out)
+        return
+    swept = np.zeros_like(out)
+    for m in range(nodes.shape[0]):
+        if which[m]:
+            place = 0
+            for axis in range(shape.size):
+                place = place * shape[axis] + nodes[m, axis]
+            swept[place] = max(swept[place], value[m])
+    _sweep(shape, down, swept)
+    for i in range(out.size):
+        out[i] = max(out[i], swept[i])
 
 
 @kernel(inner=True)
@@ -220,7 +312,7 @@ def note(
     A node has `passed` or failed; `down`: with everything finer it fails; `up`: with everything coarser it satisfies. Finer ones
     suppress at least as many as `least`, coarser ones lose at least as much as `floor` (−inf: not known).
     """
-    bottom, top = 0 * shape, shape - 1
+    yes, fresh, more = np.ones(nodes.shape[0], dtype=np.bool_), passed.copy(), np.zeros(nodes.shape[0], dtype=np.bool_)
     for m in range(nodes.shape[0]):
         place = 0
         for axis in range(shape.size):
@@ -228,26 +320,29 @@ def note(
         seen[place] = True
         if passed[m]:
             satisfies[place] = True
-            if not covered[place]:  # otherwise everything above is
-                _raise_box(nodes[m], top, shape, True, covered)
+            fresh[m] = not covered[place]  # otherwise everything above is
         else:
             fails[place] = True
-        if down[m]:
-            _raise_box(bottom, nodes[m], shape, True, fails)
-        if up[m]:
-            _raise_box(nodes[m], top, shape, True, satisfies)
-        if least[m] > surely[place]:
-            _raise_box(bottom, nodes[m], shape, least[m], surely)
+        more[m] = least[m] > surely[place]
         if floor[m] > base[place]:
-            _raise_box(nodes[m], top, shape, floor[m], base)
+            _raise_box(nodes[m], shape - 1, shape, floor[m], base)
+    _spread(nodes, fresh, yes, shape, False, covered)
+    _spread(nodes, down, yes, shape, True, fails)
+    _spread(nodes, up, yes, shape, False, satisfies)
+    _spread(nodes, more, least, shape, True, surely)
 
 
 @kernel(little=True, work=lambda marked, shape, out: marked.size * shape.size)
 def meet(marked: np.ndarray, shape: np.ndarray, out: np.ndarray) -> None:
-    """Lower `out` to the least level that a marked node has on each axis. O(nodes · axes)."""
+    """Lower `out` to the least level that a marked node has on each axis. O(nodes · axes), less where all are 0 soon."""
+    above = 1
     for i in range(marked.size):
+        if above == 0:
+            return
         if marked[i]:
+            above = 0
             rest = i
             for axis in range(shape.size - 1, -1, -1):
                 out[axis] = min(out[axis], rest % shape[axis])
+                above += out[axis]
                 rest //= shape[axis]
