@@ -69,13 +69,10 @@ MUTATIONS = (
         "digits",
         "a window adds in the order of its members",
         (
-            (
-                GROUPS,
-                "while count > 0 and values[count - 1] > value:",
-                "while count > 9999 and values[count - 1] > value:",
-            ),
-            (GROUPS, "return total + lost", "return total"),
-            (GROUPS, "min(max(mean, values[0]), values[present - 1])", "mean"),
+            (GROUPS, "values[i, m] = b if a > b else a", "values[i, m] = a"),
+            (GROUPS, "values[i + 1, m] = a if a > b else b", "values[i + 1, m] = b"),
+            (GROUPS, "(values[total, m] + values[lost, m]) / max(present, 1)", "values[total, m] / max(present, 1)"),
+            (GROUPS, "min(max(mean, values[0, m]), values[present - 1, m])", "mean"),
         ),
         "tests/stream/test_window_owner.py",
         "digits",
