@@ -101,7 +101,7 @@ def test_what_is_no_record_is_a_dead_letter(tmp_path: Path) -> None:
         "not UTF-8": b'{"sex": "\xff", "age": 1, "note": 2}',
         "NaN": b'{"sex": "F", "age": NaN, "note": 2}',
         "nested too deeply": b"[" * 100_000,
-        "a line of 300000 bytes": b'{"sex": "' + b"x" * 299_991,
+        "300000 bytes, more than": b'{"sex": "' + b"x" * 299_991,
     }
     lines_in = [json.dumps(good).encode(), *bad.values(), b"", json.dumps(good).encode()]
     (tmp_path / "in.ndjson").write_bytes(b"\n".join(lines_in) + b"\n")

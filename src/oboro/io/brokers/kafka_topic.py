@@ -314,9 +314,11 @@ class KafkaSink:
             place, field = self.link.address.place, ",".join(self._asked.fields)
             raise UsageError(Message("error_broker.no_key", place=place, field=field)) from None
 
-    def _failed(self, error: KafkaException | BufferError) -> BrokerError | ConflictError:
+    def _failed(self, error: KafkaException | BufferError) -> BrokerError | ConflictError | UsageError:
         if isinstance(error, BufferError):
             return BrokerError(Message("error_broker.away", place=self.link.address.server, why=str(error)))
+        if error.args[0].code() == KafkaError.MSG_SIZE_TOO_LARGE:
+            return UsageError(Message("error_broker.too_large", place=self.link.address.place, why=error.args[0].str()))
         if error.args[0].code() in FENCED or error.args[0].fatal():
             self._producer, self._fenced = None, False  # who tries again first sees what was published meanwhile
             return ConflictError(Message("error_service.other_leader", place=self.link.address.place))

@@ -29,6 +29,8 @@ __all__ = ["NatsSink", "NatsSource"]
 
 EXPECTED = "Nats-Expected-Last-Sequence"
 MARK = "Oboro-Mark"
+HEADERS = 128  # bytes beside the mark that stand before a body
+TOO_LARGE = 10054
 PULL = {"expires": 30_000_000_000, "idle_heartbeat": 1_000_000_000}  # nanoseconds
 SILENCE = 4.0  # seconds without a record or a heartbeat, after which the consumer is made again
 
@@ -244,14 +246,25 @@ class NatsSink(LinkedEnd):
 
     def publish(self, after: int, bodies: Sequence[bytes], mark: str) -> None:
         """All of them, each expecting the one before; the answer to the last one speaks for all."""
+        self._check_size(max(map(len, bodies)), mark)
         answer = json.loads(self.link.wait(self._sent(after, bodies, mark), ANSWER))
         if "error" in answer:
             code, why = answer["error"].get("err_code"), answer["error"].get("description", "")
             if code in (10071, 10164):  # another last sequence
                 raise ConflictError(Message("error_service.other_leader", place=self.link.address.place))
+            if code == TOO_LARGE:
+                raise UsageError(Message("error_broker.too_large", place=self.link.address.place, why=why))
             raise BrokerError(Message("error_broker.away", place=self.link.address.place, why=why))
         if answer["seq"] != after + len(bodies):
             raise ConflictError(Message("error_service.other_leader", place=self.link.address.place))
+
+    def _check_size(self, largest: int, mark: str) -> None:
+        """Raise where the server would close the connection over a message, again and again."""
+        client = self.link.client
+        most = client.max_payload if client is not None else 0
+        if most and largest + len(mark) + HEADERS > most:
+            why = f"{largest:,} > {most - HEADERS:,}"
+            raise UsageError(Message("error_broker.too_large", place=self.link.address.place, why=why))
 
     async def _sent(self, after: int, bodies: Sequence[bytes], mark: str) -> bytes:
         client = self.link.client

@@ -82,8 +82,8 @@ class ServiceSettings(Parameters):
     """The Avro schema of the input."""
     fsync: bool = False
     """Wait for the disk before anything is published."""
-    longest_line: int = Field(1 << 20, ge=1)
-    """Lines that are longer are refused."""
+    longest_line: int = Field(900_000, ge=1)
+    """Records of more bytes are refused. Most brokers take a million, and what is released may be a little longer."""
     patience: float = Field(default=300.0, gt=0)
     """Seconds for which a broker may be away."""
     partitions: PartitionSettings | None = None
@@ -138,7 +138,18 @@ class ServiceSettings(Parameters):
 
     def plan(self, lang: str, change: Any) -> ServicePlan:
         """What is told to the loop."""
-        names = ("state", "batch", "once", "rate", "id", "id_horizon", "raw_letters", "fsync", "patience")
+        names = [
+            "state",
+            "batch",
+            "once",
+            "rate",
+            "id",
+            "id_horizon",
+            "raw_letters",
+            "fsync",
+            "patience",
+            "longest_line",
+        ]
         placed, part = self.placed(), self.part
         if PLACE in self.source:
             part = None  # its broker divides the input

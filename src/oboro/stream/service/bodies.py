@@ -5,8 +5,11 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping, Sequence
+from datetime import date, time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar, Literal
+from uuid import UUID
 
 import msgspec
 
@@ -58,7 +61,7 @@ class MessagePackBody:
     def decode(self, body: bytes) -> dict[str, Any] | None:
         """The record."""
         try:
-            found = msgspec.msgpack.decode(body)
+            found = _unpack(body)
         except (msgspec.DecodeError, RecursionError, ValueError):
             raise BadRecord("not_msgpack") from None
         if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
@@ -66,8 +69,11 @@ class MessagePackBody:
         return found
 
     def encode(self, record: Mapping[str, Any]) -> bytes:
-        """A released record."""
-        return msgspec.msgpack.encode(record)
+        """A released record. A number that MessagePack cannot hold, or half of a surrogate pair, becomes text."""
+        try:
+            return msgspec.msgpack.encode(record)
+        except (OverflowError, UnicodeEncodeError):
+            return msgspec.msgpack.encode({name: _cell(value) for name, value in record.items()})
 
     def decode_all(self, bodies: Sequence[bytes]) -> list[dict[str, Any]] | None:
         """One by one."""
@@ -75,7 +81,7 @@ class MessagePackBody:
 
     def encode_all(self, records: Sequence[Mapping[str, Any]]) -> list[bytes]:
         """One by one."""
-        return [msgspec.msgpack.encode(record) for record in records]
+        return [self.encode(record) for record in records]
 
 
 class AvroBody:
@@ -106,9 +112,9 @@ class AvroBody:
         return found
 
     def encode(self, record: Mapping[str, Any]) -> bytes:
-        """A released record."""
+        """A released record. What is no simple value is written as in JSON, as text."""
         data = io.BytesIO()
-        self._avro.schemaless_writer(data, self._writer, dict(record))
+        self._avro.schemaless_writer(data, self._writer, {name: _cell(value) for name, value in record.items()})
         return data.getvalue()
 
     def decode_all(self, bodies: Sequence[bytes]) -> list[dict[str, Any]] | None:
@@ -118,6 +124,25 @@ class AvroBody:
     def encode_all(self, records: Sequence[Mapping[str, Any]]) -> list[bytes]:
         """One by one."""
         return [self.encode(record) for record in records]
+
+
+def _unknown(code: int, data: memoryview) -> None:
+    raise ValueError(code)
+
+
+_unpack = msgspec.msgpack.Decoder(ext_hook=_unknown).decode
+
+
+def _cell(value: Any) -> Any:
+    """A simple value as it is, if Avro and MessagePack can hold it; all else as the text that JSON has for it."""
+    if value is None or isinstance(value, bool | float):
+        return value
+    if isinstance(value, int):
+        return value if -(1 << 63) <= value < 1 << 63 else str(value)
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode(errors="backslashreplace").decode()
+    text = encode_json({"": value})[len(b'{"":') : -len(b"}\n")].decode()
+    return text[1:-1] if isinstance(value, date | time | Decimal | UUID | bytes) else text
 
 
 def _read_schema(path: Path) -> Any:

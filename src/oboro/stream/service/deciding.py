@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 from oboro.errors import InputError
 from oboro.stream.anonymizer import Anonymizer
-from oboro.stream.runner.codecs import encode_json
+from oboro.stream.runner.codecs import BadRecord, encode_json
 from oboro.stream.service.ends import Incoming
 from oboro.stream.service.partition import Partition
 from oboro.stream.service.record_ids import RecordIds
@@ -72,6 +72,8 @@ class Decider:
     now: float = 0.0
     part: Partition | None = None
     """Which records are this process's; the others are passed over."""
+    longest: int = 1 << 20
+    """Bodies of more bytes are refused."""
 
     def decide(
         self,
@@ -81,12 +83,13 @@ class Decider:
         last: bool = False,
     ) -> Decided:
         """Take a block, possibly empty (then `moment` says when). `decisions`: those of the first time."""
-        direct = self._directly(items, decisions) if self._direct and items and not last else None
+        short = max((len(body) for body, _, _ in items), default=0) <= self.longest
+        direct = self._directly(items, decisions) if self._direct and items and short and not last else None
         if direct is not None:
             return direct
         done = Decided([], [], [])
         letters: dict[int, InputError] = {}
-        records, places = self._records(items, letters, done)
+        records, places = self._records(items, letters, done, short)
         again = iter(decisions or ())
         for start, stop, now in self._moments(items, places, moment):
             taken = self.anonymizer.take(records[start:stop], now, next(again, None) if decisions is not None else None)
@@ -115,10 +118,10 @@ class Decider:
         return Decided(taken.bodies, [], [taken.decisions], len(items))
 
     def _records(
-        self, items: Sequence[Incoming], letters: dict[int, InputError], done: Decided
+        self, items: Sequence[Incoming], letters: dict[int, InputError], done: Decided, short: bool
     ) -> tuple[list[dict[str, Any]], Sequence[int]]:
         """The records of a block and their places in it; what is none is among the letters."""
-        if self.ids is None and not self.change and self.part is None:
+        if self.ids is None and not self.change and self.part is None and short:
             plain = self.incoming.decode_all([body for body, _, _ in items]) if items else []
             if plain is not None:
                 return plain, range(len(plain))
@@ -128,6 +131,8 @@ class Decider:
         for i, (body, _, _) in enumerate(items):
             record = None
             try:
+                if len(body) > self.longest:
+                    raise BadRecord("too_long", bytes=len(body))
                 record = decode(body)
                 if record is None:
                     continue
@@ -167,7 +172,11 @@ class Decider:
         letter: dict[str, Any] = {"position": item[1], "reason": reason.say(self.lang)}
         if self.raw:
             letter["record"] = item[0].decode(errors="backslashreplace")
-        return encode_json(letter).rstrip(b"\n")
+        body = encode_json(letter).rstrip(b"\n")
+        if len(body) > self.longest and self.raw:  # whoever takes the letters would not take this one
+            del letter["record"]
+            body = encode_json(letter).rstrip(b"\n")
+        return body
 
     def _withheld(self) -> list[bytes]:
         """Letters about records that waited in vain: nothing they could be released as keeps the promise."""

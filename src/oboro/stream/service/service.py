@@ -105,8 +105,9 @@ class Service:
         ids = RecordIds(plan.id, plan.id_horizon) if plan.id else None
         if ids is not None:
             ids.load(self.at.ids)
+        (incoming, outgoing), lang, now = self.forms, self.at.lang, self.at.now
         self.decider = Decider(
-            anonymizer, *self.forms, plan.change, ids, self.at.lang, plan.raw_letters, self.at.now, plan.part
+            anonymizer, incoming, outgoing, plan.change, ids, lang, plan.raw_letters, now, plan.part, plan.longest_line
         )
         self.records = Outlet(self.sink, self.names[1], self.at.stream, self._interrupted)
         self.records.at, self.records.last = self.at.published, self.at.last

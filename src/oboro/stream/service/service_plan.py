@@ -33,6 +33,8 @@ class ServicePlan:
     """Whether dead letters hold what was refused."""
     every: int = 1 << 26
     """Bytes of journal (or of input, for snapshots in a broker) after which a new snapshot is made."""
+    longest_line: int = 900_000
+    """Records of more bytes are refused."""
     fsync: bool = False
     lang: str = "en"
     patience: float = 300.0
