@@ -280,9 +280,10 @@ def _placed(value: Any, row_of: Callable[[Any], int | None]) -> Any:
     return [_placed(one, row_of) for one in value] if isinstance(value, list) else value
 
 
-def _form(value: float, forms: str) -> str:
+def _form(value: float | list[Any], forms: str) -> str:
+    """One of two forms, by a number or by how many a list has."""
     one, _, many = forms.partition("|")
-    return one if value == 1 else many or f"{one}s"
+    return one if (len(value) if isinstance(value, list) else value) == 1 else many or f"{one}s"
 
 
 _KINDS: dict[str, Callable[[Any], str]] = {
