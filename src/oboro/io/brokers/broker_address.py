@@ -59,6 +59,13 @@ class BrokerAddress:
                 Message("error_broker.unknown_option", place=self.place, unknown=unknown, known=sorted(options))
             )
 
+    def number(self, option: str) -> int:
+        """An option that is a whole number, 0 if it is not given."""
+        given = self.options.get(option, "0")
+        if not (given.isascii() and given.isdigit()):
+            raise UsageError(Message("error_broker.no_number", place=self.place, option=option, given=given))
+        return int(given)
+
     @property
     def place(self) -> str:
         """Short, for messages."""

@@ -33,15 +33,21 @@ BROKERS = {
     "rabbitmq": Broker("rabbitmq_queue", "rabbitmq", 5672, "RabbitmqSource", "RabbitmqSink"),
     "redis": Broker("redis_stream", "redis", 6379, "RedisSource", "RedisSink", "keeping.redis_keeping"),
 }
+OTHER_NAMES = {"valkey": "redis", "amqp": "rabbitmq"}  # what people write
+SOCKETS = ("tcp", "tcp-listen", "unix", "unix-listen")
 PORTS = {kind: broker.port for kind, broker in BROKERS.items()}
 
 
 def broker_of(place: str) -> str | None:
-    """The broker that an address names; None for files, pipes and sockets."""
+    """The broker that an address names; None for files, pipes and sockets. Raises `UsageError` for any other scheme."""
     scheme, found, _ = place.partition("://")
-    if not found:
+    if not found or scheme in SOCKETS:
         return None
-    return scheme if scheme in BROKERS else scheme[:-1] if scheme.endswith("s") and scheme[:-1] in BROKERS else None
+    for name in (scheme, scheme.removesuffix("s")):
+        if (kind := OTHER_NAMES.get(name, name)) in BROKERS:
+            return kind
+    known = [*sorted([*BROKERS, *OTHER_NAMES]), *SOCKETS]
+    raise UsageError(Message("error_broker.scheme", place=place, scheme=scheme, known=known))
 
 
 def open_place(place: str, part: str, side: str) -> Any:
@@ -60,4 +66,6 @@ def open_place(place: str, part: str, side: str) -> Any:
             raise
         raise UsageError(Message("error_broker.client", kind=kind, extra=broker.extra)) from None
     name = ends.get(part, f"{kind.capitalize()}{part.capitalize()}")
-    return getattr(module, name)(BrokerAddress.read(place, side, PORTS))
+    scheme, _, rest = place.partition("://")
+    tls = "" if scheme in BROKERS or scheme in OTHER_NAMES else "s"
+    return getattr(module, name)(BrokerAddress.read(f"{kind}{tls}://{rest}", side, PORTS))

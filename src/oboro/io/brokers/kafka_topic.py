@@ -35,7 +35,7 @@ class KafkaLink:
         address.allow({"partition", "mechanism", *more})
         self.address = address
         self.topic = address.name
-        self.partition = int(address.options.get("partition", "0"))
+        self.partition = address.number("partition")
 
     def settings(self) -> dict[str, Any]:
         """What every client is told."""

@@ -36,12 +36,13 @@ class NatsLink:
         self.client: Client | None = None
         self._loop: WaitingLoop | None = None
         self._lost: asyncio.Future[None] | None = None
+        self._why = ""  # what the client said last
 
     def connect(self) -> None:
         """Anew."""
         self.close()
         self._loop = WaitingLoop()
-        self._lost = None
+        self._lost, self._why = None, ""
         client, lost = self.wait(self._connected(), ANSWER)
         self.client, self._lost = client, lost
         self.js = self.client.jetstream(timeout=ANSWER)
@@ -54,13 +55,16 @@ class NatsLink:
             if not lost.done():
                 lost.set_result(None)
 
+        async def noted(error: Exception) -> None:
+            self._why = str(error)
+
         client = Client()
         try:
             await client.connect(
                 servers=f"{scheme}://{one.host}:{one.port}",
                 allow_reconnect=False,
                 connect_timeout=2,
-                error_cb=_quiet,
+                error_cb=noted,
                 name="oboro",
                 user=one.secret("USER"),
                 password=one.secret("PASSWORD"),
@@ -82,7 +86,7 @@ class NatsLink:
         except (NotFoundError, BadRequestError):
             raise
         except (NatsError, OSError, EOFError, ValueError, TimeoutError) as error:
-            why = str(error) or type(error).__name__
+            why = str(error) or self._why or type(error).__name__
             if _final(error):
                 raise UsageError(Message("error_broker.refused", place=self.address.server, why=why)) from None
             raise BrokerError(Message("error_broker.away", place=self.address.server, why=why)) from None
@@ -158,7 +162,3 @@ def _final(error: Exception) -> bool:
     if isinstance(error, APIError):
         return not isinstance(error, ServiceUnavailableError | ServerError)
     return isinstance(error, AuthorizationError) or "authorization violation" in str(error).lower()
-
-
-async def _quiet(error: Exception) -> None:
-    """What goes wrong is seen by whoever waits for an answer."""

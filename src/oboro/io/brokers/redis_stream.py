@@ -63,7 +63,7 @@ class RedisLink:
         made: dict[str, Any] = {
             "host": one.host,
             "port": one.port,
-            "db": int(one.options.get("db", "0")),
+            "db": one.number("db"),
             "username": one.secret("USER"),
             "password": one.secret("PASSWORD") or one.secret("TOKEN"),
             "socket_timeout": 10.0,

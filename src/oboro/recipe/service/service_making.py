@@ -65,6 +65,8 @@ def make_service(
     """A service that can be run. Addresses and settings are checked; nothing is connected yet."""
     if settings.lease is not None and settings.dead_letters is not None and _is_file(settings.dead_letters):
         raise UsageError(Message("error_service.lease_and_file", place=settings.dead_letters))
+    if broker_of(settings.target) and settings.target in (settings.source, settings.dead_letters):
+        raise UsageError(Message("error_service.same_place", place=settings.target))
     stop, options = stop or StopRequest(), settings.decide.of(recipe)
     plan, settings = settings.plan(lang, pseudonyms(recipe)), settings.placed()
     if (part := settings.part) is not None:
