@@ -44,7 +44,7 @@ ALONE = 24  # so many checks go one by one, for each settles much; the later one
 TOGETHER = 16  # go together, on two threads;
 SHARE = 1 << 11  # and of so many nodes one, for what follows from the checks takes its time for each node
 WIDE = 1 << 17  # nodes from which on a climb looks for a good node first, and checks go together sooner
-CLIMBED = 50_000_000  # cells that this climb reads: about a tenth of a second
+CLIMBED = 200  # cells that this climb reads for each node of the lattice: half a second of eight million
 HEAVY = 1 << 19  # tuples that nodes are counted from before a second thread is worth its call
 FEW = 1 << 11  # rows that are checked before a thread has started
 REFOCUS = 32  # after so many checks it is asked again which levels are out of the question
@@ -174,7 +174,7 @@ def _climb_first(status: NodeStatus, limits: SearchLimits) -> None:
     """A good node to begin with rules out many others."""
     from oboro.decide.lattice.huge.hill_climb import HillClimb
 
-    climb = HillClimb(status.problem, status.checker, limits, most=CLIMBED)
+    climb = HillClimb(status.problem, status.checker, limits, most=CLIMBED * status.lattice.size)
     climb.run([] if status.best is None else [status.best.levels])
     status.record(*climb.nodes.values())
 
@@ -242,7 +242,9 @@ def _prove(
     """The lattice cannot be listed: the best node that a hill climb finds, and a proof from below as far as it comes."""
     from oboro.decide.lattice.huge.huge_search import HugeSearch
 
-    huge = HugeSearch(problem, checker, limits, prove, tuple(first))
+    quiet = replace(limits, tell=None)
+    solve = lambda part: _list(part, NodeChecker.of(part), "auto", False, quiet)  # noqa: E731
+    huge = HugeSearch(problem, checker, limits, prove, tuple(first), solve)
     huge.run()
     return SearchResult(
         best=huge.boxes.best,

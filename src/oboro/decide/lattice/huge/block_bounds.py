@@ -8,12 +8,13 @@ enough. Where the loss adds up over attributes, the least that each block loses 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from math import inf, prod
 
 import numpy as np
 
+from oboro.decide.lattice.huge.block_optima import part_of
 from oboro.decide.lattice.kernels.box_bounds import least_of_box
 from oboro.decide.lattice.node_check import NodeChecker
 from oboro.decide.lattice.nodes import Levels
@@ -87,21 +88,7 @@ def _sums(parts: list[np.ndarray]) -> np.ndarray:
 
 def _suppressed(problem: Problem, some: list[int], over: Callable[[], bool]) -> np.ndarray:
     """How many records, or people, k alone suppresses at each node over some attributes; above the limit at least so many."""
-    loss = problem.loss
-    assert isinstance(loss, CellLoss)
-    part = replace(
-        problem,
-        columns=tuple(problem.columns[a] for a in some),
-        hierarchies=tuple(problem.hierarchies[a] for a in some),
-        rules=(),
-        population=None,
-        most_classes=None,
-        kept_risk=None,
-        class_sizes=(),
-        earnings=None,
-        loss=CellLoss(loss.name, loss.weights[some], tuple(loss.costs[a] for a in some)),  # which nobody asks for
-        relaxed=True,
-    )
+    part = part_of(problem, some)
     lattice, surely = part.lattice, np.zeros(part.lattice.shape, dtype=np.int64)
     checker = None if over() else NodeChecker.of(part)
     for levels in product(*(range(size - 1, -1, -1) for size in lattice.shape)):

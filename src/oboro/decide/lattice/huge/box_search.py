@@ -176,8 +176,11 @@ class BoxSearch:
         """Check nodes, two at a time with the same hurdle; those that were checked before are known."""
         new = [levels for levels in dict.fromkeys(wanted) if levels not in self.known]
         hurdle = inf if self.best is None else self.best.loss + SAME
-        each = map if isinstance(self.checker, SlicedChecker) or len(new) < 2 else self.pool.map
-        found = list(each(lambda levels: self.checker.check(levels, hurdle), new))
+        if self.checker.many_at_once:
+            found = self.checker.check_all(new, hurdle) if new else []
+        else:
+            each = map if isinstance(self.checker, SlicedChecker) or len(new) < 2 else self.pool.map
+            found = list(each(lambda levels: self.checker.check(levels, hurdle), new))
         for node in found:
             self.record(node)
         self.checked += len(found)

@@ -38,6 +38,7 @@ GUESSED, NEAR, LOOKS = (
     12,
     8,
 )  # nodes that are guessed at a time, near so many of the best ones, and how many are checked
+MANY = 64  # nodes that are worth a second thread, where several are counted in one call
 SAME = 1e-12  # losses closer than this are equal
 
 
@@ -160,9 +161,16 @@ class HillClimb:
     def check(self, wanted: Sequence[Levels]) -> list[Node]:
         """Check nodes, on both threads; those that must fail are left out."""
         new = [levels for levels in dict.fromkeys(wanted) if levels not in self.nodes and not self._hopeless(levels)]
-        check = map if isinstance(self.checker, SlicedChecker) else self.pool.map  # slices use both threads themselves
         hurdle = inf if self.best is None else self.best.loss + SAME
-        found = list(check(lambda levels: self.checker.check(levels, hurdle), new))
+        if self.checker.many_at_once and len(new) < MANY:
+            found = (
+                self.checker.check_all(new, hurdle) if new else []
+            )  # two threads would take longer to meet than to count
+        else:
+            check = (
+                map if isinstance(self.checker, SlicedChecker) else self.pool.map
+            )  # slices use both threads themselves
+            found = list(check(lambda levels: self.checker.check(levels, hurdle), new))
         if found:
             self._take_in(found)
         self.limits.report(self.progress)

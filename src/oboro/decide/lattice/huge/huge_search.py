@@ -6,9 +6,12 @@ Without a limit both end after an amount of work; whoever wants the optimum what
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
+from typing import TYPE_CHECKING
 
+from oboro.decide.lattice.huge.block_optima import UNASKED, BlockOptima
 from oboro.decide.lattice.huge.box_search import BoxSearch
 from oboro.decide.lattice.huge.hill_climb import HillClimb
 from oboro.decide.lattice.node_check import NodeChecker
@@ -17,6 +20,9 @@ from oboro.decide.lattice.problem import Node, Problem
 from oboro.decide.lattice.search_limits import SearchLimits
 from oboro.decide.lattice.search_progress import SearchProgress
 from oboro.decide.lattice.sliced_check import SlicedChecker
+
+if TYPE_CHECKING:
+    from oboro.decide.lattice.search import SearchResult
 
 __all__ = ["HugeSearch"]
 
@@ -36,18 +42,22 @@ class HugeSearch:
     prove: bool = False
     first: tuple[Levels, ...] = ()
     """Nodes that are checked first."""
+    solve: Callable[[Problem], SearchResult] | None = None
+    """What finds the optimum of a lattice that can be listed."""
 
     def __post_init__(self) -> None:
         tireless = self.prove or self.limits.seconds is not None
         self.climb = HillClimb(self.problem, self.checker, self.limits, tireless)
         self.boxes = BoxSearch(self.problem, self.checker, self.climb.nodes)
         self.climb.rest, self.turn = self._prove_between, 0
+        self.optima = None if self.solve is None else BlockOptima(self.problem, self.solve)
 
     def run(self) -> None:
         """Climb and prove in turns, and climb again from what the proof found; where the climb rests the proof goes on alone."""
         self.climb.run(self.first)
         turn = TURN
         while True:
+            self._bound_by_blocks(inf)
             self._prove(turn)  # at least one look, which tells a bound
             if self.over() or self.boxes.done:
                 break
@@ -60,9 +70,20 @@ class HugeSearch:
 
     def _prove_between(self) -> None:
         """The proof's turn, each time the climb has checked so much."""
+        self._bound_by_blocks(len(self.climb.nodes))
         climbed = len(self.climb.nodes) - self.boxes.checked * SHARE
-        if climbed >= TURN and not self.over() and not self.boxes.done:
+        behind = self.optima is not None and self.boxes.bound < self.optima.bound  # boxes wait until the climb rests
+        if climbed >= TURN and not behind and not self.over() and not self.boxes.done:
             self._prove(TURN // SHARE)
+
+    def _bound_by_blocks(self, climbed: float) -> None:
+        """The next stage of the bound by large blocks, where it is worth its time after so many nodes of the climb."""
+        asked = self.prove or self.limits.seconds is not None
+        if self.optima is None or self.over() or not (asked or self.optima.stage < UNASKED):
+            return
+        if self.optima.due(climbed):
+            self.optima.advance()
+            self._tell()
 
     def _prove(self, checks: int) -> None:
         """Check so much for the proof, or until it finds a better node to climb from."""
@@ -112,7 +133,8 @@ class HugeSearch:
     def bound(self) -> float | None:
         """No node that can be released loses less than this; None where nothing is known."""
         best = self.boxes.best
-        least = min([inf if best is None else best.loss, self.boxes.bound, *(one.least for one in self.boxes.unsure())])
+        waiting = self.boxes.bound if self.optima is None else max(self.boxes.bound, self.optima.bound)
+        least = min([inf if best is None else best.loss, waiting, *(one.least for one in self.boxes.unsure())])
         return None if least in (inf, -inf) else max(least, self.problem.least_loss)
 
     @property
