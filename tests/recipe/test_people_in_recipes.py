@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import oboro
 from oboro.errors import InputError, OboroError, PromiseError, RecipeError, UsageError
+from oboro.verifier.verdict import Verification
 
 QUASI = {
     "school": {"role": "quasi", "hierarchy": {"intervals": [2, 4]}},
@@ -275,3 +276,16 @@ def test_empty_and_missing_secrets_are_one_to_the_search_too(step: str) -> None:
     )
     release = recipe.run({"age": [20, 20, 21, 21], "ill": ["", None, "a", "b"]})
     assert len(set(release.data["age"])) == 1
+
+
+def test_households_are_called_households() -> None:
+    table = {"household_id": [1, 1, 2, 3], "age": [31, 32, 33, 34]}
+    recipe = oboro.Recipe(
+        person="household_id",
+        attributes={"age": {"role": "quasi", "hierarchy": {"intervals": [10]}}},
+        steps=[{"drop_columns": {"attributes": ["household_id"]}}, {"k_anonymize": {"k": 3}}],
+    )
+    release = recipe.run(table)
+    assert "3-anonymity, counted in households," in release.summary()
+    assert "世帯数で数えた" in release.summary(lang="ja")
+    assert Verification.read(release.verification.as_dict()) == release.verification

@@ -24,6 +24,7 @@ from oboro.recipe.released.last_look_before_writing import look_before_writing
 from oboro.recipe.released.people_before_writing import people_before_writing
 from oboro.recipe.released.released_order import moves_rows, released_order, warning_of_order
 from oboro.recipe.released.secret_seed import entropy_of, warning_of_seed
+from oboro.recipe.roles.column_words import names_household
 from oboro.table.dataset import Column, Dataset
 from oboro.table.distinct_people import person_of_rows
 from oboro.table.frames import Frame
@@ -98,6 +99,7 @@ def run(
     rows = people_before_writing(recipe, frame.data, given.named(Role.IDENTIFIER), table.data, table.promises, origin)
     if recipe.person is not None:
         table.warn_of_linked_rows(recipe.person)
+        verification = verification.in_households() if names_household(recipe.person) else verification
     return Release(
         budget_left=None if recipe.budget is None else _charged(recipe),
         worked=replace(frame, data=table.data),

@@ -50,6 +50,7 @@ class Verdict:
     over: tuple[str, ...] = ()  # the columns whose groups were judged; its sentence then names them
     people: bool = False  # whether people were counted, not records
     together: bool = False  # whether it is of the columns of several promises, which none of them covers
+    households: bool = False  # whether those who were counted are households, by the name of their column
 
     @staticmethod
     def of(
@@ -120,7 +121,8 @@ class Verdict:
     @property
     def spoken(self) -> Message:
         """The model, what it counts and over which columns."""
-        model = Message("verdict.of_people", model=self.model) if self.people else self.model
+        whose = "verdict.of_households" if self.households else "verdict.of_people"
+        model = Message(whose, model=self.model) if self.people else self.model
         over = "verdict.over_together" if self.together else "verdict.over"
         return Message(over, model=model, columns=self.over) if self.over else model
 
@@ -177,6 +179,7 @@ class Verdict:
             "over": list(self.over),
             "people": self.people,
             "together": self.together,
+            "households": self.households,
             "sentence": self.sentence(),
             "id": model["id"],
             "parameters": model["values"],
@@ -202,6 +205,7 @@ class Verdict:
             over=tuple(data["over"]),
             people=data.get("people", False),
             together=data.get("together", False),
+            households=data.get("households", False),
         )
 
 
@@ -226,6 +230,11 @@ class Verification:
     def of(verdicts: Sequence[Verdict], quasi: Sequence[str], joint: Sequence[Verdict] = ()) -> Verification:
         """All verdicts together: one that is broken breaks the whole."""
         return Verification(all(map(HOLDS, verdicts)), tuple(verdicts), tuple(quasi), tuple(joint))
+
+    def in_households(self) -> Verification:
+        """The same, whose sentences say households where they say people."""
+        verdicts, joint = (tuple(replace(one, households=True) for one in some) for some in (self.verdicts, self.joint))
+        return replace(self, verdicts=verdicts, joint=joint)
 
     @property
     def apart(self) -> tuple[Verdict, ...]:
