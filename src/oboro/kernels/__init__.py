@@ -93,18 +93,20 @@ def kernel(
     parallel: bool = False,
     inner: bool = False,
     bare: bool = False,
+    makes_arrays: bool = False,
     little: Callable[..., Any] | bool = False,
     work: Callable[..., int] = _entries,
 ) -> Callable[[F], F]:
     """Compile a loop over arrays. `inner`: only other kernels call it, so no door to Python is compiled, which takes its time.
 
     `bare`: it makes no array and returns none, so references need not be counted. With many arrays in tuples, counting
-    takes most of the time, to run and to compile. numba refuses to compile a bare kernel that makes an array.
+    takes most of the time, to run and to compile. numba refuses to compile a bare kernel that makes an array. What a bare
+    kernel calls is bare too, unless it says that it `makes_arrays`: references to those are counted, to those handed over not.
 
     `little`: what does the same as long as there is little work; `True` is the loop itself, which Python then runs. Its whole
     numbers must not overflow. `work` says how much some arguments are, where it is not as much as their entries.
     """
-    how = {"parallel": parallel, "inner": inner, "bare": bare}
+    how = {"parallel": parallel, "inner": inner, "bare": bare, "makes_arrays": makes_arrays}
     return partial(Kernel, how=how, little=little, work=work)  # type: ignore[return-value]
 
 

@@ -150,11 +150,11 @@ def _when_ready(compile_: Callable[..., Any]) -> Callable[..., Any]:
     return compiled_when_ready
 
 
-def compiled(kernel: Kernel, *, parallel: bool, inner: bool, bare: bool) -> Any:
+def compiled(kernel: Kernel, *, parallel: bool, inner: bool, bare: bool, makes_arrays: bool) -> Any:
     """The function of a kernel as numba compiles it, where it is called with types for the first time."""
     function: Any = kernel.function
     more = {"no_cfunc_wrapper": True, "no_cpython_wrapper": inner}  # nobody calls a kernel as a function of C
-    more |= {"_nrt": False} if bare else {}
+    more |= {"_nrt": makes_arrays} if bare or makes_arrays else {}
     known = dict(function.__globals__)
     named = FunctionType(function.__code__, known, function.__name__, function.__defaults__, function.__closure__)
     named.__qualname__, named.__module__ = function.__qualname__, function.__module__

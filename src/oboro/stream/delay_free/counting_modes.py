@@ -77,7 +77,7 @@ class CountingMode:
         keep, cutoff, now = self._kept_since(now)
         row, person_, secret_, again, mask_ = self._row, self._person, self._secret, forced is not None, self._mask
         while not absorb(
-            self.history, self.rules, self.arrivals, keep, cutoff, now, row, person_, secret_, again, mask_
+            *self.history, *self.rules, *self.arrivals, keep, cutoff, now, row, person_, secret_, again, mask_
         ):
             self._make_room()
         mask = int(self._mask[0])
@@ -131,9 +131,9 @@ class CountingMode:
         done, total = 0, rows.shape[0]
         while done < total:
             done += absorb(
-                self.history,
-                self.rules,
-                self.arrivals,
+                *self.history,
+                *self.rules,
+                *self.arrivals,
                 *since,
                 rows[done:],
                 people[done:],
@@ -152,7 +152,7 @@ class CountingMode:
     def _make_room(self) -> None:
         """Double whatever is full; memory that holds mostly forgotten entries is tidied instead."""
         history, arrivals = self.history, self.arrivals
-        records, entries, _ = history.sizes.tolist()
+        records, entries, *_ = history.sizes.tolist()
         if self.rules.forgets and arrivals.ends[1] - arrivals.ends[0] >= arrivals.entry.size:
             self.arrivals = _longer(arrivals)
         if (
@@ -185,7 +185,7 @@ class CountingMode:
         stream would go on differently.
         """
         history, arrivals = self.history, self.arrivals
-        records, entries, _ = history.sizes.tolist()
+        records, entries, *_ = history.sizes.tolist()
         arrays = {name: getattr(history, name)[:entries].copy() for name in (*OF_ENTRY, "owner")}
         arrays["codes"] = history.codes[:, :records].copy()
         order = _in_order(arrivals)
@@ -237,7 +237,7 @@ class CountingMode:
         for name in (*OF_ENTRY, "owner"):
             getattr(history, name)[:entries] = arrays[name]
         history.total[:records] = np.bincount(owner, weights=arrays["count"], minlength=records).astype(np.int64)
-        history.sizes[:] = records, entries, self.smallest_crowd
+        history.sizes[: kept.LARGEST] = records, entries, self.smallest_crowd  # `relink` finds the largest code
         _link(history, records, entries)
         kept.relink(history)
         self.history = history
@@ -249,7 +249,7 @@ class CountingMode:
 
     def facts(self) -> dict[str, Any]:
         """How much is remembered."""
-        records, entries, _ = self.history.sizes.tolist()
+        records, entries, *_ = self.history.sizes.tolist()
         return {
             "distinct": int(np.count_nonzero(self.history.total[:records])),
             "entries": int(np.count_nonzero(self.history.count[:entries])),
@@ -290,7 +290,7 @@ def _empty(bits: int, records: int, entries: int) -> kept.ReleaseHistory:
     by_entry = {name: np.zeros(entries, dtype=np.int64) for name in BY_ENTRY}
     slots = np.full(2 * records, -1, dtype=np.int64)
     codes, signs = np.zeros((bits, records), dtype=np.int32), np.zeros((2, records), dtype=np.int64)
-    sizes = np.zeros(3, dtype=np.int64)
+    sizes = np.zeros(4, dtype=np.int64)
     return kept.ReleaseHistory(slots=slots, codes=codes, signs=signs, **by_record, **by_entry, sizes=sizes)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from oboro.kernels import kernel
-from oboro.stream.delay_free.kernels.record_agreements import NOBODY, add_to, agreements, wider, worth
+from oboro.stream.delay_free.kernels.record_agreements import NOBODY, add_to, agreements, full_mask, wider, worth
 from oboro.stream.delay_free.kernels.release_history import (
     CROWD,
     ENTRIES,
@@ -30,9 +30,7 @@ EFFORT = 400_000  # comparisons that one search may cost before it settles for t
 
 @kernel(inner=True)
 def _suffices(history: ReleaseHistory, rules: ReleaseRules, record: int, person: int, secret: int) -> bool:
-    """Whether the records that are exactly alike are enough by themselves."""
-    if not rules.people and rules.secrets <= 1:
-        return history.total[record] >= rules.others
+    """Whether the records that are exactly alike are enough by themselves, where it matters who they are."""
     needed = _needed(rules, person)
     people, secrets = np.empty(needed, dtype=np.int64), np.empty(rules.secrets, dtype=np.int64)
     secrets[0] = secret
@@ -47,12 +45,20 @@ def _suffices(history: ReleaseHistory, rules: ReleaseRules, record: int, person:
 
 
 @kernel(inner=True)
+def _alike(history: ReleaseHistory, rules: ReleaseRules, record: int, person: int, secret: int) -> bool:
+    """Whether the records that are exactly alike are enough by themselves."""
+    if not rules.people and rules.secrets <= 1:
+        return history.total[record] >= rules.others
+    return _suffices(history, rules, record, person, secret)
+
+
+@kernel(inner=True, bare=True)
 def _needed(rules: ReleaseRules, person: int) -> int:
     """How many other people a record needs: k − 1; one more where its own person is missing, who may be among them."""
     return rules.others + (1 if person == MISSING else 0)
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _count_in(by_people: bool, who: int, person: int, weight: int, people: np.ndarray, others: int) -> int:
     """How many others there are with one more entry: people once each and not oneself, or plainly records."""
     if not by_people:
@@ -60,7 +66,7 @@ def _count_in(by_people: bool, who: int, person: int, weight: int, people: np.nd
     return others if who in (person, MISSING) else _note(who, people, others)
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _note(value: int, seen: np.ndarray, count: int) -> int:
     """Add a value to a short list of different ones, while there is room."""
     for i in range(min(count, seen.size)):
@@ -75,12 +81,7 @@ def _note(value: int, seen: np.ndarray, count: int) -> int:
 def _holds(
     history: ReleaseHistory, rules: ReleaseRules, items: np.ndarray, mask: int, person: int, secret: int
 ) -> bool:
-    """Whether the agreements that include `mask` are enough."""
-    if not rules.people and rules.secrets <= 1:
-        number = 0
-        for i in range(items.shape[0]):
-            number += items[i, 3] if items[i, 0] & mask == mask else 0
-        return number >= rules.others
+    """Whether the agreements that include `mask` are enough, where it matters who they are."""
     needed = _needed(rules, person)
     people, secrets = np.empty(needed, dtype=np.int64), np.empty(rules.secrets, dtype=np.int64)
     by_people, persons, kept, secrets[0] = rules.people, history.person, history.secret, secret
@@ -95,6 +96,15 @@ def _holds(
     return False
 
 
+@kernel(inner=True, bare=True)
+def _enough(items: np.ndarray, mask: int, others: int) -> bool:
+    """Whether the agreements that include `mask` are enough, where only their number matters."""
+    number = 0
+    for i in range(items.shape[0]):
+        number += items[i, 3] if items[i, 0] & mask == mask else 0
+    return number >= others
+
+
 @kernel(inner=True)
 def _walk(history: ReleaseHistory, rules: ReleaseRules, items: np.ndarray, full: int, person: int, secret: int) -> int:
     """The mask worth most that enough agreements include: intersections of agreements, depth first, the best first.
@@ -107,6 +117,7 @@ def _walk(history: ReleaseHistory, rules: ReleaseRules, items: np.ndarray, full:
     seen, tried = np.zeros((256, 2), dtype=np.int64), 0
     masks[0] = full
     depth, found, most, effort, sums = 0, 0, 0, EFFORT, rules.worth
+    simple, others = not rules.people and rules.secrets <= 1, rules.others
     while depth >= 0 and effort > 0:
         i = nexts[depth]
         if i >= count or items[i, 2] <= most:
@@ -124,22 +135,12 @@ def _walk(history: ReleaseHistory, rules: ReleaseRules, items: np.ndarray, full:
         if 2 * tried > seen.shape[0]:
             seen = wider(seen)
         effort -= count
-        if _holds(history, rules, items, mask, person, secret):
+        if _enough(items, mask, others) if simple else _holds(history, rules, items, mask, person, secret):
             found, most = mask, worth(sums, mask)
         else:
             depth += 1
             masks[depth], nexts[depth] = mask, 0
     return found
-
-
-@kernel(inner=True, bare=True)
-def full_mask(row: np.ndarray) -> int:
-    """All bits that are not missing."""
-    mask = np.int64(0)
-    for bit in range(row.size):
-        if row[bit] >= 0:
-            mask |= np.int64(1) << bit
-    return mask
 
 
 @kernel(inner=True)
@@ -149,12 +150,13 @@ def best(history: ReleaseHistory, rules: ReleaseRules, record: int, row: np.ndar
     `record` is what `lookup` found for the row.
     """
     full = full_mask(row)
-    if record >= 0 and _suffices(history, rules, record, person, secret):
+    if record >= 0 and _alike(history, rules, record, person, secret):
         _note_alike(history, rules, record, full, person)
         return full
     items = agreements(history, rules, row)
     found = _walk(history, rules, items, full, person, secret)
-    _note_matches(history, rules, items, found, person)
+    if _may_be_smallest(history, rules, found):
+        _note_matches(history, rules, items, found, person)
     return found
 
 
@@ -165,13 +167,13 @@ def weigh(
     """Note the crowd behind a release that was decided before, as `best` did then."""
     if not _may_be_smallest(history, rules, mask):
         return
-    if record >= 0 and mask == full_mask(row) and _suffices(history, rules, record, person, secret):
+    if record >= 0 and mask == full_mask(row) and _alike(history, rules, record, person, secret):
         _note_alike(history, rules, record, mask, person)
     else:
         _note_matches(history, rules, agreements(history, rules, row), mask, person)
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _may_be_smallest(history: ReleaseHistory, rules: ReleaseRules, mask: int) -> bool:
     """Whether a release is one, and its crowd could be smaller than all before: none is smaller than k."""
     return mask != 0 and (history.sizes[CROWD] == 0 or history.sizes[CROWD] > rules.others + 1)
@@ -201,8 +203,6 @@ def _note_alike(history: ReleaseHistory, rules: ReleaseRules, record: int, mask:
 @kernel(inner=True)
 def _note_matches(history: ReleaseHistory, rules: ReleaseRules, items: np.ndarray, mask: int, person: int) -> None:
     """The crowd of a release: the earlier records that were counted for it, of other people, and itself."""
-    if not _may_be_smallest(history, rules, mask):
-        return
     people, others = np.empty(items.shape[0], dtype=np.int64), 0
     for i in range(items.shape[0]):
         if items[i, 0] & mask == mask:
@@ -211,7 +211,7 @@ def _note_matches(history: ReleaseHistory, rules: ReleaseRules, items: np.ndarra
     _note_crowd(history, others, person)
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _note_crowd(history: ReleaseHistory, others: int, person: int) -> None:
     """So many others and itself, who may be one of them where its person is missing."""
     crowd = others + (0 if person == MISSING else 1)
@@ -219,8 +219,8 @@ def _note_crowd(history: ReleaseHistory, others: int, person: int) -> None:
         history.sizes[CROWD] = crowd
 
 
-@kernel()
-def absorb(
+@kernel(inner=True, makes_arrays=True)
+def _absorb(
     history: ReleaseHistory,
     rules: ReleaseRules,
     arrivals: ArrivalOrder,
@@ -262,3 +262,47 @@ def absorb(
             arrivals.entry[place], arrivals.time[place] = entry, now
             ends[1] += 1
     return rows.shape[0]
+
+
+@kernel(bare=True)
+def absorb(
+    slots: np.ndarray,
+    codes: np.ndarray,
+    total: np.ndarray,
+    head: np.ndarray,
+    shared: np.ndarray,
+    signs: np.ndarray,
+    next_: np.ndarray,
+    owner: np.ndarray,
+    out: np.ndarray,
+    count: np.ndarray,
+    person: np.ndarray,
+    secret: np.ndarray,
+    sizes: np.ndarray,
+    others: int,
+    kinds: int,
+    swap: bool,
+    by_people: bool,
+    forgets: bool,
+    reach: int,
+    worths: np.ndarray,
+    entry: np.ndarray,
+    time: np.ndarray,
+    ends: np.ndarray,
+    keep: int,
+    cutoff: float,
+    now: float,
+    rows: np.ndarray,
+    people: np.ndarray,
+    secrets: np.ndarray,
+    forced: bool,
+    masks: np.ndarray,
+) -> int:
+    """`_absorb` with the arrays of history, rules and arrivals one by one: to hand over tuples of them takes three times as long.
+
+    References to what is handed to a bare kernel are not counted further in either: that was a quarter of the time.
+    """
+    history = ReleaseHistory(slots, codes, total, head, shared, signs, next_, owner, out, count, person, secret, sizes)
+    rules = ReleaseRules(others, kinds, swap, by_people, forgets, reach, worths)
+    arrivals = ArrivalOrder(entry, time, ends)
+    return _absorb(history, rules, arrivals, keep, cutoff, now, rows, people, secrets, forced, masks)

@@ -21,6 +21,7 @@ __all__ = [
     "CROWD",
     "ENTRIES",
     "KEPT_BITS",
+    "LARGEST",
     "MISSING",
     "RECORDS",
     "ArrivalOrder",
@@ -32,9 +33,10 @@ __all__ = [
     "remember",
     "search",
     "sign_of",
+    "sign_width",
 ]
 
-RECORDS, ENTRIES, CROWD = 0, 1, 2  # places in `ReleaseHistory.sizes`
+RECORDS, ENTRIES, CROWD, LARGEST = 0, 1, 2, 3  # places in `ReleaseHistory.sizes`
 CODES, KEPT_BITS = 0, 1  # places in `ReleaseHistory.signs`
 MISSING = -2  # a person that nobody knows: protects nobody (−1: people are not asked for)
 
@@ -56,7 +58,7 @@ class ReleaseHistory(NamedTuple):
     secret: np.ndarray
     sizes: (
         np.ndarray
-    )  # used records, used entries; the smallest crowd behind a release so far (0: there was no release)
+    )  # used records and entries; the smallest crowd of a release so far (0: there was none); the largest code
 
 
 class ReleaseRules(NamedTuple):
@@ -97,7 +99,7 @@ def _same(codes: np.ndarray, record: int, row: np.ndarray) -> bool:
 
 
 @kernel(inner=True, bare=True)
-def _sign_width(bits: int) -> int:
+def sign_width(bits: int) -> int:
     """How many bits of each code a sign of 64 has room for."""
     return min(64 // bits, 31)
 
@@ -105,7 +107,7 @@ def _sign_width(bits: int) -> int:
 @kernel(inner=True, bare=True)
 def sign_of(row: np.ndarray) -> int:
     """The last bits of each code. Where two signs differ in those of a code, the codes do."""
-    width, sign = _sign_width(row.size), np.int64(0)
+    width, sign = sign_width(row.size), np.int64(0)
     for bit in range(row.size):
         sign |= (np.int64(row[bit]) & ((np.int64(1) << width) - 1)) << (bit * width)
     return sign
@@ -114,7 +116,7 @@ def sign_of(row: np.ndarray) -> int:
 @kernel(inner=True, bare=True)
 def _sign_bits(mask: int, bits: int) -> int:
     """The bits of a sign that stand for the codes of a mask."""
-    width, chosen = _sign_width(bits), np.int64(0)
+    width, chosen = sign_width(bits), np.int64(0)
     for bit in range(bits):
         if mask >> bit & 1 != 0:
             chosen |= ((np.int64(1) << width) - 1) << (bit * width)
@@ -154,14 +156,16 @@ def relink(history: ReleaseHistory) -> None:
         history.slots[place] = record
         history.signs[CODES, record] = sign_of(row)
         history.signs[KEPT_BITS, record] = _sign_bits(history.shared[record], row.size)
+        history.sizes[LARGEST] = max(history.sizes[LARGEST], row.max())
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _add_record(history: ReleaseHistory, row: np.ndarray) -> int:
     record = history.sizes[RECORDS]
     history.sizes[RECORDS] = record + 1
     for bit in range(row.size):
         history.codes[bit, record] = row[bit]
+        history.sizes[LARGEST] = max(history.sizes[LARGEST], row[bit])
     history.total[record] = 0
     history.head[record] = -1
     history.signs[CODES, record] = sign_of(row)
@@ -174,7 +178,7 @@ def _add_record(history: ReleaseHistory, row: np.ndarray) -> int:
     return record
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def remember(
     history: ReleaseHistory, rules: ReleaseRules, record: int, row: np.ndarray, mask: int, person: int, secret: int
 ) -> int:
@@ -204,7 +208,7 @@ def remember(
     return entry
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _home(history: ReleaseHistory, rules: ReleaseRules, record: int, mask: int, person: int, secret: int) -> int:
     """The entry that one more record may be added to, −1 if it needs one of its own."""
     if rules.forgets and rules.people:
@@ -225,7 +229,7 @@ def _home(history: ReleaseHistory, rules: ReleaseRules, record: int, mask: int, 
     return found if enough and secrets >= rules.secrets else -1
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def _first_with(history: ReleaseHistory, values: np.ndarray, entry: int) -> bool:
     """Whether no older entry of the same record and release has the same value."""
     older = history.next[entry]
@@ -236,7 +240,7 @@ def _first_with(history: ReleaseHistory, values: np.ndarray, entry: int) -> bool
     return True
 
 
-@kernel(inner=True)
+@kernel(inner=True, bare=True)
 def expire(history: ReleaseHistory, arrivals: ArrivalOrder, keep: int, cutoff: float) -> int:
     """Forget from the oldest on, until at most `keep` records are left and all came at `cutoff` or later; how many went."""
     gone = 0
