@@ -1,6 +1,6 @@
 """Writes the figures of services into docs/service.md, between their marks.
 
-oboro bench service --full --output benchmarks/results
+oboro bench service --output benchmarks/results         200 kills of each broker and all costs; --full kills 10,000 times
 python benchmarks/service_soak.py --seconds 600 --broker nats --mode swap
 python benchmarks/service_soak.py --seconds 600 --broker redis --mode window
 python benchmarks/service_state.py --records 10000000
@@ -81,16 +81,18 @@ def cost(run: dict[str, Any]) -> str:
 
 def latency(run: dict[str, Any]) -> str:
     """From the producer until the release is confirmed, and how long a fail-over takes."""
-    lines = ["| | records a second | p50 | p99 | p50 added | p99 added |", "|---|--:|--:|--:|--:|--:|"]
+    lines = [said(run), "", "| | records a second | p50 | p99 | p50 added | p99 added |", "|---|--:|--:|--:|--:|--:|"]
     for (broker, given), found in figures(run, "latency").items():
         names = ("p50_ms", "p99_ms", "added_p50_ms", "added_p99_ms")
         cells = [f"{found[name]:.1f} ms" if name in found else "" for name in names]
-        lines.append(f"| {NAMES[broker]} | {dict(given)['rate']:,} | {' | '.join(cells)} |")
+        disk = f", `appendfsync {dict(given)['appendfsync']}`" if "appendfsync" in dict(given) else ""
+        lines.append(f"| {NAMES[broker]}{disk} | {dict(given)['rate']:,} | {' | '.join(cells)} |")
     took = [
         f"{found['fail_over_s']:.1f} s on {NAMES[broker]} (lease {dict(given)['lease']:g} s)"
         for (broker, given), found in figures(run, "fail-over").items()
     ]
-    return "\n".join([*lines, "", f"Fail-over after a leader was stopped without a word: {', '.join(took)}."])
+    disk = "With `appendfsync always` the server waits for its disk twice for each record: for the producer and for the release."
+    return "\n".join([*lines, "", disk, "", f"Fail-over after a leader was stopped without a word: {', '.join(took)}."])
 
 
 def soak(runs: list[dict[str, Any]]) -> str:
@@ -140,7 +142,8 @@ def filled(page: str) -> str:
     found: dict[str, str] = {}
     service = _read("service")
     if isinstance(service, dict):  # with the command and the machine
-        found |= {write.__name__: write(service) for write in (kills, cost, latency)}
+        writers = (cost, latency) if "--quick" in service["command"] else (kills, cost, latency)
+        found |= {write.__name__: write(service) for write in writers}
     if runs := [one for path in sorted(RESULTS.glob("service_soak_*.json")) if (one := _read(path.stem))]:
         found["soak"] = soak(runs)
     if (seen := _read("service_state")) is not None:

@@ -10,12 +10,13 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from oboro.papers.benchmark_rows import BenchRow
 from oboro.papers.service.fail_over import taken_over
 from oboro.papers.service.feeding import latency
 from oboro.papers.service.kill_run import KINDS, killed_side_by_side
-from oboro.papers.service.local_brokers import LocalBroker, ended, forked
+from oboro.papers.service.local_brokers import ForgetfulRedis, LocalBroker, LocalRedis, ended, forked
 from oboro.papers.service.measuring import RECIPE, Cost, bodies, measured, measured_service, warm_measured
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.service.service_making import make_service
@@ -113,8 +114,22 @@ def _costs(broker: LocalBroker, folder: Path, quick: bool) -> Iterator[BenchRow]
         yield BenchRow("cost", broker.kind, given, "records_per_cpu_s", records / ours, None, ours)
     for rate in (RATE, SLOW):
         yield from _latencies(broker, folder, rate, quick) if broker.moves else _paced(broker, rate, records, run)
+    if isinstance(broker, LocalRedis):
+        yield from _without_disk(folder, quick)
     if broker.leases:
         yield _fail_over(broker)
+
+
+def _without_disk(folder: Path, quick: bool) -> Iterator[BenchRow]:
+    """The latency that is left where Valkey does not wait for its disk."""
+    own = folder / "forgetful"
+    own.mkdir()
+    broker = ForgetfulRedis(own)
+    broker.start()
+    try:
+        yield from _latencies(broker, own, SLOW, quick)
+    finally:
+        broker.stop()
 
 
 def _fail_over(broker: LocalBroker) -> BenchRow:
@@ -139,7 +154,9 @@ def _latencies(broker: LocalBroker, folder: Path, rate: float, quick: bool) -> I
             return measured_service(broker, folder, name, f"{name}OUT", 256, decide)
 
         took[decide] = latency(broker, folder, name, make, people, rate, seconds)
-    given = {"batch": 256, "rate": int(rate), "records": int(took[True]["records"])}
+    given: dict[str, Any] = {"batch": 256, "rate": int(rate), "records": int(took[True]["records"])}
+    if isinstance(broker, LocalRedis):
+        given["appendfsync"] = broker.fsync
     for part in ("p50", "p99"):
         yield BenchRow("latency", broker.kind, given, f"{part}_ms", took[True][part], None, seconds)
         added = took[True][part] - took[False][part]
