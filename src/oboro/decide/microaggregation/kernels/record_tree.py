@@ -262,7 +262,8 @@ def nearest(tree: BoxTree, target: np.ndarray, traits: np.ndarray, heap: np.ndar
 
     O(log n) where there are few attributes.
     """
-    size, waiting, first = 0, 1, (1 << tree.levels) - 1
+    size, waiting, first, plain = 0, 1, (1 << tree.levels) - 1, _is_plain(tree.gaps, traits)
+    low, high, held, stack, bounds = tree.low, tree.high, tree.held, tree.stack, tree.bounds
     tree.stack[0], tree.bounds[0] = 0, 0.0
     while waiting > 0:
         waiting -= 1
@@ -270,7 +271,10 @@ def nearest(tree: BoxTree, target: np.ndarray, traits: np.ndarray, heap: np.ndar
         if size == heap.size and tree.bounds[waiting] > tree.distances[heap[0]]:
             continue
         if node < first:
-            waiting = _push(tree, target, traits, 2 * node + 1, False, waiting)
+            if plain:
+                waiting = _push_plain(low, high, held, stack, bounds, target, 2 * node + 1, False, waiting)
+            else:
+                waiting = _push(tree, target, traits, 2 * node + 1, False, waiting)
             continue
         start = (tree.ids.size * (node - first)) >> tree.levels
         for p in range(start, start + tree.held[node]):
@@ -282,7 +286,8 @@ def nearest(tree: BoxTree, target: np.ndarray, traits: np.ndarray, heap: np.ndar
 @kernel(inner=True, bare=True)
 def farthest(tree: BoxTree, target: np.ndarray, traits: np.ndarray) -> int:
     """The position of the remaining record farthest from a place; of equally far ones that with the largest id."""
-    best, most, waiting, first = -1, -1.0, 1, (1 << tree.levels) - 1
+    best, most, waiting, first, plain = -1, -1.0, 1, (1 << tree.levels) - 1, _is_plain(tree.gaps, traits)
+    low, high, held, stack, bounds = tree.low, tree.high, tree.held, tree.stack, tree.bounds
     tree.stack[0], tree.bounds[0] = 0, np.inf
     while waiting > 0:
         waiting -= 1
@@ -290,7 +295,10 @@ def farthest(tree: BoxTree, target: np.ndarray, traits: np.ndarray) -> int:
         if tree.bounds[waiting] < most:
             continue
         if node < first:
-            waiting = _push(tree, target, traits, 2 * node + 1, True, waiting)
+            if plain:
+                waiting = _push_plain(low, high, held, stack, bounds, target, 2 * node + 1, True, waiting)
+            else:
+                waiting = _push(tree, target, traits, 2 * node + 1, True, waiting)
             continue
         start = (tree.ids.size * (node - first)) >> tree.levels
         for p in range(start, start + tree.held[node]):
@@ -310,6 +318,50 @@ def _push(tree: BoxTree, target: np.ndarray, traits: np.ndarray, left: int, far:
         if tree.held[node] > 0:
             tree.stack[waiting], tree.bounds[waiting] = node, one if of_left else other
             waiting += 1
+    return waiting
+
+
+@kernel(inner=True, bare=True)
+def _is_plain(gaps: np.ndarray, traits: np.ndarray) -> bool:
+    """Whether there are only numbers, and none is missing."""
+    plain = traits.size == 0
+    for j in range(gaps.size):
+        plain &= gaps[j] == 0.0
+    return plain
+
+
+@kernel(inner=True, bare=True)
+def _push_plain(
+    low: np.ndarray,
+    high: np.ndarray,
+    held: np.ndarray,
+    stack: np.ndarray,
+    bounds: np.ndarray,
+    target: np.ndarray,
+    left: int,
+    far: bool,
+    waiting: int,
+) -> int:
+    """`_push` where there are only numbers: to hand a whole tree over for each bound took a seventh of the time of MDAV."""
+    one, other = 0.0, 0.0
+    for j in range(target.size):
+        below, above = low[left, j] - target[j], target[j] - high[left, j]
+        under, over = low[left + 1, j] - target[j], target[j] - high[left + 1, j]
+        if far:
+            one += max(above * above, below * below)
+            other += max(over * over, under * under)
+        else:
+            out, outside = max(max(below, above), 0.0), max(max(under, over), 0.0)
+            one += out * out
+            other += outside * outside
+    left_first = one < other if far else one > other  # the more promising one comes on top
+    first, second = (left, left + 1) if left_first else (left + 1, left)
+    if held[first] > 0:
+        stack[waiting], bounds[waiting] = first, one if left_first else other
+        waiting += 1
+    if held[second] > 0:
+        stack[waiting], bounds[waiting] = second, other if left_first else one
+        waiting += 1
     return waiting
 
 
