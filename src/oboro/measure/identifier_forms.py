@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+
+from oboro.system import arrow_functions as pc
 
 __all__ = ["NAMES", "RESTRICTED_ZIPS", "matches", "words_of"]
 
