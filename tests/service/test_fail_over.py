@@ -12,6 +12,7 @@ from tests.service.brokers_here import BODIES, running, serve, service
 
 from oboro.papers.service.fail_over import taken_over
 from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis
+from oboro.stream.service.service_plan import ServicePlan
 
 LEASE = 0.6
 
@@ -30,6 +31,11 @@ def test_a_standby_takes_over_and_publishes_nothing_twice(broker: LocalBroker, t
 
     assert taken_over(broker, "PEOPLE", "OUT", lead, BODIES[:60], BODIES[60:]) < 30
     assert [json.loads(body)["note"] for _, body in broker.held("OUT")] == list(range(len(BODIES)))
+
+
+def test_a_limited_rate_does_not_let_the_lease_run_out() -> None:
+    """A block of 256 at one record a second would be four minutes of sleep."""
+    assert [ServicePlan(rate=rate).most for rate in (None, 1e6, 40.0, 0.5)] == [256, 256, 40, 1]
 
 
 def test_a_snapshot_in_the_broker_replaces_a_disk(broker: LocalBroker) -> None:

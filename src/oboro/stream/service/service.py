@@ -235,7 +235,7 @@ class Service:
         due = self.decider.anonymizer.due
         wait = WAIT if due is None else min(WAIT, max(0.0, due - self.clock.now()))
         try:
-            items = self.source.read(self.plan.batch, wait)
+            items = self.source.read(self.plan.most, wait)
         except BrokerError as away:
             self._interrupted(away)
             self._open_source(self.at.position)
@@ -350,6 +350,7 @@ class Service:
             left = taken / self.plan.rate - (time.monotonic() - began)
             if left <= 0:
                 return
+            self._leads()
             time.sleep(min(left, WAIT))
 
     # Snapshots ----------------------------------------------------------------------------------------------------

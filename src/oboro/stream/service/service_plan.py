@@ -44,6 +44,11 @@ class ServicePlan:
     change: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     """Fields that are replaced before anything else sees them (pseudonyms), and by what."""
 
+    @property
+    def most(self) -> int:
+        """How many records are read at once: with a rate those of a second at most, or a lease would run out in between."""
+        return self.batch if self.rate is None else min(self.batch, max(1, int(self.rate)))
+
 
 @dataclass
 class ServicePosition:
