@@ -27,7 +27,7 @@ PHASES = {
         "looking": "oboro.recipe.run:look_before_writing",
         "writing": "oboro.recipe.release:Release.write",
         "renaming": "oboro.system.drafts:Draft.finish",
-        "measuring": "oboro.recipe.release:measure",
+        "measuring": "oboro.recipe.evidence:measure",
         "reporting": "oboro.app.options:Pages.write",
     },
     "stream": {

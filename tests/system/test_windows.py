@@ -45,7 +45,14 @@ def text_without_encoding(path: Path) -> Iterator[int]:
             owner = node.func.value if isinstance(node.func, ast.Attribute) else None
             if isinstance(owner, ast.Name) and owner.id in ("os", "self"):
                 continue
-            if getattr(owner, "attr", getattr(owner, "id", "")) in ("source", "sink", "records", "letters", "archive"):
+            if getattr(owner, "attr", getattr(owner, "id", "")) in (
+                "source",
+                "sink",
+                "outlet",
+                "records",
+                "letters",
+                "archive",
+            ):
                 continue  # ends of a service are opened too; what an archive holds is bytes
             if called in ("read_text", "write_text") or (called == "open" and not any("b" in mode for mode in modes)):
                 yield node.lineno

@@ -48,7 +48,15 @@ def verdicts() -> list[Verdict]:
 @pytest.mark.parametrize("verdict", verdicts(), ids=lambda one: f"{one.id} {one.holds}")
 def test_plain_data_keeps_its_keys_and_reads_back(verdict: Verdict) -> None:
     data = json.loads(json.dumps(verdict.as_dict()))
-    assert data.keys() == BEFORE | {"id", "parameters", "note_id", "note_parameters", "people", "together"}
+    assert data.keys() == BEFORE | {
+        "id",
+        "parameters",
+        "note_id",
+        "note_parameters",
+        "people",
+        "together",
+        "households",
+    }
     assert data["model"] == str(verdict.model)
     assert data["sentence"].startswith(data["model"])
     assert Verdict.read(data) == verdict
