@@ -10,7 +10,31 @@ import pyarrow as pa
 
 from oboro.system import arrow_functions as pc
 
-__all__ = ["NAMES", "RESTRICTED_ZIPS", "matches", "words_of"]
+__all__ = ["BY_CHANCE", "NAMES", "RESTRICTED_ZIPS", "WARNED", "forms_of", "matches", "words_of"]
+
+BY_CHANCE = ("account", "vehicle")  # forms that pseudonyms may have too, unless most of the column has them
+WARNED = frozenset(  # forms that are worth a warning by themselves
+    {
+        "email",
+        "phone",
+        "ssn",
+        "url",
+        "ip",
+        "card",
+        "account",
+        "my_number",
+        "licence",
+        "passport",
+        "residence_card",
+        "pension",
+        "vehicle",
+        "plate",
+        "device",
+        "photo",
+        "code",
+        "over_89",
+    }
+)
 
 # Three-digit ZIP areas of 20,000 people or fewer by the census of 2000 (Department of Health and Human Services, 2012).
 RESTRICTED_ZIPS = (
@@ -82,6 +106,12 @@ def matches(texts: pa.Array, numeric: bool) -> dict[str, np.ndarray]:
     if not numeric:
         found["date"] = _hits(texts, DAY)
     return {kind: hits for kind, hits in found.items() if hits.any()}
+
+
+def forms_of(texts: pa.Array, counts: np.ndarray, numeric: bool) -> dict[str, int]:
+    """How many records hold a text of each form; the distinct texts have these `counts`. O(texts · kinds)."""
+    found = {kind: int(counts[hits].sum()) for kind, hits in matches(texts, numeric).items()}
+    return {kind: held for kind, held in found.items() if held and (kind not in BY_CHANCE or 2 * held >= counts.sum())}
 
 
 def _hits(texts: pa.Array, pattern: str) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.measure.identifier_forms import NAMES, RESTRICTED_ZIPS, matches, words_of
+from oboro.measure.identifier_forms import NAMES, RESTRICTED_ZIPS, WARNED, forms_of, words_of
 from oboro.system.process import on_cores
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy.levels import text_array
@@ -26,37 +26,14 @@ from oboro.table.unencoded_columns import UnreadColumn
 from oboro.table.values import Kind
 from oboro.text import Message
 
-__all__ = ["MOST_VALUES", "WARNED", "Finding", "scan", "scan_forms", "unseen"]
+__all__ = ["MOST_VALUES", "WARNED", "Finding", "scan", "unseen"]
 
 MOSTLY = 0.9
 MOST_VALUES = 200_000  # of a larger dictionary so many are looked at
 FEW = 5  # records that hold a value which nearly nobody has
 FEWEST_ROWS = 20  # in a smaller table every value may be one record's
 EACH_ITS_OWN = 0.95
-BY_CHANCE = ("account", "vehicle")  # forms that pseudonyms may have too, unless most of the column has them
 FAR = 3.0  # Tukey's outer fence: so many times the middle half's width beyond it
-WARNED = frozenset(  # forms that are worth a warning by themselves
-    {
-        "email",
-        "phone",
-        "ssn",
-        "url",
-        "ip",
-        "card",
-        "account",
-        "my_number",
-        "licence",
-        "passport",
-        "residence_card",
-        "pension",
-        "vehicle",
-        "plate",
-        "device",
-        "photo",
-        "code",
-        "over_89",
-    }
-)
 OLDEST = 90  # ages above 89 are one category (45 CFR 164.514(b)(2)(i)(C))
 
 
@@ -81,11 +58,6 @@ def scan(released: Dataset, original: Dataset | None = None) -> list[Finding]:
     known = original.columns if original is not None else {}
     each = on_cores(partial(_scan_column, known), released.columns, released.columns.values(), rows=released.rows)
     return [one for found in each for one in found]
-
-
-def scan_forms(name: str, column: Column) -> list[Finding]:
-    """What has the form of an identifier in one column, whatever the others hold. O(dictionary · kinds)."""
-    return [Finding(kind, name, count) for kind, count in _forms(name, column).items() if count]
 
 
 def _scan_column(known: Mapping[str, Column], name: str, column: Column) -> list[Finding]:
@@ -114,8 +86,7 @@ def _forms(name: str, column: Column) -> dict[str, int]:
         return _ages(column) if "age" in names else {}
     numeric = _counts(column)
     texts = text_array(column.values.slice(0, MOST_VALUES))
-    found = {kind: int(counts[hits].sum()) for kind, hits in matches(texts, numeric).items()}
-    found = {kind: held for kind, held in found.items() if kind not in BY_CHANCE or 2 * held >= counts.sum()}
+    found = forms_of(texts, counts, numeric)
     found |= _zips(texts, counts, numeric, "zip" in names)
     if column.kind in (Kind.DATE, Kind.DATETIME):
         found["date"] = int(counts.sum())
