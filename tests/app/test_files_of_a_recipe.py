@@ -175,6 +175,8 @@ def test_a_list_whose_release_was_never_replaced_is_in_doubt(tmp_path: Path) -> 
     for name in ("truth.csv", "link.csv"):
         found = call(*judge[:-1], name, cwd=tmp_path)
         assert (found.code, "may not belong together" in found.err) == (2, True)
+    with pytest.raises(KeyboardInterrupt), put_aside(tmp_path / "truth.csv"):
+        raise KeyboardInterrupt  # a second run that fails: which of both lists is right is still not known
     assert (tmp_path / f"truth.csv{ASIDE}").read_bytes() == old
     assert call(*words, cwd=tmp_path).code == 0
     assert call(*judge, cwd=tmp_path).code == 0

@@ -71,6 +71,15 @@ def test_chance_leaves_nothing_certain() -> None:
     assert said(released(numbers, {"k_anonymize": {"k": 3}}, {"noise": {"attribute": "disease", "scale": 1}})) == []
 
 
+def test_empty_text_and_a_missing_value_are_one_secret() -> None:
+    table = {"age": ["30"] * 4, "disease": ["", None, "", None]}
+    assert [one["certain"] for one in said(released(table, {"k_anonymize": {"k": 2}}))] == [4]
+
+
+def test_a_table_without_records_tells_nothing() -> None:
+    assert said(released({"age": [], "disease": []}, {"k_anonymize": {"k": 2}})) == []
+
+
 def test_what_was_not_measured_is_said_too() -> None:
     (told,) = said(released(ALIKE, {"k_anonymize": {"k": 3}}), figures=False)
     assert told == {"columns": ["disease"]}

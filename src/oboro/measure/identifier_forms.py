@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from oboro.system import arrow_functions as pc
 
-__all__ = ["BY_CHANCE", "NAMES", "RESTRICTED_ZIPS", "WARNED", "forms_of", "matches", "words_of"]
+__all__ = ["BY_CHANCE", "MOST_VALUES", "NAMES", "RESTRICTED_ZIPS", "WARNED", "forms_of", "matches", "words_of"]
 
+MOST_VALUES = 200_000  # of a larger dictionary so many are looked at
 BY_CHANCE = ("account", "vehicle")  # forms that pseudonyms may have too, unless most of the column has them
 WARNED = frozenset(  # forms that are worth a warning by themselves
     {

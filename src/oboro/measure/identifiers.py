@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.measure.identifier_forms import NAMES, RESTRICTED_ZIPS, WARNED, forms_of, words_of
+from oboro.measure.identifier_forms import MOST_VALUES, NAMES, RESTRICTED_ZIPS, WARNED, forms_of, words_of
 from oboro.system.process import on_cores
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy.levels import text_array
@@ -29,7 +29,6 @@ from oboro.text import Message
 __all__ = ["MOST_VALUES", "WARNED", "Finding", "scan", "unseen"]
 
 MOSTLY = 0.9
-MOST_VALUES = 200_000  # of a larger dictionary so many are looked at
 FEW = 5  # records that hold a value which nearly nobody has
 FEWEST_ROWS = 20  # in a smaller table every value may be one record's
 EACH_ITS_OWN = 0.95

@@ -72,14 +72,15 @@ def put_aside(path: Path) -> Iterator[None]:
     lies there, and whoever reads the list learns that it may not belong to what stands beside it.
     """
     aside = path.with_name(path.name + ASIDE)
-    if path.is_file() and not aside.exists():  # one that a kill left is of what stands there now
+    in_doubt = aside.exists()  # a kill left it: nobody knows which of both is of what stands there
+    if path.is_file() and not in_doubt:
         os.replace(path, aside)
     try:
         yield
     except BaseException:
-        if aside.exists():
+        if aside.exists() and not in_doubt:
             os.replace(aside, path)
-        else:
+        elif not in_doubt:
             path.unlink(missing_ok=True)
         raise
     aside.unlink(missing_ok=True)

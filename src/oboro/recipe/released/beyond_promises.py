@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from oboro.measure.exposure.secret_certainty import CertainSecrets, certain_secrets
-from oboro.measure.identifier_forms import WARNED, forms_of
+from oboro.measure.identifier_forms import MOST_VALUES, WARNED, forms_of
 from oboro.recipe.released.last_look_before_writing import changed_by
 from oboro.table.distinct_people import person_of_rows
 from oboro.table.hierarchy.levels import text_array
 from oboro.table.unencoded_columns import UnreadColumn
-from oboro.table.values import Kind
 from oboro.text import Message
+from oboro.verifier.strict_reading import read_strictly
 
 if TYPE_CHECKING:
     from oboro.recipe.release import Release
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["forgotten_said", "unpromised_said"]
 
-MOST_VALUES = 200_000  # of a larger dictionary so many are looked at
 PERSON = "\0person"  # a name that no column has
 
 
@@ -54,6 +53,7 @@ def _certain(release: Release, quasi: list[str], names: list[str]) -> tuple[Cert
     released, source, given = release.worked.data, release.source, release.given
     known = [*quasi, *names]
     data = released.select(known) if source is None else source.fill_columns(released, known)
+    data = read_strictly(data, quasi, names)  # empty text and a missing value are one secret, not two
     person = person_of_rows(release.original, given.person, released.origin, given.fold(given.person))
     if person is None:
         return certain_secrets(data, quasi, names)
@@ -80,4 +80,4 @@ def _forms(column: Column) -> dict[str, int]:
     if pa.types.is_floating(column.values.type):
         return {}
     texts = text_array(column.values.slice(0, MOST_VALUES))
-    return forms_of(texts, column.counts[:MOST_VALUES], column.kind in (Kind.INTEGER, Kind.NUMBER))
+    return forms_of(texts, column.counts[:MOST_VALUES], numeric=True)  # no dates: those are no identifiers
