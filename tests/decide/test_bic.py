@@ -61,7 +61,7 @@ def samples(draw):
 
 
 @given(samples())
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_cells_are_those_of_plain_loops(sample):
     columns, k, penalty = sample
     if len(columns[0]) < k:

@@ -429,6 +429,18 @@ def test_a_search_tells_how_far_it_is(monkeypatch):
     assert told[-1].settled == found.evaluated + found.tagged
 
 
+def test_an_answer_is_told_before_a_wide_lattice_is_laid_out(monkeypatch):
+    told, before = [], []
+    status = search.NodeStatus
+    monkeypatch.setattr(search, "WIDE", 0)
+    monkeypatch.setattr(search, "NodeStatus", lambda *given: before.extend(told) or status(*given))
+    problem = larger_case("loss", rows=300, attributes=5).problem()
+    found = search.search(problem, minimal=False, tell=told.append, first=iter([problem.lattice.top]))
+    monkeypatch.undo()
+    assert before[0].loss is not None
+    assert found.best == search.search(problem, minimal=False).best
+
+
 @pytest.mark.usefixtures("tiny_slices")
 @pytest.mark.parametrize("threads", [1, 3])
 def test_threads_do_not_change_what_is_found(threads, monkeypatch):

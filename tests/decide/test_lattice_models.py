@@ -51,7 +51,7 @@ def crowded(draw):
     return replace(case, others=others, crowd=(least, *((0.0, 1.0) if what == "k_map" else (low, high))))
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(crowded())
 def test_every_search_equals_brute_force(case):
     """Every node listed; depth first; a proof over boxes."""

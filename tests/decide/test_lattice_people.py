@@ -43,13 +43,13 @@ def shared(draw, whole):
     return PeopleCase(**{**vars(case), "limit": limit}, owners=owners, whole=whole)
 
 
-@settings(max_examples=120)
+@settings(max_examples=70)
 @given(shared(whole=False))
 def test_every_search_equals_brute_force(case):
     assert_equals_brute_force(case, *EVERY_WAY)
 
 
-@settings(max_examples=120)
+@settings(max_examples=70)
 @given(shared(whole=True))
 def test_whole_people_equal_brute_force(case):
     minimal, best, seen = solved(case.naive())

@@ -38,7 +38,7 @@ def assert_same(problem, memory, **options):
     return found
 
 
-@settings(max_examples=120, suppress_health_check=list(HealthCheck))
+@settings(max_examples=70, suppress_health_check=list(HealthCheck))
 @given(cases(), MOVES)
 def test_moves_of_k_and_of_the_limit_equal_searches_without_memory(case, moves):
     problem, memory = case.problem(), LookMemory()

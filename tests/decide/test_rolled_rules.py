@@ -132,7 +132,7 @@ def asked(rule, held, k=1):
     return told, gone
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(DEMANDS, picks(range(6), min_size=4, max_size=4), picks(range(1, 10), min_size=4, max_size=4))
 def test_verdicts_are_those_of_every_rule_and_no_part_that_keeps_it_lacks_fewer(demand, held, more):
     whole = np.array(held) + np.array(more)

@@ -29,7 +29,7 @@ LIMITS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(case=cases(), limits=LIMITS, strategy=st.sampled_from(["auto", "depth_first"]))
 def test_search_equals_brute_force(case, limits, strategy):
     case = replace(case, k=min(case.k, 2))

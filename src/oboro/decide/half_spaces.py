@@ -106,9 +106,9 @@ def _of_share(
         growth = np.minimum(level, -np.log(np.maximum(shares, 1 / (2 * rows))))
     disclosure = kind in (rule_kinds.DISCLOSURE, rule_kinds.DISCLOSURE_OF_HELD)
     most = shares * level if disclosure else shares * (1 + growth)
-    asked = (surely > 0) if kind == rule_kinds.DISCLOSURE_OF_HELD else (whole > 0)
-    least = np.where(asked, shares / level, 0.0) if disclosure else np.zeros(held.size)
-    over, under = held - most * size, least * size - held
+    asked = (surely > 0) if kind == rule_kinds.DISCLOSURE_OF_HELD else (whole > 0) & disclosure
+    least = shares / level
+    over, under = held - most * size, np.where(asked, least * size - held, -np.inf)
     high, low = int(over.argmax()), int(under.argmax())
     if over[high] >= under[low]:
         weights = np.full(held.size, most[high])

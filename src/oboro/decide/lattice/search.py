@@ -113,20 +113,63 @@ def search(
     """
     limits = SearchLimits(time_limit, tell=tell, cancelled=cancelled)
     with limits.interruptible() as interrupt:
-        checker = checker or checker_for(problem)
-        if problem.lattice.size <= LISTED:
-            found = _list(problem, checker, strategy, minimal, limits, first)
-        elif problem.lattice.size <= LISTED_BY_SIZE and isinstance(checker, NodeChecker) and checker.columns:
-            endless = prove or time_limit is not None
-            found = _list(problem, checker, "auto", False, limits, first, inf if endless else ENOUGH)
-        else:
-            found = _prove(problem, checker, limits, prove, first)
+        kept = _keep(problem, checker, minimal, limits, first) if strategy == "auto" else None
+        asked = strategy, minimal, limits, first, prove
+        found = kept or _search(problem, checker or checker_for(problem), *asked)
         if limits.stopped.is_set() and _says_nothing(problem, found.best):
             interrupt()
     if found.exact:
         return found
     stop: Stop = "interrupt" if limits.asked_to_stop() else "time" if limits.over() else "size"
     return replace(found, stopped=stop)
+
+
+def _search(
+    problem: Problem,
+    checker: NodeChecker | SlicedChecker,
+    strategy: Strategy,
+    minimal: bool,
+    limits: SearchLimits,
+    first: Iterable[Levels],
+    prove: bool,
+) -> SearchResult:
+    """The search that suits the size of the lattice."""
+    if problem.lattice.size <= LISTED:
+        return _list(problem, checker, strategy, minimal, limits, first)
+    if problem.lattice.size <= LISTED_BY_SIZE and isinstance(checker, NodeChecker) and checker.columns:
+        endless = prove or limits.seconds is not None
+        return _list(problem, checker, "auto", False, limits, first, inf if endless else ENOUGH)
+    return _prove(problem, checker, limits, prove, first)
+
+
+def _keep(
+    problem: Problem,
+    checker: NodeChecker | SlicedChecker | None,
+    minimal: bool,
+    limits: SearchLimits,
+    first: Iterable[Levels],
+) -> SearchResult | None:
+    """The search where nobody may be suppressed, if the problem suits it and something can be released."""
+    from oboro.decide.lattice.kept.kept_search import KeptSearch, suits
+
+    remembers = checker is not None and type(checker) is not NodeChecker
+    if remembers or not suits(problem):
+        return None
+    kept = KeptSearch(problem)
+    if not kept.run(limits, minimal, first):
+        return None
+    return SearchResult(
+        best=kept.best,
+        minimal=kept.minimal() if minimal else None,
+        runners_up=sorted(kept.nodes.values(), key=RANK)[1 : RUNNERS_UP + 1],
+        size=problem.lattice.size,
+        evaluated=kept.evaluated,
+        tagged=kept.tagged,
+        skipped=problem.lattice.size - kept.evaluated - kept.tagged,
+        top=kept.nodes[problem.lattice.top],
+        exact=not kept.waiting(False).any(),
+        bound=kept.bound(),
+    )
 
 
 def _says_nothing(problem: Problem, best: Node | None) -> bool:
@@ -147,7 +190,10 @@ def _list(
     most: float = inf,
 ) -> SearchResult:
     """The lattice is small enough to keep the status of every node. Ends when so many cells are read."""
+    wide, first = not minimal and problem.lattice.size > WIDE, tuple(first)
+    climbed = _climb_first(problem, checker, limits, first) if wide else []
     status, listed = NodeStatus(problem, checker), False
+    status.record(*climbed)
     status.check(problem.lattice.top)
     with limits.within_looks():
         for levels in first:
@@ -155,8 +201,6 @@ def _list(
         if not minimal and strategy == "auto":
             known, floors = getattr(checker, "known", {}), getattr(checker, "floors", {})
             status.remember(known, floors)  # of a checker that remembers searches
-        if not minimal and problem.lattice.size > WIDE:
-            _climb_first(status, limits)
         if strategy == "depth_first":
             _depth_first(status, limits)
         elif minimal:
@@ -170,13 +214,16 @@ def _list(
     return _sum_up(status, listed)
 
 
-def _climb_first(status: NodeStatus, limits: SearchLimits) -> None:
-    """A good node to begin with rules out many others."""
+def _climb_first(
+    problem: Problem, checker: NodeChecker | SlicedChecker, limits: SearchLimits, first: Sequence[Levels]
+) -> list[Node]:
+    """What a climb sees: a good node to begin with rules out many others, and is there before the nodes are listed."""
     from oboro.decide.lattice.huge.hill_climb import HillClimb
 
-    climb = HillClimb(status.problem, status.checker, limits, most=CLIMBED * status.lattice.size)
-    climb.run([] if status.best is None else [status.best.levels])
-    status.record(*climb.nodes.values())
+    climb = HillClimb(problem, checker, limits, most=CLIMBED * problem.lattice.size)
+    with limits.within_looks():
+        climb.run(first)
+    return list(climb.nodes.values())
 
 
 def _finish_one(status: NodeStatus) -> None:

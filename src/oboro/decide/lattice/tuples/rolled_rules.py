@@ -28,7 +28,7 @@ from oboro.decide.lattice.tuples.rolled_up import FinerNodes, Ladders
 from oboro.table.dataset import Column
 from oboro.table.groups import Groups
 
-__all__ = ["NodeVerdicts", "RolledRules", "RuleScratch", "packed_rules"]
+__all__ = ["NodeVerdicts", "RolledRules", "RuleScratch", "combinations", "packed_rules"]
 
 PLACES = 16  # parts kept for each tuple, all nodes together,
 ENOUGH = 1 << 22  # but no more than these
@@ -44,6 +44,16 @@ class NodeVerdicts(NamedTuple):
     """See `judge_nodes`."""
     tallies: np.ndarray
     """The suppressed records by attribute and by what they cost, where they are not too many."""
+
+
+def combinations(rules: Sequence[Rule], secrets: Sequence[np.ndarray], rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """The number of each row's combination of secrets, and for each rule its value in each."""
+    if len(rules) == 1:
+        return secrets[0], np.arange(rules[0].whole.size)[np.newaxis]
+    columns = [Column(np.arange(rule.whole.size), one) for rule, one in zip(rules, secrets, strict=True)]
+    groups = Groups.of(columns, rows)
+    first = groups.first_rows()
+    return groups.labels, np.array([one[first] for one in secrets], dtype=np.int64)
 
 
 def packed_rules(rules: list[Rule], combined: np.ndarray) -> RuleArrays:
@@ -154,7 +164,8 @@ class RolledRules:
 
     def _sorted(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The tuples in the order of their values, where each class begins, and for each rule its value in every combination."""
-        number, combined = self._combinations()
+        secrets = self.tuples.secrets[: len(self.problem.rules)]
+        number, combined = combinations(self.problem.rules, secrets, len(self.tuples))
         keys, (table, _) = np.empty(len(self.tuples), dtype=np.uint64), self.digits.table(self.problem.lattice.bottom)
         read_keys(self.digits.codes, table, keys)
         order = np.argsort(keys)  # those that are soon one class stand together
@@ -175,18 +186,6 @@ class RolledRules:
         self.seen.values[: order.size], self.seen.counts[: order.size] = number[order], weights
         self.seen.owners[: order.size] = np.cumsum(new) - 1
         return order, firsts, combined
-
-    def _combinations(self) -> tuple[np.ndarray, np.ndarray]:
-        """The number of each tuple's combination of secrets, and for each rule its value in each."""
-        secrets = self.tuples.secrets[: len(self.problem.rules)]
-        if len(secrets) == 1:
-            return secrets[0], np.arange(self.problem.rules[0].whole.size)[np.newaxis]
-        columns = [
-            Column(np.arange(rule.whole.size), one) for rule, one in zip(self.problem.rules, secrets, strict=True)
-        ]
-        groups = Groups.of(columns, len(self.tuples))
-        first = groups.first_rows()
-        return groups.labels, np.stack([one[first].astype(np.int64) for one in secrets])
 
     def judge(self, nodes: np.ndarray) -> NodeVerdicts:
         """Judge some nodes."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from oboro.kernels import kernel
 
-__all__ = ["EXACT", "FAILED", "UNKNOWN", "count_columns"]
+__all__ = ["EXACT", "FAILED", "MIX", "UNKNOWN", "WHOLE", "count_columns", "fill_keys"]
 
 UNKNOWN, FAILED, EXACT = (
     0,
@@ -19,7 +19,7 @@ WHOLE = 1 << 31  # keys that have a number each
 
 
 @kernel(inner=True)
-def _fill_keys(
+def fill_keys(
     node: np.ndarray, first: np.ndarray, labels: np.ndarray, columns: np.ndarray, whole: bool, keys: np.ndarray
 ) -> None:
     """The key of every row at a node; unless `whole`, different classes may have the same. O(rows · attributes below the top)."""
@@ -141,7 +141,7 @@ def count_columns(
             space = min(space * labels[a, node[a]], WHOLE)
         whole = space < WHOLE
         mix = space > counts.size
-        _fill_keys(node, first, labels, columns, whole, keys)
+        fill_keys(node, first, labels, columns, whole, keys)
         used = counts if mix else counts[:space]
         gone = _count(keys, weights, k, mix, used)
         out[m, 0], out[m, 1], out[m, 2] = FAILED, gone, 0

@@ -20,7 +20,7 @@ from oboro.decide.lattice.kernels.rules.class_parts import (
 from oboro.decide.lattice.kernels.rules.class_verdicts import fewest_gone, verdict
 from oboro.kernels import kernel
 
-__all__ = ["FAILS", "OPEN", "RuleArrays", "judge_nodes"]
+__all__ = ["FAILS", "OPEN", "RuleArrays", "ask", "judge_nodes"]
 
 JUDGED, FAILS, OPEN = 0, 1, 2  # every class was judged, enough to fail, too close for logarithms
 
@@ -105,7 +105,7 @@ def _of_rule(
 
 
 @kernel(inner=True, bare=True)
-def _ask(n: int, size: int, k: int, least: bool, rules: RuleArrays, held: np.ndarray, room: Room) -> int:
+def ask(n: int, size: int, k: int, least: bool, rules: RuleArrays, held: np.ndarray, room: Room) -> int:
     """Ask the rules of a class whose combinations are `room.some[:n]`: −1 it keeps all, −2 undecided, else how many of it go in
     every finer node, if that is asked."""
     kinds, surplus = rules.kinds, room.surplus
@@ -160,7 +160,7 @@ def _judge(
             n = list_held(mine, some)
         else:
             n = gather_parts(c, begin, finer, room, 0)
-        gone = _ask(n, size, k, True, rules, mine, room)
+        gone = ask(n, size, k, True, rules, mine, room)
         for j in range(n):
             if few:  # who goes is counted with the small classes
                 rows[some[j]] += mine[some[j]] * (gone >= 0)
@@ -196,7 +196,7 @@ def _ask_suppressed(
     for c in range(0 if few else found):
         if room.sums[c] < 0:
             n = gather_parts(c, begin, finer, room, n)
-    kept = _ask(n, out[1], k, False, rules, mine, room)
+    kept = ask(n, out[1], k, False, rules, mine, room)
     for j in range(0 if few else n):
         room.held[some[j]] = 0
     if kept == -2:

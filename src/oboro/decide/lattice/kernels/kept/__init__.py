@@ -1,0 +1,1 @@
+"""Nodes judged where one bad class is enough to fail."""
