@@ -1,7 +1,7 @@
 """Kafka's lease, snapshots, keys and secrets, on librdkafka's mock cluster.
 
 The mock compacts nothing, knows no certificates and no passwords (a front of ours asks for them), shows open and aborted records to
-everybody, and has one broker: what a real cluster does when members of a group disagree is not shown here.
+everybody, and has one broker: what a real cluster does when its brokers disagree is not shown here.
 """
 
 from __future__ import annotations
@@ -12,13 +12,17 @@ import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from shutil import which
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.service.brokers_here import BODIES, all_records, running, serve, service
 from tests.service.certificates import TlsFront, make_certificates
 
 from oboro.errors import BrokerError, FileError, UsageError
+from oboro.io.brokers.broker_address import BrokerAddress
 from oboro.io.brokers.key_fields import KeyFields
 from oboro.papers.service.fail_over import taken_over
 from oboro.papers.service.kills.trial import RECIPE
@@ -48,6 +52,74 @@ def test_a_standby_takes_over_and_publishes_nothing_twice(broker: LocalKafka) ->
 
     assert taken_over(broker, "PEOPLE", "OUT", lead, BODIES[:60], BODIES[60:]) < 30
     assert [json.loads(body)["note"] for _, body in broker.held("OUT")] == list(range(len(BODIES)))
+
+
+@given(said=st.lists(st.tuples(st.integers(0, 2), st.booleans(), st.booleans(), st.booleans()), max_size=60))
+def test_of_all_who_read_a_lease_one_leads(said: list[tuple[int, bool, bool, bool]]) -> None:
+    """Three processes read one log, each as far as it came; at every place of the log they name the same leader or none."""
+    from oboro.io.brokers.keeping.kafka_lease import Terms
+
+    log: list[tuple[str, int, str]] = []
+    readers, places = [Terms() for _ in range(3)], [0] * 3
+    leaders: dict[int, str] = {}  # of each term: one
+    for who, reads, silent, ends in said:
+        one, name = readers[who], f"p{who}"
+        if reads:
+            for record in log[places[who] :]:
+                one.read(*record)
+            places[who] = len(log)
+        if one.leader == name:
+            assert leaders.setdefault(one.term, name) == name
+            log.append(("free" if ends else "beat", one.term, name))
+        elif silent or not one.leader:
+            log.append(("claim", one.term + 1, name))
+    for start in range(len(log)):
+        late, all_of_it = Terms(), Terms()  # a reader that came late agrees once whoever leads has spoken
+        for n, record in enumerate(log):
+            all_of_it.read(*record)
+            if n >= start:
+                late.read(*record)
+        if log[-1][0] == "beat" and log[-1][2] == all_of_it.leader and log[-1][1] == all_of_it.term:
+            assert late == all_of_it
+
+
+class Heard:
+    """A reader of a lease's topic that finds what it is told to."""
+
+    def __init__(self, *found: Any) -> None:
+        self.found, self.closed = list(found), False
+
+    def poll(self, _: float) -> Any:
+        one = self.found.pop(0) if self.found else None
+        if one is None:
+            return None
+        return SimpleNamespace(error=lambda: None if isinstance(one, bytes) else one, value=lambda: one)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_lease_goes_on_over_strange_records_and_removed_ones_and_says_what_is_not_allowed() -> None:
+    from confluent_kafka import KafkaError
+
+    from oboro.io.brokers.keeping.kafka_lease import KafkaLease
+
+    lease, end = (
+        KafkaLease(BrokerAddress.read("kafka://h:1/OUT?key=who", "TO", {})),
+        KafkaError(KafkaError._PARTITION_EOF),
+    )
+    claim = json.dumps({"says": "claim", "term": 4, "who": "other", "number": 1}).encode()
+    lease._next = float("inf")  # it says nothing here
+    lease._reader = strange = Heard(b"", b"7", b'{"term": Infinity, "says": 1}', claim, end)  # type: ignore[assignment]
+    assert not lease.held()
+    assert (lease._terms.term, lease._terms.leader, lease._current) == (4, "other", True)
+    strange.found.append(KafkaError(KafkaError._AUTO_OFFSET_RESET))
+    assert not lease.held()
+    assert strange.closed
+    assert lease._reader is None  # it is opened again
+    lease._reader = Heard(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))  # type: ignore[assignment]
+    with pytest.raises(UsageError, match="OUT-0-oboro-lease"):
+        lease.held()
 
 
 def test_a_snapshot_in_a_topic_replaces_a_disk(broker: LocalKafka, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,6 +67,34 @@ def test_entries_that_valkey_trims(valkey: Any, tmp_path: Path, batch: int) -> N
         one.run()
 
 
+def test_a_few_entries_that_valkey_trims_between_two_reads(valkey: Any) -> None:
+    """Fewer than a block: the server shows nothing of it but its count of all that ever came."""
+    client, source = valkey._client(), open_place(valkey.place("FEW"), "source", "FROM")
+    valkey.send("FEW", BODIES[:3])
+    source.open(None)
+    assert len(source.read(20, 0.1)) == 3
+    for turn in range(3):  # what was read may go
+        client.xtrim("FEW", maxlen=0, approximate=False)
+        valkey.send("FEW", BODIES[turn : turn + 2])
+        assert len(source.read(20, 0.1)) == 2
+    valkey.send("FEW", BODIES[:5])
+    client.xtrim("FEW", maxlen=2, approximate=False)
+    with pytest.raises(FileError, match="3 records were removed"):
+        source.read(20, 0.1)
+    last = client.xinfo_stream("FEW")["last-generated-id"].decode()
+    source.open(last)  # it begins at the end, and what is there now was read
+    valkey.send("FEW", BODIES[:2])
+    client.xtrim("FEW", maxlen=2, approximate=False)
+    assert len(source.read(20, 0.1)) == 2
+    assert source.read(20, 0.01) == []
+    valkey.send("FEW", BODIES[:4])
+    client.xtrim("FEW", maxlen=0, approximate=False)
+    with pytest.raises(FileError, match="4 records were removed"):
+        source.read(20, 0.1)
+    source.close()
+    client.close()
+
+
 def test_entries_that_are_taken_out_by_hand_or_were_read_are_no_loss(valkey: Any) -> None:
     valkey.send("HAND", BODIES)
     client, source = valkey._client(), open_place(valkey.place("HAND"), "source", "FROM")
@@ -90,6 +118,33 @@ def test_messages_that_nats_discards(nats: LocalBroker) -> None:
     of_stream(nats, lambda js: js.purge_stream("PURGED", seq=90))
     with pytest.raises(FileError, match="removed before"):
         read_on(source)
+    source.close()
+
+
+def test_messages_of_one_subject_that_nats_discards(nats: LocalBroker) -> None:
+    """Whatever others remove of their own while all of ours was read is no loss."""
+
+    async def fill(js: Any) -> None:
+        for n, body in enumerate(BODIES):
+            await js.publish("mixed.people" if n % 10 == 0 else "mixed.others", body)
+
+    of_stream(nats, lambda js: js.add_stream(name="MIXED", subjects=["mixed.*"]))
+    of_stream(nats, fill)
+    source = open_place(nats.place("MIXED") + "?subject=mixed.people", "source", "FROM")
+    source.open(None)
+    while source.read(5, 0.2) or source.behind():
+        pass
+    of_stream(nats, lambda js: js.purge_stream("MIXED"))  # all of it was read, or is somebody else's
+    of_stream(nats, fill)
+    assert source.read(2, 1.0)  # and four more are on their way
+    of_stream(nats, lambda js: js.purge_stream("MIXED", seq=220))
+    with pytest.raises(FileError, match="removed before"):
+        read_on(source)
+    source.open(None)
+    of_stream(nats, fill)
+    of_stream(nats, lambda js: js.purge_stream("MIXED"))
+    with pytest.raises(FileError, match="removed before"):  # nothing of it is left to be noticed by
+        source.behind()
     source.close()
 
 

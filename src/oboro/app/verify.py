@@ -118,8 +118,13 @@ def _streams(stream: str, released: str, reading: Reading, partition: str | None
     """What went in and what came out, from files or from a broker."""
     from oboro.recipe.service.held_records import as_lines
 
-    with as_lines(stream, "FROM") as went_in, as_lines(released, "TO") as came_out:
+    with as_lines(stream, "FROM") as (went_in, left_out), as_lines(released, "TO") as (came_out, _):
         original, table = read_table(went_in, reading).data, read_table(came_out, reading.of_stream).data
+    if left_out:
+        print(
+            f"oboro: {Message('verdict.left_out_messages', place=stream, count=left_out).say(spoken())}",
+            file=sys.stderr,
+        )
     if partition is not None:
         from oboro.recipe.stream_promise import part_of
 

@@ -9,10 +9,10 @@ Experimental: met with librdkafka's mock cluster only, which shows open and abor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka import Message as KafkaMessage
 
 from oboro.errors import BrokerError, ConflictError, FileError, UsageError
@@ -25,6 +25,12 @@ __all__ = ["KafkaLink", "KafkaSink", "KafkaSource"]
 ANSWER = 15.0
 NUMBER, MARK = "oboro-number", "oboro-mark"
 ABSENT = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError.TOPIC_EXCEPTION)
+DENIED = (
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    KafkaError.POLICY_VIOLATION,
+    KafkaError.INVALID_REPLICATION_FACTOR,
+)
 FENCED = (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED)
 
 
@@ -92,6 +98,28 @@ class KafkaLink:
             raise UsageError(Message("error_broker.missing", place=self.address.place))
         if count > 1 and "partition" not in self.address.options:
             raise UsageError(Message("error_broker.partitions", place=self.address.place, count=count))
+
+    def make(self, settings: Mapping[str, str]) -> None:
+        """A topic of one partition, where there is none; raises `UsageError` where this user may not make it."""
+        from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+        admin = AdminClient(self.settings())
+        try:
+            found = admin.list_topics(self.topic, timeout=ANSWER).topics[self.topic]
+            if found.error is None and found.partitions:
+                return
+            for made in admin.create_topics([NewTopic(self.topic, num_partitions=1, config=dict(settings))]).values():
+                made.result(ANSWER)
+        except KafkaException as error:
+            code = error.args[0].code()
+            if code in DENIED:
+                raise self.refused(error.args[0]) from None
+            if code != KafkaError.TOPIC_ALREADY_EXISTS:  # somebody else has made it
+                raise self.away(error) from None
+
+    def refused(self, error: KafkaError) -> UsageError:
+        """What asking again would not change."""
+        return UsageError(Message("error_broker.refused", place=self.address.place, why=error.str()))
 
     def away(self, error: KafkaException | KafkaError) -> BrokerError:
         """What librdkafka says, as an error that may be tried again."""
@@ -278,7 +306,8 @@ class KafkaSink:
     def _numbered(self) -> Iterator[tuple[int, bytes]]:
         consumer = self.link.consumer()
         try:
-            for one in self._from(consumer, OFFSET_BEGINNING):
+            low, _ = self.link.bounds(consumer)  # OFFSET_BEGINNING takes half a second more
+            for one in self._from(consumer, low):
                 yield int(_header(one, NUMBER) or 0), one.value() or b""
         finally:
             consumer.close()

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
-from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy, RetentionPolicy, StreamConfig, StreamInfo
+from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy, RetentionPolicy, StreamConfig, StreamInfo, StreamState
 from nats.js.errors import NotFoundError
 
 from oboro.errors import BrokerError, ConflictError, FileError, UsageError
@@ -54,6 +54,7 @@ class NatsSource(LinkedEnd):
         self._wrong: str | None = None
         self._heard = 0.0
         self._position: str | None = None
+        self._clear = 0  # up to this number the stream holds nothing for this consumer that was not read
         self._subscription: Subscription | None = None
         self.whole = True
 
@@ -68,6 +69,7 @@ class NatsSource(LinkedEnd):
         self._position = after
         self._came.clear()
         self._asked = self._read = 0
+        self._clear = number if after is not None else info.state.first_seq - 1
         self._wrong = None
         self._consumer = self.link.granted(self._consume(number))
 
@@ -134,14 +136,17 @@ class NatsSource(LinkedEnd):
         return found
 
     def _check_kept(self, found: list[tuple[bytes, str, float]]) -> None:
-        """Raise where the stream has removed records that were not read yet; some may be taken out by hand."""
-        if self._position is None or "subject" in self.link.address.options:  # other subjects have numbers too
-            return
-        numbers = [_number(self._position), *(_number(position) for _, position, _ in found)]
+        """Raise where the stream has removed records that were not read yet; some may be taken out by hand.
+
+        Of one subject nobody can tell whose the missing numbers were. Then it is enough that what was removed last lies behind.
+        """
+        numbers = [max(self._clear, _number(self._position or "0")), *(_number(position) for _, position, _ in found)]
         if numbers[-1] - numbers[0] == len(found):
             return
         gap = next(number for number, then in pairwise(numbers) if then != number + 1)
         gone = self.link.info().state.first_seq - gap - 1
+        if gone > 0 and "subject" in self.link.address.options:
+            raise FileError(Message("error_broker.gone_some", place=self.link.address.place))
         if gone > 0:
             raise FileError(Message("error_broker.gone", place=self.link.address.place, count=gone))
 
@@ -183,11 +188,20 @@ class NatsSource(LinkedEnd):
     def behind(self) -> int | None:
         """Numbers behind the last that was read; of one subject, what its consumer has not sent yet."""
         if "subject" in self.link.address.options:
-            asked = self.link.js.consumer_info(self.link.address.name, self._consumer)
-            return (self.link.wait(asked).num_pending or 0) + len(self._came)
+            state = self.link.info().state
+            told = self.link.wait(self.link.js.consumer_info(self.link.address.name, self._consumer))
+            if not told.num_pending and told.delivered is not None and told.delivered.consumer_seq == self._read:
+                self._all_read(state)  # asked before: what came since then is not read yet
+            return (told.num_pending or 0) + len(self._came)
         read = _number(self._position) if self._position else 0
         info = self.link.info()
         return max(0, info.state.last_seq - max(read, info.state.first_seq - 1)) if info.state.messages else 0
+
+    def _all_read(self, state: StreamState) -> None:
+        """Nothing is left for this consumer; raise where that is so because what came since the last look was removed."""
+        if state.first_seq > max(self._clear, _number(self._position or "0")) + 1:
+            raise FileError(Message("error_broker.gone_some", place=self.link.address.place))
+        self._clear = state.last_seq
 
 
 class NatsSink(LinkedEnd):

@@ -100,21 +100,30 @@ class RedisLink:
 
     def told(self, *words: Any) -> Any:
         """The answer to a command as the server sent it. By way of the client a block of one record takes twice as long."""
-        connection: Any = self.held().connection
-        if time.monotonic() - self._used > IDLE and connection.can_read():
-            connection.disconnect()  # the server has closed it meanwhile; it is made anew
+        connection = self._fresh()
         connection.send_command(*words)
         answer = connection.read_response()
         self._used = time.monotonic()
         return answer
 
-    def at_once(self, *commands: tuple[Any, ...]) -> Any:
-        """The answers to commands between which nothing else is done."""
+    def _fresh(self) -> Any:
+        """The connection; made anew where the server has closed it meanwhile."""
         connection: Any = self.held().connection
-        connection.send_packed_command(connection.pack_commands([("MULTI",), *commands, ("EXEC",)]))
+        if time.monotonic() - self._used > IDLE and connection.can_read():
+            connection.disconnect()
+        return connection
+
+    def at_once(self, *commands: tuple[Any, ...], after: tuple[Any, ...] = ()) -> Any:
+        """The answers to commands between which nothing else is done, once one before them is answered."""
+        connection = self._fresh()
+        before = [after] if after else []
+        connection.send_packed_command(connection.pack_commands([*before, ("MULTI",), *commands, ("EXEC",)]))
+        for _ in before:
+            connection.read_response()
         for _ in range(len(commands) + 1):
             connection.read_response()
         answers = connection.read_response()
+        self._used = time.monotonic()
         for one in answers:
             if isinstance(one, ResponseError):
                 raise one
@@ -161,9 +170,7 @@ class RedisSource(LinkedEnd):
         self._at = "0-0"
         self._ahead: list[tuple[bytes, str, float]] = []
         self._lags = False  # whether more was there than was asked for
-        self._index: int | None = (
-            None  # how many entries there ever were up to the last that was read, once that is known
-        )
+        self._index: int | None = None  # how many there ever were up to the last that was read, once it is known
         self.whole = True
 
     def open(self, after: str | None) -> None:
@@ -176,9 +183,16 @@ class RedisSource(LinkedEnd):
         self.whole = added == info["length"]
         self._at = after or "0-0"
         self._ahead, self._lags = [], False
-        self._index = added - info["length"] if after is None else None
         if after is not None:
             self._check(info, after)
+        self._index = self._counted(info)
+
+    def _counted(self, info: dict[str, Any]) -> int | None:
+        """How many there ever were up to the place where it begins: all, or all that are not there any more; else nobody knows."""
+        at, first, added = _pair(self._at), info["first-entry"], info.get("entries-added", info["length"])
+        if _pair(info["last-generated-id"]) == at:
+            return int(added)
+        return None if first and _pair(first[0]) <= at else added - info["length"]
 
     def _check(self, info: dict[str, Any], after: str) -> None:
         place, client, at = self.link.address.place, self.link.held(), _pair(after)
@@ -199,32 +213,33 @@ class RedisSource(LinkedEnd):
         return items
 
     def _fetched(self, count: int, wait: int) -> list[tuple[bytes, str, float]]:
-        """Up to so many. Whoever lags asks each time whether entries were removed meanwhile: the server would pass over them."""
-        key, most = self.link.key, ("XREAD", "COUNT", count)
-        entries: Any = None
-        if not self._lags:
-            entries = _entries(self.link.ask(self.link.told, *most, "BLOCK", wait, "STREAMS", key, self._at))
-            self._lags = len(entries) == count
-        if self._lags:
-            info, found = self.link.ask(self.link.at_once, ("XINFO", "STREAM", key), (*most, "STREAMS", key, self._at))
-            self._check_kept(info)
-            entries = _entries(found)
-            self._lags = len(entries) == count
+        """Up to so many, and in the same moment whether entries were removed that were not read: the server passes over them."""
+        key, at = self.link.key, self._at
+        # the first only waits until there are some
+        news = () if self._lags else ("XREAD", "COUNT", 1, "BLOCK", wait, "STREAMS", key, at)
+        wanted = ("XREAD", "COUNT", count, "STREAMS", key, at)
+        info, found = self.link.ask(self.link.at_once, ("XINFO", "STREAM", key), wanted, after=news)
+        told = info if isinstance(info, dict) else dict(zip(info[::2], info[1::2], strict=True))
+        self._check_kept(told)
+        entries = _entries(found)
+        self._lags = len(entries) == count
         items = [(self._body(fields), id.decode(), int(id[: id.index(b"-")]) / 1e3) for id, fields in entries]
-        self._at = items[-1][1] if items else self._at
+        self._at = items[-1][1] if items else at
         self._index = None if self._index is None else self._index + len(items)
+        if told[b"last-generated-id"].decode() == self._at:
+            self._index = told.get(b"entries-added")  # what was taken out by hand is no loss
         return items
 
-    def _check_kept(self, info: Any) -> None:
+    def _check_kept(self, told: dict[bytes, Any]) -> None:
         """Raise where the server has cut off what was not read yet."""
-        told = info if isinstance(info, dict) else dict(zip(info[::2], info[1::2], strict=True))
         first, at = told[b"first-entry"], _pair(self._at)
-        if at == (0, 0) or (first and _pair(first[0]) <= at):
-            return
         place, added = self.link.address.place, told.get(b"entries-added")
-        if self._index is None or added is None:
+        if (first and _pair(first[0]) <= at) or (added is None and not self._lags):
+            return
+        if (self._index is None or added is None) and at != (0, 0):
             raise FileError(Message("error_broker.gone_some", place=place))
-        if (gone := added - self._index - told[b"length"]) > 0:
+        gone = 0 if self._index is None or added is None else added - self._index - told[b"length"]
+        if gone > 0:
             raise FileError(Message("error_broker.gone", place=place, count=gone))
 
     def _body(self, fields: list[bytes] | None) -> bytes:

@@ -23,8 +23,10 @@ def taken_over(
     lead: Callable[[], object],
     first: Sequence[bytes],
     more: Sequence[bytes],
+    settle: float = 1.0,
 ) -> float:
-    """Seconds from the stop of the leader until the other has released what came then. `lead` runs a service with a lease.
+    """Seconds from the stop of the leader until the other has released what came then. `lead` runs a service with a lease;
+    within `settle` seconds the second one has started.
 
     The leader wakes up afterwards, and must publish nothing; whoever asks looks at the output.
     """
@@ -32,7 +34,7 @@ def taken_over(
     leader = forked(lead)
     wait_until(lambda: _held(broker, target) >= len(first), NOBODY)
     other = forked(lead)
-    time.sleep(1.0)  # it stands by
+    time.sleep(settle)  # it stands by
     os.kill(leader, signal.SIGSTOP)  # a leader that does not know that it is gone
     began = time.monotonic()
     broker.send(source, more)

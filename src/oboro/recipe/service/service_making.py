@@ -63,11 +63,8 @@ def make_service(
     every: int | None = None,
 ) -> Service:
     """A service that can be run. Addresses and settings are checked; nothing is connected yet."""
-    if settings.lease is not None and settings.dead_letters is not None and _is_file(settings.dead_letters):
-        raise UsageError(Message("error_service.lease_and_file", place=settings.dead_letters))
-    if broker_of(settings.target) and settings.target in (settings.source, settings.dead_letters):
-        raise UsageError(Message("error_service.same_place", place=settings.target))
-    stop, options = stop or StopRequest(), settings.decide.of(recipe)
+    _check_places(settings)
+    options = settings.decide.of(recipe)
     plan, settings = settings.plan(lang, pseudonyms(recipe)), settings.placed()
     if (part := settings.part) is not None:
         check_key(part, options.person, [*recipe.attributes, *([options.person] if options.person else [])])
@@ -75,27 +72,41 @@ def make_service(
         plan = replace(plan, state=None, once=True)
     if every is not None:
         plan = replace(plan, every=every)
-    source, sink, letters = _ends(settings, stop, dry)
-    if settings.form != "ndjson" and getattr(source, "adds_fields", False):
-        raise UsageError(Message("error_service.fields_in_json", source=settings.source, form=settings.form))
-    return Service(
-        lambda: anonymizer(recipe, options),
-        (source, sink),
-        _forms(settings, anonymizer(recipe, options).fields),
-        plan,
-        letters=letters,
-        store=None if settings.snapshots is None or dry else open_place(settings.snapshots, "store", "TO"),
-        lease=None if settings.lease is None or dry else _lease(settings.target, settings.lease),
-        watch=watch,
-        stop=stop,
-        names=(settings.source, settings.target),
-    )
+    with ExitStack() as refused:
+        if stop is None:
+            stop = StopRequest()
+            refused.callback(stop.close)
+        source, sink, letters = _ends(settings, stop, dry)
+        made = Service(
+            lambda: anonymizer(recipe, options),
+            (source, sink),
+            _forms(settings, anonymizer(recipe, options).fields),
+            plan,
+            letters=letters,
+            store=None if settings.snapshots is None or dry else open_place(settings.snapshots, "store", "TO"),
+            lease=None if settings.lease is None or dry else _lease(settings.target, settings.lease),
+            watch=watch,
+            stop=stop,
+            names=(settings.source, settings.target),
+        )
+        refused.pop_all()  # it closes what is its own when it has run
+    return made
+
+
+def _check_places(settings: ServiceSettings) -> None:
+    """Raise where two places do not go together."""
+    if settings.lease is not None and settings.dead_letters is not None and _is_file(settings.dead_letters):
+        raise UsageError(Message("error_service.lease_and_file", place=settings.dead_letters))
+    if broker_of(settings.target) and settings.target in (settings.source, settings.dead_letters):
+        raise UsageError(Message("error_service.same_place", place=settings.target))
 
 
 def _ends(
     settings: ServiceSettings, stop: StopRequest, dry: bool
 ) -> tuple[RecordSource, RecordSink, RecordSink | None]:
     source = service_source(settings.source, stop, settings.longest_line)
+    if settings.form != "ndjson" and getattr(source, "adds_fields", False):
+        raise UsageError(Message("error_service.fields_in_json", source=settings.source, form=settings.form))
     if dry:
         if not source.replays:
             raise UsageError(Message("error_service.dry_takes", source=settings.source))
@@ -123,6 +134,7 @@ def run_service(settings: ServiceSettings, *, dry: bool = False, lang: str = "en
     stop = StopRequest()
     watch = Watch(to_stderr(lang, settings.log == "json"))
     with ExitStack() as opened:
+        opened.callback(stop.close)
         opened.enter_context(stop.listening())
         if settings.listen is not None:
             opened.enter_context(health_page(settings.listen, watch))

@@ -94,7 +94,9 @@ class Service:
 
     def _start(self) -> None:
         plan = self.plan
-        self.folder = self._keep(StateFolder(plan.state, JournalEntry, plan.fsync)) if plan.state else None
+        self.folder = StateFolder(plan.state, JournalEntry, plan.fsync) if plan.state else None
+        if self.folder is not None:
+            self._opened.callback(self.folder.close)
         anonymizer, self.at = self._known() or (self._make(), ServicePosition(lang=plan.lang))
         self._opened.callback(anonymizer.close)
         self.watch.glance = anonymizer.glance
@@ -304,11 +306,14 @@ class Service:
                 self.folder.done(self.records.at)
 
     def _await_lead(self, outlet: Outlet, bodies: list[bytes]) -> None:
-        """As a standby: wait until the leader has published this, or until it is gone."""
+        """As a standby: wait until the leader has published this, or until it is gone.
+
+        Whoever only goes over what was there at its start asks for no lease: the one that has caught up takes over sooner.
+        """
         if self.lease is None or not outlet.sink.compares:
             return
         end = outlet.at + len(bodies)
-        while not self._leads() and self._refresh(outlet) < end:
+        while outlet.there < end and not self._leads() and self._refresh(outlet) < end:
             if self.stop.asked:
                 raise _Stopped
             time.sleep(min(0.05, self.lease.seconds / 10))
@@ -350,7 +355,8 @@ class Service:
             left = taken / self.plan.rate - (time.monotonic() - began)
             if left <= 0:
                 return
-            self._leads()
+            if self.watch.leading:
+                self._leads()
             time.sleep(min(left, WAIT))
 
     # Snapshots ----------------------------------------------------------------------------------------------------
@@ -392,7 +398,3 @@ class Service:
         if self.lease is not None:
             self.lease.release()
         self.watch.say(Message("service.ended", records=self.watch.records, released=self.watch.released))
-
-    def _keep(self, folder: StateFolder[JournalEntry]) -> StateFolder[JournalEntry]:
-        self._opened.callback(folder.close)
-        return folder

@@ -1,4 +1,4 @@
-"""Kafka as a place for snapshots (a compacted topic) and for a lease (membership in a group of consumers).
+"""Kafka as a place for snapshots (a compacted topic); its leases are in `kafka_lease`.
 
 Experimental, as all of Kafka here: met with librdkafka's mock cluster only, which compacts nothing.
 """
@@ -7,25 +7,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
-from contextlib import suppress
 from secrets import token_hex
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
 
 from oboro.errors import BrokerError
 from oboro.io.brokers.broker_address import BrokerAddress
 from oboro.io.brokers.kafka_topic import ANSWER, KafkaLink
+from oboro.io.brokers.keeping.kafka_lease import KafkaLease
 from oboro.text import Message
 
 __all__ = ["KafkaLease", "KafkaStore"]
 
 NEWEST = b"newest"
 PART = 500_000  # bytes of one record: brokers take a million at most
-HEARTBEAT = 300  # milliseconds: whoever stands by hears this soon that the group has lost somebody
-SOONEST = 6.0  # seconds: a broker takes no shorter lease unless it is told to (group.min.session.timeout.ms)
 
 
 class KafkaStore:
@@ -40,7 +36,7 @@ class KafkaStore:
 
     def get(self) -> bytes | None:
         """The newest one; None where there is none, or it is not whole."""
-        self._make()
+        self.link.make({"cleanup.policy": "compact"})
         self._held = held = self._read()
         if NEWEST not in held:
             return None
@@ -49,26 +45,12 @@ class KafkaStore:
         data = b"".join(part or b"" for part in parts)
         return data if hashlib.sha256(data).hexdigest() == named["digest"] else None
 
-    def _make(self) -> None:
-        """A topic that is not there is made, so that it keeps the newest record of each key."""
-        admin = AdminClient(self.link.settings())
-        try:
-            found = admin.list_topics(self.link.topic, timeout=ANSWER).topics[self.link.topic]
-            if found.error is None and found.partitions:
-                return
-            topic = NewTopic(self.link.topic, num_partitions=1, config={"cleanup.policy": "compact"})
-            for made in admin.create_topics([topic]).values():
-                with suppress(KafkaException):  # somebody else has made it; if nobody could, reading says so
-                    made.result(ANSWER)
-        except KafkaException as error:
-            raise self.link.away(error) from None
-
     def _read(self) -> dict[bytes, bytes]:
         consumer = self.link.consumer()
         held: dict[bytes, bytes] = {}
         try:
-            self.link.bounds(consumer)
-            consumer.assign([TopicPartition(self.link.topic, self.link.partition, OFFSET_BEGINNING)])
+            low, _ = self.link.bounds(consumer)
+            consumer.assign([TopicPartition(self.link.topic, self.link.partition, low)])
             while (found := consumer.poll(ANSWER)) is not None:
                 error, key, value = found.error(), found.key() or b"", found.value()
                 if error is not None and error.code() == KafkaError._PARTITION_EOF:
@@ -118,63 +100,3 @@ class KafkaStore:
 
 def _part(name: str, number: int) -> bytes:
     return f"{name}/{number}".encode()
-
-
-class KafkaLease:
-    """Whoever the group gives the output's partition to leads. One that is silent for the term loses it to another member.
-
-    That nothing comes out twice does not hang on it: whoever begins to publish fences those before it.
-    """
-
-    seconds = SOONEST
-
-    def __init__(self, address: BrokerAddress) -> None:
-        self.link = KafkaLink(address, "key", "headers")
-        self._member: Consumer | None = None
-        self._leads = False
-        self._asked = 0.0
-
-    def held(self) -> bool:
-        """Hear what the group says; whether this process leads now."""
-        late = self._leads and time.monotonic() - self._asked > self.seconds
-        self._asked = time.monotonic()
-        try:
-            member = self._member or self._joined()
-            for _ in range(2 if late else 1):  # after a long silence the group may have decided otherwise
-                member.poll(0.1 if late else 0)
-        except KafkaException:
-            self._leads = False
-        return self._leads
-
-    def _joined(self) -> Consumer:
-        link, term = self.link, int(self.seconds * 1000)
-        own = TopicPartition(link.topic, link.partition)
-        member = Consumer(
-            {
-                **link.settings(),
-                "group.id": f"oboro-{link.topic}-{link.partition}",
-                "session.timeout.ms": term,
-                "heartbeat.interval.ms": min(HEARTBEAT, max(1, term // 4)),
-                "enable.auto.commit": False,
-                "auto.offset.reset": "latest",
-                "partition.assignment.strategy": "cooperative-sticky",  # who leads goes on when another joins
-            }
-        )
-
-        def given(consumer: Consumer, partitions: list[TopicPartition]) -> None:
-            consumer.incremental_assign(partitions)
-            consumer.pause(partitions)
-            self._leads = self._leads or own in partitions
-
-        def taken(consumer: Consumer, partitions: list[TopicPartition]) -> None:
-            self._leads = self._leads and own not in partitions
-
-        member.subscribe([link.topic], on_assign=given, on_revoke=taken, on_lost=taken)
-        self._member = member
-        return member
-
-    def release(self) -> None:
-        """Let another lead at once."""
-        if self._member is not None:
-            self._member.close()
-        self._member, self._leads = None, False
