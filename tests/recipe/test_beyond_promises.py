@@ -9,13 +9,17 @@ from typing import Any
 
 import hypothesis.strategies as st
 import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 
+from oboro.errors import PromiseError, RecipeError
 from oboro.io import held_limit
 from oboro.recipe.preparing.starter import init
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.release import Release
+from oboro.recipe.released.acceptances import Accept
 
 COLUMNS: dict[str, Any] = {"age": {"role": "quasi"}, "disease": {"role": "sensitive"}}
 ALIKE = {"age": ["30"] * 3 + ["40"] * 3, "disease": ["flu"] * 3 + ["flu", "cold", "cold"]}
@@ -107,14 +111,112 @@ def test_a_starter_asks_for_no_diversity_where_everybody_has_every_value() -> No
     assert "diagnosis" in Recipe.parse(text).run(table).summary(figures=True)
 
 
-def test_addresses_are_told_however_many_share_them() -> None:
-    table = {**ALIKE, "contact": ["ann@example.org"] * 4 + ["see 080-1234-5678"] * 2, "note": ["call Ann"] * 6}
-    release = released(table, {"k_anonymize": {"k": 3}}, contact={"role": "other"}, note={"role": "other"})
-    told = [one.values for one in release.looked() if one.id == "report.warning.looks_like_identifiers"]
-    assert [(one["column"], one["kind"].id, one["records"]) for one in told] == [
-        ("contact", "measure.identifier.email", 4),
-        ("contact", "measure.identifier.phone", 2),
-    ]
+CONTACT = ["ann@example.org", "bob@example.org"] * 3
+
+
+def with_contact(values: Any, name: str = "contact", role: str = "other", **more: Any) -> Release:
+    columns: dict[str, Any] = {**COLUMNS, name: {"role": role}}
+    table = pa.table({**ALIKE, name: pa.array(values)})
+    return Recipe(attributes=columns, steps=[{"k_anonymize": {"k": 3, "quasi": ["age"]}}], **more).run(table)
+
+
+@pytest.mark.parametrize("role", ["other", "sensitive", "quasi"])
+def test_a_column_of_addresses_is_refused_however_many_share_them(role: str) -> None:
+    with pytest.raises(PromiseError) as refused:
+        with_contact(CONTACT, role=role)
+    assert "'contact' holds e-mail addresses (6 of 6" in str(refused.value)
+    assert "accept: {identifiers: [contact]" in str(refused.value)
+    assert "電子メール" in refused.value.say("ja")
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("contact", ["０９０−１２３４−５６７８", "０９０−８７６５−４３２１"] * 3),
+        ("contact", ["+819012345678", "+33612345678"] * 3),
+        ("contact", ["none"] * 2 + ["06 12 34 56 78", "0171 1234567"] * 2),
+        ("phone", ["5551234567", "5557654321"] * 3),
+        ("phone", [5551234567, 5557654321] * 3),
+        ("contact", ["4111 1111 1111 1111", "5500 0000 0000 0004"] * 3),
+        ("contact", ["DE89 3704 0044 0532 0130 00", "GB29 NWBK 6016 1331 9268 19"] * 3),
+        ("contact", ["192.168.1.3", "192.168.1.4"] * 3),
+        ("ip", ["10.1.2.3", "10.1.2.4"] * 3),
+        ("phone", [5551234567.0, 5557654321.0, None] * 2),
+        ("contact", [f"please write to {one} again" for one in CONTACT]),
+    ],
+)
+def test_identifiers_are_seen_in_every_form(name: str, values: list[Any]) -> None:
+    with pytest.raises(PromiseError, match="name people"):
+        with_contact(values, name)
+
+
+def test_what_the_recipe_accepts_is_said() -> None:
+    release = with_contact(CONTACT, accept={"identifiers": ["contact"], "because": "addresses of shops"})
+    assert "e-mail addresses (6 of 6 records that were looked at), which the recipe accepts: addresses of shops" in (
+        release.summary()
+    )
+    with pytest.raises(RecipeError, match="no column 'contcat'"):
+        with_contact(CONTACT, accept={"identifiers": ["contcat"], "because": "a slip"})
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("order", ["0001260504", "0001260505"]),
+        ("isbn", ["0813066704", "0306406152"]),
+        ("order", ["142-161-1213", "542-061-1299"]),
+        ("ward", ["885-00-2002", "985-12-0000"]),
+        ("version", ["9.8.8.30", "10.0.1.3"]),
+        ("net", ["140.83.12.0", "140.83.0.0/16"]),
+        ("contact", ["a***@example.org", "b***@example.org"]),
+        ("contact", ["090-****-1234", "090-****-4321"]),
+        ("article", ["AB48 1793 2427 0909", "AB49 1793 2427 0908"]),
+        ("latitude", ["+41.90102", "+35.68123"]),
+        ("seen", ["04.11.20 14.41", "05.11.20 15.42"]),
+        ("phone_minutes", [12345678, 23456789]),
+        ("phone_date", ["2020-01-02", "2020-01-03"]),
+        ("phone", ["[5551234–5559999]", "[6551234–6559999]"]),
+        ("zip", ["〒100-0001", "150-0002"]),
+    ],
+)
+def test_what_only_looks_like_identifiers_is_released(name: str, values: list[Any]) -> None:
+    assert with_contact(values * 3, name).cautions == ()
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (["ann@example.org"] * 6, [("email", 6)]),  # one that everybody has is nobody's
+        (["ann@example.org", "bob@example.org", "a", "b", "c", "d"] * 2, [("email", 4)]),
+        (["20–29", "30–39", "1.5", "call Ann", "2020-01-02", "12:30:00"] * 2, []),
+    ],
+)
+def test_some_addresses_are_told(values: list[str], told: list[tuple[str, int]]) -> None:
+    table = {"age": ["30"] * len(values), "disease": ["flu"] * len(values), "note": values}
+    release = released(table, {"k_anonymize": {"k": 2}}, note={"role": "other"})
+    said = [one.values for one in release.looked() if one.id == "report.warning.looks_like_identifiers"]
+    assert [(one["kind"].id.rpartition(".")[2], one["records"]) for one in said] == told
+
+
+def test_pseudonyms_name_nobody() -> None:
+    columns = {**COLUMNS, "contact": {"role": "identifier"}}
+    steps: list[Any] = [{"pseudonymize": {"attribute": "contact", "method": "number", "prefix": "p@x.yz"}}]
+    assert Recipe(attributes=columns, steps=steps).run({**ALIKE, "contact": CONTACT}).looked() is not None
+
+
+def test_columns_that_stay_in_the_file_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(held_limit, "HELD_TOO", -1)
+    table = pa.table({**ALIKE, "contact": CONTACT, "to": [[{"by": "mail", "at": one}] for one in CONTACT]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    pa_csv.write_csv(table.drop_columns("to"), tmp_path / "t.csv")
+    accept = [{"identifiers": ["contact"], "because": "a test"}]
+    recipe = Recipe(attributes=COLUMNS, unnamed="other", steps=[{"k_anonymize": {"k": 3}}])
+    for name in ("t.csv", "t.parquet"):
+        with pytest.raises(PromiseError, match="'contact' holds e-mail"):
+            recipe.run(tmp_path / name)
+    assert recipe.model_copy(update={"accept": [Accept(**accept[0])]}).run(tmp_path / "t.csv").cautions
+    with pytest.raises(PromiseError, match="'to' holds e-mail"):
+        recipe.model_copy(update={"accept": [Accept(**accept[0])]}).run(tmp_path / "t.parquet")
 
 
 @pytest.mark.parametrize(

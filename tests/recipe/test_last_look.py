@@ -254,7 +254,10 @@ def _unique(rows: list[dict[str, Any]], columns: str, person: str | None) -> set
     ("accept", "said"),
     [
         ({"unique_on": ["diag"]}, ["accept.because: Field required"]),
-        ("diag", ["accept: Input should be keys with values; the keys are unique_on, series, rows_of, because"]),
+        (
+            "diag",
+            ["accept: Input should be keys with values; the keys are unique_on, series, rows_of, identifiers, because"],
+        ),
         ([{"unique_on": ["diag"]}], ["accept.0.because: Field required"]),
     ],
 )

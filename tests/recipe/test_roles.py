@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import combinations, product
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -20,8 +21,10 @@ from oboro.recipe.roles import repeated_people as room
 from oboro.recipe.roles.guess_roles import guess_roles
 from oboro.recipe.roles.kept_as_they_are import kept_as_they_are
 from oboro.recipe.roles.repeated_people import repeated_people
-from oboro.table.dataset import Dataset
+from oboro.table.dataset import Column, Dataset
 from oboro.table.schema import Role
+from oboro.table.spelling.stray_values import Strays, stray_values
+from oboro.table.values import Kind, kind_of
 
 ROWS = range(60)
 BY_VALUES = {
@@ -40,6 +43,7 @@ BY_VALUES = {
     "病名": (["かぜ", "骨折"] * 30, Role.SENSITIVE, "role.by_name"),
     "diagnosed": ([f"2024-0{1 + i % 9}-1{i % 7}" for i in ROWS], Role.QUASI, "role.date"),
     "phone": (["yes", "no"] * 30, Role.OTHER, "role.safe"),
+    "full_name": (["Ann Lee"] * 60, Role.IDENTIFIER, "role.by_name"),
     "unit": (["kg"] * 60, Role.OTHER, "role.constant"),
     "colour": (["red", "blue", "green"] * 20, Role.OTHER, "role.safe"),
 }
@@ -284,6 +288,22 @@ def test_values_that_are_written_nearly_alike_are_told() -> None:
     assert text.count("only in spaces") == 1
 
 
-def test_a_table_without_rows_is_judged_by_its_names() -> None:
-    roles = oboro.init(pd.DataFrame({"name": [], "市": []}, dtype=str)).recipe.attributes
+@pytest.mark.parametrize("rows", [0, 1])
+def test_a_table_with_hardly_a_row_is_judged_by_its_names(rows: int) -> None:
+    roles = oboro.init(pd.DataFrame({"name": ["Ann"], "市": ["堺"]}, dtype=str)[:rows]).recipe.attributes
     assert {name: one.role.value for name, one in roles.items()} == {"name": "identifier", "市": "quasi"}
+
+
+@given(st.lists(st.sampled_from(["31", "7", "平成3年5月1日", "unknown", "2023-02-30", "007", None]), max_size=9))
+def test_strays_are_the_values_that_are_text_alone(odd: list[str | None]) -> None:
+    column = Column.of([f"{10 + i}" for i in range(60)] + odd)
+    text = [i for i, one in enumerate(odd) if one is not None and kind_of(pa.array([one])) is Kind.TEXT]
+    numbers = not any(one is not None and "年" in one for one in odd)
+    found = stray_values(column)
+    told = bool(text) and numbers and "007" not in odd and len(text) <= 0.1 * len(column)
+    assert found == (Strays(len(text), 61 + text[0], Kind.INTEGER) if told else None)
+
+
+def test_a_few_words_among_numbers_are_told() -> None:
+    told = str(oboro.init({"age": [*map(str, range(20, 60)), "?"], "note": [f"{i} apples" for i in range(41)]}))
+    assert told.count("1 row (first: row 41) holds no whole number") == 1

@@ -8,7 +8,7 @@ import pytest
 from tests.report.building import build
 
 import oboro
-from oboro.measure.identifier_forms import RESTRICTED_ZIPS
+from oboro.measure.identifying.identifier_forms import RESTRICTED_ZIPS
 from oboro.report import Report
 from oboro.report.checklists import checklists as table_of_checklists
 from oboro.report.checklists.appi import publication

@@ -152,6 +152,11 @@ def test_a_number_that_no_interval_can_hold_is_refused(value: float) -> None:
     assert ends[1] == ("<0" if value < 0 else "≥100")
 
 
+def test_a_width_beyond_all_numbers_holds_them_all() -> None:
+    assert released([-3, 4], 2, intervals=[10, 1e308]) == ["[-1e+308, 0)", "[0, 1e+308)"]
+    assert [*map(len, paths([3, 4], intervals=[0.1, 1e308]).values())] == [3, 3]
+
+
 def test_intervals_need_numbers() -> None:
     with pytest.raises(HierarchyError, match="x: intervals need numbers, but the column holds 'old'"):
         build(["1", "2", "old", "4"], intervals=[5])

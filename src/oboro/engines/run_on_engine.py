@@ -7,7 +7,7 @@ driver verified, and only then released.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from hashlib import blake2b
 
@@ -22,6 +22,7 @@ from oboro.engines.coded.planning import by_place, by_value, released_columns
 from oboro.engines.coded.value_numbers import RowNumbers, drawn_key
 from oboro.engines.engine import EngineTable, Published
 from oboro.engines.engine_release import EngineRelease, Phases, Seal
+from oboro.engines.first_rows import first_rows
 from oboro.engines.relational import rows_of_tally
 from oboro.engines.staging import Staged
 from oboro.errors import ColumnError, UsageError
@@ -51,7 +52,14 @@ class _NeedsColumns(Exception):
     """The last look found somebody: it must know by which columns, which did not come to the driver."""
 
 
+@dataclass(frozen=True)
 class _EngineSource(Source):
+    table: EngineTable | None = None
+
+    def first_rows(self, names: Sequence[str]) -> dict[str, pa.Array]:
+        """From where they are."""
+        return {} if self.table is None else first_rows(self.table, names)
+
     def fill(self, data: Dataset) -> Dataset:
         """The columns stayed where they are."""
         if unread_columns(data):
@@ -203,7 +211,8 @@ def _source(table: EngineTable, gathered: GatheredRows, others: tuple[str, ...],
     untouched = UntouchedColumns(
         table.shown, list(table.types), gathered.rows, nowhere, FileFingerprints(others, parts)
     )
-    return _EngineSource(Dataset(columns, gathered.rows), table.shown, untouched=untouched if others or large else None)
+    left = untouched if others or large else None
+    return _EngineSource(Dataset(columns, gathered.rows), table.shown, untouched=left, table=table)
 
 
 def _published(

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oboro.measure.identifier_forms import MOST_VALUES, NAMES, RESTRICTED_ZIPS, WARNED, forms_of, words_of
+from oboro.measure.identifying.identifier_forms import MOST_VALUES, NAMES, RESTRICTED_ZIPS, WARNED, forms_of, words_of
 from oboro.system.process import on_cores
 from oboro.table.dataset import Column, Dataset
 from oboro.table.hierarchy.levels import text_array

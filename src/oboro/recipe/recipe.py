@@ -225,9 +225,9 @@ class Recipe(BaseModel):
         """Why it accepts that earlier releases tell people together with this one; empty where it does not."""
         return next((one.because for one in self.acceptances if one.series), "")
 
-    def rows_accepted(self, identifier: str) -> str:
-        """Why it accepts that rows are counted although an identifier repeats; empty where it does not."""
-        return next((one.because for one in self.acceptances if identifier in one.rows_of), "")
+    def because(self, accepts: Literal["rows_of", "identifiers"], column: str) -> str:
+        """Why it accepts that the rows of an identifier are counted, or that a column names people; empty where it does not."""
+        return next((one.because for one in self.acceptances if column in getattr(one, accepts)), "")
 
     @property
     def acceptances(self) -> list[Accept]:

@@ -21,9 +21,9 @@ from oboro.io.output import dialect_asked, formula_guard, write
 from oboro.io.places.place_names import Place, as_place, is_plain_file
 from oboro.measure.exposure.last_look import LastLook
 from oboro.measure.key_figures import suppressed_records
+from oboro.recipe.before_writing.last_look_before_writing import said_of_look, unique_by_all, warnings_of_look
 from oboro.recipe.evidence import files_evidence, hierarchy_roles, report_on
-from oboro.recipe.released.beyond_promises import forgotten_said, unpromised_said
-from oboro.recipe.released.last_look_before_writing import said_of_look, unique_by_all, warnings_of_look
+from oboro.recipe.released.beyond_promises import unpromised_said
 from oboro.recipe.run_summary import fact_lines, run_summary
 from oboro.system.atomic_file import atomic, check_free
 from oboro.system.named_files import beside
@@ -110,6 +110,7 @@ class Release:
         Message, ...
     ] = ()  # an order that is kept, a seed that can be guessed, secrets written nearly alike
     last_look: LastLook | None = None  # who is unique by columns that no promise covers
+    identifiers: tuple[Message, ...] = ()  # that stand among other values of a released column
     series: SeriesRisk | None = None  # whom it tells together with the releases before it
     promises: tuple[Promise, ...] = ()  # what its steps promised
     budget_left: Message | None = None  # what the ledger of its people says now
@@ -188,7 +189,7 @@ class Release:
         """The attacks with the earlier releases that a step knows and keeps its promise with."""
         if not any(getattr(step, "earlier", ()) for step in self.recipe.steps):
             return None  # columns that stayed in the file are not read for it
-        from oboro.recipe.released.series_before_writing import series_of_steps
+        from oboro.recipe.before_writing.series_before_writing import series_of_steps
 
         return series_of_steps(self.recipe, self.dataset, self.given, self.original)
 
@@ -202,7 +203,7 @@ class Release:
             return []
         said = said_of_look(self.last_look) + self.look_warnings(figures=figures)
         secrets = [name for name in self.given.sensitive if name in self.worked.data]
-        said += forgotten_said(self.worked.data, [*self.last_look.columns, *secrets])
+        said += self.identifiers
         unpromised = set(secrets)
         for one in self.verification.verdicts:
             unpromised.discard(one.model.values.get("sensitive"))

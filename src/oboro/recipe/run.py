@@ -19,9 +19,10 @@ from oboro.io.file_progress import ByteProgress
 from oboro.io.files import Source, column_names, read, read_data
 from oboro.io.places.place_names import is_plain_file, names_a_place
 from oboro.measure.changed_cells import changed_cells
+from oboro.recipe.before_writing.identifiers_before_writing import identifiers_before_writing
+from oboro.recipe.before_writing.last_look_before_writing import look_before_writing
+from oboro.recipe.before_writing.people_before_writing import people_before_writing
 from oboro.recipe.release import Release, StepRecord
-from oboro.recipe.released.last_look_before_writing import look_before_writing
-from oboro.recipe.released.people_before_writing import people_before_writing
 from oboro.recipe.released.released_order import moves_rows, released_order, warning_of_order
 from oboro.recipe.released.secret_seed import entropy_of, warning_of_seed
 from oboro.recipe.roles.column_words import names_household
@@ -96,6 +97,7 @@ def run(
         *made, accept=recipe.accepted if recipe.accept else (), source=origin, person=table.person
     )
     series = _series(recipe, frame.data, given, table, origin) if recipe.earlier else None
+    named = identifiers_before_writing(recipe, table.data, table.records, None if origin is None else origin.first_rows)
     rows = people_before_writing(recipe, frame.data, given.named(Role.IDENTIFIER), table.data, table.promises, origin)
     if recipe.person is not None:
         table.warn_of_linked_rows(recipe.person)
@@ -108,6 +110,7 @@ def run(
             *(warning_of_order(recipe.steps) if recipe.order == "kept" else ()),
             *warning_of_seed(recipe),
             *verification.warnings,
+            *named.accepted,
             *rows,
             *unclear,
         ),
@@ -119,6 +122,7 @@ def run(
         recipe=recipe,
         source=origin,
         last_look=look,
+        identifiers=named.told,
         series=series,
         promises=tuple(table.promises),
     )
@@ -146,7 +150,7 @@ def _series(
     recipe: Recipe, original: Dataset, given: Schema, table: _Table, source: Source | None
 ) -> SeriesRisk | None:
     """Whom the release tells together with earlier ones that the recipe names."""
-    from oboro.recipe.released.series_before_writing import series_before_writing  # most jobs need none of it
+    from oboro.recipe.before_writing.series_before_writing import series_before_writing  # most jobs need none of it
 
     return series_before_writing(recipe, original, given, table.data, table.promises, source)
 

@@ -5,13 +5,15 @@ Each value becomes a text that no other value has: every part with its length be
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
 
 from oboro.system import arrow_functions as pc
 from oboro.table.dataset import Column, smallest_unsigned
 
-__all__ = ["is_nested", "nested_column", "numbered"]
+__all__ = ["is_nested", "nested_column", "numbered", "single_parts"]
 
 
 def is_nested(type_: pa.DataType) -> bool:
@@ -40,15 +42,40 @@ def numbered(column: Column) -> Column:
     return Column(pa.array(np.arange(len(column.values))), column.codes)
 
 
+def single_parts(array: pa.Array) -> Iterator[tuple[pa.Array, np.ndarray]]:
+    """What lists and structures hold, field by field: single values, and the place in `array` that each comes from.
+
+    >>> [(part.to_pylist(), at.tolist()) for part, at in single_parts(pa.array([[{"a": 1, "b": "x"}], [], [{"a": 2, "b": None}]]))]
+    [([1, 2], [0, 2]), (['x', None], [0, 2])]
+    """
+    plain, type_ = _undone(array), _undone(array).type
+    if pa.types.is_struct(type_):
+        for one in plain.flatten():
+            yield from single_parts(one)
+    elif pa.types.is_nested(type_):
+        if pa.types.is_union(type_):
+            return  # Arrow has no functions for them, and no file holds any
+        listed = _as_list(plain) if pa.types.is_map(type_) else plain
+        owners = pc.list_parent_indices(listed).to_numpy(zero_copy_only=False)
+        for part, places in single_parts(pc.list_flatten(listed)):
+            yield part, owners[places]
+    else:
+        yield plain, np.arange(len(plain))
+
+
+def _undone(array: pa.Array) -> pa.Array:
+    """The values themselves, where a type of somebody's own, a dictionary or runs stand for them."""
+    if isinstance(array, pa.ExtensionArray):
+        return _undone(array.storage)
+    if pa.types.is_dictionary(array.type):
+        return _undone(array.dictionary_decode())
+    return _undone(pc.run_end_decode(array)) if pa.types.is_run_end_encoded(array.type) else array
+
+
 def _texts(array: pa.Array) -> pa.Array:
     """A text for each value, the same for the same value only; missing stays missing."""
+    array = _undone(array)
     type_ = array.type
-    if isinstance(array, pa.ExtensionArray):
-        return _texts(array.storage)
-    if pa.types.is_dictionary(type_):
-        return _texts(array.dictionary_decode())
-    if pa.types.is_run_end_encoded(type_):
-        return _texts(pc.run_end_decode(array))
     if pa.types.is_struct(type_):
         parts = [_measured(_texts(one)) for one in array.flatten()]
         empty = pa.repeat(pa.scalar(b"", pa.large_binary()), len(array))

@@ -24,9 +24,8 @@ _asked: ContextVar[bool | None] = ContextVar("values_shown", default=None)
 NUMBER = r"[-+]?[0-9][0-9,]*(\.[0-9]*)?([eE][-+]?[0-9]+)?"
 PASSWORD = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*:/{1,2}[^\s/@:]*):[^\s\u3000-\uffff]*@")
 TOKEN = re.compile(r"((?:nats|rediss?|valkeys?|kafkas?|mqtts?|amqps?|https?)://)[^\s/@:]+@")
-GIVEN = re.compile(
-    r"([?&;][\w.-]*(?:pass|pwd|secret|token|key|sig|credential)[\w.-]*=)[^\s&'\"\u3000-\uffff]+", re.IGNORECASE
-)
+# Only the words ignore case: with the range of characters it takes 10 ms to compile, at every start.
+GIVEN = re.compile(r"([?&;][\w.-]*(?i:pass|pwd|secret|token|key|sig|credential)[\w.-]*=)[^\s&'\"\u3000-\uffff]+")
 DATE = r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([T ].*)?"
 
 

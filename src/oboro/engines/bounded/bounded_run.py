@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 from typing import Any
 from uuid import uuid4
@@ -31,13 +32,15 @@ from oboro.engines.coded.value_numbers import RowNumbers, drawn_key
 from oboro.engines.engine import Buckets, EngineTable
 from oboro.engines.engine_errors import ChangedData
 from oboro.engines.engine_release import EngineRelease, Phases, Seal
+from oboro.engines.first_rows import first_rows
 from oboro.engines.staging import Staged
 from oboro.io.files import read_data
 from oboro.measure.exposure.last_look import Acceptance, LastLook
+from oboro.recipe.before_writing.identifiers_before_writing import identifiers_before_writing
+from oboro.recipe.before_writing.last_look_before_writing import unprotected
+from oboro.recipe.before_writing.people_before_writing import people_before_writing
 from oboro.recipe.recipe import Recipe
 from oboro.recipe.release import StepRecord
-from oboro.recipe.released.last_look_before_writing import unprotected
-from oboro.recipe.released.people_before_writing import people_before_writing
 from oboro.recipe.released.released_order import moves_rows, warning_of_order
 from oboro.recipe.released.secret_seed import warning_of_seed
 from oboro.recipe.run import admitted
@@ -114,6 +117,8 @@ class BoundedRun:
             steps, schema, decided = self._stepped(data, given, numbers, others)
         with phase("last look"):
             look = self._looked(data, schema, decided.promise, steps)
+        left = Dataset({name: UnreadColumn(data.rows) for name in others}, data.rows)
+        named = identifiers_before_writing(recipe, left, steps, partial(first_rows, table))
         settled, seal = self._written(numbers, decided, [*recipe_released(recipe, data)])
         with phase("verify"):
             seal.check(settled)
@@ -132,6 +137,7 @@ class BoundedRun:
             cautions=(
                 *(warning_of_order(recipe.steps) if recipe.order == "kept" else ()),
                 *warning_of_seed(recipe),
+                *named.accepted,
                 *said,
             ),
             last_look=look,

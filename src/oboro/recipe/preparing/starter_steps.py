@@ -18,6 +18,7 @@ from oboro.text import Message
 __all__ = ["StarterStep", "smallest_class", "starter_steps"]
 
 ROOM = 2  # times k people for each combination of labels: then one level for all keeps much, with the same labels everywhere
+MANY = 15  # quasi-identifiers: beyond, groups of 5 span most values of each
 MOST_ALIKE = 0.9  # a secret that more people share can hardly be made diverse
 
 
@@ -68,8 +69,13 @@ def _classes(roles: Roles, data: Dataset, k: int, people: int) -> StarterStep:
     if _combinations(roles, data) * ROOM * k <= people:
         said = Message("starter.classes", k=k, share=0.02)
         return StarterStep("k_anonymize", {"k": k, "suppress": 0.02, **demands}, (said, *warning))
-    comments = Message("starter.groups", k=k), Message("starter.one_level"), *warning
+    comments = Message("starter.groups", k=k), _fewer(len(roles.named(Role.QUASI))), *warning
     return StarterStep("local_recode", {"k": k, **demands}, comments)
+
+
+def _fewer(quasi: int) -> Message:
+    """What fewer quasi-identifiers would give; of very many, hardly anybody knows all."""
+    return Message("starter.one_level") if quasi <= MANY else Message("starter.very_many", columns=quasi)
 
 
 def _combinations(roles: Roles, data: Dataset) -> int:

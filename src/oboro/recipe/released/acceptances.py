@@ -1,4 +1,4 @@
-"""What a recipe accepts, and why: people who are unique, told by several releases, or counted by rows."""
+"""What a recipe accepts, and why: people who are unique, told by several releases, counted by rows, or named."""
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ __all__ = ["Accept", "check_accept"]
 
 
 class Accept(Parameters):
-    """What of three things is acceptable, and why: columns by which people may be unique in the release; that it tells people
-    together with `earlier` ones; that it counts the rows of an identifier, of which several may be one person's."""
+    """What of four things is acceptable, and why: columns by which people may be unique in the release; that it tells people
+    together with `earlier` ones; that it counts the rows of an identifier, of which several may be one person's; that a column
+    of addresses or numbers names people, or names none."""
 
     unique_on: Annotated[list[str], Field(description="the columns")] = Field(default_factory=list)
     series: Annotated[bool, Field(description="whom the release tells together with earlier ones")] = False
     rows_of: Annotated[list[str], Field(description="identifiers whose rows are counted, not their values")] = Field(
+        default_factory=list
+    )
+    identifiers: Annotated[list[str], Field(description="released columns of addresses, numbers and the like")] = Field(
         default_factory=list
     )
     because: Annotated[
@@ -30,7 +34,7 @@ class Accept(Parameters):
 
     @model_validator(mode="after")
     def _one_thing(self) -> Self:
-        if bool(self.unique_on) + self.series + bool(self.rows_of) != 1:
+        if bool(self.unique_on) + self.series + bool(self.rows_of) + bool(self.identifiers) != 1:
             raise ValueError(Message("error_exposure.accept_what"))
         return self
 
@@ -39,12 +43,9 @@ def check_accept(accept: Sequence[Accept], data: Iterable[str]) -> None:
     """Every column that an acceptance names is in the table."""
     known = dict.fromkeys(data)
     for one in accept:
-        unknown = [name for name in (*one.unique_on, *one.rows_of) if name not in known]
+        named = [*one.unique_on, *one.rows_of, *one.identifiers]
+        unknown = [name for name in named if name not in known]
         if unknown:
             raise RecipeError(
-                Message(
-                    "error_exposure.accept_unknown",
-                    columns=unknown,
-                    known=names_shown(list(known), [*one.unique_on, *one.rows_of]),
-                )
+                Message("error_exposure.accept_unknown", columns=unknown, known=names_shown(list(known), named))
             )

@@ -1,31 +1,24 @@
-"""What no promise covers, and what a run says of it.
+"""Secrets that no promise covers, and what a run says of them.
 
-Where everybody in a group has the same secret, the group tells it, however large it is. E-mail addresses, telephone numbers and the
-like that are released as they came name people, however many share them.
+Where everybody in a group has the same secret, the group tells it, however large it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from oboro.measure.exposure.secret_certainty import CertainSecrets, certain_secrets
-from oboro.measure.identifier_forms import MOST_VALUES, WARNED, forms_of
-from oboro.recipe.released.last_look_before_writing import changed_by
+from oboro.recipe.before_writing.last_look_before_writing import changed_by
 from oboro.table.distinct_people import person_of_rows
-from oboro.table.hierarchy.levels import text_array
-from oboro.table.unencoded_columns import UnreadColumn
 from oboro.text import Message
 from oboro.verifier.strict_reading import read_strictly
 
 if TYPE_CHECKING:
     from oboro.recipe.release import Release
-    from oboro.table.dataset import Column, Dataset
 
-__all__ = ["forgotten_said", "unpromised_said"]
+__all__ = ["unpromised_said"]
 
 PERSON = "\0person"  # a name that no column has
 
@@ -58,26 +51,3 @@ def _certain(release: Release, quasi: list[str], names: list[str]) -> tuple[Cert
     if person is None:
         return certain_secrets(data, quasi, names)
     return certain_secrets(data.with_columns({PERSON: person}), quasi, names, PERSON)
-
-
-def forgotten_said(released: Dataset, columns: Sequence[str]) -> list[Message]:
-    """Which of these columns hold identifiers, by their form; those that stay in the file are not seen. O(distinct values)."""
-    found = {name: _forms(released[name]) for name in columns if not isinstance(released[name], UnreadColumn)}
-    return [
-        Message(
-            "report.warning.looks_like_identifiers",
-            column=name,
-            kind=Message(f"measure.identifier.{kind}"),
-            records=records,
-        )
-        for name, held in found.items()
-        for kind, records in held.items()
-        if kind in WARNED
-    ]
-
-
-def _forms(column: Column) -> dict[str, int]:
-    if pa.types.is_floating(column.values.type):
-        return {}
-    texts = text_array(column.values.slice(0, MOST_VALUES))
-    return forms_of(texts, column.counts[:MOST_VALUES], numeric=True)  # no dates: those are no identifiers

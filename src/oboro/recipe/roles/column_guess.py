@@ -17,6 +17,7 @@ from oboro.table.schema import Attribute, Role
 from oboro.table.spelling.date_notation import unclear_dates
 from oboro.table.spelling.folding import near_duplicates
 from oboro.table.spelling.marked_numbers import is_unclear_amount
+from oboro.table.spelling.stray_values import stray_values
 from oboro.table.value_counts import clean
 from oboro.table.values import Kind, kind_of, numbers_of
 from oboro.text import Message
@@ -51,6 +52,9 @@ class ColumnGuess:
             reasons += (Message(f"role.unclear.{unclear[0]}", **unclear[1]),)
         elif column.kind is Kind.TEXT and is_unclear_amount(column.values):
             reasons += (Message("role.unclear.amount"),)
+        elif (strays := stray_values(column)) is not None:
+            said = {"rows": strays.rows, "row": strays.first, "kind": strays.kind.value}
+            reasons += (Message("role.unclear.strays", **said),)
         elif column.kind is Kind.TEXT and (near := near_duplicates(column)):
             reasons += (Message("role.unclear.spelling", values=near),)
         return ColumnGuess(name, role, reasons, column.kind, missing, exposure, meant=_meant(column))

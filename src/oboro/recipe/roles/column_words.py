@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from oboro.measure.identifier_forms import words_of
+from oboro.measure.identifying.identifier_forms import words_of
 from oboro.table.schema import Role
 
 __all__ = ["names_carried", "names_moment", "names_one_person", "names_person", "names_person_trait", "role_by_name"]
@@ -32,7 +32,7 @@ WORDS: tuple[tuple[Role, str], ...] = (  # the first match wins
     (
         Role.QUASI,
         r"(^|[_\W])(age\w?|sex|gender|dob|city|town|state|county|prefecture|country|region|nationality|race|ethn\w*|zip\w*"
-        r"|department|dept|post\w*code|postal\w*|address|birth\w*|marital\w*|married|education\w*|educ\w?|school|job|occupation|profession|employer"
+        r"|department|dept|post\w*code|postal\w*|address|birth\w*|marital\w*|married|education\w*|educ?\w?|school|job|occupation|profession|employer"
         r"|workclass|native\w*|lat|latitude|lon|lng|longitude)($|[_\W])"
         r"|年齢|性別|生年|誕生|住所|郵便|都道府県|市区町村|市町村|居住|地域|^(市|区|町|町名|県|県名|国|国名)$|職種|国籍|職業|部署|所属|勤務先|学歴|婚姻|出身"
         r"|(^|_)(alter|geschlecht|geburts\w*|geboren|plz|postleitzahl|ort|wohnort|abteilung|stadt|strasse|straße|land|staats\w*|beruf|familienstand"

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oboro.measure.identifiers import Finding
+from oboro.measure.identifying.held_identifiers import held_identifiers
 from oboro.recipe.roles.column_forms import identifier_found, is_code, is_serial, prose, tells_sex
 from oboro.recipe.roles.column_words import role_by_name
 from oboro.table.dataset import Column
 from oboro.table.hierarchy.propose import propose
+from oboro.table.nested_values import is_nested
 from oboro.table.schema import Role
 from oboro.table.spelling.date_notation import unclear_dates
 from oboro.table.values import Kind
@@ -32,16 +34,26 @@ def first_look(name: str, column: Column, findings: Sequence[Finding]) -> FirstL
     >>> first_look("units", Column.of([1, 2, 3] * 10), []) is None
     True
     """
-    if not len(column):
+    if len(column) <= 1:  # one row has one value in each column, and is still somebody's
         return _by_name(name, column, findings)
     if len(column.values) <= 1:
-        return Role.OTHER, Message("role.constant")
-    return _by_form(column, list(findings)) or _by_name(name, column, findings) or _by_values(column)
+        return _named_constant(name, column) or (Role.OTHER, Message("role.constant"))
+    return _by_form(name, column, list(findings)) or _by_name(name, column, findings) or _by_values(column)
 
 
-def _by_form(column: Column, findings: list[Finding]) -> FirstLook | None:
+def _named_constant(name: str, column: Column) -> FirstLook | None:
+    """The one name or address in a table about one person."""
+    named = column.missing < 0 and role_by_name(name) is Role.IDENTIFIER
+    return (Role.IDENTIFIER, Message("role.by_name")) if named else None
+
+
+def _by_form(name: str, column: Column, findings: list[Finding]) -> FirstLook | None:
     """Addresses of e-mail, numbers of telephones and cards: whatever the column is called."""
     found = identifier_found(findings)
+    looked_into = findings or is_nested(column.values.type)
+    held = held_identifiers(name, column.values, column.counts) if looked_into else []
+    if plain := next((one for one in held if one.plain), None):  # a recipe that releases it would be refused
+        return Role.IDENTIFIER, Message("role.form", kind=plain.kind_name, share=plain.records / len(column))
     if found is None or found.records < MANY * len(column):
         return None
     if column.kind is not Kind.TEXT and found.records < MOST * len(column):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from oboro.measure.identifier_forms import RESTRICTED_ZIPS
+from oboro.measure.identifying.identifier_forms import RESTRICTED_ZIPS
 from oboro.report.checklists.known_release import KnownRelease, item, listed
 from oboro.report.facts import CheckItem, Checklist, CheckState
 from oboro.report.sections.exposure_section import standing_alone

@@ -48,7 +48,7 @@ def width_levels(
     levels = []
     for width in widths:
         grid = _Grid(origin, width, low, high)
-        index = np.where(np.abs(cells) == HIGH, cells, cells // round(width / widths[0]))
+        index = np.where(np.abs(cells) == HIGH, cells, cells // round(min(width / widths[0], FURTHEST)))
         levels.append(_span_level(index, grid.bounds, numbers, whole))
     return levels
 

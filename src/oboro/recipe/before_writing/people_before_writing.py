@@ -45,7 +45,7 @@ def people_before_writing(
     others = _by_traits(held, released, left)
     for found, broken in _broken(released, held, [*left, *others], promises):
         facts = {"column": found.column, "reasons": list(found.reasons), "broken": broken}
-        because = recipe.rows_accepted(found.column)
+        because = recipe.because("rows_of", found.column)
         if because:
             said.append(Message("exposure.rows.accepted", **facts, because=because))
         elif found.proven and found.column in left:

@@ -10,7 +10,18 @@ import pyarrow as pa
 
 from oboro.system import arrow_functions as pc
 
-__all__ = ["BY_CHANCE", "MOST_VALUES", "NAMES", "RESTRICTED_ZIPS", "WARNED", "forms_of", "matches", "words_of"]
+__all__ = [
+    "BY_CHANCE",
+    "MOST_VALUES",
+    "NAMES",
+    "RESTRICTED_ZIPS",
+    "WARNED",
+    "forms_of",
+    "has_form",
+    "matches",
+    "narrow",
+    "words_of",
+]
 
 MOST_VALUES = 200_000  # of a larger dictionary so many are looked at
 BY_CHANCE = ("account", "vehicle")  # forms that pseudonyms may have too, unless most of the column has them
@@ -49,12 +60,13 @@ ANYWHERE = {  # also inside a longer text, such as a remark
     "url": r"(?i)https?://|\bwww\.[a-z0-9-]+\.",
     "phone": (
         r"(^|[^\d.\-])(\+\d{1,3}[-. ]?\(?\d{1,4}\)?[-. ]\d{2,4}[-. ]?\d{3,4}|0\d-\d{4}-\d{4}|0\d{2}-\d{3,4}-\d{4}"
-        r"|0\d{3}-\d{2,3}-\d{3,4}|0\d{4}-\d-\d{4}|\(0\d{1,4}\) ?\d{1,4}-\d{4}|\(?[2-9]\d{2}\)?[-. ] ?\d{3}[-. ]\d{4})($|[^\d.\-])"
+        r"|0\d{3}-\d{2,3}-\d{3,4}|0\d{4}-\d-\d{4}|\(0\d{1,4}\) ?\d{1,4}-\d{4}|\(?[2-9]\d{2}\)?[-. ] ?\d{3}[-. ]\d{4}"
+        r"|\+[1-9]\d{9,14}|0[1-9]((-\d\d){4}|( \d\d){4}|(\.\d\d){4})|0[1-9]\d{1,3}[ /]\d{6,8})($|[^\d.\-])"
         r"|^0\d{9,10}$"
     ),
     "ssn": r"(^|[^\d-])\d{3}-\d{2}-\d{4}($|[^\d-])",
     "ip": (
-        rf"(?i)(^|[^\d.])({BYTE}\.){{3}}{BYTE}($|[^\d.])|^([0-9a-f]{{1,4}}:){{7}}[0-9a-f]{{1,4}}$|^[0-9a-f:]*::[0-9a-f:]*$"
+        rf"(?i)(^|[^\d.])({BYTE}\.){{3}}{BYTE}($|[^\d.])|^([0-9a-f]{{1,4}}:){{7}}[0-9a-f]{{1,4}}$|^[0-9a-f]{{3,4}}:[0-9a-f:]*:[0-9a-f:]*$"
     ),
     "device": r"(^|[^0-9A-Fa-f:-])([0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}($|[^0-9A-Fa-f:-])",
     "plate": r"\p{Han}{1,4} ?\d{2,3} ?\p{Hiragana} ?[\d・.]{1,2}-?\d{2}",
@@ -93,20 +105,46 @@ def _licence(digits: np.ndarray) -> np.ndarray:
 
 
 CHECKED: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
-    "card": (r"(?:^|[^\d-])(?P<code>\d{4}[- ]?\d{4}[- ]?\d{4}[- ]?\d{4})(?:$|[^\d-])", _luhn),
-    "my_number": (r"(?:^|[^\d-])(?P<code>\d{4}[- ]?\d{4}[- ]?\d{4})(?:$|[^\d-])", _my_number),
+    "card": (r"(?:^|[^\w-])(?P<code>\d{4}[- ]?\d{4}[- ]?\d{4}[- ]?\d{4})(?:$|[^\w-])", _luhn),
+    "my_number": (r"(?:^|[^\w-])(?P<code>\d{4}[- ]?\d{4}[- ]?\d{4})(?:$|[^\w-])", _my_number),
     "licence": (r"^(?P<code>\d{12})$", _licence),
 }
+ANY = "|".join(
+    f"(?:{pattern.replace('?P<code>', '?:')})"
+    for pattern in (*ANYWHERE.values(), *WHOLE.values(), *(pattern for pattern, _ in CHECKED.values()))
+)
+LIKELY = r"(?:\d\D*){4}|[@:/]|\.[A-Za-z]{3,4}$|(?i:www\.|[0-9a-f]{2}-[0-9a-f]{2}-)"  # what all of these have
 MOST_VALID = 0.5  # of numbers that only look alike, about a tenth pass a check digit by chance
 
 
 def matches(texts: pa.Array, numeric: bool) -> dict[str, np.ndarray]:
     """Which texts have the form of which kind of identifier. O(texts · kinds). `numeric`: they are numbers, and no dates."""
-    found = {kind: _hits(texts, pattern) for kind, pattern in (*ANYWHERE.items(), *WHOLE.items())}
-    found.update({kind: _checked(texts, *rule) for kind, rule in CHECKED.items()})
+    texts = narrow(texts)
+    some = has_form(texts, LIKELY)  # most columns have no form, and most texts of the others: no pass for each kind
+    if some.any():
+        some[some] = has_form(texts.filter(pa.array(some)), ANY)
+    found = _matches(texts.filter(pa.array(some))) if some.any() else {}
+    spread = {kind: np.zeros(len(texts), bool) for kind in found}
+    for kind, hits in found.items():
+        spread[kind][some] = hits
     if not numeric:
-        found["date"] = _hits(texts, DAY)
-    return {kind: hits for kind, hits in found.items() if hits.any()}
+        spread["date"] = has_form(texts, DAY)
+    return {kind: hits for kind, hits in spread.items() if hits.any()}
+
+
+def _matches(texts: pa.Array) -> dict[str, np.ndarray]:
+    forms = {kind: has_form(texts, pattern) for kind, pattern in (*ANYWHERE.items(), *WHOLE.items())}
+    return {**forms, **{kind: _checked(texts, *rule) for kind, rule in CHECKED.items()}}
+
+
+def narrow(texts: pa.Array) -> pa.Array:
+    """Full-width letters and digits as plain ones, and the dashes of telephone numbers: `０９０−１２３４` is a number too.
+
+    An en dash stays, since labels of ranges have it.
+    """
+    if pc.all(pc.string_is_ascii(texts)).as_py() is not False:
+        return texts
+    return pc.replace_substring_regex(pc.utf8_normalize(texts, "NFKC"), r"[\x{2010}\x{2011}\x{2212}ー]", "-")
 
 
 def forms_of(texts: pa.Array, counts: np.ndarray, numeric: bool) -> dict[str, int]:
@@ -115,13 +153,14 @@ def forms_of(texts: pa.Array, counts: np.ndarray, numeric: bool) -> dict[str, in
     return {kind: held for kind, held in found.items() if held and (kind not in BY_CHANCE or 2 * held >= counts.sum())}
 
 
-def _hits(texts: pa.Array, pattern: str) -> np.ndarray:
+def has_form(texts: pa.Array, pattern: str) -> np.ndarray:
+    """Which texts have this form; a missing one has none."""
     found = pc.match_substring_regex(texts, pattern).fill_null(False)
     return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def _checked(texts: pa.Array, pattern: str, valid: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    hits = _hits(texts, pattern)
+    hits = has_form(texts, pattern)
     if not hits.any():
         return hits
     groups = pc.extract_regex(texts.filter(pa.array(hits)), pattern)

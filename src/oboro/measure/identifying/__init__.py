@@ -1,0 +1,1 @@
+"""What identifiers look like, and which columns hold them."""
