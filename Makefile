@@ -11,7 +11,7 @@ WORKERS ?= 3
 # Tests run in several processes: what one has compiled, Python and kernels, the next one finds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help kills mosquitto demo test lint types layers unit thorough browser postgresql faults fuzz audit bench docs manual picture lock clean
+.PHONY: help kills demo test lint types layers unit thorough browser postgresql faults fuzz audit bench docs manual picture lock clean
 
 help:  ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 16

@@ -22,7 +22,7 @@ pytest.register_assert_rewrite("tests.decide.lattice_cases", "tests.report.repor
 
 # The first call of a kernel compiles it, and the machines are noisy: a deadline per example would say nothing.
 # Examples are drawn anew in every run; `make thorough` draws many more of them.
-settings.register_profile("oboro", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=40)
+settings.register_profile("oboro", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=30)
 settings.register_profile("thorough", settings.get_profile("oboro"), max_examples=1000)
 settings.load_profile(os.environ.get("OBORO_EXAMPLES", "oboro"))
 

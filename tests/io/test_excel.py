@@ -125,7 +125,7 @@ def test_titles_above_the_names(tmp_path):
     assert read(path, header_row=4).notes == ()
     with pytest.raises(UsageError, match="no row 40"):
         read(path, header_row=40)
-    with pytest.raises(FileError, match="has no name"):
+    with pytest.raises(FileError, match="has no name in row 3 .*--header-row"):
         read(path, header_row=3)
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")
     with pytest.raises(UsageError, match="--header-row"):

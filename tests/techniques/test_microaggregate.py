@@ -30,7 +30,7 @@ from oboro.techniques.microaggregate import Microaggregate
 
 
 @given(spaces())
-@settings(max_examples=120)
+@settings(max_examples=70)
 def test_mdav_forms_the_same_groups_as_plain_loops(case):
     numbers, gaps, traits, rows, k = case
     space = Space(

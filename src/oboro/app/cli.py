@@ -38,6 +38,9 @@ def program() -> None:
     finally:  # what comes now finds everything done and said
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
+        # Python looks for garbage once more when it ends, though the system takes all memory back: a fifteenth of a small job,
+        # a sixth of one with a report. Objects that are not looked at any more are still let go as modules are.
+        gc.freeze()
 
 
 def main() -> None:

@@ -301,11 +301,20 @@ def encoding_of(path: str, start: bytes) -> str:
     # Read as the other one, Japanese text turns into halfwidth katakana, which real text has little of.
     fits = {name: len(re.findall("[\uff61-\uff9f]", text)) for name, text in texts.items() if text is not None}
     if not fits or not _many_together(start):
-        raise FileError(Message("error_io.neither_encoding", path=path))
+        raise FileError(Message("error_io.neither_encoding", path=path, line=_first_odd_line(start)))
     found = min(fits, key=lambda name: fits[name])
     if found == "euc_jp" and (other := _rather(texts[found] or "")) and _decodes(start, other, whole) is not None:
         raise FileError(Message("error_io.several_encodings", path=path, encodings=[found, other]))
     return found
+
+
+def _first_odd_line(start: bytes) -> int:
+    """The line of the first byte that is not UTF-8, from 1: a file put together from several may only there be odd."""
+    try:
+        start.decode()
+    except UnicodeDecodeError as error:
+        return start.count(b"\n", 0, error.start) + 1
+    return 1
 
 
 def _rather(text: str) -> str | None:

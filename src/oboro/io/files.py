@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from oboro.errors import ColumnError, FileError, UsageError
@@ -86,6 +87,18 @@ class Source:
         filled = self.fill(data.select(names))
         return filled.with_columns(
             {name: numbered(column) for name, column in filled.columns.items() if is_nested(column.values.type)}
+        )
+
+    def first_rows(self, names: Sequence[str]) -> dict[str, pa.Array]:
+        """The first rows of columns that stayed in the file, to see what they hold."""
+        from oboro.io.untouched_columns import FIRST
+
+        blocks = iter(()) if self.untouched is None else self.untouched.blocks(names)
+        block = next((one for one in blocks if one.rows), None)
+        return (
+            {}
+            if block is None
+            else {name: block[name].take(np.arange(min(block.rows, FIRST))).decode() for name in names}
         )
 
     def write(

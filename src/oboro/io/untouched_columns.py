@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 
+FIRST = 1000  # rows of a large table that are looked at to see what a column holds
 SMALL = 1 << 24  # bytes
 
 

@@ -19,6 +19,7 @@ from tests.command_line import call
 
 import oboro
 from oboro.app.web.asking import Answering, Ask, Cancelled
+from oboro.app.web.opening import first_table
 from oboro.app.web.routes import QUESTIONS, handler_of
 from oboro.app.web.screens import promise_screen
 
@@ -44,6 +45,13 @@ def people(page: Page) -> Page:
 
 def test_every_question_has_an_answer() -> None:
     assert all(callable(handler_of(name)) for name in QUESTIONS)
+
+
+def test_a_table_that_cannot_be_opened_is_told_once(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "ort.csv").write_bytes("ort,alter\nKöln,31\n".encode("cp1252"))
+    page.desk.first = first_table(tmp_path / "ort.csv", None, {})
+    assert "ort.csv, line 2" in page.refused("state")["text"]
+    assert page.ask("state")["table"] is None
 
 
 def test_the_answer_is_what_the_recipe_does(people: Page, tmp_path: Path) -> None:

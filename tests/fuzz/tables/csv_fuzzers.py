@@ -32,12 +32,13 @@ def _compiled(size: int):  # type: ignore[no-untyped-def]
 
 
 def rows_of(source: Source) -> Rows:
-    """Names, where the file has them, and the cells below."""
+    """Names as the file has them, if it does, and the cells below."""
     data = source.dataset
+    made = {note.values["name"] for note in source.notes if note.id == "io.named_by_place"}
     columns = [data[name].decode().to_pylist() for name in data]
     below = [list(row) for row in zip(*columns, strict=True)]
     assert source.dialect is not None
-    return [list(data), *below] if source.dialect.header else below
+    return [[None if name in made else name for name in data], *below] if source.dialect.header else below
 
 
 def _read(case: Case, path: Path, options: dict[str, Any]) -> Any:

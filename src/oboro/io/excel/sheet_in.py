@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from oboro.errors import FileError, UsageError
 from oboro.io.csv.dialect import Dialect, names_by_place, names_of
 from oboro.system.extras import bring
-from oboro.table.named_columns import LOOKS_LIKE_DATA
+from oboro.table.named_columns import LOOKS_LIKE_DATA, named_by_place
 from oboro.table.spelling.value_texts import durations
 from oboro.text import Message
 
@@ -49,11 +49,18 @@ def sheet_table(path: str, sheet: str | None, header_row: int | None) -> tuple[p
         raise FileError(Message("error_io.cannot_be_read", path=path, why=str(problem).splitlines()[0])) from None
     # fastexcel gives a column without a name, or with one that was there before, a name of its own.
     first = [cell or "" for cell in top[header]]
-    names = names_of(path, first, Dialect())
+    names = _names(path, first, header + 1)
     table = pa.table([lossless(column) for column in batch.columns], names=names)
     said = header > 0 and header_row is None
     found = (Message("io.header_found", path=path, row=header + 1, above=header),) if said else ()
     return table, (*found, *names_by_place(path, first, names))
+
+
+def _names(path: str, first: list[str], row: int) -> list[str]:
+    """The names in a row; where one is missing, they may stand in another row: below a title, or below names of groups."""
+    if "" in (named := named_by_place(first)):
+        raise FileError(Message("error_io.no_name_in_sheet", path=path, row=row, place=named.index("") + 1))
+    return names_of(path, first, Dialect())
 
 
 def _top(book: Any, place: str | int, rows: int) -> list[Row]:

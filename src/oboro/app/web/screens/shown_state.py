@@ -7,6 +7,7 @@ from typing import Any
 from oboro.app.web.asking import Ask
 from oboro.app.web.desk import Desk, State
 from oboro.app.web.screens.demands_sent import shown_demands
+from oboro.errors import OboroError
 from oboro.table.schema import Role
 
 __all__ = ["changed", "shown_state", "state_now"]
@@ -16,7 +17,11 @@ def state_now(desk: Desk, given: dict[str, Any], ask: Ask) -> dict[str, Any]:
     """The current state, or that no table is open. The table of the command line is opened when it is first asked for."""
     with desk.first_asked:
         if desk.first is not None:
-            desk.put(*desk.first(ask))
+            try:
+                desk.put(*desk.first(ask))
+            except OboroError:  # the page says why, and another table can be opened: it is not tried again
+                desk.first = None
+                raise
             desk.first = None
     return shown_state(desk, desk.now, ask) if desk.opened else {"version": 0, "table": None, "can": desk.can}
 

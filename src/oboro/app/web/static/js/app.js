@@ -107,7 +107,7 @@ async function start() {
     accept({ state });
     if (state.table && place() === "open" && !sessionStorage.getItem("oboro-seen")) { sessionStorage.setItem("oboro-seen", "yes"); go("columns"); }
     draw();
-  } catch (error) { failed(error, main.querySelector(".screen")); }
+  } catch (error) { const wrong = h("div"); main.querySelector(".screen").prepend(wrong); failed(error, wrong); }
   document.body.dataset.ready = "yes";
 }
 

@@ -35,7 +35,7 @@ export function openScreen(body) {
   function drawChosen() {
     if (!chosen) { clear(chosenBox); return; }
     const excel = /\.(xlsx|xlsm|xls|ods)$/i.test(chosen.name), text = /\.(csv|tsv|txt)(\.\w+)?$/i.test(chosen.name);
-    const encoding = h("select", { id: "encoding" }, ["", "utf-8", "utf-8-sig", "cp932", "euc_jp", "latin-1", "utf-16"].map((one) => h("option", { value: one }, one || t("open.detected"))));
+    const encoding = h("select", { id: "encoding" }, ["", "utf-8", "utf-8-sig", "cp932", "euc_jp", "cp1252", "latin-1", "utf-16"].map((one) => h("option", { value: one }, one || t("open.detected"))));
     const header = h("input", { type: "checkbox", id: "header", checked: true });
     const sheet = h("select", { id: "sheet" }, chosen.sheets.map((one) => h("option", { value: one }, one)));
     const row = h("input", { type: "number", id: "header-row", min: "1", placeholder: t("open.detected") });
