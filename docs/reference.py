@@ -45,8 +45,8 @@ def pages() -> dict[str, str]:
 
 INDEX = """# Reference
 
-Every public class and function, every step and its parameters, every option of every command, and every figure of a report. These pages are
-written from the code when the site is built.
+Every public class and function, every step and its parameters, every option of every command, and every figure of a report.
+These pages are written from the code when the site is built.
 
 ```{toctree}
 :maxdepth: 1
@@ -65,7 +65,10 @@ In Japanese: [コマンド](commands_ja.md), [報告書の数値](figures_ja.md)
 
 
 def _python() -> Iterator[str]:
-    yield "# Python\n\n`import oboro` gives these names. Techniques are on the page of [steps](steps.md): each step of a recipe is a class here.\n"
+    yield (
+        "# Python\n\n`import oboro` gives these names."
+        " Techniques are on the page of [steps](steps.md): each step of a recipe is a class here.\n"
+    )
     for name in sorted(oboro.__all__, key=str.lower):
         thing = getattr(oboro, name)
         if _is_technique(thing):
@@ -110,13 +113,21 @@ def _signature(thing: Any) -> str:
         return ""
     if hasattr(thing, "model_fields"):
         return "(…)"
-    text = re.sub(r"<(?:class '|function |object |factory|[\w.]+ object at)[^>]*>", "…", text).replace("self, ", "").replace("(self)", "()")
+    text = (
+        re.sub(r"<(?:class '|function |object |factory|[\w.]+ object at)[^>]*>", "…", text)
+        .replace("self, ", "")
+        .replace("(self)", "()")
+    )
     return text.replace("'", "") if "'" in text else text
 
 
 def _members(thing: type, shown: str) -> Iterator[str]:
     for name, member in sorted(vars(thing).items()):
-        if name.startswith("_") or name.startswith("model_") or (hasattr(thing, "model_fields") and name in thing.model_fields):
+        if (
+            name.startswith("_")
+            or name.startswith("model_")
+            or (hasattr(thing, "model_fields") and name in thing.model_fields)
+        ):
             continue
         plain = member.__func__ if isinstance(member, classmethod | staticmethod) else member
         if isinstance(plain, property) or type(plain).__name__ == "cached_property":
@@ -158,10 +169,14 @@ def _prose(text: str) -> str:
 
     inside = False
     for line in text.splitlines():
-        starts = line.lstrip().startswith(">>>") or (line.startswith("    ") and (not out or not out[-1].strip() or inside))
+        starts = line.lstrip().startswith(">>>") or (
+            line.startswith("    ") and (not out or not out[-1].strip() or inside)
+        )
         if starts:
             inside = True
-        elif (inside and not line.strip() and not (block and block[0].startswith("    "))) or (inside and line.strip() and block and block[0].startswith("    ") and not line.startswith("    ")):
+        elif (inside and not line.strip() and not (block and block[0].startswith("    "))) or (
+            inside and line.strip() and block and block[0].startswith("    ") and not line.startswith("    ")
+        ):
             inside = False
         if inside:
             block.append(line)
@@ -178,7 +193,10 @@ def _prose(text: str) -> str:
 def _steps() -> Iterator[str]:
     from oboro.techniques import TECHNIQUES
 
-    yield "# Steps\n\nThe steps of a recipe with all parameters. [Techniques](../techniques.md) has an example of each and says when to use which.\n"
+    yield (
+        "# Steps\n\nThe steps of a recipe with all parameters."
+        " [Techniques](../techniques.md) has an example of each and says when to use which.\n"
+    )
     for step, technique in TECHNIQUES.items():
         public = technique.__name__ if technique.__name__ in oboro.__all__ else None
         yield f"## {step}\n\n" + (f"In Python: `oboro.{public}`.\n" if public else "")
@@ -189,7 +207,10 @@ def _steps() -> Iterator[str]:
 def _recipe() -> Iterator[str]:
     from oboro.table.schema import Attribute
 
-    yield "# Recipes\n\nThe keys of a recipe, and what an attribute may say. `oboro schema` prints the same as a JSON Schema for editors.\n"
+    yield (
+        "# Recipes\n\nThe keys of a recipe, and what an attribute may say."
+        " `oboro schema` prints the same as a JSON Schema for editors.\n"
+    )
     yield "## The keys of a recipe\n"
     yield from _fields(oboro.Recipe)
     yield "## An attribute\n\nUnder `attributes:`, the name of a column and then:\n"
@@ -242,7 +263,13 @@ def _type(part: dict[str, Any]) -> str:
             return " or ".join(dict.fromkeys(_type(one) for one in part[key] if one.get("type") != "null"))
     if part.get("type") == "array":
         return f"list of {_type(part.get('items', {}))}"
-    words = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "object": "mapping"}
+    words = {
+        "string": "text",
+        "integer": "whole number",
+        "number": "number",
+        "boolean": "true or false",
+        "object": "mapping",
+    }
     return words.get(str(part.get("type")), "any") + _limits(part)
 
 
@@ -278,7 +305,10 @@ def _commands(lang: str) -> Iterator[str]:
     for name, command in group.commands.items():
         yield f"## oboro {name}\n\n{_help(command.help)}\n\n```text\noboro {name} {_usage(command)}\n```\n"
         yield f"| {option} | {what} |\n|---|---|"
-        yield "\n".join(_option(one, f"oboro {name}") for one in command.params if not getattr(one, "hidden", False)) + "\n"
+        yield (
+            "\n".join(_option(one, f"oboro {name}") for one in command.params if not getattr(one, "hidden", False))
+            + "\n"
+        )
 
 
 def _help(text: str | None) -> str:
@@ -303,7 +333,13 @@ def _option(param: Any, command: str) -> str:
 
 def _default(param: Any) -> str:
     value = param.default
-    if value is None or value is False or value == () or isinstance(value, Callable) or param.param_type_name == "argument":  # type: ignore[arg-type]
+    if (
+        value is None
+        or value is False
+        or value == ()
+        or isinstance(value, Callable)
+        or param.param_type_name == "argument"
+    ):  # type: ignore[arg-type]
         return ""
     value = value.value if isinstance(value, enum.Enum) else value
     return f" (`{value}`)"
@@ -320,8 +356,12 @@ def _figures(lang: str) -> Iterator[str]:
     from oboro.text.message import catalogue
 
     words = catalogue(lang, "measure")
-    yield {"en": "# Figures of a report\n\nWhat each figure in a report says. A report shows its range and which way is better beside it.\n\n| name in JSON | title | what it says |",
-           "ja": "# 報告書の数値\n\n報告書の各数値の意味。範囲と、どちらが望ましいかは、報告書の中に示されます。\n\n| JSON での名前 | 題 | 意味 |"}[lang]
+    yield {
+        "en": "# Figures of a report\n\nWhat each figure in a report says."
+        " A report shows its range and which way is better beside it.\n\n| name in JSON | title | what it says |",
+        "ja": "# 報告書の数値\n\n報告書の各数値の意味。"
+        "範囲と、どちらが望ましいかは、報告書の中に示されます。\n\n| JSON での名前 | 題 | 意味 |",
+    }[lang]
     yield "|---|---|---|"
     for key in words:
         if key.endswith(".title"):

@@ -38,7 +38,9 @@ def faults(run: dict[str, Any]) -> str:
     """What one run of kills did and found."""
     found = "; ".join(f"{count} {kind}" for kind, count in run["faults"].items())
     said = f"`python -m tests.faults.killer {run['command']}` (what `make faults` calls): **{run['kills']:,} kills**,"
-    said += f" {run['interrupts']:,} other ends (SIGTERM, SIGINT, SIGPIPE), {run['ends']:,} commands brought to their end"
+    said += (
+        f" {run['interrupts']:,} other ends (SIGTERM, SIGINT, SIGPIPE), {run['ends']:,} commands brought to their end"
+    )
     said += f" afterwards, {run['sweeps']:,} times drafts were swept; {run['seconds']:,.0f} s. Found: {found}."
     rows = [f"| {name} | {count:,} |" for name, count in run["by_command"].items()]
     phases = ", ".join(f"{name} {count:,}" for name, count in run["by_phase"].items())

@@ -1,6 +1,6 @@
 """Writes the figures of services into docs/service.md, between their marks.
 
-oboro bench service --output benchmarks/results         100 kills of each broker and all costs, ten minutes; --full kills 10,000 times
+oboro bench service --output benchmarks/results     100 kills of each broker and all costs, ten minutes; --full kills 10,000 times
 python benchmarks/service_soak.py --seconds 600 --broker nats --mode swap
 python benchmarks/service_soak.py --seconds 600 --broker redis --mode window
 python benchmarks/service_state.py --records 10000000
@@ -96,7 +96,9 @@ def latency(run: dict[str, Any]) -> str:
     ]
     disk = "With `appendfsync always` the server waits for its disk twice for each record: for the producer and for the release."
     near = "Where nothing is added, it is measured from the arrival at the service on."
-    return "\n".join([*lines, "", near, disk, "", f"Fail-over after a leader was stopped without a word: {', '.join(took)}."])
+    return "\n".join(
+        [*lines, "", near, disk, "", f"Fail-over after a leader was stopped without a word: {', '.join(took)}."]
+    )
 
 
 def soak(runs: list[dict[str, Any]]) -> str:
@@ -119,7 +121,11 @@ def soak(runs: list[dict[str, Any]]) -> str:
             f"{early['memory_mb']:.0f} MB",
             f"{late['memory_mb']:.0f} MB",
         ]
-        cells += [f"{late['state_mb']:.0f} MB", f"{one['restart']['cpu_seconds']:.1f} s", f"{one['restart']['seconds']:.0f} s"]
+        cells += [
+            f"{late['state_mb']:.0f} MB",
+            f"{one['restart']['cpu_seconds']:.1f} s",
+            f"{one['restart']['seconds']:.0f} s",
+        ]
         lines.append(f"| `{one['command'].partition(' ')[2]}` | {' | '.join(cells)} |")
     return "\n".join(lines)
 

@@ -1,8 +1,8 @@
 """Which Japanese pages are in step with their English ones.
 
-A page below `ja/` says in its front matter whose translation it is (`translation_of`) and of which version (`digest`). Whoever changes an English page
-changes its translation too and runs `python docs/translations.py start survey`, with the names of the translated pages; or says `lags: true` there: then the page tells
-its readers. Without names it lists the pages that lag.
+A page below `ja/` says in its front matter whose translation it is (`translation_of`) and of which version (`digest`). Whoever
+changes an English page changes its translation too and runs `python docs/translations.py start survey`, with the names of the
+translated pages; or says `lags: true` there: then the page tells its readers. Without names it lists the pages that lag.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
     python docs/tutorial_pictures.py
 
-walks every tutorial and draws its picture anew. The tests walk them too, and fail where a picture in `docs/pictures/tutorials/` shows something else.
+walks every tutorial and draws its picture anew. The tests walk them too, and fail where a picture in `docs/pictures/tutorials/`
+shows something else.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def bars(title: str, values: Bars, unit: str = "", marked: int = -1) -> str:
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 {height}" role="img" aria-label="{escape(title)}"'
         ' font-family="system-ui, sans-serif" font-size="14">',
-        f'<rect width="700" height="{height}" fill="#ffffff"/><text x="20" y="28" font-weight="600" fill="#1c2733">{escape(title)}</text>',
+        f'<rect width="700" height="{height}" fill="#ffffff"/>'
+        f'<text x="20" y="28" font-weight="600" fill="#1c2733">{escape(title)}</text>',
     ]
     for row, (label, value) in enumerate(values.items()):
         y, width = 46 + 34 * row, max(value / longest * 310, 2 if value else 0)
@@ -49,8 +51,13 @@ def hospital_visits(names: Mapping[str, Any], ja: bool) -> str:
     people = release.groupby(["birth_year", "sex", "town"])["patient"].nunique()
     counted = {n: int((people == n).sum()) for n in range(1, 5)} | {5: int((people >= 5).sum())}
     words = ("{} 人", "5 人以上") if ja else ("{} people", "5 people or more")
-    title = "5 行以上のグループに、実際は何人いるか" if ja else "Groups of five rows or more: how many people are in them?"
-    shown = {(words[1] if n == 5 else words[0].format(n)).replace("1 people", "1 person"): value for n, value in counted.items()}
+    title = (
+        "5 行以上のグループに、実際は何人いるか" if ja else "Groups of five rows or more: how many people are in them?"
+    )
+    shown = {
+        (words[1] if n == 5 else words[0].format(n)).replace("1 people", "1 person"): value
+        for n, value in counted.items()
+    }
     return bars(title, shown, " グループ" if ja else " groups")
 
 
@@ -63,9 +70,19 @@ def survey(names: Mapping[str, Any], ja: bool) -> str:
 def purchases(names: Mapping[str, Any], ja: bool) -> str:
     """Rows that nobody else has, before and after."""
     quasi = ["job", "sex", "address", "birthdate"]
-    alone = [int((pd.read_parquet(file, columns=quasi).groupby(quasi, dropna=False).size() == 1).sum()) for file in ("purchases.parquet", "released.parquet")]
-    title = "職業・性別・住所・生年月日で一意な行" if ja else "Rows that are unique by job, sex, address and date of birth"
-    return bars(title, dict(zip(("加工前", "加工後") if ja else ("before", "released"), alone, strict=True)), " 行" if ja else " rows", marked=0)
+    alone = [
+        int((pd.read_parquet(file, columns=quasi).groupby(quasi, dropna=False).size() == 1).sum())
+        for file in ("purchases.parquet", "released.parquet")
+    ]
+    title = (
+        "職業・性別・住所・生年月日で一意な行" if ja else "Rows that are unique by job, sex, address and date of birth"
+    )
+    return bars(
+        title,
+        dict(zip(("加工前", "加工後") if ja else ("before", "released"), alone, strict=True)),
+        " 行" if ja else " rows",
+        marked=0,
+    )
 
 
 def people_flow(names: Mapping[str, Any], ja: bool) -> str:
@@ -74,7 +91,11 @@ def people_flow(names: Mapping[str, Any], ja: bool) -> str:
     hidden = [sum(record[field] == "*" for field in fields) / 3 for record in names["released"]]
     parts = ((0, 10), (10, 100), (100, 1000), (1000, 3000))
     said = "{:,}~{:,} 件目" if ja else "records {:,} to {:,}"
-    title = "「*」になった値の割合:はじめに多く、すぐに減る" if ja else "Values released as *: many at the beginning, few soon after"
+    title = (
+        "「*」になった値の割合:はじめに多く、すぐに減る"
+        if ja
+        else "Values released as *: many at the beginning, few soon after"
+    )
     return bars(title, {said.format(a + 1, b): 100 * sum(hidden[a:b]) / (b - a) for a, b in parts}, " %", marked=0)
 
 
@@ -83,12 +104,20 @@ def monthly_delivery(names: Mapping[str, Any], ja: bool) -> str:
     columns = ["age", "sex", "disease"]
 
     def new(file: str) -> int:
-        before, after = (pd.read_csv(one, keep_default_na=False).value_counts(columns) for one in ("march-released.csv", file))
+        before, after = (
+            pd.read_csv(one, keep_default_na=False).value_counts(columns) for one in ("march-released.csv", file)
+        )
         return int(after.sub(before, fill_value=0).clip(lower=0).sum())
 
-    said = ("3 月と比べない 4 月", "earlier を書いた 4 月") if ja else ("April without `earlier`", "April with `earlier`")
-    title = "両方のファイルを比べると「新しい」と分かる行" if ja else "Rows that a comparison of both files shows to be new"
-    return bars(title, {said[0]: new("april-alone.csv"), said[1]: new("april-released.csv")}, " 行" if ja else " rows", marked=0)
+    said = (
+        ("3 月と比べない 4 月", "earlier を書いた 4 月") if ja else ("April without `earlier`", "April with `earlier`")
+    )
+    title = (
+        "両方のファイルを比べると「新しい」と分かる行" if ja else "Rows that a comparison of both files shows to be new"
+    )
+    return bars(
+        title, {said[0]: new("april-alone.csv"), said[1]: new("april-released.csv")}, " 行" if ja else " rows", marked=0
+    )
 
 
 def somebody_elses_file(names: Mapping[str, Any], ja: bool) -> str:
