@@ -9,7 +9,7 @@ import pytest
 from hypothesis import reject
 from hypothesis import strategies as st
 from tests.drawing import picks
-from tests.naive.lattice import Naive, TooMany
+from tests.naive.lattice import SECRET_TREE, Naive, TooMany
 
 from oboro.decide.class_rules import alpha_rule, closeness_rule, disclosure_rule, diversity_rule, likeness_rule
 from oboro.decide.lattice.node_check import NodeChecker
@@ -38,6 +38,7 @@ class Case:
     crowd: tuple = (1, 0.0, 1.0)  # k-map, least and greatest presence
     most: int | None = None
     risk: float | None = None
+    relaxed: bool = False  # the suppressed need be no safe class
 
     def problem(self, order=None):
         order = range(len(self.secret)) if order is None else order
@@ -51,7 +52,8 @@ class Case:
         secret = Column.of([self.secret[i] for i in order])
         rules = tuple(rule_of(secret, demand) for demand in self.demands)
         loss = loss_of(self.loss, columns, hierarchies, self.weights, self.k)
-        return Problem(columns, hierarchies, self.k, self.limit, rules, loss, population, self.most, self.risk)
+        limits = (population, self.most, self.risk)
+        return Problem(columns, hierarchies, self.k, self.limit, rules, loss, *limits, relaxed=self.relaxed)
 
     def naive(self):
         problem = self.problem()
@@ -75,7 +77,9 @@ class Case:
         demands = [(self.secret, demand) for demand in self.demands]
         crowd = (people, *self.crowd) if people else None
         risks = (self.most, self.risk)
-        return Naive(labels, shares, self.k, self.limit, demands, self.loss, self.weights, crowd, *risks)
+        naive = Naive(labels, shares, self.k, self.limit, demands, self.loss, self.weights, crowd, *risks)
+        naive.relaxed = self.relaxed
+        return naive
 
 
 def _leaves(rows, level, label):
@@ -96,7 +100,9 @@ def rule_of(column, demand):
         return disclosure_rule("s", column, delta=rest[0], held=kind == "held")
     if kind in ("basic", "enhanced"):
         return likeness_rule("s", column, beta=rest[0], enhanced=kind == "enhanced")
-    return closeness_rule("s", column, t=rest[0], distance=kind)
+    tree = HierarchySpec(rows=[[value, *path] for value, path in SECRET_TREE.items()])
+    hierarchy = tree.build("s", column) if kind == "hierarchical" else None
+    return closeness_rule("s", column, t=rest[0], distance=kind, hierarchy=hierarchy)
 
 
 DEMANDS = st.one_of(
@@ -106,6 +112,7 @@ DEMANDS = st.one_of(
     st.tuples(st.just("alpha"), st.sampled_from([0.3, 0.5, 0.6, 0.75]), st.sampled_from([None, "a", "z"])),
     st.tuples(st.just("equal"), st.sampled_from([0.1, 0.25, 0.5])),
     st.tuples(st.just("ordered"), st.sampled_from([0.1, 0.2, 0.4])),
+    st.tuples(st.just("hierarchical"), st.sampled_from([0.1, 0.2, 0.4])),
     st.tuples(st.sampled_from(["disclosure", "held"]), st.sampled_from([0.5, 1.0, 1.5, 2.0, 3.0])),
     st.tuples(st.sampled_from(["basic", "enhanced"]), st.sampled_from([0.25, 0.5, 1.0, 2.0])),
 )

@@ -33,6 +33,7 @@ EVERY = [
     ("alpha", 0.4, "a"),
     ("equal", 0.25),
     ("ordered", 0.2),
+    ("hierarchical", 0.2),
     ("disclosure", 1.5),
     ("held", 1.0),
     ("enhanced", 0.5),
@@ -100,6 +101,27 @@ def test_the_joint_bound_is_below_every_set_and_tells_which_classes_are_needed(c
         assert joint.gains[mask].sum() >= joint.gap - 1e-12
         assert (joint.least + np.maximum(joint.reduced[mask], 0.0) <= paid + 1e-9).all()
         assert (joint.least + np.maximum(-joint.reduced[~mask], 0.0) <= paid + 1e-9).all()
+
+
+def test_one_sum_tells_at_least_as_much_with_others_as_alone():
+    """46.3 of equal records must join; the room, and a sum that nearly all reach, are of no use beside it."""
+    rng = np.random.default_rng(2)
+    sizes = rng.integers(5, 40, 400)
+    gains, costs = sizes * rng.choice([1.0, 0.9], sizes.size), sizes * rng.choice([1.0, 1.02], sizes.size)
+    asked = [(gains, 46.3), (sizes.astype(float), 1.0)]
+    demands = [LinearDemand(np.zeros(1), some[:, np.newaxis], np.ones(1), least) for some, least in asked]
+    joint = joint_bound(demands, sizes, costs, 200, 120.0)
+    assert joint.least >= 46.299
+
+
+def test_no_set_has_a_part_of_a_record():
+    """46.3 records are lacking, so 47 join; which of very many sets of 47 it is need not be looked at one by one."""
+    sizes = np.tile(np.arange(5, 45), 12)
+    costs = sizes * np.tile([1.0, 1.1], 240)
+    demand = LinearDemand(np.zeros(1), sizes[:, np.newaxis], np.ones(1), 46.3)
+    value = lambda joined: float(costs[list(joined)].sum())  # noqa: E731
+    found = CheapestJoin([demand], sizes, costs, 400, value, float, float, 400).run()
+    assert (found.whole, found.loss) == (True, pytest.approx(47.0))
 
 
 def _watched(rule):

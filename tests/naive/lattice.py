@@ -7,6 +7,8 @@ from fractions import Fraction
 from itertools import combinations, product
 from math import log, log2, prod
 
+SECRET_TREE = {"a": ["x", "w", "*"], "b": ["x", "w", "*"], "c": ["c", "w", "*"], "d": ["d", "d", "*"]}
+
 
 class TooMany(Exception):
     """There are too many sets of classes to try them all."""
@@ -31,7 +33,9 @@ def breaks(secrets, whole, demand):
     overall = Counter(whole)
     if kind in ("disclosure", "held", "basic", "enhanced"):
         return compared(counts, total, overall, len(whole), demand)
-    if kind == "equal":
+    if kind == "hierarchical":
+        distance = climbed({v: Fraction(counts[v], total) - Fraction(overall[v], len(whole)) for v in overall})
+    elif kind == "equal":
         distance = sum(abs(Fraction(counts[v], total) - Fraction(overall[v], len(whole))) for v in overall) / 2
     else:  # ordered
         values = sorted(overall)
@@ -41,6 +45,20 @@ def breaks(secrets, whole, demand):
             moved += abs(carried)
         distance = moved / max(1, len(values) - 1)
     return float(distance) > rest[0]
+
+
+def climbed(surplus):
+    """What it takes to even out what each value has too much, over `SECRET_TREE` (Li et al. 2007, 4.3)."""
+    height, cost = len(SECRET_TREE["a"]), Fraction(0)
+    for level in range(1, height + 1):
+        nodes = defaultdict(Counter)
+        for value, part in surplus.items():
+            path = [value, *SECRET_TREE[value]]
+            nodes[path[level]][path[level - 1]] += part
+        for below in nodes.values():
+            over = sum(part for part in below.values() if part > 0)
+            cost += Fraction(level, height) * min(over, over - sum(below.values()))
+    return cost
 
 
 def compared(counts, total, overall, everybody, demand):
@@ -67,7 +85,7 @@ class Naive:
         self.crowd = crowd  # (labels of the people, as those of the records; k-map; least and greatest presence)
         self.most = most  # classes
         self.risk = risk  # classes a record, of those kept
-        self.aggregate, self.factor = None, 0.5
+        self.aggregate, self.factor, self.relaxed = None, 0.5, False
         self.sizes = ()  # limits on all sizes: (classes smaller than this, the part of the records), or a function of the sizes
 
     def nodes(self):
@@ -106,7 +124,7 @@ class Naive:
         return suppressed, found[1] - suppressed, True, found[0]
 
     def too_many(self, kept, suppressed):
-        if self.most is not None and kept + (suppressed > 0) > self.most:
+        if self.most is not None and not self.relaxed and kept + (suppressed > 0) > self.most:
             return True
         return self.risk is not None and suppressed < self.n and kept / (self.n - suppressed) > self.risk
 
@@ -152,9 +170,9 @@ class Naive:
         return found
 
     def told(self, out, rest, people):
-        """Whether the suppressed are no safe class, or (if nobody is) people are known to be absent."""
+        """Whether the suppressed are no safe class, or (if nobody is, or they need be none) people are known to be absent."""
         others = [i for key, some in people.items() if key not in rest for i in some]
-        if not out:
+        if not out or self.relaxed:
             return bool(others) and self.crowd[2] > 0
         return self.unsafe(out, others)
 

@@ -17,7 +17,6 @@ __all__ = ["ENTER", "LEAVE", "OVER", "REACHED", "SPLIT", "Sums", "Walk", "cheape
 ENTER, LEAVE, SPLIT = 0, 1, 2  # what is to be done: look at the group, give it up, or let a class join or stay
 REACHED, OVER, SPENT = 0, 1, 2  # why the walk stopped: all sums are reached, no group is left, no step is left
 SAME = 1e-12  # costs closer than this are equal
-WHOLE = 1e-6  # of a record: what sums of costs may be wrong by
 
 
 class Sums(NamedTuple):
@@ -57,7 +56,7 @@ def cheapest_cover(
     walk: Walk,
 ) -> int:
     """Go on from where the walk stands; returns why it stopped. Groups that cost more than `high`, or as much with at least `most`
-    records, are given up. `price`: what each record costs, if for all that is the same. O(steps · sums · classes).
+    records, are given up. `price`: what each record costs at least. O(steps · sums · classes).
     """
     while True:
         at = walk.place[0]
@@ -67,8 +66,8 @@ def cheapest_cover(
                 return SPENT
             cost, records, one = _least(sums, rows, costs, sizes, room - walk.sizes[at], walk.lacking[at], walk.decided)
             cost += walk.costs[at]
-            if price > 0 and cost < np.inf:
-                cost = price * np.ceil(cost / price - WHOLE)
+            if cost < np.inf:
+                cost = max(cost, price * (walk.sizes[at] + records))
             worse = cost == np.inf or cost > high + SAME or (cost >= high - SAME and walk.sizes[at] + records >= most)
             if not worse and one < 0:
                 return REACHED

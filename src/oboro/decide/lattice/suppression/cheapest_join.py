@@ -37,7 +37,6 @@ QUICK = 48  # groups looked at before a bound on all demands at once is worth it
 DEPTH = 300  # so many are in doubt at a time
 COMPILED = 25  # compiled steps that count for one
 NEVER = 1 << 62
-WHOLE = 1e-6  # of a record: what sums of costs may be wrong by
 
 
 @dataclass(frozen=True)
@@ -88,9 +87,9 @@ class CheapestJoin:
 
     def run(self) -> Join:
         """Find the best set of classes. O(steps · classes · demands)."""
-        prices, everybody = self.costs / self.sizes, np.arange(self.sizes.size)
-        alike = prices.size > 0 and np.ptp(prices) <= ROUNDING * 1e-3 * prices.mean()
-        self.base, self.price = self.fold(self.value(())), float(prices.mean()) if alike else 0.0
+        everybody, filled = np.arange(self.sizes.size), self.sizes > 0
+        self.base = self.fold(self.value(()))
+        self.price = float((self.costs[filled] / self.sizes[filled]).min()) if filled.any() else 0.0
         self.high = inf if self.hurdle == inf else self.fold(self.hurdle)
         self.unpriced = not self.costs.any()  # then only what is joined already tells what it costs
         summed = not self.unpriced and all(map(attrgetter("summed"), self.demands))
@@ -164,8 +163,8 @@ class CheapestJoin:
         allowed = allowed[self.sizes[allowed] <= self.room - size]
         lack = self._most_lacking(broken, held, allowed, size)
         least = cost + lack.cost
-        if self.price and least < inf:  # where each record costs the same, no set costs a part of it
-            least = self.price * ceil(least / self.price - WHOLE)
+        if least < inf:  # no set has a part of a record
+            least = max(least, self.price * (size + lack.size))
         least += self.base
         if self._hopeless(least, size + lack.size) or self.left < 0:
             return least

@@ -50,7 +50,7 @@ def joint_bound(
         return None
     sums = [_scaled(-float(room), -sizes.astype(np.float64))]
     sums += [_scaled(*one) for demand in demands if (one := demand.valid_sum(demand.base)) is not None]
-    parts, found = np.zeros(0), None
+    parts, found = _best_alone(sums, costs), None
     for _ in range(ROUNDS):
         gaps, gains = np.array([gap for gap, _ in sums]), np.stack([gain for _, gain in sums])
         parts = np.append(parts, np.zeros(gaps.size - parts.size))
@@ -68,6 +68,23 @@ def _scaled(gap: float, gains: np.ndarray) -> tuple[float, np.ndarray]:
     """The same sum in a measure in which the greatest gain is 1."""
     most = float(np.abs(gains).max(initial=0.0)) or 1.0
     return gap / most, gains / most
+
+
+def _best_alone(sums: Sequence[tuple[float, np.ndarray]], costs: np.ndarray) -> np.ndarray:
+    """A first mixture: the one sum that tells most by itself, at the price at which the cheapest classes reach it in part."""
+    best, parts = 0.0, np.zeros(len(sums))
+    for i, (gap, gains) in enumerate(sums):
+        helping = np.flatnonzero(gains > 0)
+        prices = costs[helping] / gains[helping]
+        order = np.argsort(prices, kind="stable")
+        last = int(np.searchsorted(np.cumsum(gains[helping][order]), gap))
+        if gap <= 0 or last >= order.size:
+            continue
+        price = float(prices[order[last]])
+        least = price * gap + float(np.minimum(costs - price * gains, 0.0).sum())
+        if least > best:
+            best, parts = least, np.eye(len(sums))[i] * price
+    return parts
 
 
 def _mixed(
