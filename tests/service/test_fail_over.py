@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.service.brokers_here import BODIES, running, serve, service
 
+from oboro.io.brokers.brokers import open_place
 from oboro.papers.service.fail_over import taken_over
-from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis
+from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis, ended, forked
 from oboro.stream.service.service_plan import ServicePlan
 
 LEASE = 0.6
@@ -31,6 +33,46 @@ def test_a_standby_takes_over_and_publishes_nothing_twice(broker: LocalBroker, t
 
     assert taken_over(broker, "PEOPLE", "OUT", lead, BODIES[:60], BODIES[60:]) < 30
     assert [json.loads(body)["note"] for _, body in broker.held("OUT")] == list(range(len(BODIES)))
+
+
+def test_a_lease_is_as_long_as_this_time(broker: LocalBroker) -> None:
+    """It was longer once; whoever comes after a holder that is gone waits as long as the newer one says."""
+    before, holder, second = (open_place(broker.place("TERM"), "lease", "TO") for _ in range(3))
+    before.seconds, holder.seconds, second.seconds = 600.0, 0.3, 0.3
+    assert before.held()
+    before.release()
+    assert holder.held()  # and says nothing any more
+    began = time.monotonic()
+    while not second.held():
+        time.sleep(0.02)
+    assert time.monotonic() - began < 10
+    second.release()
+    holder.link.close()
+
+
+def test_processes_that_were_forked_from_one_do_not_lead_together(broker: LocalBroker) -> None:
+    """One that wakes up after its term must not prolong the other's lease."""
+    lease = open_place(broker.place("FORKED"), "lease", "TO")
+    lease.seconds = 0.3
+
+    def lead_and_end() -> None:
+        assert lease.held()
+        time.sleep(0.4)
+        (broker.folder / "expired").touch()
+        while not (broker.folder / "taken").exists():
+            time.sleep(0.01)
+        lease._next = 0.0
+        assert not lease.held()
+
+    other = forked(lead_and_end)
+    while not (broker.folder / "expired").exists():
+        time.sleep(0.01)
+    lease.seconds = 1.5
+    while not lease.held():
+        time.sleep(0.01)
+    (broker.folder / "taken").touch()
+    assert ended(other) == 0
+    lease.release()
 
 
 def test_a_limited_rate_does_not_let_the_lease_run_out() -> None:

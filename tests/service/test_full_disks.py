@@ -75,7 +75,7 @@ def test_letters_that_nobody_takes(tmp_path: Path) -> None:
     def refuse(*_: Any) -> None:
         raise UsageError("not allowed")
 
-    one._letter_sink.publish = refuse
+    one.letter_sink.publish = refuse
     with pytest.raises(UsageError, match="not allowed"):
         one.run()
     check_all(tmp_path)

@@ -110,7 +110,7 @@ def test_a_lease_goes_on_over_strange_records_and_removed_ones_and_says_what_is_
     )
     claim = json.dumps({"says": "claim", "term": 4, "who": "other", "number": 1}).encode()
     lease._next = float("inf")  # it says nothing here
-    lease._reader = strange = Heard(b"", b"7", b'{"term": Infinity, "says": 1}', claim, end)  # type: ignore[assignment]
+    lease._reader = strange = Heard(b"", b"7", b'{"term": Infinity, "says": 1}', b"[" * 100_000, claim, end)  # type: ignore[assignment]
     assert not lease.held()
     assert (lease._terms.term, lease._terms.leader, lease._current) == (4, "other", True)
     strange.found.append(KafkaError(KafkaError._AUTO_OFFSET_RESET))
@@ -120,6 +120,23 @@ def test_a_lease_goes_on_over_strange_records_and_removed_ones_and_says_what_is_
     lease._reader = Heard(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))  # type: ignore[assignment]
     with pytest.raises(UsageError, match="OUT-0-oboro-lease"):
         lease.held()
+    lease._reader, lease._refused = Heard(), None  # type: ignore[assignment]
+    lease._delivered(KafkaError(KafkaError.INVALID_RECORD), None)  # type: ignore[arg-type]  # the topic is compacted
+    with pytest.raises(UsageError, match="OUT-0-oboro-lease"):
+        lease.held()
+
+
+def test_whoever_floods_the_topic_of_a_lease_holds_nobody_up() -> None:
+    from oboro.io.brokers.keeping.kafka_lease import KafkaLease
+
+    class Flood(Heard):
+        def poll(self, _: float) -> Any:
+            self.found = [b"more"]
+            return super().poll(_)
+
+    lease = KafkaLease(BrokerAddress.read("kafka://h:1/OUT", "TO", {}))
+    lease._reader = Flood()  # type: ignore[assignment]
+    assert not lease.held()
 
 
 def test_a_snapshot_in_a_topic_replaces_a_disk(broker: LocalKafka, monkeypatch: pytest.MonkeyPatch) -> None:

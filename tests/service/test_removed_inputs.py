@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.service.brokers_here import BODIES, running, serve, service
 
-from oboro.errors import BrokerError, FileError
+from oboro.errors import BrokerError, FileError, UsageError
 from oboro.io.brokers.brokers import open_place
 from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis, ended, forked
 from oboro.papers.service.threaded_brokers import LocalKafka
@@ -110,6 +111,27 @@ def test_entries_that_are_taken_out_by_hand_or_were_read_are_no_loss(valkey: Any
     assert [body for body, _, _ in found] == BODIES[:30] + BODIES[33:]
 
 
+@pytest.mark.parametrize("how", ["deleted", "anew", "set back"])
+def test_a_stream_of_valkey_that_is_not_the_one_that_was_read(valkey: Any, how: str) -> None:
+    """A stream that is made anew has newer ids, so reading on would pass over what was lost."""
+    name = f"ANEW {how}"
+    valkey.send(name, BODIES[:20])
+    client, source = valkey._client(), open_place(valkey.place(name), "source", "FROM")
+    kept = client.dump(name)
+    valkey.send(name, BODIES[20:60])
+    source.open(None)
+    assert len(source.read(16, 0.1)) == 16
+    client.delete(name)
+    if how == "set back":
+        client.restore(name, 0, kept)
+    if how != "deleted":
+        valkey.send(name, BODIES[60:65])
+    with pytest.raises(FileError, match="was deleted, made anew or set back"):
+        source.read(16, 0.1)
+    source.close()
+    client.close()
+
+
 def test_messages_that_nats_discards(nats: LocalBroker) -> None:
     nats.send("PURGED", BODIES)
     source = open_place(nats.place("PURGED"), "source", "FROM")
@@ -118,6 +140,81 @@ def test_messages_that_nats_discards(nats: LocalBroker) -> None:
     of_stream(nats, lambda js: js.purge_stream("PURGED", seq=90))
     with pytest.raises(FileError, match="removed before"):
         read_on(source)
+    source.close()
+
+
+def test_messages_that_nats_discards_when_nothing_comes_after(nats: LocalBroker) -> None:
+    nats.send("EMPTIED", BODIES)
+    source = open_place(nats.place("EMPTIED"), "source", "FROM")
+    source.open(None)
+    assert len(source.read(5, 1.0)) == 5
+    of_stream(nats, lambda js: js.purge_stream("EMPTIED"))
+    while source.read(5, 0.1):
+        pass
+    with pytest.raises(FileError, match="removed before"):
+        source.behind()
+    source.close()
+
+
+@pytest.mark.parametrize(
+    "limit", [{"max_msgs_per_subject": 3}, {"allow_msg_ttl": True}], ids=lambda one: next(iter(one))
+)
+def test_messages_that_nats_takes_from_the_middle(nats: LocalBroker, limit: dict[str, Any]) -> None:
+    """What went before the first start is nobody's loss; what goes while the service is down is."""
+    name = next(iter(limit))
+
+    async def fill(js: Any, count: int) -> None:
+        await js.publish(f"{name}.first", BODIES[0])
+        for body in BODIES[:count]:
+            await js.publish(f"{name}.one", body, headers={"Nats-TTL": "1s"} if name == "allow_msg_ttl" else None)
+        await js.publish(f"{name}.last", BODIES[0])
+
+    of_stream(nats, lambda js: js.add_stream(name=name, subjects=[f"{name}.*"], **limit))
+    of_stream(nats, lambda js: fill(js, 8))
+    of_stream(nats, lambda js: js.delete_msg(name, 7))
+    source = open_place(nats.place(name), "source", "FROM")
+    source.open(None)
+    found = []
+    while more := source.read(5, 0.2):
+        found += more
+    assert len(found) < 10
+    source.close()
+    of_stream(nats, lambda js: fill(js, 5))
+    if name == "allow_msg_ttl":
+        time.sleep(1.2)
+    source.open(found[-1][1])
+    with pytest.raises(FileError, match="removed before"):
+        read_on(source)
+    source.close()
+    source = open_place(nats.place(name) + f"?subject={name}.one", "source", "FROM")
+    with pytest.raises(UsageError, match=f"removes records by itself .{name}"):
+        source.open(None)
+    source.close()
+
+
+def test_a_mirror_of_some_messages(nats: LocalBroker) -> None:
+    """Its numbers have gaps where the other messages are; with a limit nobody could tell a loss from them."""
+    from nats.js.api import StreamSource
+
+    async def fill(js: Any) -> None:
+        await js.add_stream(name="ORIGIN", subjects=["origin.*"])
+        for n, body in enumerate(BODIES[:30]):
+            await js.publish("origin.some" if n % 10 == 5 else "origin.others", body)
+        some = StreamSource(name="ORIGIN", filter_subject="origin.some")
+        await js.add_stream(name="MIRROR", mirror=some)
+        await js.add_stream(name="AGING", mirror=some, max_age=3600)
+        while (await js.stream_info("MIRROR")).state.messages < 3:
+            await asyncio.sleep(0.01)
+
+    of_stream(nats, fill)
+    source = open_place(nats.place("MIRROR"), "source", "FROM")
+    source.open(None)
+    assert [body for body, _, _ in source.read(5, 1.0)] == BODIES[5:30:10]
+    assert source.behind() == 0
+    source.close()
+    source = open_place(nats.place("AGING"), "source", "FROM")
+    with pytest.raises(UsageError, match="removes records by itself .max_age: 3600"):
+        source.open(None)
     source.close()
 
 
@@ -138,12 +235,12 @@ def test_messages_of_one_subject_that_nats_discards(nats: LocalBroker) -> None:
     of_stream(nats, fill)
     assert source.read(2, 1.0)  # and four more are on their way
     of_stream(nats, lambda js: js.purge_stream("MIXED", seq=220))
-    with pytest.raises(FileError, match="removed before"):
+    with pytest.raises(FileError, match="records were removed, and nobody can tell"):
         read_on(source)
     source.open(None)
     of_stream(nats, fill)
     of_stream(nats, lambda js: js.purge_stream("MIXED"))
-    with pytest.raises(FileError, match="removed before"):  # nothing of it is left to be noticed by
+    with pytest.raises(FileError, match="records were removed, and"):  # nothing of it is left to be noticed by
         source.behind()
     source.close()
 
@@ -227,3 +324,18 @@ def test_nothing_that_kafka_tells_is_passed_over(said: list[str], most: int) -> 
     source._consumer = None
     assert found == [one.number for one in told if one.wrong is None]
     assert away == said.count("away")
+
+
+def test_the_mark_of_a_transaction_is_not_waited_for() -> None:
+    """It takes a number, and nobody reads it: a topic that was read to its end is not behind by one for ever."""
+    kafka = pytest.importorskip("confluent_kafka").KafkaError
+    source = open_place("kafka://127.0.0.1/IN", "source", "FROM")
+    source._consumer = Teller([Told(0), Told(1), Told(3, kafka._PARTITION_EOF)])
+    source.link.bounds = lambda _: (0, 3)
+    assert [source.behind(), len(source.read(5, 0.0)), source.behind()] == [3, 2, 0]
+    source.link.bounds = lambda _: (0, 6)  # two records and their mark
+    source._consumer.told = [Told(3), Told(4)]
+    assert [source.behind(), len(source.read(5, 0.0)), source.behind()] == [3, 2, 1]
+    source._consumer.told = [Told(6, kafka._PARTITION_EOF)]
+    assert [source.read(5, 0.0), source.behind()] == [[], 0]
+    source._consumer = None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import sys
 import urllib.request
+import warnings
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +18,7 @@ import pytest
 from tests.service.brokers_here import BODIES, ROWS, running, service
 
 from oboro.app.cli import main
-from oboro.errors import UsageError
+from oboro.errors import OboroError, UsageError
 from oboro.papers.service.kills.trial import RECIPE
 from oboro.papers.service.local_brokers import LocalBroker, LocalRedis, free_port
 from oboro.recipe.recipe import Recipe
@@ -161,3 +163,33 @@ def test_passwords_do_not_stand_in_addresses(tmp_path: Path) -> None:
 def test_a_line_of_the_log() -> None:
     line = json.loads(log_line(Message("service.leads"), "info", "en", True))
     assert (line["event"], line["level"]) == ("service.leads", "info")
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system does not list what is open")
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"snapshots": "mqtt://127.0.0.1/KEPT"},
+        {"lease": 5.0, "target": "-"},
+        {"format": "avro"},
+        {"dead_letters": "/no/such/folder/letters"},
+        {"state": "/dev/null/state"},
+        {"lease": 5.0, "state": "state"},
+    ],
+    ids=str,
+)
+def test_a_service_that_is_refused_leaves_nothing_open(given: dict[str, Any], tmp_path: Path) -> None:
+    """Neither the socket at which it listened, nor those that wake it up."""
+    place = f"tcp-listen://127.0.0.1:{free_port()}"
+    given = {name: str(tmp_path / one) if one == "state" else one for name, one in given.items()}
+
+    def refused() -> int:
+        with pytest.raises(OboroError):
+            service(place, **{"target": "redis://127.0.0.1:1/OUT", **given}).run()
+        gc.collect()
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ResourceWarning)
+        assert refused() == refused()
+    assert [str(one.message) for one in told if issubclass(one.category, ResourceWarning)] == []

@@ -139,7 +139,7 @@ class KafkaSource:
         self.adds_fields = self._asked is not None
         self._consumer: Consumer | None = None
         self._late: list[KafkaMessage] = []
-        self._next = 0
+        self._next = self._end = 0
         self.whole = True
 
     def open(self, after: str | None) -> None:
@@ -150,7 +150,7 @@ class KafkaSource:
         low, high = self.link.bounds(self._consumer)
         self.whole = low == 0
         offset = self._check(after, low, high) if after is not None else low
-        self._next = offset
+        self._next, self._end = offset, 0
         self._consumer.assign([TopicPartition(self.link.topic, self.link.partition, offset)])
 
     def _check(self, after: str, low: int, high: int) -> int:
@@ -175,6 +175,7 @@ class KafkaSource:
     def _taken(self, found: KafkaMessage | None) -> KafkaMessage | None:
         error = found.error() if found is not None else None
         if error is not None and error.code() == KafkaError._PARTITION_EOF:
+            self._note_end(found)
             return None
         if error is not None and error.code() == KafkaError._AUTO_OFFSET_RESET:
             raise FileError(Message("error_broker.gone_some", place=self.link.address.place))
@@ -189,11 +190,19 @@ class KafkaSource:
             return []
         assert self._consumer is not None
         came = self._late or (self._consumer.consume(most - 1, 0) if most > 1 else [])
+        for one in came:
+            self._note_end(one)
         came = [one for one in came if (error := one.error()) is None or error.code() != KafkaError._PARTITION_EOF]
         good = next((n for n, one in enumerate(came[: most - 1]) if one.error() is not None), min(len(came), most - 1))
         found, self._late = [first, *came[:good]], came[good:]  # what is wrong is said once what came before it is read
         self._next = (found[-1].offset() or 0) + 1
         return [(self._body(one), f"{one.offset()}@{one.timestamp()[1]}", one.timestamp()[1] / 1e3) for one in found]
+
+    def _note_end(self, message: KafkaMessage | None) -> None:
+        """The end of what is there: the mark of a transaction has a number too, and nobody reads it."""
+        error = message.error() if message is not None else None
+        if message is not None and error is not None and error.code() == KafkaError._PARTITION_EOF:
+            self._end = max(self._end, message.offset() or 0)
 
     def _body(self, message: KafkaMessage) -> bytes:
         body = message.value() or b""
@@ -205,7 +214,7 @@ class KafkaSource:
     def behind(self) -> int | None:
         """Offsets behind the last that was read."""
         assert self._consumer is not None
-        return max(0, self.link.bounds(self._consumer)[1] - self._next)
+        return max(0, self.link.bounds(self._consumer)[1] - max(self._next, self._end)) + len(self._late)
 
     def close(self) -> None:
         """Let go of it."""

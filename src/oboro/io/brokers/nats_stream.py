@@ -16,7 +16,16 @@ from typing import ClassVar
 
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
-from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy, RetentionPolicy, StreamConfig, StreamInfo, StreamState
+from nats.js.api import (
+    AckPolicy,
+    ConsumerConfig,
+    ConsumerInfo,
+    DeliverPolicy,
+    RetentionPolicy,
+    StreamConfig,
+    StreamInfo,
+    StreamState,
+)
 from nats.js.errors import NotFoundError
 
 from oboro.errors import BrokerError, ConflictError, FileError, UsageError
@@ -39,6 +48,12 @@ def _number(position: str) -> int:
     return int(position.partition("@")[0])
 
 
+def _limit(config: StreamConfig, *names: str) -> str:
+    """The first of these that is set, in words; nothing if none is."""
+    told = ((name, getattr(config, name, None) or 0) for name in names)
+    return next((f"{name}: {float(value):g}" for name, value in told if value > 0), "")
+
+
 class NatsSource(LinkedEnd):
     """Records of a stream, from any of its numbers on. Nothing is acknowledged: the place follows from the output."""
 
@@ -49,11 +64,14 @@ class NatsSource(LinkedEnd):
         address.allow({"subject"})
         self.link: NatsLink = NatsLink(address)
         self._came: deque[Msg] = deque()
-        self._asked = self._read = self._sequence = 0
+        self._asked = self._read = 0
         self._news: asyncio.Event | None = None
         self._wrong: str | None = None
         self._heard = 0.0
         self._position: str | None = None
+        self._old = 0  # up to this number records may have been removed before this service began
+        self._sparse = False  # whether some numbers of the stream are not for this service
+        self._from_middle = ""  # the limit by which the stream removes records behind others that it keeps
         self._clear = 0  # up to this number the stream holds nothing for this consumer that was not read
         self._subscription: Subscription | None = None
         self.whole = True
@@ -62,16 +80,28 @@ class NatsSource(LinkedEnd):
         """Begin behind a position: its number must still be there with the same moment, or lie just before what is there."""
         self.link.connect()
         info = self.link.info()
-        if info.config.retention not in (None, RetentionPolicy.LIMITS):
-            raise UsageError(Message("error_broker.not_limits", place=self.link.address.place))
+        self._check_limits(info.config)
         number = self._check(info, after) if after is not None else 0
         self.whole = info.state.first_seq <= 1
+        self._old = self._old if after is not None else info.state.last_seq
         self._position = after
         self._came.clear()
         self._asked = self._read = 0
         self._clear = number if after is not None else info.state.first_seq - 1
         self._wrong = None
         self._consumer = self.link.granted(self._consume(number))
+
+    def _check_limits(self, config: StreamConfig) -> None:
+        """Raise where the stream removes records in a way that nobody who reads it could notice."""
+        place, mirror = self.link.address.place, config.mirror
+        if config.retention not in (None, RetentionPolicy.LIMITS):
+            raise UsageError(Message("error_broker.not_limits", place=place))
+        mirrored = mirror is not None and bool(mirror.filter_subject or mirror.subject_transforms)
+        self._sparse = mirrored or "subject" in self.link.address.options
+        self._from_middle = _limit(config, "max_msgs_per_subject", "allow_msg_ttl")
+        from_start = _limit(config, "max_age", "max_msgs", "max_bytes") if mirrored else ""
+        if self._sparse and (why := self._from_middle or from_start):
+            raise UsageError(Message("error_broker.untold", place=place, why=why))
 
     def _check(self, info: StreamInfo, after: str) -> int:
         """The number of a position; raises where the stream does not hold what it held then."""
@@ -80,8 +110,7 @@ class NatsSource(LinkedEnd):
         if info.state.last_seq < number:
             raise FileError(Message("error_broker.set_back", place=place, number=number, last=info.state.last_seq))
         if info.state.first_seq > number + 1:
-            gone = info.state.first_seq - number - 1
-            raise FileError(Message("error_broker.gone", place=place, count=gone))
+            raise self._gone(info.state.first_seq - number - 1)
         found = self.link.moment(number) if info.state.first_seq <= number else None
         if found is not None and found[0] is not None and abs(found[0].timestamp() - int(moment) / 1e9) > 2e-6:
             raise FileError(Message("error_broker.other_input", place=place, number=number))
@@ -140,15 +169,27 @@ class NatsSource(LinkedEnd):
 
         Of one subject nobody can tell whose the missing numbers were. Then it is enough that what was removed last lies behind.
         """
-        numbers = [max(self._clear, _number(self._position or "0")), *(_number(position) for _, position, _ in found)]
+        numbers = [self._seen, *(_number(position) for _, position, _ in found)]
         if numbers[-1] - numbers[0] == len(found):
             return
-        gap = next(number for number, then in pairwise(numbers) if then != number + 1)
-        gone = self.link.info().state.first_seq - gap - 1
-        if gone > 0 and "subject" in self.link.address.options:
-            raise FileError(Message("error_broker.gone_some", place=self.link.address.place))
+        gaps = [(number, then - number - 1) for number, then in pairwise(numbers) if then != number + 1]
+        gone = self.link.info().state.first_seq - gaps[0][0] - 1
         if gone > 0:
-            raise FileError(Message("error_broker.gone", place=self.link.address.place, count=gone))
+            raise self._gone(gone)
+        lost = sum(count for number, count in gaps if number >= self._old)
+        if self._from_middle and lost:
+            raise self._gone(lost)
+
+    @property
+    def _seen(self) -> int:
+        """Up to here all was read, or is not for this consumer."""
+        return max(self._clear, _number(self._position or "0"))
+
+    def _gone(self, count: int) -> FileError:
+        told = Message("error_broker.gone", place=self.link.address.place, count=count)
+        return FileError(
+            Message("error_broker.gone_or_others", place=self.link.address.place) if self._sparse else told
+        )
 
     async def _waited(self, most: int, wait: float) -> None:
         client, loop = self.link.client, asyncio.get_running_loop()
@@ -187,20 +228,25 @@ class NatsSource(LinkedEnd):
 
     def behind(self) -> int | None:
         """Numbers behind the last that was read; of one subject, what its consumer has not sent yet."""
-        if "subject" in self.link.address.options:
-            state = self.link.info().state
-            told = self.link.wait(self.link.js.consumer_info(self.link.address.name, self._consumer))
+        state = self.link.info().state
+        if self._sparse or not state.messages:
+            told = self._consumer_told()
             if not told.num_pending and told.delivered is not None and told.delivered.consumer_seq == self._read:
                 self._all_read(state)  # asked before: what came since then is not read yet
             return (told.num_pending or 0) + len(self._came)
-        read = _number(self._position) if self._position else 0
-        info = self.link.info()
-        return max(0, info.state.last_seq - max(read, info.state.first_seq - 1)) if info.state.messages else 0
+        return max(0, state.last_seq - max(self._seen, state.first_seq - 1))
+
+    def _consumer_told(self) -> ConsumerInfo:
+        try:
+            told: ConsumerInfo = self.link.wait(self.link.js.consumer_info(self.link.address.name, self._consumer))
+            return told
+        except NotFoundError as error:  # the server has forgotten it: it is made again
+            raise BrokerError(Message("error_broker.away", place=self.link.address.server, why=str(error))) from None
 
     def _all_read(self, state: StreamState) -> None:
         """Nothing is left for this consumer; raise where that is so because what came since the last look was removed."""
-        if state.first_seq > max(self._clear, _number(self._position or "0")) + 1:
-            raise FileError(Message("error_broker.gone_some", place=self.link.address.place))
+        if state.first_seq > self._seen + 1:
+            raise self._gone(state.first_seq - self._seen - 1)
         self._clear = state.last_seq
 
 

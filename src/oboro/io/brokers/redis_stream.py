@@ -170,6 +170,7 @@ class RedisSource(LinkedEnd):
         self._at = "0-0"
         self._ahead: list[tuple[bytes, str, float]] = []
         self._lags = False  # whether more was there than was asked for
+        self._added = 0  # how many there ever were, when somebody looked last
         self._index: int | None = None  # how many there ever were up to the last that was read, once it is known
         self.whole = True
 
@@ -185,7 +186,7 @@ class RedisSource(LinkedEnd):
         self._ahead, self._lags = [], False
         if after is not None:
             self._check(info, after)
-        self._index = self._counted(info)
+        self._index, self._added = self._counted(info), added
 
     def _counted(self, info: dict[str, Any]) -> int | None:
         """How many there ever were up to the place where it begins: all, or all that are not there any more; else nobody knows."""
@@ -218,8 +219,8 @@ class RedisSource(LinkedEnd):
         # the first only waits until there are some
         news = () if self._lags else ("XREAD", "COUNT", 1, "BLOCK", wait, "STREAMS", key, at)
         wanted = ("XREAD", "COUNT", count, "STREAMS", key, at)
-        info, found = self.link.ask(self.link.at_once, ("XINFO", "STREAM", key), wanted, after=news)
-        told = info if isinstance(info, dict) else dict(zip(info[::2], info[1::2], strict=True))
+        told, found = self._told(wanted, news)
+        self._check_same(told)
         self._check_kept(told)
         entries = _entries(found)
         self._lags = len(entries) == count
@@ -229,6 +230,23 @@ class RedisSource(LinkedEnd):
         if told[b"last-generated-id"].decode() == self._at:
             self._index = told.get(b"entries-added")  # what was taken out by hand is no loss
         return items
+
+    def _told(self, wanted: tuple[Any, ...], news: tuple[Any, ...]) -> tuple[dict[bytes, Any], Any]:
+        """What the server says of the stream and the answer, of one moment."""
+        try:
+            info, found = self.link.ask(self.link.at_once, ("XINFO", "STREAM", self.link.key), wanted, after=news)
+        except UsageError:
+            if self.link.ask(self.link.held().exists, self.link.key):
+                raise
+            raise FileError(Message("error_broker.made_anew", place=self.link.address.place)) from None
+        return info if isinstance(info, dict) else dict(zip(info[::2], info[1::2], strict=True)), found
+
+    def _check_same(self, told: dict[bytes, Any]) -> None:
+        """Raise where this is not the stream that was read before: one that is made anew begins to count anew."""
+        added = told.get(b"entries-added", 0)
+        if added < self._added or _pair(told[b"last-generated-id"]) < _pair(self._at):
+            raise FileError(Message("error_broker.made_anew", place=self.link.address.place))
+        self._added = added
 
     def _check_kept(self, told: dict[bytes, Any]) -> None:
         """Raise where the server has cut off what was not read yet."""

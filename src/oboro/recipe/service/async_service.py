@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any
 
 from oboro.recipe.service.service_making import make_service
@@ -28,7 +28,10 @@ async def served(
     """The records that were published, one by one; the service ends with the iteration."""
     given = ServiceSettings.load(None, {"recipe": ".", **options.given, **settings, "from": source, "to": sink})
     stop, watch = StopRequest(), Watch()
-    service = make_service(recipe, given, watch=watch, stop=stop)
+    with ExitStack() as refused:
+        refused.callback(stop.close)
+        service = make_service(recipe, given, watch=watch, stop=stop)
+        refused.pop_all()  # it closes what is its own when it has run
     loop, queue = asyncio.get_running_loop(), asyncio.Queue[bytes | None](AHEAD)
     decode = service.forms[1].decode
 

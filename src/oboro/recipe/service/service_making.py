@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +76,7 @@ def make_service(
         if stop is None:
             stop = StopRequest()
             refused.callback(stop.close)
-        source, sink, letters = _ends(settings, stop, dry)
+        source, sink, letters = _ends(settings, stop, dry, refused)
         made = Service(
             lambda: anonymizer(recipe, options),
             (source, sink),
@@ -102,17 +102,24 @@ def _check_places(settings: ServiceSettings) -> None:
 
 
 def _ends(
-    settings: ServiceSettings, stop: StopRequest, dry: bool
+    settings: ServiceSettings, stop: StopRequest, dry: bool, refused: ExitStack
 ) -> tuple[RecordSource, RecordSink, RecordSink | None]:
+    """Where records come from, where they and the dead letters go. A socket listens from now on; `refused` closes it."""
     source = service_source(settings.source, stop, settings.longest_line)
+    refused.callback(source.close)
     if settings.form != "ndjson" and getattr(source, "adds_fields", False):
         raise UsageError(Message("error_service.fields_in_json", source=settings.source, form=settings.form))
     if dry:
         if not source.replays:
             raise UsageError(Message("error_service.dry_takes", source=settings.source))
         return source, NoSink(), None
-    dead = settings.dead_letters
-    return source, service_sink(settings.target, stop), None if dead is None else service_sink(dead, stop, "LETTERS")
+    sink = service_sink(settings.target, stop)
+    refused.callback(sink.close)
+    if settings.dead_letters is None:
+        return source, sink, None
+    letters = service_sink(settings.dead_letters, stop, "LETTERS")
+    refused.callback(letters.close)
+    return source, sink, letters
 
 
 def _forms(settings: ServiceSettings, fields: Sequence[str]) -> tuple[BodyForm, BodyForm]:
@@ -158,24 +165,33 @@ def check_service(settings: ServiceSettings) -> list[Message]:
 
     recipe = Recipe.load(settings.recipe)
     service = make_service(recipe, settings)
-    found: list[Message] = []
-    try:
-        service.source.open(None)
-        part = settings.part
-        items = service.source.read(SAMPLE if part is None else LARGE_SAMPLE, 2.0) or []
-        made = anonymizer(recipe, settings.decide)
+    with ExitStack() as opened:
+        opened.callback(service.stop.close)
+        for end in (service.source, service.sink, service.letter_sink):
+            if end is not None:
+                opened.callback(end.close)
+        return [*_sampled(recipe, settings, service), *_reached(settings, service)]
+
+
+def _sampled(recipe: Recipe, settings: ServiceSettings, service: Service) -> Iterator[Message]:
+    """What the recipe makes of the first records, and what parts of the stream would cost."""
+    service.source.open(None)
+    part = settings.part
+    items = service.source.read(SAMPLE if part is None else LARGE_SAMPLE, 2.0) or []
+    with closing(anonymizer(recipe, settings.decide)) as made:
         done = Decider(made, *service.forms, service.plan.change, lang=service.plan.lang).decide(items)
-        found.append(Message("service.sample", place=settings.source, count=len(items), refused=len(done.letters)))
-        found += [Message("service.refused", why=json.loads(letter)["reason"]) for letter in done.letters[:3]]
-        if part is not None:
-            records = [one for body, _, _ in items if (one := _record(service.forms[0], body)) is not None]
-            found.append(expected_price(part, recipe.schema_given.quasi))
-            found.append(measured_price(recipe, settings.decide, part, records))
-        service.sink.open()
-        found.append(Message("service.reached", place=settings.target, number=service.sink.last()[0]))
-        made.close()
-    finally:
-        service.source.close()
-        service.sink.close()
-        service.stop.close()
-    return found
+    yield Message("service.sample", place=settings.source, count=len(items), refused=len(done.letters))
+    for letter in done.letters[:3]:
+        yield Message("service.refused", why=json.loads(letter)["reason"])
+    if part is not None:
+        records = [one for body, _, _ in items if (one := _record(service.forms[0], body)) is not None]
+        yield expected_price(part, recipe.schema_given.quasi)
+        yield measured_price(recipe, settings.decide, part, records)
+
+
+def _reached(settings: ServiceSettings, service: Service) -> Iterator[Message]:
+    """How much the output and the dead letters hold by now."""
+    for place, sink in ((settings.target, service.sink), (settings.dead_letters, service.letter_sink)):
+        if sink is not None:
+            sink.open()
+            yield Message("service.reached", place=place, number=sink.last()[0])

@@ -235,7 +235,11 @@ class StreamOutput:
 
     def _connected(self) -> socket.socket | None:
         if self._server is not None:
-            return self._accept(self._server)
+            try:
+                return self._accept(self._server)
+            except BaseException:
+                _unlisten(self._server, self.place)
+                raise
         return _connect(self.place) if self.place.startswith(SOCKETS) else None
 
     def _open(self) -> int:

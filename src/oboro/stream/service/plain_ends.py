@@ -89,6 +89,7 @@ class FileSink(SilentSink):
     def __init__(self, place: str, stop: StopRequest) -> None:
         self._output = StreamOutput(place, stop)
         if not self._output.is_file:
+            self._output.close()
             raise UsageError(Message("error_service.not_a_file", place=place))
         self.place = place
 

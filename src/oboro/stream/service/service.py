@@ -65,7 +65,7 @@ class Service:
         self.watch = watch or Watch()
         self.stop = stop or StopRequest()
         self._make = make
-        self._letter_sink = letters
+        self.letter_sink = letters
         self._away = 0  # times that a broker did not answer, one after the other
         self._away_since = 0.0
         self._taken_bytes, self._saving, self._saved = 0, 0.0, time.process_time()
@@ -75,7 +75,7 @@ class Service:
     def run(self, own_process: bool = False) -> dict[str, Any]:
         """Until the input ends or somebody asks to stop; counts of this run."""
         with self.stop.listening(), ExitStack() as self._opened:
-            self._opened.callback(self.stop.close)
+            self._hold()
             try:
                 self._start()
                 self.watch.say(Message("service.ready", source=self.names[0], sink=self.names[1], at=self.records.at))
@@ -89,6 +89,15 @@ class Service:
             self.watch.ready = False
             self._end()
         return self.watch.counts()
+
+    def _hold(self) -> None:
+        """Whatever was opened is closed at the end, also where it does not come to a start."""
+        self._opened.callback(self.stop.close)
+        for end in (self.source, self.sink, self.letter_sink):
+            if end is not None:
+                self._opened.callback(end.close)
+        if self.lease is not None:
+            self._opened.callback(self.lease.release)
 
     # The start ----------------------------------------------------------------------------------------------------
 
@@ -114,11 +123,9 @@ class Service:
         self.records = Outlet(self.sink, self.names[1], self.at.stream, self._interrupted)
         self.records.at, self.records.last = self.at.published, self.at.last
         self.letters = Outlet(
-            self._letter_sink or self.watch.letters(), "--dead-letters", self.at.stream, self._interrupted
+            self.letter_sink or self.watch.letters(), "--dead-letters", self.at.stream, self._interrupted
         )
         self.letters.at, self.letters.last = self.at.letters, self.at.last_letter
-        for end in (self.source, self.sink, self.letters.sink):
-            self._opened.callback(end.close)
         anonymizer.warm()
         self._meet_output()
         self._open_source(self.at.position)
@@ -272,20 +279,9 @@ class Service:
         position = items[-1][1] if items else self.at.position or ""
         done = self.decider.decide(items, moment, None, last)
         if self.folder is not None and (items or done.bodies or done.letters or self.decider.anonymizer.holds):
-            self.folder.log(
-                JournalEntry(
-                    [one[0] for one in items],
-                    [one[2] for one in items],
-                    moment,
-                    done.decisions,
-                    position,
-                    self.records.at,
-                    done.bodies,
-                    self.letters.at,
-                    done.letters,
-                    last,
-                )
-            )
+            bodies, moments = [one[0] for one in items], [one[2] for one in items]
+            decided = (moment, done.decisions, position, self.records.at, done.bodies, self.letters.at, done.letters)
+            self.folder.log(JournalEntry(bodies, moments, *decided, last))
         if items:
             self.at.position = position
         self._settled = False
@@ -395,6 +391,4 @@ class Service:
     def _end(self) -> None:
         if self._settled:
             self._snapshot()  # so that the next start is quick
-        if self.lease is not None:
-            self.lease.release()
         self.watch.say(Message("service.ended", records=self.watch.records, released=self.watch.released))

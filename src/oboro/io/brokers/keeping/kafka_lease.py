@@ -23,6 +23,9 @@ __all__ = ["KafkaLease", "Terms"]
 KEPT = {"cleanup.policy": "delete", "retention.ms": "3600000", "segment.ms": "3600000"}
 LATEST = 100  # records that a new reader looks at; whoever leads says so four times in each term
 RETRY = 0.25  # seconds
+LONGEST = 500  # bytes of what one that leads may say
+AT_ONCE = 1000  # records that are heard in one go: whoever floods the topic holds nobody up
+REFUSED = (*DENIED, KafkaError.INVALID_RECORD)  # the last, where somebody has made the topic a compacted one
 ANEW = (KafkaError._AUTO_OFFSET_RESET, *ABSENT)  # what a reader does not get over: its place was removed, or the topic
 
 
@@ -59,7 +62,7 @@ class KafkaLease:
         name = f"{address.name}-{address.number('partition')}-oboro-lease"
         options = {key: value for key, value in address.options.items() if key == "mechanism"}
         self.link = KafkaLink(replace(address, name=name, options=options))
-        self._own = token_hex(8)
+        self._own = ""  # a name that nobody else has, not even a process that was forked from this one
         self._terms = Terms()
         self._number, self._sent = 0, dict[int, float]()  # none is used twice: a client may send one again
         self._heard = self._asked = self._next = 0.0
@@ -84,7 +87,7 @@ class KafkaLease:
 
     @property
     def _leads(self) -> bool:
-        return self._terms.leader == self._own
+        return self._own != "" and self._terms.leader == self._own
 
     def _opened(self) -> bool:
         if self._asked < self._next:
@@ -97,13 +100,16 @@ class KafkaLease:
             reader.assign([TopicPartition(self.link.topic, 0, max(low, high - LATEST))])
         except (BrokerError, KafkaException):
             return False
+        self._own = self._own or token_hex(8)
         term = max(1000, int(self.seconds * 1000))
         self._writer = self._writer or Producer({**self.link.settings(), "linger.ms": 0, "message.timeout.ms": term})
         self._reader, self._current = reader, False
         return True
 
     def _hear(self) -> None:
-        while self._reader is not None and (found := self._reader.poll(0)) is not None:
+        for _ in range(AT_ONCE):
+            if self._reader is None or (found := self._reader.poll(0)) is None:
+                break
             if (error := found.error()) is None:
                 self._take(found)
             else:
@@ -113,8 +119,9 @@ class KafkaLease:
             raise self.link.refused(self._refused)
 
     def _take(self, found: KafkaMessage) -> None:
+        body = found.value() or b""
         try:
-            told = json.loads(found.value() or b"")
+            told = json.loads(body if len(body) <= LONGEST else b"")
             says, term, who, number = str(told["says"]), int(told["term"]), str(told["who"]), int(told["number"])
         except (ValueError, KeyError, TypeError, OverflowError):
             return  # nobody who leads says this
@@ -124,14 +131,14 @@ class KafkaLease:
 
     def _wrong(self, error: KafkaError) -> None:
         """Begin anew where this reader hears nothing any more; whoever may not read or write here could wait for ever."""
-        if error.code() in DENIED:
+        if error.code() in REFUSED:
             self._refused = error
         elif error.code() in ANEW and self._reader is not None:
             self._reader.close()
             self._reader = None
 
     def _delivered(self, error: KafkaError | None, _: KafkaMessage) -> None:
-        if error is not None and error.code() in DENIED:
+        if error is not None and error.code() in REFUSED:
             self._refused = error
 
     def _speak(self, now: float) -> None:
@@ -162,4 +169,4 @@ class KafkaLease:
         if self._reader is not None:
             self._reader.close()
         self._reader = self._writer = None
-        self._terms = Terms()
+        self._terms, self._own = Terms(), ""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from secrets import token_hex
 
-from nats.js.api import KeyValueConfig
+from nats.js.api import KeyValueConfig, StreamConfig
 from nats.js.errors import APIError, BadRequestError, BucketNotFoundError, KeyWrongLastSequenceError, NotFoundError
 from nats.js.kv import KeyValue
 from nats.js.object_store import ObjectStore
 
-from oboro.errors import BrokerError
+from oboro.errors import BrokerError, OboroError
 from oboro.io.brokers.broker_address import BrokerAddress
 from oboro.io.brokers.linked_end import LinkedEnd
 from oboro.io.brokers.nats_link import NatsLink
@@ -90,16 +91,25 @@ class NatsLease:
         js, name = self.link.js, f"OBORO_{self.link.address.name}"
         try:
             self._bucket = self.link.wait(js.key_value(name))
+            self._set_term(self.link.wait(self._bucket.status()).stream_info.config)
         except (NotFoundError, BucketNotFoundError):
             self._bucket = self.link.wait(js.create_key_value(KeyValueConfig(bucket=name, ttl=self.seconds)))
         return self._bucket
+
+    def _set_term(self, config: StreamConfig) -> None:
+        """A bucket that was made for a longer lease would keep others waiting that long."""
+        if abs((config.max_age or 0.0) - self.seconds) < 0.001:
+            return
+        config.max_age = config.duplicate_window = self.seconds
+        with suppress(OboroError, APIError):  # whoever may not change it goes on with its term
+            self.link.wait(self.link.js.update_stream(config))
 
     def release(self) -> None:
         """Let another lead at once."""
         try:
             if self._revision is not None and self._bucket is not None:
                 self.link.wait(self._bucket.purge("leader"))
-        except (BrokerError, APIError):
-            pass
+        except (OboroError, APIError):
+            pass  # it runs out by itself
         self._revision, self._until = None, 0.0
         self.link.close()

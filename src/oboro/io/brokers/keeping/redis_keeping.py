@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from secrets import token_hex
 
-from oboro.errors import BrokerError
+from oboro.errors import BrokerError, OboroError
 from oboro.io.brokers.broker_address import BrokerAddress
 from oboro.io.brokers.linked_end import LinkedEnd
 from oboro.io.brokers.redis_stream import RedisLink
@@ -45,7 +45,7 @@ class RedisLease:
     def __init__(self, address: BrokerAddress) -> None:
         self.link: RedisLink = RedisLink(address)
         self._key = f"{address.name}:oboro-lease"
-        self._owner = token_hex(8)
+        self._owner = ""  # a name that nobody else has, not even a process that was forked from this one
         self._leads = False
         self._until = self._next = 0.0
 
@@ -64,6 +64,7 @@ class RedisLease:
 
     def _ask(self) -> bool:
         client = self.link.client or self.link.connect()
+        self._owner = self._owner or token_hex(8)
         term = int(self.seconds * 1000)
         if self._leads and self.link.ask(client.eval, PROLONG, 1, self._key, self._owner, term):
             return True
@@ -74,7 +75,7 @@ class RedisLease:
         try:
             if self._leads and self.link.client is not None:
                 self.link.ask(self.link.client.eval, RELEASE, 1, self._key, self._owner)
-        except BrokerError:
-            pass
+        except OboroError:
+            pass  # it runs out by itself
         self._leads, self._until = False, 0.0
         self.link.close()
