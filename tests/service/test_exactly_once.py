@@ -15,6 +15,9 @@ from oboro.errors import ConflictError, FileError
 from oboro.papers.service.kills.killing import kill_often
 from oboro.papers.service.kills.trial import RECIPE
 from oboro.papers.service.local_brokers import LocalBroker, LocalNats, LocalRedis
+from oboro.recipe.recipe import Recipe
+from oboro.recipe.service.service_making import make_service
+from oboro.recipe.service.service_settings import ServiceSettings
 
 KILLS = 16
 
@@ -142,6 +145,42 @@ def test_a_dry_run_publishes_nothing(broker: LocalBroker, source: str) -> None:
     assert counts["released"] == len(ROWS)
 
 
+def test_what_was_refused_or_came_again_is_left_out_of_the_check(broker: LocalBroker, tmp_path: Path) -> None:
+    refused = [b'{"age": 1}', json.dumps({**ROWS[0], "new": 1}).encode(), json.dumps({**ROWS[0], "age": 99}).encode()]
+    broker.send("MANY", [*BODIES[:60], *refused, *BODIES[50:], b"no record"])
+    (tmp_path / "recipe.json").write_text(json.dumps(RECIPE))
+    place, recipe = broker.place("MANY"), tmp_path / "recipe.json"
+    (tmp_path / "people.ndjson").write_bytes(b"".join(body + b"\n" for _, body in broker.held("MANY")))
+    for n, source in enumerate((place, str(tmp_path / "people.ndjson"))):
+        out, letters = broker.place(f"LEFT{n}"), broker.place(f"LETTERS{n}")
+        serve(source, out, state=tmp_path / f"state{n}", id="note", dead_letters=letters)
+        told = call("verify", "--stream", source, out, "--recipe", recipe, "--dead-letters", letters, "--id", "note")
+        assert told.code == 0, told.err
+        assert "14 messages were left out" in told.err
+        assert call("verify", "--stream", source, out, "--recipe", recipe).code == 2
+
+
+def test_bodies_that_are_no_json_are_not_verified(broker: LocalBroker, source: str, tmp_path: Path) -> None:
+    (tmp_path / "recipe.json").write_text(json.dumps(RECIPE))
+    serve(source, broker.place("PACKED"), state=tmp_path / "state", output_format="msgpack")
+    told = call("verify", "--stream", source, broker.place("PACKED"), "--recipe", tmp_path / "recipe.json")
+    assert told.code == 2
+    assert "only JSON is verified" in told.err
+
+
+def test_letters_in_other_words_are_the_same_letters(broker: LocalBroker) -> None:
+    """Another version says it otherwise: a service without a state decides them again, and goes on."""
+    broker.send("WORDS", [*BODIES[:20], b"no record", *BODIES[20:]])
+    given = {"recipe": ".", "from": broker.place("WORDS"), "to": broker.place("SAID"), "once": True, "batch": 16}
+    settings = ServiceSettings.load(None, {**given, "dead_letters": broker.place("WORDED")})
+    for lang in ("en", "ja"):
+        make_service(Recipe(**RECIPE), settings, lang=lang).run()
+        assert len(broker.held("WORDED")) == 1
+    broker.send("WORDS", [b"nor this", *BODIES[:20]])
+    make_service(Recipe(**RECIPE), settings, lang="ja").run()
+    assert len(broker.held("WORDED")) == 2
+
+
 def test_what_came_through_is_verified_where_it_is(broker: LocalBroker, tmp_path: Path) -> None:
     source = broker.place("DIRTY")
     broker.send("DIRTY", [*BODIES[:60], b"no record", *BODIES[60:], b'{"age": 1, "age": 2}'])
@@ -150,7 +189,7 @@ def test_what_came_through_is_verified_where_it_is(broker: LocalBroker, tmp_path
     words = ["verify", "--stream", source, broker.place("CHECKED"), "--recipe", tmp_path / "recipe.json"]
     held = call(*words)
     assert held.code == 0
-    assert "2 messages are no records" in held.err
+    assert "2 messages were left out" in held.err
     broker.send("SHOWN", [json.dumps({name: row[name] for name in ("age", "sex", "note")}).encode() for row in ROWS])
     assert call(*words[:3], broker.place("SHOWN"), *words[4:]).code == 1
     refused = call("verify", "--stream", "mqtt://127.0.0.1/in", "out.ndjson", "--recipe", tmp_path / "recipe.json")

@@ -165,6 +165,17 @@ def test_a_line_of_the_log() -> None:
     assert (line["event"], line["level"]) == ("service.leads", "info")
 
 
+def test_how_much_waits_is_known_while_it_works(
+    broker: LocalBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that never rests is the one that falls behind."""
+    monkeypatch.setattr("oboro.stream.service.service.LOOK", 0.0)
+    one, seen = service(broker.place("PEOPLE"), broker.place("WAITS"), state=tmp_path / "state"), list[int]()
+    one.watch.told.append(lambda *_: seen.append(one.watch.behind))
+    one.run()
+    assert seen == [0, *range(len(BODIES) - 16, 0, -16)]
+
+
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system does not list what is open")
 @pytest.mark.parametrize(
     "given",

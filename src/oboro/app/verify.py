@@ -67,6 +67,8 @@ def verify(
     recipe: Path | None = None,
     stream: str | None = None,
     partition: str | None = None,
+    dead_letters: str | None = None,
+    id: str | None = None,
     reading: Reading = FOUND_OUT,
     fold: str | None = None,
     as_json: AsJson = False,
@@ -84,7 +86,7 @@ def verify(
     from oboro.verifier.table_check import verify as check
 
     if stream is not None:
-        went_in, came_out = _streams(stream, released, reading, partition)
+        went_in, came_out = _streams(stream, released, reading, partition, dead_letters, id)
         _end(_stream(went_in, came_out, recipe, quasi, models.k, person, sensitive, models.l), as_json)
     table = read_table(released, reading)
     known = names(quasi) if quasi is not None else _quasi_of(recipe, table.data)
@@ -114,11 +116,17 @@ def _quasi_of(recipe: Path | None, released: Any) -> list[str]:
     return [name for name, one in Recipe.load(recipe).attributes.items() if one.role == "quasi" and name in released]
 
 
-def _streams(stream: str, released: str, reading: Reading, partition: str | None) -> tuple[Any, Any]:
+def _streams(
+    stream: str, released: str, reading: Reading, partition: str | None, dead_letters: str | None, id: str | None
+) -> tuple[Any, Any]:
     """What went in and what came out, from files or from a broker."""
-    from oboro.recipe.service.held_records import as_lines
+    from oboro.recipe.service.held_records import as_lines, named_by_letters
+    from oboro.recipe.service.service_settings import ServiceSettings
+    from oboro.stream.service.record_ids import RecordIds
 
-    with as_lines(stream, "FROM") as (went_in, left_out), as_lines(released, "TO") as (came_out, _):
+    letters = named_by_letters(dead_letters) if dead_letters is not None else ()
+    ids = RecordIds(id, ServiceSettings.model_fields["id_horizon"].default) if id is not None else None
+    with as_lines(stream, "FROM", letters, ids) as (went_in, left_out), as_lines(released, "TO") as (came_out, _):
         original, table = read_table(went_in, reading).data, read_table(came_out, reading.of_stream).data
     if left_out:
         print(

@@ -40,6 +40,7 @@ return 'done'
 """
 DIGEST = sha1(PUBLISH.encode(), usedforsecurity=False).hexdigest()  # by which the server knows the script
 LEAST = 16  # entries that are asked for: fewer, and nobody could tell a lag from a block that is full
+COUNTED = 10_000  # entries that are counted one by one
 IDLE = 1.0  # seconds, after which a connection may have been closed by the server
 
 
@@ -272,12 +273,17 @@ class RedisSource(LinkedEnd):
         """Nothing to acknowledge."""
 
     def behind(self) -> int | None:
-        """Entries behind the last that was read, as far as ten thousand."""
+        """Entries behind the last that was read; where nobody knows how many were before it, as far as ten thousand."""
         info, client = self.link.info(), self.link.held()
-        if info is not None and info["last-generated-id"].decode() == self._at:
+        if info is None:
+            return len(self._ahead)
+        if info["last-generated-id"].decode() == self._at:
             self._index = info.get("entries-added")
             return len(self._ahead)
-        return len(self._ahead) + len(self.link.ask(client.xrange, self.link.key, f"({self._at}", "+", 10_000))
+        added = 0 if self._index is None else info.get("entries-added", 0) - self._index
+        if added < COUNTED:  # some may have been taken out
+            added = len(self.link.ask(client.xrange, self.link.key, f"({self._at}", "+", COUNTED))
+        return len(self._ahead) + added
 
 
 class RedisSink(LinkedEnd):

@@ -19,6 +19,7 @@ from oboro.stream.service.deciding import BodyForm, Decider
 from oboro.stream.service.ends import RecordSink, RecordSource
 from oboro.stream.service.health_page import health_page
 from oboro.stream.service.plain_ends import FileSink, LineSource, NoSink, PipeSink
+from oboro.stream.service.record_ids import RecordIds
 from oboro.stream.service.service import Service
 from oboro.stream.service.watching import Watch, to_stderr
 from oboro.text import Message
@@ -179,7 +180,9 @@ def _sampled(recipe: Recipe, settings: ServiceSettings, service: Service) -> Ite
     part = settings.part
     items = service.source.read(SAMPLE if part is None else LARGE_SAMPLE, 2.0) or []
     with closing(anonymizer(recipe, settings.decide)) as made:
-        done = Decider(made, *service.forms, service.plan.change, lang=service.plan.lang).decide(items)
+        plan = service.plan
+        ids = RecordIds(plan.id, plan.id_horizon) if plan.id else None
+        done = Decider(made, *service.forms, plan.change, ids, plan.lang, longest=plan.longest_line).decide(items)
     yield Message("service.sample", place=settings.source, count=len(items), refused=len(done.letters))
     for letter in done.letters[:3]:
         yield Message("service.refused", why=json.loads(letter)["reason"])

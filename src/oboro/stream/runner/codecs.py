@@ -49,6 +49,7 @@ class BadRecord(InputError):
 
     def __init__(self, why: str, **values: Any) -> None:
         super().__init__(Message(f"error_stream.letter.{why}", **values))
+        self.why = why
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

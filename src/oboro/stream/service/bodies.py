@@ -35,7 +35,12 @@ class JsonBody:
 
     def decode(self, body: bytes) -> dict[str, Any] | None:
         """The record. A message without one is said: somebody sent it."""
-        record = self._decode(body)
+        try:
+            record = self._decode(body)
+        except BadRecord as bad:
+            if bad.why == "not_utf8":  # JSON has no other encoding, so none can be named
+                raise BadRecord("not_utf8_body") from None
+            raise
         if record is None:
             raise BadRecord("empty")
         return record

@@ -21,7 +21,7 @@ from oboro.stream.runner.state_folder import StateFolder
 from oboro.stream.service.deciding import BodyForm, Decider
 from oboro.stream.service.ends import Incoming, Lease, RecordSink, RecordSource, Store
 from oboro.stream.service.journal import JournalEntry
-from oboro.stream.service.outlet import Outlet, publisher
+from oboro.stream.service.outlet import Outlet, publisher, same_letter
 from oboro.stream.service.record_ids import RecordIds
 from oboro.stream.service.service_plan import ServicePlan, ServicePosition
 from oboro.stream.service.starting import Missing, check_held, from_store, put_away, replayed, restored
@@ -35,6 +35,7 @@ T = TypeVar("T")
 WAIT = 0.25  # seconds: a wish to end is heard this soon
 AGAIN = 10.0  # seconds of the processor that a start after a kill may take to decide again what was decided since the last snapshot
 SILENT = 3  # times that nothing came, after which an input that cannot say is at its end
+LOOK = 5.0  # seconds, after which a service that never rests asks how much waits for it
 PAUSES: tuple[float, ...] = (0.05, 0.1, 0.2, 0.5, 1.0)  # before a broker that is away is asked again
 
 
@@ -60,16 +61,13 @@ class Service:
         names: tuple[str, str] = ("--from", "--to"),
     ) -> None:
         self.plan, self.store, self.lease = plan, store, lease
-        self.source, self.sink = ends
+        (self.source, self.sink), self.letter_sink = ends, letters
         self.forms, self.names = forms, names
-        self.watch = watch or Watch()
-        self.stop = stop or StopRequest()
+        self.watch, self.stop = watch or Watch(), stop or StopRequest()
         self._make = make
-        self.letter_sink = letters
-        self._away = 0  # times that a broker did not answer, one after the other
-        self._away_since = 0.0
+        self._away, self._away_since = 0, 0.0  # times that a broker did not answer, one after the other
         self._taken_bytes, self._saving, self._saved = 0, 0.0, time.process_time()
-        self._silent = 0
+        self._silent, self._looked = 0, 0.0
         self._settled = False  # whether all that was decided is published
 
     def run(self, own_process: bool = False) -> dict[str, Any]:
@@ -79,6 +77,8 @@ class Service:
             try:
                 self._start()
                 self.watch.say(Message("service.ready", source=self.names[0], sink=self.names[1], at=self.records.at))
+                if self.lease is not None:
+                    self.watch.say(Message("service.asks_to_lead", seconds=self.lease.seconds))
                 self.watch.ready = self._settled = True
                 if own_process:
                     gc.freeze()  # what is there stays: looking through it for garbage held a block up for 60 ms
@@ -113,8 +113,7 @@ class Service:
         self.watch.leading = self.lease is None
         self._check_plan(anonymizer)
         self._check_part()
-        ids = RecordIds(plan.id, plan.id_horizon) if plan.id else None
-        if ids is not None:
+        if (ids := RecordIds(plan.id, plan.id_horizon) if plan.id else None) is not None:
             ids.load(self.at.ids)
         (incoming, outgoing), lang, now = self.forms, self.at.lang, self.at.now
         self.decider = Decider(
@@ -122,9 +121,8 @@ class Service:
         )
         self.records = Outlet(self.sink, self.names[1], self.at.stream, self._interrupted)
         self.records.at, self.records.last = self.at.published, self.at.last
-        self.letters = Outlet(
-            self.letter_sink or self.watch.letters(), "--dead-letters", self.at.stream, self._interrupted
-        )
+        letters = self.letter_sink or self.watch.letters()
+        self.letters = Outlet(letters, "--dead-letters", self.at.stream, self._interrupted, same_letter)
         self.letters.at, self.letters.last = self.at.letters, self.at.last_letter
         anonymizer.warm()
         self._meet_output()
@@ -237,6 +235,8 @@ class Service:
                 taken += len(items)
                 self._slow_down(began, taken)
                 self._save_if_due()
+                if time.monotonic() - self._looked > LOOK:
+                    self._behind()
             elif self._idle():
                 return
 
@@ -261,17 +261,23 @@ class Service:
             self._handle([], self.clock.now())
         self.sink.tend()
         self._leads()
-        try:
-            behind = self.source.behind()
-        except BrokerError:
-            return False
-        self.watch.behind = behind or 0
+        behind = self._behind()
         self._silent += 1
         if not self.plan.once or behind or (behind is None and self._silent < SILENT):
             return False
         if self.decider.anonymizer.holds:
             self._handle([], last=True)
         return True
+
+    def _behind(self) -> int | None:
+        """How much waits in the input; None where it cannot say."""
+        self._looked = time.monotonic()
+        try:
+            behind = self.source.behind()
+        except BrokerError:
+            return self.watch.behind or 1  # the next read says more
+        self.watch.behind = behind or 0
+        return behind
 
     def _handle(self, items: Sequence[Incoming], moment: float = 0.0, last: bool = False) -> None:
         """One block: decide, note, publish, confirm."""
