@@ -96,9 +96,8 @@ def latency(run: dict[str, Any]) -> str:
     ]
     disk = "With `appendfsync always` the server waits for its disk twice for each record: for the producer and for the release."
     near = "Where nothing is added, it is measured from the arrival at the service on."
-    return "\n".join(
-        [*lines, "", near, disk, "", f"Fail-over after a leader was stopped without a word: {', '.join(took)}."]
-    )
+    over = ["", f"**Fail-over** after a leader was stopped without a word: {', '.join(took)}."] if took else []
+    return "\n".join([*lines, "", near, disk, *over])
 
 
 def soak(runs: list[dict[str, Any]]) -> str:

@@ -126,6 +126,38 @@ def test_a_lease_goes_on_over_strange_records_and_removed_ones_and_says_what_is_
         lease.held()
 
 
+@pytest.mark.parametrize("pause", [0.01, 0.2, 0.9, 5.0])
+def test_a_standby_that_has_much_to_do_hears_that_the_leader_is_gone(
+    pause: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However seldom it listens. One that slept hears first what was said meanwhile."""
+    from confluent_kafka import KafkaError
+
+    from oboro.io.brokers.keeping import kafka_lease
+
+    clock = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr(kafka_lease, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    lease, said = kafka_lease.KafkaLease(BrokerAddress.read("kafka://h:1/OUT", "TO", {})), list[str]()
+    beat = json.dumps({"says": "beat", "term": 4, "who": "other", "number": 1}).encode()
+    lease._own, lease.seconds = "own", 1.0
+    lease._reader = heard = Heard(beat, KafkaError(KafkaError._PARTITION_EOF))  # type: ignore[assignment]
+    monkeypatch.setattr(lease, "_say", lambda says, term: said.append(f"{says} {term}"))
+    assert not lease.held()
+    for _ in range(5):  # the leader is there, and this process sleeps
+        clock.now += 60
+        assert not lease.held()
+        heard.found.append(beat)
+        clock.now += 0.1
+        assert not lease.held()
+    assert said == []
+    calls = 0
+    while not said:
+        clock.now, calls = clock.now + pause, calls + 1
+        assert not lease.held()
+    assert said == ["claim 5"]
+    assert calls <= 1 + max(3, 1.1 / pause)
+
+
 def test_whoever_floods_the_topic_of_a_lease_holds_nobody_up() -> None:
     from oboro.io.brokers.keeping.kafka_lease import KafkaLease
 

@@ -120,13 +120,9 @@ def _streams(
     stream: str, released: str, reading: Reading, partition: str | None, dead_letters: str | None, id: str | None
 ) -> tuple[Any, Any]:
     """What went in and what came out, from files or from a broker."""
-    from oboro.recipe.service.held_records import as_lines, named_by_letters
-    from oboro.recipe.service.service_settings import ServiceSettings
-    from oboro.stream.service.record_ids import RecordIds
+    from oboro.recipe.service.held_records import as_lines
 
-    letters = named_by_letters(dead_letters) if dead_letters is not None else ()
-    ids = RecordIds(id, ServiceSettings.model_fields["id_horizon"].default) if id is not None else None
-    with as_lines(stream, "FROM", letters, ids) as (went_in, left_out), as_lines(released, "TO") as (came_out, _):
+    with as_lines(stream, "FROM", dead_letters, id) as (went_in, left_out), as_lines(released, "TO") as (came_out, _):
         original, table = read_table(went_in, reading).data, read_table(came_out, reading.of_stream).data
     if left_out:
         print(

@@ -11,29 +11,32 @@ from tempfile import TemporaryDirectory
 
 from oboro.errors import FileError, InputError, UsageError
 from oboro.io.brokers.brokers import broker_of, open_place
+from oboro.recipe.service.service_settings import ServiceSettings
 from oboro.stream.service.bodies import JsonBody
 from oboro.stream.service.ends import RecordSource
 from oboro.stream.service.record_ids import RecordIds
 from oboro.text import Message
 from oboro.text.os_reasons import os_reason
 
-__all__ = ["as_lines", "named_by_letters"]
+__all__ = ["as_lines"]
 
 BLOCK, WAIT = 1000, 1.0
 
 
 @contextmanager
 def as_lines(
-    place: str, side: str, letters: Collection[str] = (), ids: RecordIds | None = None
+    place: str, side: str, dead_letters: str | None = None, id: str | None = None
 ) -> Iterator[tuple[str, int]]:
     """A place itself; for an address in a broker, a file for a while with all that is there now. `side`: whose secrets are used.
 
-    An input may hold what a service does not take: what is no record, what dead letters name by their positions, and with `ids`
-    what came again. It is left out, and counted.
+    An input may hold what a service does not take: what is no record, what its dead letters name, and of records with the same
+    `id` all but the first. It is left out, and counted.
     """
-    if broker_of(place) is None and not letters and ids is None:
+    if broker_of(place) is None and dead_letters is None and id is None:
         yield place, 0
         return
+    letters = _positions(dead_letters) if dead_letters is not None else frozenset()
+    ids = RecordIds(id, ServiceSettings.model_fields["id_horizon"].default) if id is not None else None
     left_out = 0
     with TemporaryDirectory() as folder:
         path = Path(folder, "records.ndjson")
@@ -47,7 +50,7 @@ def as_lines(
         yield str(path), left_out
 
 
-def named_by_letters(place: str) -> frozenset[str]:
+def _positions(place: str) -> frozenset[str]:
     """The positions of the records that dead letters say were refused."""
     with as_lines(place, "LETTERS") as (path, _), open(path, "rb") as file:
         found = (_position(line) for line in file)

@@ -65,7 +65,8 @@ class KafkaLease:
         self._own = ""  # a name that nobody else has, not even a process that was forked from this one
         self._terms = Terms()
         self._number, self._sent = 0, dict[int, float]()  # none is used twice: a client may send one again
-        self._heard = self._asked = self._next = 0.0
+        self._heard = self._asked = self._next = 0.0  # when it said what it heard last of itself; and so on
+        self._silence = 0.0  # seconds for which it listened and whoever leads said nothing
         self._current = False  # whether all that the topic holds was read
         self._refused: KafkaError | None = None
         self._reader: Consumer | None = None
@@ -73,16 +74,15 @@ class KafkaLease:
 
     def held(self) -> bool:
         """Hear what the topic says, and say what is due; whether this process leads now."""
-        slept = time.monotonic() - self._asked > self.seconds / 2
-        self._asked = time.monotonic()
+        before, self._asked = self._asked, time.monotonic()
+        # one that slept may not have heard what was said meanwhile, so a pause counts for no more than half a term
+        self._silence += min(self._asked - before, self.seconds / 2)
         if self._reader is None and not self._opened():
             return False
         self._hear()
         now = time.monotonic()
-        if slept and not self._leads:
-            self._heard = now  # it was this process that was silent, not necessarily whoever leads
         if self._reader is not None and self._current and now >= self._next:
-            self._speak(now)
+            self._speak()
         return self._leads and now - self._heard < self.seconds
 
     @property
@@ -126,8 +126,9 @@ class KafkaLease:
         except (ValueError, KeyError, TypeError, OverflowError):
             return  # nobody who leads says this
         if self._terms.read(says, term, who):
-            own = who == self._own  # it holds from when it was said; what others say, from when it is heard
-            self._heard = self._sent.pop(number, self._heard) if own else time.monotonic()
+            self._silence = 0.0
+            if who == self._own:
+                self._heard = self._sent.pop(number, self._heard)
 
     def _wrong(self, error: KafkaError) -> None:
         """Begin anew where this reader hears nothing any more; whoever may not read or write here could wait for ever."""
@@ -141,12 +142,11 @@ class KafkaLease:
         if error is not None and error.code() in REFUSED:
             self._refused = error
 
-    def _speak(self, now: float) -> None:
-        terms, silent = self._terms, now - self._heard > self.seconds
+    def _speak(self) -> None:
         if self._leads:
-            self._say("beat", terms.term)
-        elif not terms.leader or silent:
-            self._say("claim", terms.term + 1)
+            self._say("beat", self._terms.term)
+        elif not self._terms.leader or self._silence > self.seconds:
+            self._say("claim", self._terms.term + 1)
 
     def _say(self, says: str, term: int) -> None:
         now = time.monotonic()
